@@ -100,7 +100,7 @@ pub struct Server {
 /// Engine services that in-process tools use. They outlive the settings the tools are built from.
 #[derive(Clone, Default)]
 pub struct BuiltinDeps {
-    pub(crate) mind: Option<Arc<MemoryService>>,
+    pub(crate) memory_service: Option<Arc<MemoryService>>,
     pub(crate) notices: Notices,
     pub(crate) playing: music::NowPlaying,
 }

@@ -94,36 +94,36 @@ impl CallTracker {
         &self,
         opening: CallProgressStart<'_>,
     ) -> (Arc<CallProgress>, RunningCallSlot) {
-        let course = Arc::new(CallProgress::new(opening));
-        let seat = self.running.enter(&course);
-        (course, seat)
+        let call_progress = Arc::new(CallProgress::new(opening));
+        let seat = self.running.enter(&call_progress);
+        (call_progress, seat)
     }
 
     /// Its target is known, and it was admitted.
-    pub(crate) fn announce_start(&self, course: &Arc<CallProgress>) {
+    pub(crate) fn announce_start(&self, call_progress: &Arc<CallProgress>) {
         if self.has_listeners() {
-            let _ = self.told.send(Event::Started(Arc::clone(course)));
+            let _ = self.told.send(Event::Started(Arc::clone(call_progress)));
         }
     }
 
     /// Ends the call with its complete record.
     pub(crate) fn end(
         &self,
-        (course, seat): (&Arc<CallProgress>, RunningCallSlot),
+        (call_progress, seat): (&Arc<CallProgress>, RunningCallSlot),
         record: &CallRecord,
         now: Instant,
     ) {
-        course.close(record);
-        let over = FinishedCall::new(course, record);
+        call_progress.close(record);
+        let over = FinishedCall::new(call_progress, record);
         // Probes of the gateway are not anyone's activity.
-        if course.made == CallReason::Asked {
+        if call_progress.made == CallReason::Asked {
             self.tally.count(&over, now);
         }
         self.counts.count(&over);
         self.running.leave(seat);
-        self.finished.push(Arc::clone(course));
+        self.finished.push(Arc::clone(call_progress));
         if self.has_listeners() {
-            let _ = self.told.send(Event::Done(Arc::clone(course)));
+            let _ = self.told.send(Event::Done(Arc::clone(call_progress)));
         }
     }
 
@@ -142,15 +142,15 @@ impl CallTracker {
     ) -> FinishedCallsPage {
         let mut calls = Vec::new();
         let mut next = None;
-        for (number, course) in self.finished.newest(before) {
-            if !wanted(&course) {
+        for (number, call_progress) in self.finished.newest(before) {
+            if !wanted(&call_progress) {
                 continue;
             }
             if calls.len() == most {
                 return FinishedCallsPage { calls, next };
             }
             next = Some(number);
-            calls.push(course);
+            calls.push(call_progress);
         }
         FinishedCallsPage { calls, next: None }
     }

@@ -19,8 +19,8 @@ use arc_swap::ArcSwap;
 
 use crate::settings::{self, GatewayFiles, NetworkAccess, Privileges};
 
-pub(crate) mod keeper;
 pub(crate) mod limits;
+pub(crate) mod orphan_reaper;
 pub(crate) mod orphans;
 
 mod closed_files;
@@ -134,9 +134,9 @@ pub fn run_if_launcher() -> Option<ExitCode> {
     }
     let arguments: Vec<OsString> = arguments.collect();
     if let [word, gateway] = arguments.as_slice()
-        && word == keeper::REAPER_COMMAND
+        && word == orphan_reaper::REAPER_COMMAND
     {
-        keeper::watch(&gateway.to_string_lossy());
+        orphan_reaper::watch(&gateway.to_string_lossy());
         return Some(ExitCode::SUCCESS);
     }
     let failure = match confine_and_exec(arguments) {

@@ -73,7 +73,7 @@ pub(crate) struct PendingSample {
 pub(crate) struct PlannedCall<'c> {
     pub(crate) turn: &'c Turn,
     /// Records its steps; `None`: not tracked.
-    pub(crate) course: Option<&'c Arc<CallProgress>>,
+    pub(crate) call_progress: Option<&'c Arc<CallProgress>>,
     pub(crate) planned: &'c Planned<'c>,
     pub(crate) caller: &'c Caller<'c>,
 }
@@ -108,7 +108,7 @@ struct CallAttempt<'e> {
     planned: &'e Planned<'e>,
     caller: &'e Caller<'e>,
     turn: &'e Turn,
-    course: Option<&'e Arc<CallProgress>>,
+    call_progress: Option<&'e Arc<CallProgress>>,
     leg: Option<AttemptTiming>,
     departure: SendTimestamp,
     asked: AtomicBool,
@@ -126,7 +126,7 @@ impl<'e> CallAttempt<'e> {
             params,
             arguments: self.request().arguments(),
             turn: self.turn,
-            id: self.course.map(|course| course.id),
+            id: self.call_progress.map(|call_progress| call_progress.id),
             trace: self.span.trace(),
             client: self.caller.client,
             mirrored: mirrored_headers::headers(self.request()),
@@ -191,8 +191,8 @@ impl Executor {
         &self,
         call: PlannedCall<'e>,
     ) -> Result<CallAttempt<'e>, BackendOutcome> {
-        let PlannedCall { turn, course, planned, caller } = call;
-        let leg = course.map(|course| course.begin_attempt(self.clock.now()));
+        let PlannedCall { turn, call_progress, planned, caller } = call;
+        let leg = call_progress.map(|call_progress| call_progress.begin_attempt(self.clock.now()));
         let Some(backend) = self.backend(planned.permitted_request().server()) else {
             let reason = "it is not configured any more".to_owned();
             return Err(BackendOutcome::Answered(Err(BackendError::Offline {
@@ -206,8 +206,8 @@ impl Executor {
             Ok(Err(failure)) => return Err(BackendOutcome::Answered(Err(failure))),
             Ok(Ok(line)) => line,
         };
-        if let (Some(course), None) = (course, line.peer()) {
-            course.mark_in_process();
+        if let (Some(call_progress), None) = (call_progress, line.peer()) {
+            call_progress.mark_in_process();
         }
         let departure = SendTimestamp::with_timing(Arc::clone(&self.clock), leg.clone());
         let asked = AtomicBool::new(false);
@@ -217,7 +217,7 @@ impl Executor {
             }
             CallPurpose::Probe | CallPurpose::BlindProbe => TraceSpan::default(),
         };
-        Ok(CallAttempt { line, planned, caller, turn, course, leg, departure, asked, span })
+        Ok(CallAttempt { line, planned, caller, turn, call_progress, leg, departure, asked, span })
     }
 
     fn over(&self, errand: &CallAttempt<'_>, ran: BackendOutcome) -> AttemptOutcome {

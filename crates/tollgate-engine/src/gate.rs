@@ -102,9 +102,9 @@ pub struct Gate {
     pub(crate) environment: String,
     /// Where programs run. Swapped when the config changes.
     pub(crate) sandbox: ArcSwap<ProgramSandbox>,
-    pub(crate) lessons: LearnedTypes,
+    pub(crate) learned_types: LearnedTypes,
     pub(crate) tracer: Tracer,
-    mind: Option<Arc<MemoryService>>,
+    memory_service: Option<Arc<MemoryService>>,
 }
 
 /// Who asks for a turn, and with what wishes.

@@ -47,4 +47,4 @@ mod tickets;
 pub mod upstream;
 pub mod web;
 
-pub use start::{Parts, RunningEngine, ServerTurnover, StartError, start};
+pub use start::{Parts, RunningEngine, ServerChanges, StartError, start};

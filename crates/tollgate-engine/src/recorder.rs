@@ -156,7 +156,7 @@ pub(crate) struct CallRecording<'r> {
     policy: RecordingPolicy,
     /// Once it is sent; nobody has to wait for the row of a call that had no effect.
     weight: RowDurability,
-    course: Arc<CallProgress>,
+    call_progress: Arc<CallProgress>,
     span: TraceSpan,
     /// Says why it is over, if it is dropped because of that.
     lease: RevocableLease,
@@ -218,7 +218,7 @@ impl Recorder {
             CallPurpose::Serve => CallReason::Asked,
             CallPurpose::Probe | CallPurpose::BlindProbe => CallReason::ToMeasure,
         };
-        let (course, seat) =
+        let (call_progress, seat) =
             self.calls.begin(CallProgressStart { record: &record, turn, made, began });
         let open = Some(OpenRecord { record, seat, place });
         let lease = turn.lease.clone();
@@ -227,7 +227,7 @@ impl Recorder {
             open,
             policy,
             weight: RowDurability::Queued,
-            course,
+            call_progress,
             span,
             lease,
         }
@@ -252,7 +252,7 @@ impl CallRecording<'_> {
         if let Some(OpenRecord { record, .. }) = &mut self.open {
             record.server = Some(server.clone());
             record.tool = tool.map(|tool| tool.id.tool.clone());
-            self.course.set_target(server, record.tool.as_ref());
+            self.call_progress.set_target(server, record.tool.as_ref());
         }
     }
 
@@ -273,7 +273,7 @@ impl CallRecording<'_> {
     }
 
     pub(crate) fn id(&self) -> CallId {
-        self.course.id
+        self.call_progress.id
     }
 
     /// The same in words of its own.
@@ -297,7 +297,7 @@ impl CallRecording<'_> {
 
     /// It was stopped.
     pub(crate) fn mark_revoked(&mut self, why: &RevokedError) {
-        let is_sent = self.course.is_sent();
+        let is_sent = self.call_progress.is_sent();
         if let Some(OpenRecord { record, .. }) = &mut self.open {
             record.end = CallEnding::Revoked;
             record.detail = Some(Cow::Owned(match is_sent {
@@ -319,8 +319,8 @@ impl CallRecording<'_> {
                 record.detail = Some(Cow::Owned(unwritten.to_string()));
             }
         })?;
-        self.recorder.calls.announce_start(&self.course);
-        Ok(Arc::clone(&self.course))
+        self.recorder.calls.announce_start(&self.call_progress);
+        Ok(Arc::clone(&self.call_progress))
     }
 
     /// The call is over. Where that matters, this returns when the row is on the disk; an error
@@ -346,13 +346,13 @@ impl CallRecording<'_> {
             record.detail = Some(Cow::Owned(secret_values::mask_owned(detail)));
         }
         let now = self.recorder.clock.now();
-        record.duration = now.saturating_duration_since(self.course.began);
+        record.duration = now.saturating_duration_since(self.call_progress.began);
         call_span::end(&mut self.span, &record);
         for observer in &self.recorder.observers {
             observer.observe(&record);
         }
-        let weight = if self.course.is_sent() { self.weight } else { RowDurability::Queued };
-        self.recorder.calls.end((&self.course, seat), &record, now);
+        let weight = if self.call_progress.is_sent() { self.weight } else { RowDurability::Queued };
+        self.recorder.calls.end((&self.call_progress, seat), &record, now);
         Some(place?.keep(record, weight))
     }
 }

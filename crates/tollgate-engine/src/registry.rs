@@ -172,7 +172,7 @@ pub(crate) fn registry(
         book: plan.book,
     });
     let offers: Vec<ServerOffer> = plan.rules.into_iter().map(absent).collect();
-    let keeper = RegistryActor {
+    let registry_actor = RegistryActor {
         registry: Arc::clone(&registry),
         updates,
         orders,
@@ -189,7 +189,7 @@ pub(crate) fn registry(
         clock: plan.clock,
         changed: Vec::new(),
     };
-    (registry, keeper)
+    (registry, registry_actor)
 }
 
 impl RegistryActor {

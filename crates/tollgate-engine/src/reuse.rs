@@ -254,7 +254,7 @@ impl ReuseCall<'_> {
 
     fn launch(&self, key: Option<CacheKey>) -> Subscriber {
         let parts = Arc::clone(self.parts);
-        Flight::launch(self, key, |cargo| parts.run_flight(cargo))
+        Flight::launch(self, key, |payload| parts.run_flight(payload))
     }
 
     /// Waits for a flight until the turn ends. Then leaves it running, if it may continue and the
@@ -286,11 +286,13 @@ impl ReuseCall<'_> {
     /// The same for a flight that another caller started.
     async fn join_flight(&self, boarded: Subscriber) -> Result<ReuseOutcome, CallError> {
         self.parts.looks.shared.fetch_add(1, Ordering::Relaxed);
-        let (clock, course) = (&self.parts.executor.clock, self.call.course);
-        let waiting = course.map(|course| (course, course.enter(CallStep::Shared, clock.now())));
+        let (clock, call_progress) = (&self.parts.executor.clock, self.call.call_progress);
+        let waiting = call_progress.map(|call_progress| {
+            (call_progress, call_progress.enter(CallStep::Shared, clock.now()))
+        });
         let came = self.await_flight(boarded).await;
-        if let Some((course, step)) = waiting {
-            course.leave(step, clock.now());
+        if let Some((call_progress, step)) = waiting {
+            call_progress.leave(step, clock.now());
         }
         came
     }
@@ -333,28 +335,33 @@ fn is_owed_the_question(caller: &Caller<'_>) -> bool {
 
 impl ReuseInner {
     /// Runs a shared or detached call, and caches its answer if possible.
-    async fn run_flight(self: Arc<Self>, cargo: Arc<Payload>) -> Completed {
-        let caller = cargo.caller();
-        let server = cargo.planned.permitted_request().server();
+    async fn run_flight(self: Arc<Self>, payload: Arc<Payload>) -> Completed {
+        let caller = payload.caller();
+        let server = payload.planned.permitted_request().server();
         let account = self.accounts.of(server);
-        let (turn, planned) = (&cargo.turn, &cargo.planned);
-        let call = PlannedCall { turn, course: cargo.course.as_ref(), planned, caller: &caller };
+        let (turn, planned) = (&payload.turn, &payload.planned);
+        let call = PlannedCall {
+            turn,
+            call_progress: payload.call_progress.as_ref(),
+            planned,
+            caller: &caller,
+        };
         let attempts = AttemptRunner { executor: &self.executor, budget: &account.budget, call };
-        let Some(run) = attempts.run_unattended(self.hedge(&cargo.tool)).await else {
+        let Some(run) = attempts.run_unattended(self.hedge(&payload.tool)).await else {
             return Completed { ran: None, kept: None };
         };
-        let kept = self.judge(&cargo, &run).await;
+        let kept = self.judge(&payload, &run).await;
         Completed { ran: Some(run.ran), kept }
     }
 
     /// Determines the status of an answer. Returns the time to live if it was cached.
-    async fn judge(&self, cargo: &Payload, run: &AttemptOutcome) -> Option<Duration> {
+    async fn judge(&self, payload: &Payload, run: &AttemptOutcome) -> Option<Duration> {
         let BackendOutcome::Answered(Ok(Answer { kind: AnswerKind::Complete, result })) = &run.ran
         else {
             return None;
         };
         let came = self.executor.clock.now();
-        let (tool, raw) = (Arc::clone(&cargo.tool), result.clone());
+        let (tool, raw) = (Arc::clone(&payload.tool), result.clone());
         let status = offload_if_large(result.get().len(), move || {
             let consumer = ResultConsumer { caps: &ResultCaps::mcp(), spare: None };
             shaping::shape(&tool, raw, Duration::ZERO, consumer).outcome.status
@@ -364,9 +371,10 @@ impl ReuseInner {
             self.executor.record_status(unjudged, status);
         }
         let is_good = matches!(status, CallStatus::Ok | CallStatus::NoResults);
-        let key = cargo.key.as_ref().filter(|_| is_good)?;
-        let kept = CachedAnswer { result: result.clone(), asked: cargo.planned.started_at(), came };
-        self.cache.put(key, kept).then_some(cargo.tool.terms.cacheable)
+        let key = payload.key.as_ref().filter(|_| is_good)?;
+        let kept =
+            CachedAnswer { result: result.clone(), asked: payload.planned.started_at(), came };
+        self.cache.put(key, kept).then_some(payload.tool.terms.cacheable)
     }
 
     /// Delay of the hedged attempt: the p95 of the tool's calls.

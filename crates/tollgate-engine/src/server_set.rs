@@ -85,7 +85,7 @@ impl ShippedServers {
 
 /// Changes to the servers, by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ServerTurnover {
+pub struct ServerChanges {
     pub added: Vec<ServerId>,
     pub removed: Vec<ServerId>,
     /// Servers whose settings changed and that had to be restarted.
@@ -160,10 +160,10 @@ impl ServerSet {
 
     /// Starts the new servers, keeps the unchanged ones, and returns those to stop. The registry
     /// must know the new ones already, or it would ignore their updates.
-    pub(crate) fn launch(&mut self, servers: &[Server]) -> (ServerTurnover, Vec<Arc<Upstream>>) {
+    pub(crate) fn launch(&mut self, servers: &[Server]) -> (ServerChanges, Vec<Arc<Upstream>>) {
         let mut running: HashMap<ServerId, (Server, Arc<Upstream>)> =
             self.upstreams.drain(..).map(|it| (it.0.id.clone(), it)).collect();
-        let (mut turnover, mut ending) = (ServerTurnover::default(), Vec::new());
+        let (mut turnover, mut ending) = (ServerChanges::default(), Vec::new());
         let private = self.private_files();
         for server in servers {
             let id = server.id.clone();

@@ -28,7 +28,7 @@ use crate::random::SystemRandom;
 use crate::record::Observer;
 use crate::registry::{self, RegistryParts, RegistryReconfiguration};
 use crate::resource_watches::ResourceWatches;
-pub use crate::server_set::ServerTurnover;
+pub use crate::server_set::ServerChanges;
 use crate::server_set::{BuiltinServerParts, ServerSet};
 use crate::servers::ServerDirectory;
 use crate::settings::EngineSettings;
@@ -61,13 +61,13 @@ pub struct Parts {
 pub struct RunningEngine {
     pub gate: Arc<Gate>,
     /// Locked while the settings change, one change at a time.
-    fleet: Mutex<ServerSet>,
-    habit: Arc<ArcSwap<BackgroundProbing>>,
+    server_set: Mutex<ServerSet>,
+    background_probing: Arc<ArcSwap<BackgroundProbing>>,
     /// Servers that were replaced or removed, and stop when their calls have ended.
     ending: TaskGroup,
     /// Starts the first worker for programs.
     warming: ArcSwapOption<Task>,
-    _keeper: Task,
+    _registry_task: Task,
     _tending: MeterMaintenance,
     /// Indexes transcripts.
     reading: Option<MemoryIndexer>,
@@ -112,18 +112,21 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     let trials =
         TrialRunner::new(Arc::clone(&clock), context.data.clone(), context.launcher.clone());
     let programs = Arc::new(CodeBackend::default());
-    let mind =
+    let memory_service =
         parts.memory.map(|store| MemoryService::new(store, parts.embedder, Arc::clone(&clock)));
-    let around =
-        BuiltinDeps { mind: mind.clone(), notices: notices.clone(), ..BuiltinDeps::default() };
+    let around = BuiltinDeps {
+        memory_service: memory_service.clone(),
+        notices: notices.clone(),
+        ..BuiltinDeps::default()
+    };
     let builtin =
         BuiltinServerParts { brought: parts.tools, programs: Arc::clone(&programs) as _, around };
-    let mut fleet = ServerSet::new(context, settings, builtin);
+    let mut server_set = ServerSet::new(context, settings, builtin);
     let policy = Arc::new(PolicySnapshot::of(settings));
     parts.tracer.quote(policy.quoting());
-    let (registry, mut keeper) = registry::registry(
+    let (registry, mut registry_actor) = registry::registry(
         RegistryParts {
-            rules: fleet.rules(&settings.servers, settings.trust),
+            rules: server_set.rules(&settings.servers, settings.trust),
             policy,
             pattern: settings.names.clone(),
             owners: Some(settings.data.join("names.json")),
@@ -134,40 +137,45 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         },
         heard,
     );
-    fleet.listings(&settings.servers).into_iter().for_each(|(id, it)| keeper.offer(&id, it));
-    fleet.launch(&settings.servers);
-    let counted = fleet.builtin_tool_counts(&settings.servers);
+    server_set
+        .listings(&settings.servers)
+        .into_iter()
+        .for_each(|(id, it)| registry_actor.offer(&id, it));
+    server_set.launch(&settings.servers);
+    let counted = server_set.builtin_tool_counts(&settings.servers);
     let gate = Gate::of(GateParts {
         registry,
         meters: Arc::clone(&meters),
         notices,
-        backends: fleet.backends(),
-        servers: ServerDirectory::new(counted, fleet.upstreams(), clock.wall()),
+        backends: server_set.backends(),
+        servers: ServerDirectory::new(counted, server_set.upstreams(), clock.wall()),
         trials,
-        watches: ResourceWatches::new(fleet.watch_targets()),
+        watches: ResourceWatches::new(server_set.watch_targets()),
         observers: parts.observers,
         ledger: parts.ledger,
         environment: environment.clone(),
         code: settings.code.clone(),
-        mind: mind.clone(),
+        memory_service: memory_service.clone(),
         tracer: parts.tracer,
         clock,
         random: Arc::new(SystemRandom),
     });
     programs.serve(&gate);
-    let habit = BackgroundProbing::of(&settings.budget, &settings.servers);
-    let habit = Arc::new(ArcSwap::from_pointee(habit));
+    let background_probing = BackgroundProbing::of(&settings.budget, &settings.servers);
+    let background_probing = Arc::new(ArcSwap::from_pointee(background_probing));
     let calibrates = parts.upkeep == CalibrationMode::ByItself;
     Ok(RunningEngine {
-        _calibration: calibrates.then(|| calibration::spawn_background(&gate, Arc::clone(&habit))),
+        _calibration: calibrates
+            .then(|| calibration::spawn_background(&gate, Arc::clone(&background_probing))),
         warming: ArcSwapOption::from_pointee(warming(&gate, settings)),
         gate,
-        fleet: Mutex::new(fleet),
-        habit,
+        server_set: Mutex::new(server_set),
+        background_probing,
         ending: TaskGroup::new("ending servers", MOST_ENDING),
-        _keeper: tasks::spawn("registry", keeper.run()),
+        _registry_task: tasks::spawn("registry", registry_actor.run()),
         _tending: meters.start_maintenance(),
-        reading: mind.map(|mind| MemoryIndexer::begin(&mind, settings.memory.keep)),
+        reading: memory_service
+            .map(|memory_service| MemoryIndexer::begin(&memory_service, settings.memory.keep)),
     })
 }
 
@@ -181,36 +189,36 @@ impl RunningEngine {
         &self,
         settings: &EngineSettings,
         swapped: impl FnOnce() + Send,
-    ) -> ServerTurnover {
-        let mut fleet = self.fleet.lock().await;
+    ) -> ServerChanges {
+        let mut server_set = self.server_set.lock().await;
         let (gate, servers) = (&self.gate, &settings.servers[..]);
-        let renewed = fleet.reread_builtins(&settings.builtin).await;
-        fleet.replace_builtins(settings, renewed);
+        let renewed = server_set.reread_builtins(&settings.builtin).await;
+        server_set.replace_builtins(settings, renewed);
         gate.meters.set_rules(settings.budget.standing);
         gate.furnish(settings);
         gate.ledger().reconfigure(&settings.audit);
         if let Some(reading) = &self.reading {
             reading.keep(settings.memory.keep);
         }
-        self.habit.store(Arc::new(BackgroundProbing::of(&settings.budget, servers)));
+        self.background_probing.store(Arc::new(BackgroundProbing::of(&settings.budget, servers)));
         let policy = Arc::new(PolicySnapshot::of(settings));
         let quoting = policy.quoting();
         let reform = RegistryReconfiguration {
-            rules: fleet.rules(servers, settings.trust),
+            rules: server_set.rules(servers, settings.trust),
             policy,
             pattern: settings.names.clone(),
-            listings: fleet.listings(servers),
-            outdated: fleet.servers_to_restart(servers),
+            listings: server_set.listings(servers),
+            outdated: server_set.servers_to_restart(servers),
         };
         gate.registry.reconfigure(reform).await;
         gate.tracer().quote(quoting);
         swapped();
         gate.review();
         self.warming.store(warming(gate, settings).map(Arc::new));
-        let (turnover, ending) = fleet.launch(servers);
-        gate.executor.backends.store(Arc::new(fleet.backends()));
-        gate.servers.replace(fleet.builtin_tool_counts(servers), fleet.upstreams());
-        gate.watches.replace(fleet.watch_targets());
+        let (turnover, ending) = server_set.launch(servers);
+        gate.executor.backends.store(Arc::new(server_set.backends()));
+        gate.servers.replace(server_set.builtin_tool_counts(servers), server_set.upstreams());
+        gate.watches.replace(server_set.watch_targets());
         for upstream in ending {
             self.end(upstream);
         }
@@ -220,7 +228,7 @@ impl RunningEngine {
     /// The new stamp of the files of built-in tools, if they changed since they were read;
     /// [`RunningEngine::reconfigure`] reads them again.
     pub async fn changed_files(&self) -> Option<BuiltinFilesStamp> {
-        self.fleet.lock().await.changed_files().await
+        self.server_set.lock().await.changed_files().await
     }
 
     /// A server that cannot be awaited is killed by the drop.

@@ -9,6 +9,7 @@ use tollgate_core::id::ServerId;
 use tollgate_mcp::Revision;
 
 pub(crate) mod auth;
+mod call_limiter;
 mod connect;
 mod connection_schedule;
 mod garbage;
@@ -23,7 +24,6 @@ mod restart_state;
 mod session;
 mod supervisor;
 mod trial;
-mod turnstile;
 mod upstream_shared;
 
 pub use auth::{authorize, login};

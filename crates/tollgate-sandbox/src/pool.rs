@@ -157,7 +157,7 @@ impl WorkerPool {
         let mut state = self.state.lock();
         if state.keeper.is_none() && self.spare > 0 && *self.door.borrow() == PoolLifecycle::Open {
             let (launch, taken) = (Arc::clone(&self.launch), Arc::clone(&self.taken));
-            state.keeper = Some(spawn(keeper(Arc::downgrade(self), launch, taken)));
+            state.keeper = Some(spawn(keep_workers_ready(Arc::downgrade(self), launch, taken)));
         }
     }
 
@@ -215,7 +215,7 @@ enum MissingWorkers {
 
 /// Keeps workers ready. Holds a strong reference to the pool only briefly, so that the pool can be
 /// dropped.
-async fn keeper(pool: Weak<WorkerPool>, launch: Arc<WorkerLaunch>, taken: Arc<Notify>) {
+async fn keep_workers_ready(pool: Weak<WorkerPool>, launch: Arc<WorkerLaunch>, taken: Arc<Notify>) {
     loop {
         let Some(missing) = pool.upgrade().map(|pool| pool.missing()) else { return };
         let look_again = match missing {

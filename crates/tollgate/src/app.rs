@@ -21,7 +21,7 @@ use tollgate_engine::record::{CallLogger, Observer};
 use tollgate_engine::settings::{MemoryDatabaseSettings, Server as Upstream};
 use tollgate_engine::spans::Tracer;
 use tollgate_engine::upstream::ServerTrial;
-use tollgate_engine::{Parts, RunningEngine, ServerTurnover};
+use tollgate_engine::{Parts, RunningEngine, ServerChanges};
 use tollgate_llm::provider::ModelRegistry;
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Fingerprint, HttpServer, HttpServerOptions};
@@ -116,7 +116,7 @@ impl App {
     }
 
     /// Goes on by another config. What needs a new start stays as it was.
-    pub async fn reconfigure(&self, config: &Config) -> ServerTurnover {
+    pub async fn reconfigure(&self, config: &Config) -> ServerChanges {
         self.private_files.add(private(config));
         // Before anything runs by it. What the config before had in it stays masked, too.
         config.secrets.mask_from_now_on();

@@ -47,7 +47,7 @@ pub(super) struct SchemaDocument<'a> {
     /// Before draft 2019-09 siblings of a `$ref` are ignored.
     references_stand_alone: bool,
     anchors: HashMap<&'a str, &'a Value>,
-    purse: Cell<u32>,
+    time_budget: Cell<u32>,
     /// Keyed by address: the schema is borrowed for as long as this lives.
     plain: RefCell<HashMap<usize, Option<Schema>>>,
     patterns: RefCell<HashMap<&'a str, Option<Schema>>>,
@@ -61,7 +61,7 @@ impl<'a> SchemaDocument<'a> {
             root,
             references_stand_alone: old.iter().any(|it| dialect.contains(it)),
             anchors: anchors(root),
-            purse: Cell::new(STEP_BUDGET),
+            time_budget: Cell::new(STEP_BUDGET),
             plain: RefCell::default(),
             patterns: RefCell::default(),
         }
@@ -69,8 +69,9 @@ impl<'a> SchemaDocument<'a> {
 
     pub(super) fn spend(&self, steps: usize) -> Result<(), ProbeSynthesisError> {
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
-        let left = self.purse.get().checked_sub(steps).ok_or(ProbeSynthesisError::TooMuchWork)?;
-        self.purse.set(left);
+        let left =
+            self.time_budget.get().checked_sub(steps).ok_or(ProbeSynthesisError::TooMuchWork)?;
+        self.time_budget.set(left);
         Ok(())
     }
 

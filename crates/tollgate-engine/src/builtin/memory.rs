@@ -35,22 +35,22 @@ const USUAL_HITS: usize = 10;
 /// Characters of a text in a result; the full text can be requested.
 const LONGEST_SHOWN: usize = 600;
 
-pub fn tools(mind: &Arc<MemoryService>) -> Vec<Box<dyn BuiltinTool>> {
+pub fn tools(memory_service: &Arc<MemoryService>) -> Vec<Box<dyn BuiltinTool>> {
     vec![
-        Box::new(sessions::SearchSessions(Arc::clone(mind))),
-        Box::new(entities::QueryEntities(Arc::clone(mind))),
-        Box::new(entities::GetSummary(Arc::clone(mind))),
-        Box::new(facts::SearchFacts(Arc::clone(mind))),
-        Box::new(facts::Remember(Arc::clone(mind))),
-        Box::new(relate::Relate(Arc::clone(mind))),
+        Box::new(sessions::SearchSessions(Arc::clone(memory_service))),
+        Box::new(entities::QueryEntities(Arc::clone(memory_service))),
+        Box::new(entities::GetSummary(Arc::clone(memory_service))),
+        Box::new(facts::SearchFacts(Arc::clone(memory_service))),
+        Box::new(facts::Remember(Arc::clone(memory_service))),
+        Box::new(relate::Relate(Arc::clone(memory_service))),
     ]
 }
 
 /// The server `sessions`: whole conversations.
-pub fn session_tools(mind: &Arc<MemoryService>) -> Vec<Box<dyn BuiltinTool>> {
+pub fn session_tools(memory_service: &Arc<MemoryService>) -> Vec<Box<dyn BuiltinTool>> {
     vec![
-        Box::new(history::GetSessionSummary(Arc::clone(mind))),
-        Box::new(history::SearchHistory(Arc::clone(mind))),
+        Box::new(history::GetSessionSummary(Arc::clone(memory_service))),
+        Box::new(history::SearchHistory(Arc::clone(memory_service))),
     ]
 }
 

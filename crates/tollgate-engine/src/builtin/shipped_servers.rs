@@ -20,9 +20,9 @@ pub fn servers(settings: &BuiltinSettings, around: &BuiltinDeps) -> Vec<Server> 
         Server { name: "files", tools: files::tools(&folder) },
         Server { name: "rules", tools: rules::tools(&warn_about_flaws(book(settings))) },
     ];
-    if let Some(mind) = &around.mind {
-        servers.push(Server { name: "memory", tools: memory::tools(mind) });
-        servers.push(Server { name: "sessions", tools: memory::session_tools(mind) });
+    if let Some(memory_service) = &around.memory_service {
+        servers.push(Server { name: "memory", tools: memory::tools(memory_service) });
+        servers.push(Server { name: "sessions", tools: memory::session_tools(memory_service) });
     }
     if let Some(settings) = &settings.web {
         servers.push(Server { name: "web", tools: web::tools(settings) });

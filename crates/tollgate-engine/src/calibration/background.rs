@@ -49,15 +49,18 @@ impl BackgroundProbing {
     }
 }
 
-pub(crate) fn spawn_background(gate: &Arc<Gate>, habit: Arc<ArcSwap<BackgroundProbing>>) -> Task {
-    tasks::spawn("calibration", BackgroundProber::new(gate, habit).run())
+pub(crate) fn spawn_background(
+    gate: &Arc<Gate>,
+    background_probing: Arc<ArcSwap<BackgroundProbing>>,
+) -> Task {
+    tasks::spawn("calibration", BackgroundProber::new(gate, background_probing).run())
 }
 
 pub(super) struct BackgroundProber {
     /// Weak: the task ends with the gate and does not keep it alive.
     gate: Weak<Gate>,
     /// Replaced on a config reload.
-    habit: Arc<ArcSwap<BackgroundProbing>>,
+    background_probing: Arc<ArcSwap<BackgroundProbing>>,
     entries: HashMap<ToolId, ProbeCandidate>,
     /// Probe arguments being generated for new tools.
     making: FuturesUnordered<JoinHandle<Vec<PreparedProbe>>>,
@@ -103,10 +106,13 @@ struct ProbeJob {
 }
 
 impl BackgroundProber {
-    pub(super) fn new(gate: &Arc<Gate>, habit: Arc<ArcSwap<BackgroundProbing>>) -> Self {
+    pub(super) fn new(
+        gate: &Arc<Gate>,
+        background_probing: Arc<ArcSwap<BackgroundProbing>>,
+    ) -> Self {
         Self {
             gate: Arc::downgrade(gate),
-            habit,
+            background_probing,
             entries: HashMap::new(),
             making: FuturesUnordered::new(),
             busy: HashSet::new(),
@@ -148,8 +154,8 @@ impl BackgroundProber {
     /// Takes over the tools of a new catalogue. An unchanged tool keeps its schedule.
     pub(super) fn take_catalog(&mut self, gate: &Gate) {
         let catalog = gate.catalog();
-        let habit = self.habit.load();
-        let ours = |tool: &&Arc<Tool>| !habit.left_alone.contains(&tool.id.server);
+        let background_probing = self.background_probing.load();
+        let ours = |tool: &&Arc<Tool>| !background_probing.left_alone.contains(&tool.id.server);
         let mut new = Vec::new();
         let mut entries = HashMap::new();
         for tool in catalog.tools.iter().filter(ours) {
@@ -208,7 +214,7 @@ impl BackgroundProber {
 
     /// Starts a probe run at every server that has a due probe and no run.
     fn start_due_probes(&mut self, gate: &Arc<Gate>) {
-        let every = self.habit.load().every;
+        let every = self.background_probing.load().every;
         let mut due: HashMap<ServerId, Vec<ProbeJob>> = HashMap::new();
         for entry in self.entries.values_mut() {
             let server = &entry.tool.id.server;

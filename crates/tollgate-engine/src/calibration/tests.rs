@@ -150,7 +150,7 @@ struct Stage {
     log: Arc<Mutex<Log>>,
     listings: HashMap<&'static str, ServerListing>,
     updates: UpstreamUpdateSender,
-    _keeper: Task,
+    _registry_task: Task,
     _tending: MeterMaintenance,
 }
 
@@ -203,7 +203,7 @@ impl Stage {
             notices: notices.clone(),
             clock: Arc::new(SystemClock),
         };
-        let (registry, mut keeper) = registry::registry(plan, heard);
+        let (registry, mut registry_actor) = registry::registry(plan, heard);
         let (does, log) = (Arc::default(), Arc::default());
         let mut backends: HashMap<ServerId, Arc<dyn Backend>> = HashMap::new();
         let mut listings = HashMap::new();
@@ -211,13 +211,13 @@ impl Stage {
             let id = ServerId::parse(name).unwrap();
             let tools = tools.iter().map(raw_value).collect();
             let listing = ServerListing { tools, ..ServerListing::default() };
-            keeper.offer(&id, listing.clone());
+            registry_actor.offer(&id, listing.clone());
             listings.insert(name, listing);
             let scripted = Scripted { name, does: Arc::clone(&does), log: Arc::clone(&log) };
             backends.insert(id, Arc::new(Door(Arc::new(scripted))));
         }
         let mut changes = registry.changes();
-        let keeper = tasks::spawn("registry", keeper.run());
+        let registry_actor = tasks::spawn("registry", registry_actor.run());
         changes.changed().await.unwrap();
         let gate = Gate::of(GateParts {
             registry,
@@ -230,14 +230,14 @@ impl Stage {
             observers: Vec::new(),
             ledger: Arc::default(),
             code: CodeModeSettings::default(),
-            mind: None,
+            memory_service: None,
             tracer: crate::spans::Tracer::default(),
             environment: "test".to_owned(),
             clock,
             random: Arc::new(SystemRandom),
         });
         let _tending = meters.start_maintenance();
-        Self { gate, does, log, listings, updates, _keeper: keeper, _tending }
+        Self { gate, does, log, listings, updates, _registry_task: registry_actor, _tending }
     }
 
     fn set(&self, tool: &str, does: Does) {
@@ -262,9 +262,9 @@ impl Stage {
 
     /// Begins to probe by itself, every five minutes.
     fn keep(&self) -> Task {
-        let habit =
+        let background_probing =
             BackgroundProbing { every: Duration::from_secs(300), left_alone: HashSet::new() };
-        spawn_background(&self.gate, Arc::new(ArcSwap::from_pointee(habit)))
+        spawn_background(&self.gate, Arc::new(ArcSwap::from_pointee(background_probing)))
     }
 
     async fn change(&self, server: &str, change: Change) {

@@ -99,14 +99,14 @@ impl Default for EndCounts {
 
 impl CallCounts {
     pub(super) fn count(&self, over: &FinishedCall<'_>) {
-        let FinishedCall { course, record, worked, is_miss } = *over;
-        self.count_method(course, record);
+        let FinishedCall { call_progress, record, worked, is_miss } = *over;
+        self.count_method(call_progress, record);
         let tier = &self.tiers[record.tier as usize];
         if is_miss {
             tier.misses.fetch_add(1, Ordering::Relaxed);
         }
         // A cached answer says nothing about the tool's latency.
-        let is_timed = course.is_sent() && record.source == ResultSource::Fresh;
+        let is_timed = call_progress.is_sent() && record.source == ResultSource::Fresh;
         if is_timed {
             tier.spans.observe(worked);
         }
@@ -132,7 +132,7 @@ impl CallCounts {
         }
     }
 
-    fn count_method(&self, course: &CallProgress, record: &CallRecord) {
+    fn count_method(&self, call_progress: &CallProgress, record: &CallRecord) {
         let at = METHODS.iter().position(|kind| kind.method() == record.method);
         let Some(of_method) = at.map(|at| &self.methods[at]) else { return };
         of_method.ends.count(record.end);
@@ -140,7 +140,7 @@ impl CallCounts {
             AttemptStatus::Well => &of_method.answered,
             AttemptStatus::Wrong => &of_method.failed,
         };
-        course.attempts(record).for_each(|(span, went)| spans(went).observe(span));
+        call_progress.attempts(record).for_each(|(span, went)| spans(went).observe(span));
     }
 
     fn add_tool(&self, id: &ToolId) -> Arc<ToolCounts> {

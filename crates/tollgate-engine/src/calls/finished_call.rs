@@ -8,7 +8,7 @@ use super::call_progress::CallProgress;
 use crate::record::{CallEnding, CallRecord};
 
 pub(super) struct FinishedCall<'o> {
-    pub(super) course: &'o CallProgress,
+    pub(super) call_progress: &'o CallProgress,
     pub(super) record: &'o CallRecord,
     /// Its duration without time spent waiting for people.
     pub(super) worked: Duration,
@@ -17,14 +17,14 @@ pub(super) struct FinishedCall<'o> {
 }
 
 impl<'o> FinishedCall<'o> {
-    pub(super) fn new(course: &'o CallProgress, record: &'o CallRecord) -> Self {
+    pub(super) fn new(call_progress: &'o CallProgress, record: &'o CallRecord) -> Self {
         let is_cut =
             matches!(record.end, CallEnding::Tool(CallStatus::Timeout | CallStatus::Pending));
         let is_late = || {
-            let ended = course.at.checked_add(record.duration);
-            course.deadline().is_some_and(|wall| ended.is_none_or(|ended| ended >= wall))
+            let ended = call_progress.at.checked_add(record.duration);
+            call_progress.deadline().is_some_and(|wall| ended.is_none_or(|ended| ended >= wall))
         };
-        let worked = course.working_time(record.duration);
-        Self { course, record, worked, is_miss: is_cut && is_late() }
+        let worked = call_progress.working_time(record.duration);
+        Self { call_progress, record, worked, is_miss: is_cut && is_late() }
     }
 }

@@ -86,7 +86,7 @@ impl HourlyStats {
         if over.is_miss {
             sums.misses.fetch_add(1, Ordering::Relaxed);
         }
-        if over.course.is_sent() {
+        if over.call_progress.is_sent() {
             let place = scale::place(over.worked);
             self.blocks.at(minute / BLOCK)[tier].0[place].fetch_add(1, Ordering::Relaxed);
         }

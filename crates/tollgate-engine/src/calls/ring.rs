@@ -20,10 +20,10 @@ impl FinishedCallRing {
         Self { slots, next: AtomicU64::new(1) }
     }
 
-    pub(super) fn push(&self, course: Arc<CallProgress>) {
+    pub(super) fn push(&self, call_progress: Arc<CallProgress>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        course.number().store(number, Ordering::Relaxed);
-        let oldest = self.slot(number).lock().replace(course);
+        call_progress.number().store(number, Ordering::Relaxed);
+        let oldest = self.slot(number).lock().replace(call_progress);
         // Freed after the slot's lock is released.
         drop(oldest);
     }
@@ -37,8 +37,9 @@ impl FinishedCallRing {
         let first = next.saturating_sub(self.slots.len() as u64).max(1);
         let end = before.map_or(next, |before| before.min(next));
         (first..end).rev().filter_map(|number| {
-            let course = self.slot(number).lock().as_ref().map(Arc::clone)?;
-            (course.number().load(Ordering::Relaxed) == number).then_some((number, course))
+            let call_progress = self.slot(number).lock().as_ref().map(Arc::clone)?;
+            (call_progress.number().load(Ordering::Relaxed) == number)
+                .then_some((number, call_progress))
         })
     }
 

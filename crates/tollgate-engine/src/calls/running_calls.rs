@@ -27,9 +27,9 @@ pub(crate) struct RunningCallSlot {
 }
 
 impl RunningCalls {
-    pub(super) fn enter(&self, course: &Arc<CallProgress>) -> RunningCallSlot {
+    pub(super) fn enter(&self, call_progress: &Arc<CallProgress>) -> RunningCallSlot {
         // The last character of an id is random.
-        let letter = course.id.as_str().bytes().next_back().unwrap_or_default();
+        let letter = call_progress.id.as_str().bytes().next_back().unwrap_or_default();
         let table = usize::from(letter) % TABLES;
         let RunningCallsShard { seats, free } = &mut *self.tables[table].lock();
         let seat = match free.pop() {
@@ -39,7 +39,7 @@ impl RunningCalls {
                 seats.len() - 1
             }
         };
-        seats[seat] = Some(Arc::clone(course));
+        seats[seat] = Some(Arc::clone(call_progress));
         RunningCallSlot { table, seat }
     }
 
@@ -63,7 +63,7 @@ impl RunningCalls {
         for table in &self.tables {
             all.extend(table.lock().seats.iter().flatten().map(Arc::clone));
         }
-        all.sort_unstable_by_key(|course| (course.began, course.id));
+        all.sort_unstable_by_key(|call_progress| (call_progress.began, call_progress.id));
         all
     }
 }

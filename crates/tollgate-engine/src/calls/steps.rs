@@ -165,25 +165,25 @@ fn micros(span: Duration) -> u64 {
 /// One attempt at a server: the time queued, and the time there.
 #[derive(Debug, Clone)]
 pub(crate) struct AttemptTiming {
-    course: Arc<CallProgress>,
+    call_progress: Arc<CallProgress>,
     place: usize,
 }
 
 impl AttemptTiming {
-    pub(super) fn new(course: &Arc<CallProgress>, place: usize) -> Self {
-        Self { course: Arc::clone(course), place }
+    pub(super) fn new(call_progress: &Arc<CallProgress>, place: usize) -> Self {
+        Self { call_progress: Arc::clone(call_progress), place }
     }
 
     /// It got a permit and is sent to the server now.
     pub(crate) fn mark_sent(&self, now: Instant) {
-        let (steps, at) = (self.course.steps_taken(), self.course.since(now));
+        let (steps, at) = (self.call_progress.steps_taken(), self.call_progress.since(now));
         steps.end(self.place, at);
         steps.write(self.place + 1, CallStep::Attempt, at);
     }
 
     /// It returned, or was never sent.
     pub(crate) fn over(&self, now: Instant, went: AttemptStatus) {
-        let (steps, at) = (self.course.steps_taken(), self.course.since(now));
+        let (steps, at) = (self.call_progress.steps_taken(), self.call_progress.since(now));
         let attempt = steps.places.get(self.place + 1).and_then(StepSlot::read);
         let place = self.place + usize::from(attempt.is_some());
         steps.end(place, at);

@@ -217,7 +217,7 @@ impl Executor {
         let left = errand.planned.deadline().remaining(self.clock.now());
         let departure = SendTimestamp::with_timing(Arc::clone(&self.clock), errand.leg.clone());
         let line = Arc::clone(&errand.line);
-        let id = errand.course.map(|course| course.id);
+        let id = errand.call_progress.map(|call_progress| call_progress.id);
         let turn = Turn { trace: errand.span.trace().cloned(), ..errand.turn.clone() };
         let whose = ((&turn, id), errand.caller);
         DetachedCall::start(line, errand.request(), whose, (departure, left))

@@ -54,7 +54,7 @@ pub(crate) struct GateParts {
     pub(crate) ledger: Arc<AuditLedger>,
     pub(crate) environment: String,
     pub(crate) code: CodeModeSettings,
-    pub(crate) mind: Option<Arc<MemoryService>>,
+    pub(crate) memory_service: Option<Arc<MemoryService>>,
     pub(crate) tracer: Tracer,
 }
 
@@ -95,8 +95,8 @@ impl Gate {
             notices: made.notices,
             environment: made.environment,
             sandbox: ArcSwap::from_pointee(code::sandbox(&made.code)),
-            lessons: LearnedTypes::default(),
-            mind: made.mind,
+            learned_types: LearnedTypes::default(),
+            memory_service: made.memory_service,
             conversations: Conversations::default(),
             choices: TierChoiceCounts::default(),
             taints: SessionTaints::default(),

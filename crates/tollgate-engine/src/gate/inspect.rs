@@ -154,7 +154,7 @@ impl Gate {
 
     /// What agents remember; `None`: nothing.
     pub fn memory(&self) -> Option<&Arc<MemoryService>> {
-        self.mind.as_ref()
+        self.memory_service.as_ref()
     }
 
     pub fn is_ready(&self) -> Readiness {
@@ -173,8 +173,8 @@ impl Gate {
         // Told in there; whoever tends the meters tries once more.
         let _ = self.meters.flush().await;
         let _ = self.recorder.ledger.flush().await;
-        if let Some(mind) = &self.mind {
-            mind.settle().await;
+        if let Some(memory_service) = &self.memory_service {
+            memory_service.settle().await;
         }
     }
 }

@@ -150,7 +150,7 @@ impl LateApprovedCall {
         let principal = &self.turn.principal;
         let over = match self
             .reuse
-            .run(PlannedCall { turn: &self.turn, course: None, planned: &planned, caller })
+            .run(PlannedCall { turn: &self.turn, call_progress: None, planned: &planned, caller })
             .await
         {
             Ok(ReuseOutcome::Over(over)) => over,

@@ -137,7 +137,8 @@ impl Gate {
     ) -> StageResult<CallCompletion> {
         let CallContext { turn, caller, progress } = call;
         progress.send();
-        let running = self.reuse.run(PlannedCall { turn, course: Some(progress), planned, caller });
+        let running =
+            self.reuse.run(PlannedCall { turn, call_progress: Some(progress), planned, caller });
         let request = planned.permitted_request();
         let ran = slow_notice::announce_if_slow(&self.notices, turn, request, caller, running);
         match ran.await? {

@@ -141,7 +141,7 @@ struct TestGate {
     records: Arc<Mutex<Vec<String>>>,
     /// Held, so that the registry goes on.
     updates: UpstreamUpdateSender,
-    _keeper: Task,
+    _registry_task: Task,
 }
 
 struct Remember(Arc<Mutex<Vec<String>>>);
@@ -248,10 +248,10 @@ where
         notices: notices.clone(),
         clock: Arc::clone(&clock),
     };
-    let (registry, mut keeper) = registry::registry(plan, heard);
-    keeper.offer(&server, listing(&tools));
+    let (registry, mut registry_actor) = registry::registry(plan, heard);
+    registry_actor.offer(&server, listing(&tools));
     let mut changes = registry.changes();
-    let keeper = tasks::spawn("registry", keeper.run());
+    let registry_actor = tasks::spawn("registry", registry_actor.run());
     changes.changed().await.unwrap();
     let dropped = Arc::new(Mutex::new(0));
     let records = Arc::new(Mutex::new(Vec::new()));
@@ -272,13 +272,13 @@ where
         observers,
         ledger,
         code: CodeModeSettings::default(),
-        mind: None,
+        memory_service: None,
         tracer: crate::spans::Tracer::default(),
         environment: "test".to_owned(),
         clock,
         random,
     });
-    TestGate { gate, dropped, records, updates, _keeper: keeper }
+    TestGate { gate, dropped, records, updates, _registry_task: registry_actor }
 }
 
 fn tool(name: &str) -> Value {

@@ -36,10 +36,13 @@ pub(crate) struct MemoryIndexer {
 
 impl MemoryIndexer {
     /// `keep`: how long transcripts are kept; `None`: forever.
-    pub(crate) fn begin(mind: &Arc<MemoryService>, keep: Option<Duration>) -> Self {
+    pub(crate) fn begin(memory_service: &Arc<MemoryService>, keep: Option<Duration>) -> Self {
         let keep = Arc::new(ArcSwap::from_pointee(keep));
-        let (mind, kept) = (Arc::clone(mind), Arc::clone(&keep));
-        Self { keep, _task: tasks::spawn("memory", async move { mind.keep_reading(&kept).await }) }
+        let (memory_service, kept) = (Arc::clone(memory_service), Arc::clone(&keep));
+        Self {
+            keep,
+            _task: tasks::spawn("memory", async move { memory_service.keep_reading(&kept).await }),
+        }
     }
 
     pub(crate) fn keep(&self, keep: Option<Duration>) {

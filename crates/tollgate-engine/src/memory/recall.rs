@@ -111,10 +111,11 @@ impl MemoryService {
             return;
         }
         let (tell, found) = watch::channel(None);
-        let (mind, scope, text) = (Arc::clone(self), turn.scope(), heard.text.to_owned());
+        let (memory_service, scope, text) = (Arc::clone(self), turn.scope(), heard.text.to_owned());
         let started = self.recalls.running.spawn(async move {
             let recalled =
-                tokio::time::timeout(RECALL_TIMEOUT * 4, mind.look_up(&scope, &text)).await;
+                tokio::time::timeout(RECALL_TIMEOUT * 4, memory_service.look_up(&scope, &text))
+                    .await;
             if let Ok(Ok(recalled)) = recalled {
                 let _ = tell.send(Some(Arc::new(recalled)));
             }

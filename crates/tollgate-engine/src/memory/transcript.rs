@@ -55,14 +55,14 @@ impl MemoryService {
         };
         let entries: Vec<(MemoryTarget, NewEntry)> =
             entries.into_iter().map(|(trust, entry)| (place(trust), entry)).collect();
-        let mind = Arc::clone(self);
+        let memory_service = Arc::clone(self);
         let written = self.writing.spawn(async move {
             for (place, entry) in entries {
-                if let Err(error) = mind.store.append(&place, vec![entry]).await {
+                if let Err(error) = memory_service.store.append(&place, vec![entry]).await {
                     tracing::warn!(%error, "what was said is not kept");
                 }
             }
-            mind.wake();
+            memory_service.wake();
         });
         if written.is_err() {
             tracing::warn!("what was said is not kept: too much of it waits for the disk");

@@ -49,10 +49,10 @@ fn build(inputs: &CatalogInputs<'_>, owners: &mut NameOwners) -> Catalog {
 #[tokio::test]
 async fn a_listing_that_cannot_be_built_leaves_all_others_in_service() {
     let (updates, heard) = updates();
-    let (registry, mut keeper) = registry(plan(&["a", "b", "c"]), heard);
-    keeper.build = build;
-    keeper.offer(&id("a"), listing(&["one"]));
-    let _keeper = tasks::spawn("registry", keeper.run());
+    let (registry, mut registry_actor) = registry(plan(&["a", "b", "c"]), heard);
+    registry_actor.build = build;
+    registry_actor.offer(&id("a"), listing(&["one"]));
+    let _registry_task = tasks::spawn("registry", registry_actor.run());
     let check = async |told: &[(&str, &[&str])], expected: &str| {
         for (server, tools) in told {
             let change = Change::Listed(Arc::new(listing(tools)));

@@ -72,7 +72,7 @@ impl LateCall {
         {
             let mut slot = flight.late.lock();
             if slot.is_none() {
-                *slot = Some(slots.take(flight.cargo.planned.permitted_request().server())?);
+                *slot = Some(slots.take(flight.payload.planned.permitted_request().server())?);
             }
         }
         Some(Self { flight })
@@ -80,7 +80,7 @@ impl LateCall {
 
     /// The call as it continues, without the turn's wall.
     pub(crate) fn planned_call(&self) -> &Planned<'static> {
-        &self.flight.cargo.planned
+        &self.flight.payload.planned
     }
 
     pub(crate) async fn wait(&self) -> CallCompletion {

@@ -44,7 +44,7 @@ pub(crate) struct Flight {
     _task: Task,
     /// Wakes waiters in the order in which they came.
     completed: Shared<oneshot::Receiver<Arc<Completed>>>,
-    pub(super) cargo: Arc<Payload>,
+    pub(super) payload: Arc<Payload>,
     /// Taken when the flight outlives the turn of a caller.
     pub(super) late: Mutex<Option<LateCallSlot>>,
 }
@@ -57,7 +57,7 @@ pub(super) struct Payload {
     /// `None`: it cannot be joined, and its answer is not cached.
     pub(super) key: Option<CacheKey>,
     /// Of the caller that started it.
-    pub(super) course: Option<Arc<CallProgress>>,
+    pub(super) call_progress: Option<Arc<CallProgress>>,
     client: ClientFacts,
     progress: ProgressReporting,
     events: Option<ServerEventSender>,
@@ -106,14 +106,14 @@ impl SingleFlightGroup {
         // locked.
         let boarded = trip.launch(Some(key.clone()));
         let flight = &boarded.flight;
-        running.insert(key.clone(), (flight.cargo.id, Arc::downgrade(flight)));
+        running.insert(key.clone(), (flight.payload.id, Arc::downgrade(flight)));
         FlightJoin::On(boarded)
     }
 
-    fn remove(&self, cargo: &Payload) {
-        let Some(key) = &cargo.key else { return };
+    fn remove(&self, payload: &Payload) {
+        let Some(key) = &payload.key else { return };
         let mut running = self.running.lock();
-        if running.get(key).is_some_and(|(id, _)| *id == cargo.id) {
+        if running.get(key).is_some_and(|(id, _)| *id == payload.id) {
             running.remove(key);
         }
     }
@@ -129,15 +129,15 @@ impl Flight {
     where
         F: Future<Output = Completed> + Send + 'static,
     {
-        let PlannedCall { turn, planned, caller, course } = trip.call;
+        let PlannedCall { turn, planned, caller, call_progress } = trip.call;
         let flights = &trip.parts.flights;
         let (events, said) = caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
-        let cargo = Arc::new(Payload {
+        let payload = Arc::new(Payload {
             turn: turn.clone(),
             planned: planned.on_its_own(),
             tool: Arc::clone(trip.tool),
             key,
-            course: course.map(Arc::clone),
+            call_progress: call_progress.map(Arc::clone),
             client: caller.client.clone(),
             progress: caller.progress,
             events,
@@ -145,7 +145,7 @@ impl Flight {
             flights: Arc::clone(flights),
         });
         let (complete, completed) = oneshot::channel();
-        let (flying, carried) = (fly(Arc::clone(&cargo)), Arc::clone(&cargo));
+        let (flying, carried) = (fly(Arc::clone(&payload)), Arc::clone(&payload));
         let task = tasks::spawn("shared call", async move {
             let result = flying.await;
             // From now on, callers find the cached answer instead of this flight.
@@ -154,13 +154,13 @@ impl Flight {
             let _ = complete.send(Arc::new(result));
         });
         let completed = completed.shared();
-        let flight = Self { _task: task, completed, cargo, late: Mutex::new(None) };
+        let flight = Self { _task: task, completed, payload, late: Mutex::new(None) };
         Subscriber { flight: Arc::new(flight), said }
     }
 
     /// Its deadline.
     pub(super) fn until(&self) -> Instant {
-        self.cargo.planned.deadline().instant()
+        self.payload.planned.deadline().instant()
     }
 
     pub(super) async fn wait(&self) -> Arc<Completed> {
@@ -173,7 +173,7 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.cargo.flights.remove(&self.cargo);
+        self.payload.flights.remove(&self.payload);
     }
 }
 

@@ -174,7 +174,7 @@ impl Upstream {
             .live
             .load()
             .as_ref()
-            .map_or_else(UpstreamLoad::default, |live| live.turnstile.busy())
+            .map_or_else(UpstreamLoad::default, |live| live.limiter.busy())
     }
 
     /// Whether calls are sent without starting the server first.
@@ -212,7 +212,7 @@ impl Upstream {
     /// over.
     pub(crate) async fn retire(&self, patience: Duration) {
         let idle = async {
-            while self.shared.live.load().as_ref().is_some_and(|live| live.turnstile.is_used()) {
+            while self.shared.live.load().as_ref().is_some_and(|live| live.limiter.is_used()) {
                 tokio::time::sleep(RETIRE_POLL_INTERVAL).await;
             }
         };
@@ -336,7 +336,7 @@ impl BackendConnection for LiveConnection {
     }
 
     async fn run(&self, job: BackendJob<'_>) -> Result<Answer, BackendError> {
-        let mut pass = self.turnstile.enter(job.until).await?;
+        let mut pass = self.limiter.enter(job.until).await?;
         tollgate_core::failpoint::hit("upstream");
         job.departure.note();
         let BackendJob { method, params, client, mirrored, events, progress, waits, trace, .. } =

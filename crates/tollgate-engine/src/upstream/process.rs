@@ -12,7 +12,7 @@ use tollgate_mcp::tasks::{self, Task};
 
 use crate::clock::Clock;
 use crate::confine::orphans::{self, ChildMark, ProcessIdentity};
-use crate::confine::{Launcher, keeper};
+use crate::confine::{Launcher, orphan_reaper};
 use crate::settings::StdioCommand;
 
 mod environment;
@@ -84,7 +84,7 @@ impl ChildProcess {
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let group = group.expect("a child that was not waited for has an id");
         match launcher {
-            Some(launcher) => keeper::ensure(launcher),
+            Some(launcher) => orphan_reaper::ensure(launcher),
             None => launch::limit(command, group)?,
         }
         let stdin = child.stdin.take().expect("stdin is piped");

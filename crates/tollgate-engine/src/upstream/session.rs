@@ -10,6 +10,7 @@ use tollgate_core::circuit_breaker::BreakerState;
 use tollgate_mcp::client::SharedConnection;
 use tracing::debug;
 
+use super::call_limiter::CallLimiter;
 use super::connect::{ServerDownError, ServerLink};
 use super::connection_schedule::{ConnectionSchedule, ConnectionTask};
 use super::garbage::{self, GarbageMonitor};
@@ -20,7 +21,6 @@ use super::restart_state::RestartState;
 use super::supervisor::{
     ConnectedUpstream, Interruption, Supervisor, SupervisorNext, close_link, interruption,
 };
-use super::turnstile::CallLimiter;
 use super::upstream_shared::{LiveConnection, ReturnForecast, UpstreamShared};
 use super::{Change, UpstreamState};
 
@@ -69,11 +69,11 @@ impl Supervisor {
         let since = self.shared.clock.now();
         let connection = SharedConnection::clone(&link.connection);
         let clock = Arc::clone(&self.shared.clock);
-        let turnstile = CallLimiter::new(clock, Arc::clone(&mailbox), self.slots);
+        let limiter = CallLimiter::new(clock, Arc::clone(&mailbox), self.slots);
         let heard = Arc::clone(&self.shared.heard);
         heard.note();
         let place = Arc::clone(&self.place);
-        let live = Arc::new(LiveConnection { connection, mailbox, turnstile, heard, place });
+        let live = Arc::new(LiveConnection { connection, mailbox, limiter, heard, place });
         let mut session = UpstreamSession {
             live: Arc::clone(&live),
             link,
@@ -186,7 +186,7 @@ impl Supervisor {
             }
             ConnectionTaskResult::Pinged(Ok(())) => {
                 self.shared.heard.note();
-                let calls = session.live.turnstile.used();
+                let calls = session.live.limiter.used();
                 session.agenda.note_ping_answered(self.shared.clock.now(), calls);
             }
             ConnectionTaskResult::Watched => {}
@@ -249,7 +249,7 @@ impl UpstreamSession {
 
     fn show(&mut self, shared: &UpstreamShared, life: &RestartState) {
         let tools = life.listing.tools.len();
-        let breaker = match self.live.turnstile.breaker() {
+        let breaker = match self.live.limiter.breaker() {
             BreakerState::Closed => None,
             BreakerState::Open => Some("too many calls failed lately; more are refused for now"),
             BreakerState::HalfOpen => Some("too many calls failed lately; trying one"),

@@ -14,10 +14,10 @@ use tollgate_core::text::truncate_chars;
 use tollgate_mcp::client::SharedConnection;
 use tracing::{debug, info};
 
+use super::call_limiter::CallLimiter;
 use super::history::{LastHeard, StateHistory};
 use super::mailbox::Mailbox;
 use super::process::ServerLog;
-use super::turnstile::CallLimiter;
 use super::{UpstreamState, UpstreamStatus};
 use crate::backend::PeerAddress;
 use crate::clock::Clock;
@@ -65,7 +65,7 @@ impl ReturnForecast {
 pub(super) struct LiveConnection {
     pub(super) connection: SharedConnection,
     pub(super) mailbox: Arc<Mailbox>,
-    pub(super) turnstile: CallLimiter,
+    pub(super) limiter: CallLimiter,
     pub(super) heard: Arc<LastHeard>,
     pub(super) place: Arc<PeerAddress>,
 }

@@ -104,7 +104,8 @@ impl Site {
                     noted.len() - 1
                 };
                 let (noted, answer) = (Arc::clone(&noted), Arc::clone(&answer));
-                let _ = group.spawn(async move { visit(stream, &*answer, (&noted, at)).await });
+                let _ = group
+                    .spawn(async move { session_request(stream, &*answer, (&noted, at)).await });
             }
         });
         Self { port, asked, _task: task }
@@ -121,7 +122,7 @@ impl Site {
 }
 
 /// One request and what the script says to it.
-async fn visit(
+async fn session_request(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answer: &(dyn Fn(&str) -> Script + Send + Sync),
     (noted, at): (&Mutex<Vec<String>>, usize),

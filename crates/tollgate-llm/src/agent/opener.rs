@@ -68,7 +68,7 @@ pub(super) fn put_before(response: &mut ChatResponse, opener: String) {
 /// Reads both models until it is clear which one continues. `model` is the name that the client
 /// sees.
 pub(super) async fn open(
-    mouth: &mut ResponseStream,
+    response_stream: &mut ResponseStream,
     (fast, mut strong): (ModelQuery, ModelEventStream),
     model: &str,
 ) -> Result<OpenerOutcome, LlmError> {
@@ -95,7 +95,7 @@ pub(super) async fn open(
                 }
             }
             OpenerRaceEvent::Fast(next) => {
-                if opening.hear(next, mouth).await == SentenceEnd::Reached {
+                if opening.hear(next, response_stream).await == SentenceEnd::Reached {
                     break;
                 }
             }
@@ -171,11 +171,11 @@ impl<'m> OpenerSpeech<'m> {
     async fn hear(
         &mut self,
         next: Option<Result<ModelEvent, LlmError>>,
-        mouth: &mut ResponseStream,
+        response_stream: &mut ResponseStream,
     ) -> SentenceEnd {
         // The opener may fail: the strong model still answers.
         let Some(Ok(next)) = next else {
-            self.close(mouth).await;
+            self.close(response_stream).await;
             return SentenceEnd::Reached;
         };
         if let ModelEvent::Delta(ResponseDelta::Start { id, .. }) = &next {
@@ -190,33 +190,34 @@ impl<'m> OpenerSpeech<'m> {
         }
         let heard = self.sentence.hear(&text);
         if !heard.text.is_empty() {
-            let (part, mut steps) = self.open_part(mouth);
-            steps.extend(mouth.relay().grow_words(part, heard.text));
-            mouth.give(steps).await;
+            let (part, mut steps) = self.open_part(response_stream);
+            steps.extend(response_stream.relay().grow_words(part, heard.text));
+            response_stream.give(steps).await;
         }
         if heard.end == SentenceEnd::Reached {
-            self.close(mouth).await;
+            self.close(response_stream).await;
         }
         heard.end
     }
 
     /// The part, and the deltas that must precede its first text.
-    fn open_part(&mut self, mouth: &mut ResponseStream) -> (usize, Vec<ResponseDelta>) {
+    fn open_part(&mut self, response_stream: &mut ResponseStream) -> (usize, Vec<ResponseDelta>) {
         if let Some(part) = self.part {
             return (part, Vec::new());
         }
         let (id, model) = (self.id.clone(), self.model.to_owned());
         let start = ResponseDelta::Start { id, model, created: 0, extra: Extra::none() };
-        let mut steps: Vec<ResponseDelta> = mouth.relay().begin(start).into_iter().collect();
-        let (part, open) = mouth.relay().open_words();
+        let mut steps: Vec<ResponseDelta> =
+            response_stream.relay().begin(start).into_iter().collect();
+        let (part, open) = response_stream.relay().open_words();
         steps.push(open);
         self.part = Some(part);
         (part, steps)
     }
 
-    async fn close(&mut self, mouth: &mut ResponseStream) {
+    async fn close(&mut self, response_stream: &mut ResponseStream) {
         if let Some(index) = self.part.take() {
-            mouth.give(vec![ResponseDelta::Close { index }]).await;
+            response_stream.give(vec![ResponseDelta::Close { index }]).await;
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct CompletionRun {
     calls: Arc<CallBudget>,
     /// Deadline of the completion, however slow the models are.
     until: Instant,
-    mouth: ResponseStream,
+    response_stream: ResponseStream,
     usage: TokenUsage,
     ran: Vec<ExecutedCall>,
     rounds: u32,
@@ -87,7 +87,7 @@ impl CompletionRun {
             offered: OfferedTools::default(),
             asked: request.messages.len(),
             until,
-            mouth: ResponseStream::new(TurnCallIds::behind(&request.messages), voice),
+            response_stream: ResponseStream::new(TurnCallIds::behind(&request.messages), voice),
             request,
             aside: None,
             spent: TurnSpending::default(),
@@ -167,7 +167,7 @@ impl CompletionRun {
     fn opener(&self) -> Option<Arc<ModelHandle>> {
         let engine = &self.acting.as_ref()?.agent.persona.engine;
         let Engine::SentenceCascade { opener } = engine else { return None };
-        self.mouth.voice()?;
+        self.response_stream.voice()?;
         self.chat.models().find(opener)
     }
 
@@ -181,7 +181,7 @@ impl CompletionRun {
         let fast = opener::question(&strong, opener);
         let strong = model_query::ask(strong);
         let model = self.model().settings.id.clone();
-        let opened = opener::open(&mut self.mouth, (fast, strong), &model).await?;
+        let opened = opener::open(&mut self.response_stream, (fast, strong), &model).await?;
         let (opener, heard, rest) = match opened {
             OpenerOutcome::Alone { heard, rest } => (None, heard, rest),
             OpenerOutcome::Said { opener, heard } => (Some(opener), heard, stream::empty().boxed()),
@@ -204,14 +204,14 @@ impl CompletionRun {
 
     /// Records that this opener was already sent.
     fn continue_after_opener(&mut self, opener: &str) {
-        self.mouth.skip_repetition_of(opener);
+        self.response_stream.skip_repetition_of(opener);
         self.aside = Some(cascade::to_strong(opener));
     }
 
     /// Queries the model once and forwards the client's share of the answer.
     async fn round(&mut self) -> Result<ChatResponse, LlmError> {
         self.rounds += 1;
-        self.mouth.next_round();
+        self.response_stream.next_round();
         let began = self.chat.clock.now();
         let answer = model_query::ask(self.model_query());
         self.hear(answer, began).await
@@ -227,7 +227,7 @@ impl CompletionRun {
             request,
             until: self.until,
             follow: self.follow.clone(),
-            voice: self.mouth.voice().cloned(),
+            voice: self.response_stream.voice().cloned(),
         }
     }
 
@@ -240,7 +240,9 @@ impl CompletionRun {
         while let Some(heard) = answer.next().await {
             match heard? {
                 ModelEvent::Reached(reached) => self.adopt_model(reached).await,
-                ModelEvent::Delta(delta) => self.mouth.take(delta, &self.offered, &mut round).await,
+                ModelEvent::Delta(delta) => {
+                    self.response_stream.take(delta, &self.offered, &mut round).await
+                }
             }
         }
         self.times.models += self.chat.clock.now().saturating_duration_since(began);
@@ -264,7 +266,7 @@ impl CompletionRun {
         }
         self.offered = offered;
         if !lost.is_empty() {
-            self.mouth.note(StreamNote::Lost(lost.clone())).await;
+            self.response_stream.note(StreamNote::Lost(lost.clone())).await;
             self.lost = lost;
         }
     }
@@ -279,7 +281,7 @@ impl CompletionRun {
         let began = self.chat.clock.now();
         let left = self.bounds.tool_time.map(|all| all.saturating_sub(self.spent.tool_time));
         let turn = with_tool_deadline(&acting.turn, left, began);
-        let (gate, voice) = (&*self.chat.gate, self.mouth.voice());
+        let (gate, voice) = (&*self.chat.gate, self.response_stream.voice());
         let model = self.model();
         let room = CallRound { gate, turn: &turn, model: &model, voice };
         // Counted before they run; calls made by programs among them are added on top.
@@ -320,7 +322,7 @@ impl CompletionRun {
     async fn return_pending_calls(&mut self, stop: StopReason) -> CompletionEnd {
         let form = self.acting.as_ref().map(|acting| acting.agent.persona.mixed_response);
         let stop = if form == Some(MixedResponse::Inline) && !self.ran.is_empty() {
-            self.mouth.say(inline_results(&self.request.messages[self.asked..])).await;
+            self.response_stream.say(inline_results(&self.request.messages[self.asked..])).await;
             StopReason::End
         } else if stop.is_whole() {
             StopReason::Calls
@@ -360,7 +362,7 @@ impl CompletionRun {
             calls: std::mem::take(&mut self.ran),
         });
         let times = CompletionTimes { tools: self.spent.tool_time, ..self.times };
-        let response = self.mouth.close(last.stop, self.usage).await;
+        let response = self.response_stream.close(last.stop, self.usage).await;
         let response = response
             .ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the answer has no end"))?;
         Ok(CompletionOutcome { response, told, times, lost: self.lost })

@@ -35,7 +35,7 @@ pub struct DeepgramVoiceAgent {
     /// Owners of unconfirmed `UpdateThink` messages.
     updates: VecDeque<InjectionOwner>,
     owed: PendingCalls,
-    mouth: MessageInjector,
+    response_stream: MessageInjector,
     floor: DeepgramFloor,
 }
 
@@ -56,7 +56,7 @@ impl DeepgramVoiceAgent {
             settings: DeepgramSettingsState::Awaited,
             updates: VecDeque::new(),
             owed: PendingCalls::default(),
-            mouth: MessageInjector::default(),
+            response_stream: MessageInjector::default(),
             floor: DeepgramFloor::default(),
         }
     }
@@ -206,7 +206,7 @@ impl DeepgramVoiceAgent {
         match message.get("role").and_then(Value::as_str) {
             Some("user") => self.floor.hear_final(text),
             Some("assistant") => {
-                let is_put_in = self.mouth.take_spoken(text).is_some();
+                let is_put_in = self.response_stream.take_spoken(text).is_some();
                 self.floor.speaker = DeepgramSpeaker::Agent;
                 let is_early =
                     self.floor.turn == DeepgramTurn::None || is_put_in && self.owed.is_waited_for();
@@ -224,7 +224,7 @@ impl DeepgramVoiceAgent {
         if self.floor.speaker == DeepgramSpeaker::Agent {
             self.floor.speaker = DeepgramSpeaker::Nobody;
         }
-        self.mouth.settle();
+        self.response_stream.settle();
         let mut actions = Vec::new();
         if self.floor.turn == DeepgramTurn::Answered && !self.owed.is_waited_for() {
             self.floor.turn = DeepgramTurn::None;
@@ -237,7 +237,7 @@ impl DeepgramVoiceAgent {
     fn in_a_pause(&mut self) -> Option<DialectAction> {
         let is_pause =
             self.floor.speaker == DeepgramSpeaker::Nobody && self.floor.turn == DeepgramTurn::None;
-        if is_pause { self.mouth.idle() } else { None }
+        if is_pause { self.response_stream.idle() } else { None }
     }
 
     /// Removes our calls from history that is sent to the client.
@@ -270,9 +270,11 @@ impl DeepgramVoiceAgent {
     fn say_late(&mut self, outcome: &str, delivery: ResultDelivery) -> Vec<DialectAction> {
         let Some(words) = spoken_message(outcome) else { return Vec::new() };
         match delivery {
-            ResultDelivery::Interrupt => self.mouth.say(&words, InjectBehavior::Interrupt),
+            ResultDelivery::Interrupt => {
+                self.response_stream.say(&words, InjectBehavior::Interrupt)
+            }
             ResultDelivery::Wait | ResultDelivery::WhenIdle => {
-                self.mouth.say_later(words);
+                self.response_stream.say_later(words);
                 self.in_a_pause().into_iter().collect()
             }
             ResultDelivery::Silent => Vec::new(),
@@ -327,7 +329,8 @@ impl RealtimeDialect for DeepgramVoiceAgent {
             _ => {
                 let behavior =
                     InjectBehavior::parse(message["behavior"].as_str().unwrap_or_default());
-                self.mouth.note_clients(message["message"].as_str().unwrap_or_default(), behavior);
+                self.response_stream
+                    .note_clients(message["message"].as_str().unwrap_or_default(), behavior);
                 DialectStep::forward()
             }
         }
@@ -352,14 +355,14 @@ impl RealtimeDialect for DeepgramVoiceAgent {
                 };
             }
             "InjectionRefused" => {
-                return match self.mouth.take_refused() {
+                return match self.response_stream.take_refused() {
                     InjectionOwner::Ours => DialectStep::swallow(),
                     InjectionOwner::Client => DialectStep::forward(),
                 };
             }
             "UserStartedSpeaking" => {
                 self.floor.speaker = DeepgramSpeaker::Caller;
-                self.mouth.settle();
+                self.response_stream.settle();
                 return DialectStep::forward().and(self.floor.barge_in());
             }
             "AgentAudioDone" => return self.finish_audio(),
@@ -386,7 +389,7 @@ impl RealtimeDialect for DeepgramVoiceAgent {
                 if self.floor.speaker == DeepgramSpeaker::Caller || !self.owed.is_owed(&id) {
                     return Vec::new();
                 }
-                let mut said = self.mouth.say(&message, InjectBehavior::Queue);
+                let mut said = self.response_stream.say(&message, InjectBehavior::Queue);
                 said.push(DialectAction::Announced);
                 said
             }

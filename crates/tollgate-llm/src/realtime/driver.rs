@@ -104,7 +104,7 @@ where
 {
     let mut look = tokio::time::interval(LIVENESS_CHECK_INTERVAL);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let changes = next_change(session.hall().gate.changes());
+    let changes = next_change(session.session_registry().gate.changes());
     let woken = session.now();
     let mut driver = SessionDriver {
         session,
@@ -226,7 +226,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                 ProviderConnection::Dialling(..) => {}
             },
             DriverCommand::Reconnect(first) => {
-                let dialling = self.session.visit().redial_later();
+                let dialling = self.session.session_request().redial_later();
                 self.provider = ProviderConnection::Dialling(dialling, first);
             }
             DriverCommand::Reconnected => {

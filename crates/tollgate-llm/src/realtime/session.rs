@@ -37,15 +37,15 @@ use turns::{SessionTranscript, SessionTurnState};
 const MAX_QUEUED_NOTICES: usize = 16;
 
 pub(super) struct RealtimeSession {
-    hall: Arc<RealtimeSessionRegistry>,
-    visit: SessionRequest,
+    session_registry: Arc<RealtimeSessionRegistry>,
+    session_request: SessionRequest,
     facts: Arc<LiveSession>,
     /// Conversation id for memory and tier selection.
     conversation: String,
     machine: Box<dyn RealtimeDialect>,
     prompt: Option<Arc<str>>,
     offer: RealtimeOffer,
-    course: SessionTurnState,
+    call_progress: SessionTurnState,
     talk: SessionTranscript,
     ledger: CallTable,
     running: FuturesUnordered<BoxFuture<'static, BackgroundResult>>,
@@ -112,36 +112,38 @@ pub(super) enum BackgroundEvent {
 
 impl RealtimeSession {
     pub(super) fn begin(
-        hall: Arc<RealtimeSessionRegistry>,
-        visit: SessionRequest,
+        session_registry: Arc<RealtimeSessionRegistry>,
+        session_request: SessionRequest,
         facts: Arc<LiveSession>,
     ) -> Result<Self, CloseReason> {
         let values = PlaceholderValues {
-            request: &visit.variables,
-            agent: &visit.agent,
+            request: &session_request.variables,
+            agent: &session_request.agent,
             call_id: &facts.id,
         };
-        let prompt = visit.agent.persona.prompt.as_ref();
+        let prompt = session_request.agent.persona.prompt.as_ref();
         let prompt = prompt.map(|prompt| template::render(prompt, &values).into());
-        let course = SessionTurnState::begin(&hall, &visit);
-        let told = SessionSpans::begin(&hall, &visit, &facts);
-        let turn = hall.gate.turn(visit.party.turn_request(course.wish(&visit.party)));
+        let call_progress = SessionTurnState::begin(&session_registry, &session_request);
+        let told = SessionSpans::begin(&session_registry, &session_request, &facts);
+        let turn = session_registry
+            .gate
+            .turn(session_request.party.turn_request(call_progress.wish(&session_request.party)));
         let turn = turn.map_err(|unknown| close(code::POLICY, unknown.to_string()))?;
-        let offer = offers::offer(&visit, &turn, prompt.clone());
+        let offer = offers::offer(&session_request, &turn, prompt.clone());
         let opening = RealtimeInit {
             offer: offer.clone(),
-            model: visit.model_id(),
-            routing: course.routing(&hall, &visit),
+            model: session_request.model_id(),
+            routing: call_progress.routing(&session_registry, &session_request),
         };
         let mut session = Self {
-            conversation: visit.conversation.clone().unwrap_or_else(|| facts.id.clone()),
-            machine: visit.live.machine(opening),
-            hall,
-            visit,
+            conversation: session_request.conversation.clone().unwrap_or_else(|| facts.id.clone()),
+            machine: session_request.live.machine(opening),
+            session_registry,
+            session_request,
             facts,
             prompt,
             offer,
-            course,
+            call_progress,
             talk: SessionTranscript::default(),
             ledger: CallTable::default(),
             running: FuturesUnordered::new(),
@@ -155,16 +157,16 @@ impl RealtimeSession {
         Ok(session)
     }
 
-    pub(super) fn hall(&self) -> &Arc<RealtimeSessionRegistry> {
-        &self.hall
+    pub(super) fn session_registry(&self) -> &Arc<RealtimeSessionRegistry> {
+        &self.session_registry
     }
 
-    pub(super) fn visit(&self) -> &SessionRequest {
-        &self.visit
+    pub(super) fn session_request(&self) -> &SessionRequest {
+        &self.session_request
     }
 
     pub(super) fn now(&self) -> Instant {
-        self.hall.clock.now()
+        self.session_registry.clock.now()
     }
 
     pub(super) fn config_bytes(&self) -> usize {
@@ -260,7 +262,7 @@ impl RealtimeSession {
 
     /// Number of the current turn; `None` between turns.
     pub(super) fn running_turn(&self) -> Option<u64> {
-        self.course.is_in_turn().then_some(self.course.number)
+        self.call_progress.is_in_turn().then_some(self.call_progress.number)
     }
 
     /// Whether the turn with that number is over; without a number, whether the calls outside turns
@@ -274,7 +276,7 @@ impl RealtimeSession {
 
     /// Ends the session: what was said in its last turn is recorded.
     pub(super) fn end(mut self, now: Instant) {
-        if self.course.is_in_turn() {
+        if self.call_progress.is_in_turn() {
             self.end_turn(tollgate_engine::notices::LiveEnding::Interrupted, now);
         }
     }
@@ -304,7 +306,7 @@ impl RealtimeSession {
             DialectAction::Heard { text, form } => self.hear(&text, form, now),
             DialectAction::Said(text) => self.talk.say(&text),
             DialectAction::Turn(event) => self.on_turn_event(event, now),
-            DialectAction::Announced => self.course.figures.announced += 1,
+            DialectAction::Announced => self.call_progress.figures.announced += 1,
             DialectAction::Tier(tier) => self.insist(tier, "the client", now),
             DialectAction::Delegate => self.delegate(),
             DialectAction::Reconnect(first) => {

@@ -126,7 +126,7 @@ impl RealtimeSessionRegistry {
     /// sent to the client.
     pub async fn hold<S>(
         self: &Arc<Self>,
-        visit: SessionRequest,
+        session_request: SessionRequest,
         sockets: SessionSockets<S>,
         ends: SessionEnds,
     ) -> CloseReason
@@ -137,10 +137,10 @@ impl RealtimeSessionRegistry {
         let id = CallId::new(self.clock.wall(), rand::random());
         let session = Arc::new(LiveSession {
             id: id.to_string(),
-            principal: visit.party.principal.clone(),
-            agent: visit.agent.id.clone(),
-            dialect: visit.live.as_str(),
-            model: visit.model.settings.name.clone(),
+            principal: session_request.party.principal.clone(),
+            agent: session_request.agent.id.clone(),
+            dialect: session_request.live.as_str(),
+            model: session_request.model.settings.name.clone(),
         });
         let seat = self.register(&session, orders);
         let now = self.clock.now();
@@ -148,10 +148,11 @@ impl RealtimeSessionRegistry {
         provider.get_mut().report_to(&large_work);
         let client = SocketSide::new(client, large_work.clone(), now);
         let sides = (client, SocketSide::new(provider, large_work, now));
-        let ended = match RealtimeSession::begin(Arc::clone(self), visit, Arc::clone(&session)) {
-            Ok(session) => driver::drive(session, sides, first, (given, ends)).await,
-            Err(with) => driver::turn_away(sides, with).await,
-        };
+        let ended =
+            match RealtimeSession::begin(Arc::clone(self), session_request, Arc::clone(&session)) {
+                Ok(session) => driver::drive(session, sides, first, (given, ends)).await,
+                Err(with) => driver::turn_away(sides, with).await,
+            };
         drop(seat);
         let (code, reason) = (ended.code, ended.reason.clone());
         self.gate.announce(Notice::Live { session, event: LiveEvent::Closed { code, reason } });
@@ -237,20 +238,20 @@ impl RealtimeSessionRegistry {
             sums.sessions += 1;
         });
         self.tell(session, LiveEvent::Opened);
-        SessionGuard { hall: Arc::clone(self), session: Arc::clone(session) }
+        SessionGuard { session_registry: Arc::clone(self), session: Arc::clone(session) }
     }
 }
 
 /// Removes the entry however a session ends.
 struct SessionGuard {
-    hall: Arc<RealtimeSessionRegistry>,
+    session_registry: Arc<RealtimeSessionRegistry>,
     session: Arc<LiveSession>,
 }
 
 impl Drop for SessionGuard {
     fn drop(&mut self) {
-        self.hall.guests.lock().remove(&self.session.id);
-        self.hall.count(self.session.dialect, |sums| sums.open -= 1);
+        self.session_registry.guests.lock().remove(&self.session.id);
+        self.session_registry.count(self.session.dialect, |sums| sums.open -= 1);
     }
 }
 

@@ -56,17 +56,19 @@ mod tests {
 
     #[test]
     fn calls_side_by_side_have_one_wall_and_rounds_share_what_is_left() {
-        let (mut purse, start) = (TurnTimeBudget::default(), SystemClock.now());
+        let (mut time_budget, start) = (TurnTimeBudget::default(), SystemClock.now());
         let at = |count| start + milliseconds(count);
-        let wall = |purse: &mut TurnTimeBudget, now| purse.open(CEILING, now).unwrap().instant();
-        assert_eq!(wall(&mut purse, at(0)), at(500));
-        assert_eq!(wall(&mut purse, at(100)), at(500));
-        purse.close(at(150));
-        purse.close(at(200));
-        assert_eq!(purse.time_spent(at(900)), milliseconds(200));
-        assert_eq!(wall(&mut purse, at(1_000)), at(1_300));
-        purse.close(at(1_400));
-        assert_eq!(wall(&mut purse, at(2_000)), at(2_000));
+        let wall = |time_budget: &mut TurnTimeBudget, now| {
+            time_budget.open(CEILING, now).unwrap().instant()
+        };
+        assert_eq!(wall(&mut time_budget, at(0)), at(500));
+        assert_eq!(wall(&mut time_budget, at(100)), at(500));
+        time_budget.close(at(150));
+        time_budget.close(at(200));
+        assert_eq!(time_budget.time_spent(at(900)), milliseconds(200));
+        assert_eq!(wall(&mut time_budget, at(1_000)), at(1_300));
+        time_budget.close(at(1_400));
+        assert_eq!(wall(&mut time_budget, at(2_000)), at(2_000));
     }
 
     #[test]

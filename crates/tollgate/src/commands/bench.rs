@@ -110,12 +110,12 @@ where
 {
     let began = SystemClock.now();
     let until = began + time;
-    let lanes = (0..connections).map(|_| lane(until, &call));
+    let lanes = (0..connections).map(|_| run_connection(until, &call));
     let lanes = join_all(lanes).await;
     LoadStatistics::of(lanes, SystemClock.now() - began)
 }
 
-async fn lane<F>(until: Instant, call: &impl Fn() -> F) -> statistics::ConnectionResults
+async fn run_connection<F>(until: Instant, call: &impl Fn() -> F) -> statistics::ConnectionResults
 where
     F: Future<Output = Result<(), String>>,
 {

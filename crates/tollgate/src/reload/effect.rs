@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tollgate_core::id::ServerId;
-use tollgate_engine::ServerTurnover;
+use tollgate_engine::ServerChanges;
 use tollgate_llm::settings::{EmbeddingSettings, ProviderSettings};
 use tollgate_server::config_service::ReloadEffect;
 
@@ -77,8 +77,8 @@ pub(super) async fn admit(file: &str, next: &Config) -> Result<(), ConfigReport>
     app::certifiable(next).await.map_err(about)
 }
 
-pub(super) fn of(turnover: ServerTurnover, needs_restart: Vec<String>) -> ReloadEffect {
-    let ServerTurnover { added, removed, restarted, kept } = turnover;
+pub(super) fn of(turnover: ServerChanges, needs_restart: Vec<String>) -> ReloadEffect {
+    let ServerChanges { added, removed, restarted, kept } = turnover;
     ReloadEffect { added, removed, restarted, kept, needs_restart }
 }
 

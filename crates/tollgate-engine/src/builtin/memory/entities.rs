@@ -166,11 +166,11 @@ impl BuiltinTool for GetSummary {
 
 /// The entity with that id or name; `None`: not found. An error if the name is ambiguous.
 pub(super) async fn find(
-    mind: &MemoryService,
+    memory_service: &MemoryService,
     scope: &MemoryScope,
     named: &str,
 ) -> Result<Option<Entity>, BuiltinToolError> {
-    match look_up_entity(mind, scope, named).await? {
+    match look_up_entity(memory_service, scope, named).await? {
         EntityLookup::Found(entity) => Ok(Some(*entity)),
         EntityLookup::Several(alike) => Err(unknown_entity(named, &alike)),
         EntityLookup::Nobody(_) => Ok(None),
@@ -179,11 +179,11 @@ pub(super) async fn find(
 
 /// The same if the entity must exist: the error suggests similar names.
 pub(super) async fn require_entity(
-    mind: &MemoryService,
+    memory_service: &MemoryService,
     scope: &MemoryScope,
     named: &str,
 ) -> Result<Entity, BuiltinToolError> {
-    match look_up_entity(mind, scope, named).await? {
+    match look_up_entity(memory_service, scope, named).await? {
         EntityLookup::Found(entity) => Ok(*entity),
         EntityLookup::Several(alike) | EntityLookup::Nobody(alike) => {
             Err(unknown_entity(named, &alike))
@@ -199,17 +199,17 @@ enum EntityLookup {
 }
 
 async fn look_up_entity(
-    mind: &MemoryService,
+    memory_service: &MemoryService,
     scope: &MemoryScope,
     named: &str,
 ) -> Result<EntityLookup, BuiltinToolError> {
     let id = EntityId::parse(named)?;
-    if let Some(snapshot) = mind.store().snapshot(scope, &id, 0).await? {
+    if let Some(snapshot) = memory_service.store().snapshot(scope, &id, 0).await? {
         return Ok(EntityLookup::Found(Box::new(snapshot.entity)));
     }
     let wanted = EntityFilter { name: Some(named.to_owned()), kind: None };
     let page = Page { skip: 0, most: MOST_HINTS };
-    let found = mind.store().find_entities(scope, &wanted, page).await?;
+    let found = memory_service.store().find_entities(scope, &wanted, page).await?;
     let lowered = named.trim().to_lowercase();
     let is_same = |entity: &Entity| entity.name.to_lowercase() == lowered;
     let (mut same, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_same);

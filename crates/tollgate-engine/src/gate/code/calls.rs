@@ -129,7 +129,7 @@ impl ProgramHost<'_> {
             Ok(Reply::Tool(outcome)) => {
                 let answer = answer(tool, outcome).await;
                 if let Answer::Data(data) = &answer {
-                    self.gate.lessons.take(&self.turn.principal, tool, data);
+                    self.gate.learned_types.take(&self.turn.principal, tool, data);
                 }
                 answer
             }

@@ -37,7 +37,7 @@ impl Gate {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let whole = |name: &str| arguments.get(name).and_then(Value::as_u64);
         let line = |name| whole(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX));
-        let seen = |tool: &ToolId| self.lessons.shape(&turn.principal, tool);
+        let seen = |tool: &ToolId| self.learned_types.shape(&turn.principal, tool);
         match means {
             MetaTool::ListFiles => Ok(book.files(turn.policy.code.binding)),
             MetaTool::Execute => Err(format!("`{}` is for running, not for reading", means.name())),

@@ -27,14 +27,14 @@ async fn observed() -> TestGate {
 }
 
 /// `s_a ok: admitted 0-0, queued 0-30, attempt 30-130`, in milliseconds; what lasts has no end.
-fn drawn(course: &CallProgress) -> String {
+fn drawn(call_progress: &CallProgress) -> String {
     let step = |StepTiming { step, from, to }: StepTiming| {
         let to = to.map_or_else(String::new, |to| to.as_millis().to_string());
         format!("{} {}-{to}", step.as_str(), from.as_millis())
     };
-    let steps: Vec<String> = course.steps().into_iter().map(step).collect();
-    let outcome = course.summary().map_or("runs", |ended| ended.end.as_str());
-    format!("{} {outcome}: {}", course.name, steps.join(", "))
+    let steps: Vec<String> = call_progress.steps().into_iter().map(step).collect();
+    let outcome = call_progress.summary().map_or("runs", |ended| ended.end.as_str());
+    format!("{} {outcome}: {}", call_progress.name, steps.join(", "))
 }
 
 fn finished(test: &TestGate) -> Vec<String> {
@@ -114,7 +114,7 @@ async fn the_calls_of_a_turn_have_its_name_its_beginning_and_its_wall() {
         let _ = test.gate.call(&turn, call, Caller::silent(&client)).await;
     }
     let _ = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
-    let page = test.gate.calls().finished(None, 10, |course| course.turn == turn.id);
+    let page = test.gate.calls().finished(None, 10, |call_progress| call_progress.turn == turn.id);
     let ends: Vec<_> = page.calls.iter().map(|it| it.summary().unwrap().end.as_str()).collect();
     assert_eq!(ends, ["timeout", "ok"]);
     let [second, first] = &page.calls[..] else { panic!("two calls of that turn") };
@@ -142,7 +142,7 @@ async fn only_the_last_are_kept_and_they_come_page_by_page() {
     let (mut seen, mut before) = (Vec::new(), None);
     loop {
         let page = test.gate.calls().finished(before, 300, |_| true);
-        seen.extend(page.calls.iter().map(|course| course.id));
+        seen.extend(page.calls.iter().map(|call_progress| call_progress.id));
         before = page.next;
         if before.is_none() {
             break;
@@ -164,8 +164,8 @@ async fn whoever_listens_hears_calls_begin_and_end() {
     let mut heard = Vec::new();
     for _ in 0..3 {
         heard.push(match listening.next().await.unwrap() {
-            CallEvent::Started(course) => format!("started {}", course.name),
-            CallEvent::Done(course) => format!("done {}", course.name),
+            CallEvent::Started(call_progress) => format!("started {}", call_progress.name),
+            CallEvent::Done(call_progress) => format!("done {}", call_progress.name),
         });
     }
     assert_eq!(heard, ["done nothing", "started s_a", "done s_a"]);

@@ -12,25 +12,31 @@ use super::RealtimeSession;
 impl RealtimeSession {
     /// Tools or tier may have changed: sends a new offer if it differs.
     pub(in super::super) fn refresh(&mut self, now: std::time::Instant) {
-        let asked = self.visit.party.turn_request(self.course.wish(&self.visit.party));
+        let asked = self
+            .session_request
+            .party
+            .turn_request(self.call_progress.wish(&self.session_request.party));
         // A removed agent has no tools; its session may continue.
-        let offer = match self.hall.gate.turn(asked) {
-            Ok(turn) => offer(&self.visit, &turn, self.prompt.clone()),
+        let offer = match self.session_registry.gate.turn(asked) {
+            Ok(turn) => offer(&self.session_request, &turn, self.prompt.clone()),
             Err(_) => RealtimeOffer { tools: Vec::new(), prompt: self.prompt.clone() },
         };
         if offer != self.offer {
             self.offer = offer.clone();
             let tools = offer.tools.len();
-            self.hall.update_status(&self.facts, |standing| standing.tools = tools);
+            self.session_registry.update_status(&self.facts, |standing| standing.tools = tools);
             self.send_event(DialectEvent::Offer(offer), now);
         }
     }
 }
 
 pub(super) fn offer(
-    visit: &SessionRequest,
+    session_request: &SessionRequest,
     turn: &Turn,
     prompt: Option<Arc<str>>,
 ) -> RealtimeOffer {
-    RealtimeOffer { tools: declare_tools(&visit.agent, turn, visit.live), prompt }
+    RealtimeOffer {
+        tools: declare_tools(&session_request.agent, turn, session_request.live),
+        prompt,
+    }
 }

@@ -22,7 +22,7 @@ use crate::tools::arguments;
 impl RealtimeSession {
     pub(super) fn run(&mut self, call: RealtimeCall, now: Instant) {
         let turn = self.turn();
-        let form = self.visit.live.form();
+        let form = self.session_request.live.form();
         let tool = turn.as_ref().and_then(|turn| calls::resolve_tool(turn, &call, form));
         let terms = tool.as_ref().map(|tool| &tool.terms);
         let delivery = terms.map_or(ResultDelivery::Wait, |terms| terms.delivery);
@@ -33,8 +33,8 @@ impl RealtimeSession {
         if start == RealtimeCallStart::Twice {
             return;
         }
-        self.course.figures.calls += 1;
-        let number = self.course.number;
+        self.call_progress.figures.calls += 1;
+        let number = self.call_progress.number;
         let running = RunningCall { call, tool, delivery, abort: None, turn: number };
         self.errands.insert(id.clone(), running);
         match start {
@@ -43,8 +43,8 @@ impl RealtimeSession {
             RealtimeCallStart::Known(outcome) => {
                 let tool = self.errands.get(&id).and_then(|running| running.tool.clone());
                 if let (Some(turn), Some(tool)) = (turn, tool) {
-                    let turn = Turn { taint: self.course.taint(now), ..turn };
-                    self.hall.gate.note_answered(&turn, tool.exposed.as_str());
+                    let turn = Turn { taint: self.call_progress.taint(now), ..turn };
+                    self.session_registry.gate.note_answered(&turn, tool.exposed.as_str());
                 }
                 self.answer(&id, (AnswerStage::Done, outcome), now);
             }
@@ -65,7 +65,7 @@ impl RealtimeSession {
         if stop == RealtimeCallStop::Nothing {
             return;
         }
-        self.course.figures.cancelled += 1;
+        self.call_progress.figures.cancelled += 1;
         if stop == RealtimeCallStop::Abort
             && let Some(RunningCall { abort: Some(abort), .. }) = self.errands.get(id)
         {
@@ -90,16 +90,16 @@ impl RealtimeSession {
         let Some(running) = self.errands.get_mut(id) else { return };
         let ceiling = turn.deadline.map(|wall| wall.remaining(now));
         let deadline = match running.delivery {
-            ResultDelivery::Wait => self.course.purse.open(ceiling, now),
+            ResultDelivery::Wait => self.call_progress.time_budget.open(ceiling, now),
             // The result is not awaited: only the call's own limits apply.
             ResultDelivery::WhenIdle | ResultDelivery::Interrupt | ResultDelivery::Silent => None,
         };
         let errand = RealtimeCallRunner {
-            gate: Arc::clone(&self.hall.gate),
-            turn: self.course.join_turn(Turn { deadline, ..turn }),
-            form: self.visit.live.form(),
-            caps: self.visit.live.caps(),
-            provider: self.visit.model.settings.provider.clone(),
+            gate: Arc::clone(&self.session_registry.gate),
+            turn: self.call_progress.join_turn(Turn { deadline, ..turn }),
+            form: self.session_request.live.form(),
+            caps: self.session_request.live.caps(),
+            provider: self.session_request.model.settings.provider.clone(),
         };
         let (call, slow) = (running.call.clone(), self.slow.0.clone());
         let (run, abort) = abortable(async move {
@@ -110,7 +110,7 @@ impl RealtimeSession {
             let outcome = errand.run(&call, told).await;
             BackgroundResult::Ran { id: call.id.clone(), outcome }
         });
-        (running.abort, running.turn) = (Some(abort), self.course.number);
+        (running.abort, running.turn) = (Some(abort), self.call_progress.number);
         self.running.push(run.map(|ran| ran.unwrap_or(BackgroundResult::Nothing)).boxed());
     }
 
@@ -118,19 +118,21 @@ impl RealtimeSession {
         self.settle(id, now);
         let Some(running) = self.errands.get(id) else { return };
         let speech = calls::speech(running.tool.as_ref());
-        let text = outcome_json::encode_outcome(outcome, &speech, &self.visit.live.caps());
+        let text =
+            outcome_json::encode_outcome(outcome, &speech, &self.session_request.live.caps());
         let answered = match outcome.status {
             CallStatus::Pending => AnswerStage::Pending,
             _ => AnswerStage::Done,
         };
         if matches!(outcome.status, CallStatus::Pending | CallStatus::Timeout) {
-            self.course.figures.missed += 1;
+            self.call_progress.figures.missed += 1;
         }
         let (tool, delivery) = (running.tool.clone(), running.delivery);
         let kept = (answered == AnswerStage::Done).then_some(text.as_str());
         let ids = self.ledger.finish(id, kept, now);
         if let (AnswerStage::Pending, Some(handle)) = (answered, outcome.handle) {
-            let (gate, principal) = (Arc::clone(&self.hall.gate), &self.visit.party.principal);
+            let (gate, principal) =
+                (Arc::clone(&self.session_registry.gate), &self.session_request.party.principal);
             let (landed, ids) =
                 (calls::await_late_result(gate, principal.clone(), handle), ids.clone());
             let late = landed.map(move |outcome| match outcome {
@@ -148,10 +150,11 @@ impl RealtimeSession {
 
     pub(super) fn deliver_late_result(&mut self, late: LateCallResult, now: Instant) {
         let LateCallResult { ids, tool, delivery, outcome } = late;
-        self.course.figures.late += 1;
-        self.course.read(&outcome, now);
+        self.call_progress.figures.late += 1;
+        self.call_progress.read(&outcome, now);
         let speech = calls::speech(tool.as_ref());
-        let outcome = outcome_json::encode_outcome(&outcome, &speech, &self.visit.live.caps());
+        let outcome =
+            outcome_json::encode_outcome(&outcome, &speech, &self.session_request.live.caps());
         for id in ids {
             let outcome = outcome.clone();
             let answer = CallAnswer { id, answered: AnswerStage::Late, outcome, delivery };
@@ -163,9 +166,9 @@ impl RealtimeSession {
     fn settle(&mut self, id: &str, now: Instant) {
         if let Some(RunningCall { delivery: ResultDelivery::Wait, abort: Some(_), turn, .. }) =
             self.errands.get(id)
-            && *turn == self.course.number
+            && *turn == self.call_progress.number
         {
-            self.course.purse.close(now);
+            self.call_progress.time_budget.close(now);
         }
     }
 
@@ -177,9 +180,12 @@ impl RealtimeSession {
 
     /// The current turn with its view. `None`: the agent was removed.
     fn turn(&self) -> Option<Turn> {
-        let asked = self.visit.party.turn_request(self.course.wish(&self.visit.party));
+        let asked = self
+            .session_request
+            .party
+            .turn_request(self.call_progress.wish(&self.session_request.party));
         let asked = TurnRequest { trace: self.told.trace().cloned(), ..asked };
-        self.hall.gate.turn(asked).ok()
+        self.session_registry.gate.turn(asked).ok()
     }
 }
 

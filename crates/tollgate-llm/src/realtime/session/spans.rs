@@ -26,17 +26,17 @@ struct SessionSpanLabels {
 
 impl SessionSpans {
     pub(super) fn begin(
-        hall: &RealtimeSessionRegistry,
-        visit: &SessionRequest,
+        session_registry: &RealtimeSessionRegistry,
+        session_request: &SessionRequest,
         facts: &LiveSession,
     ) -> Self {
-        let trace = visit.party.trace.clone();
-        let follow = TraceScope { tracer: hall.gate.tracer().clone(), trace };
+        let trace = session_request.party.trace.clone();
+        let follow = TraceScope { tracer: session_registry.gate.tracer().clone(), trace };
         let agent = facts.agent.as_str();
         let mut session = follow.begin(SpanKind::Server, || format!("realtime {agent}").into());
         let about = SessionSpanLabels {
-            provider: provider_name(visit.model.provider_kind()),
-            model: visit.model.settings.id.clone(),
+            provider: provider_name(session_request.model.provider_kind()),
+            model: session_request.model.settings.id.clone(),
         };
         session.tell(|said| {
             said.set("gen_ai.agent.name", agent.to_owned());

@@ -59,25 +59,30 @@ pub(super) struct SessionTurnState {
     pub(super) turn: Option<(TurnId, Instant)>,
     /// Taint by untrusted servers since the last turn ended; `None`: not requested yet.
     taint: Option<Arc<Taint>>,
-    pub(super) purse: TurnTimeBudget,
+    pub(super) time_budget: TurnTimeBudget,
     pub(super) figures: LiveTurn,
 }
 
 impl SessionTurnState {
-    pub(super) fn begin(hall: &RealtimeSessionRegistry, visit: &SessionRequest) -> Self {
-        let is_speech = visit.agent.persona.engine == Engine::SpeechToSpeech;
-        let routes = is_speech && visit.live.can_route() && !chain(hall, visit).is_empty();
+    pub(super) fn begin(
+        session_registry: &RealtimeSessionRegistry,
+        session_request: &SessionRequest,
+    ) -> Self {
+        let is_speech = session_request.agent.persona.engine == Engine::SpeechToSpeech;
+        let routes = is_speech
+            && session_request.live.can_route()
+            && !chain(session_registry, session_request).is_empty();
         // Before the first utterance: the same as for the first turn of a conversation.
-        let first = visit.agent.ceiling.map(|ceiling| ceiling.min(Tier::Standard));
+        let first = session_request.agent.ceiling.map(|ceiling| ceiling.min(Tier::Standard));
         Self {
             ceiling: routes.then_some(REALTIME_CEILING),
             sway: first.map(TierHysteresis::at),
-            insisted: visit.tier,
+            insisted: session_request.tier,
             began: None,
             number: 0,
             turn: None,
             taint: None,
-            purse: TurnTimeBudget::default(),
+            time_budget: TurnTimeBudget::default(),
             figures: LiveTurn::default(),
         }
     }
@@ -103,10 +108,11 @@ impl SessionTurnState {
 
     pub(super) fn routing(
         &self,
-        hall: &RealtimeSessionRegistry,
-        visit: &SessionRequest,
+        session_registry: &RealtimeSessionRegistry,
+        session_request: &SessionRequest,
     ) -> DeepTurnRouting {
-        let delegates = visit.live.can_delegate() && !chain(hall, visit).is_empty();
+        let delegates = session_request.live.can_delegate()
+            && !chain(session_registry, session_request).is_empty();
         match self.ceiling.is_some() || delegates {
             true => DeepTurnRouting::Cascaded,
             false => DeepTurnRouting::Native,
@@ -115,7 +121,7 @@ impl SessionTurnState {
 
     /// Starts the next turn with a fresh budget.
     fn next(&mut self) {
-        self.purse = TurnTimeBudget::default();
+        self.time_budget = TurnTimeBudget::default();
         self.number += 1;
         self.turn = None;
     }
@@ -207,8 +213,8 @@ impl RealtimeSession {
             self.look_ahead(text);
         }
         let spoke = TierRequest {
-            principal: &self.visit.party.principal,
-            agent: Some(&self.visit.party.agent),
+            principal: &self.session_request.party.principal,
+            agent: Some(&self.session_request.party.agent),
             conversation: Some(&self.conversation),
             utterance: Utterance {
                 text,
@@ -216,13 +222,14 @@ impl RealtimeSession {
                     UtteranceStage::Partial => tier_selector::TranscriptStage::Partial,
                     UtteranceStage::Final => tier_selector::TranscriptStage::Final,
                 },
-                queue_depth: self.visit.queue_depth,
-                forced: self.course.insisted,
+                queue_depth: self.session_request.queue_depth,
+                forced: self.call_progress.insisted,
             },
         };
-        let Ok(choice) = self.hall.gate.choose(&spoke) else { return };
-        let moved = self.course.sway.as_mut().is_some_and(|sway| sway.observe(choice.tier, form));
-        if moved && self.course.insisted.is_none() {
+        let Ok(choice) = self.session_registry.gate.choose(&spoke) else { return };
+        let moved =
+            self.call_progress.sway.as_mut().is_some_and(|sway| sway.observe(choice.tier, form));
+        if moved && self.call_progress.insisted.is_none() {
             self.show_tier(choice.reason.to_string());
             self.refresh(now);
         }
@@ -233,11 +240,11 @@ impl RealtimeSession {
 
     /// Routes a turn to the other model if it needs tools that the realtime model cannot wait for.
     fn route(&mut self, choice: &TierChoice, now: Instant) {
-        let Some(ceiling) = self.course.ceiling else { return };
-        let party = &self.visit.party;
-        let turn = |wish| self.hall.gate.turn(party.turn_request(wish));
+        let Some(ceiling) = self.call_progress.ceiling else { return };
+        let party = &self.session_request.party;
+        let turn = |wish| self.session_registry.gate.turn(party.turn_request(wish));
         let (Ok(here), Ok(beyond)) =
-            (turn(self.course.wish(party)), turn(self.course.wish_beyond(party)))
+            (turn(self.call_progress.wish(party)), turn(self.call_progress.wish_beyond(party)))
         else {
             return;
         };
@@ -252,7 +259,7 @@ impl RealtimeSession {
 
     /// Sets a requested tier, or returns to automatic selection.
     pub(super) fn insist(&mut self, tier: Option<Tier>, by: &str, now: Instant) {
-        self.course.insisted = tier;
+        self.call_progress.insisted = tier;
         let reason = match tier {
             Some(tier) => format!("{by} insists on `{tier}`"),
             None => format!("{by} lets what is said decide"),
@@ -266,12 +273,12 @@ impl RealtimeSession {
     pub(super) fn on_turn_event(&mut self, event: TurnEvent, now: Instant) {
         match event {
             TurnEvent::Began => {
-                if self.course.is_in_turn() {
+                if self.call_progress.is_in_turn() {
                     self.end_turn(LiveEnding::Whole, now);
                 }
-                self.course.next();
+                self.call_progress.next();
                 self.stop_speaking();
-                self.course.began = Some(now);
+                self.call_progress.began = Some(now);
                 self.told.turn_began();
             }
             TurnEvent::Interrupted => {
@@ -283,23 +290,23 @@ impl RealtimeSession {
     }
 
     pub(super) fn end_turn(&mut self, ending: LiveEnding, now: Instant) {
-        let Some(began) = self.course.began.take() else { return };
+        let Some(began) = self.call_progress.began.take() else { return };
         self.told.turn_ended(ending);
-        let tools = self.course.purse.time_spent(now);
+        let tools = self.call_progress.time_budget.time_spent(now);
         let took = now.saturating_duration_since(began);
-        let figures = std::mem::take(&mut self.course.figures);
-        self.course.next();
+        let figures = std::mem::take(&mut self.call_progress.figures);
+        self.call_progress.next();
         // Reset here and not at the start of a turn: results between two turns are read in the
         // second.
-        self.course.taint = None;
-        self.hall.record_turn(&self.facts, LiveTurn { took, tools, ending, ..figures });
+        self.call_progress.taint = None;
+        self.session_registry.record_turn(&self.facts, LiveTurn { took, tools, ending, ..figures });
         self.keep_talk();
     }
 
     /// Drops pending answers of another model. A provider that delegates by itself gets all of
     /// them.
     fn stop_speaking(&mut self) {
-        if !self.visit.live.can_delegate() {
+        if !self.session_request.live.can_delegate() {
             self.speaking = FuturesOrdered::new();
         }
     }
@@ -307,22 +314,25 @@ impl RealtimeSession {
     /// Lets another model answer the utterance.
     pub(super) fn delegate(&mut self) {
         self.stop_speaking();
-        let chain = chain(&self.hall, &self.visit);
-        let asked = self.visit.party.turn_request(self.course.wish_beyond(&self.visit.party));
+        let chain = chain(&self.session_registry, &self.session_request);
+        let asked = self
+            .session_request
+            .party
+            .turn_request(self.call_progress.wish_beyond(&self.session_request.party));
         let asked = TurnRequest { trace: self.told.trace().cloned(), ..asked };
-        let (Ok(turn), false) = (self.hall.gate.turn(asked), chain.is_empty()) else {
+        let (Ok(turn), false) = (self.session_registry.gate.turn(asked), chain.is_empty()) else {
             let why = "there is no other model to answer".to_owned();
             self.speaking.push_back(async { Err(why) }.boxed());
             return;
         };
-        let turn = Turn { taint: self.course.taint(turn.began), ..turn };
+        let turn = Turn { taint: self.call_progress.taint(turn.began), ..turn };
         let prompt = match &self.prompt {
             Some(prompt) => format!("{prompt}\n\n{SPOKEN_ANSWER_PROMPT}"),
             None => SPOKEN_ANSWER_PROMPT.to_owned(),
         };
         let lines = self.talk.lines.iter();
         let request = ChatRequest {
-            model: self.visit.agent.id.to_string(),
+            model: self.session_request.agent.id.to_string(),
             messages: lines.map(|(role, text)| ChatMessage::text(*role, text)).collect(),
             tools: Vec::new(),
             tool_choice: ToolChoice::Unsaid,
@@ -331,10 +341,11 @@ impl RealtimeSession {
             extra: Extra::none(),
         };
         let trace = turn.trace.clone();
-        let acting = AgentTurn { agent: self.visit.agent.clone(), turn, prompt: Some(prompt) };
+        let acting =
+            AgentTurn { agent: self.session_request.agent.clone(), turn, prompt: Some(prompt) };
         let lease = acting.turn.lease.clone();
         let order = CompletionRequest { request, acting: Some(acting), chain, lease, trace };
-        let chat = Arc::clone(&self.hall.chat);
+        let chat = Arc::clone(&self.session_registry.chat);
         let answered = async move {
             let prepared = chat.prepare(order).map_err(|failure| failure.to_string())?;
             let answer = tokio::time::timeout(CASCADE_TIMEOUT, prepared.run(None)).await;
@@ -352,23 +363,28 @@ impl RealtimeSession {
 
     pub(super) fn show_tier(&mut self, reason: String) {
         let (tier, tools) = (self.tier(), self.offer.tools.len());
-        self.hall.update_status(&self.facts, |standing| {
+        self.session_registry.update_status(&self.facts, |standing| {
             standing.tier = tier;
             standing.reason.clone_from(&reason);
             standing.tools = tools;
         });
-        self.hall.tell(&self.facts, LiveEvent::Tier { tier, reason });
+        self.session_registry.tell(&self.facts, LiveEvent::Tier { tier, reason });
     }
 
     /// The effective tier of the session; `None`: no budget.
     fn tier(&self) -> Option<Tier> {
-        self.visit.agent.budget(self.course.wish(&self.visit.party))
+        self.session_request.agent.budget(self.call_progress.wish(&self.session_request.party))
     }
 
     fn look_ahead(&self, text: &str) {
-        let asked = self.visit.party.turn_request(self.course.wish(&self.visit.party));
-        if let (Some(mind), Ok(turn)) = (self.hall.gate.memory(), self.hall.gate.turn(asked)) {
-            mind.look_ahead(
+        let asked = self
+            .session_request
+            .party
+            .turn_request(self.call_progress.wish(&self.session_request.party));
+        if let (Some(memory_service), Ok(turn)) =
+            (self.session_registry.gate.memory(), self.session_registry.gate.turn(asked))
+        {
+            memory_service.look_ahead(
                 &turn,
                 &HeardUtterance { conversation: Some(&self.conversation), text },
             );
@@ -377,30 +393,35 @@ impl RealtimeSession {
 
     fn keep_talk(&mut self) {
         let (heard, said) = self.talk.take_texts();
-        let asked = self.visit.party.turn_request(self.course.wish(&self.visit.party));
-        let (Some(mind), Ok(turn)) = (self.hall.gate.memory(), self.hall.gate.turn(asked)) else {
+        let asked = self
+            .session_request
+            .party
+            .turn_request(self.call_progress.wish(&self.session_request.party));
+        let (Some(memory_service), Ok(turn)) =
+            (self.session_registry.gate.memory(), self.session_registry.gate.turn(asked))
+        else {
             return;
         };
         let said = TranscriptTurn {
             conversation: Some(&self.conversation),
-            speaker: self.visit.variables.get("caller_name").map(String::as_str),
+            speaker: self.session_request.variables.get("caller_name").map(String::as_str),
             heard: &heard,
             answered: &said,
             via: "realtime",
         };
-        mind.record(&turn, &said);
+        memory_service.record(&turn, &said);
     }
 }
 
 /// The agent's chat models, in its order of preference.
 pub(super) fn chain(
-    hall: &RealtimeSessionRegistry,
-    visit: &SessionRequest,
+    session_registry: &RealtimeSessionRegistry,
+    session_request: &SessionRequest,
 ) -> Vec<Arc<ModelHandle>> {
-    let models = hall.chat.models();
-    let named = visit.agent.persona.models.iter().filter_map(|name| models.find(name));
+    let models = session_registry.chat.models();
+    let named = session_request.agent.persona.models.iter().filter_map(|name| models.find(name));
     let is_other = |model: &Arc<ModelHandle>| {
-        !model.is_live() && model.settings.name != visit.model.settings.name
+        !model.is_live() && model.settings.name != session_request.model.settings.name
     };
     named.filter(is_other).collect()
 }

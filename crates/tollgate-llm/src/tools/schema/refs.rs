@@ -29,12 +29,12 @@ pub(super) fn gather(root: &mut Value, bench: &mut SchemaFitLog) -> Result<(), S
     let mut waiting = VecDeque::new();
     let mut left = MAX_VALUES;
     let at = bench.at.clone();
-    gatherer.visit(root, &at, (bench, &mut waiting));
+    gatherer.session_request(root, &at, (bench, &mut waiting));
     let mut gathered = Map::new();
     while let Some((name, mut schema)) = waiting.pop_front() {
         left = left.checked_sub(size(&schema)).ok_or(SchemaFitError::TooLarge)?;
         let at = step(&format!("{at}/$defs"), &name);
-        gatherer.visit(&mut schema, &at, (bench, &mut waiting));
+        gatherer.session_request(&mut schema, &at, (bench, &mut waiting));
         gathered.insert(name, schema);
     }
     if let (Value::Object(fields), false) = (root, gathered.is_empty()) {
@@ -54,7 +54,7 @@ struct RefGatherer<'a> {
 type RefSink<'f> = (&'f mut SchemaFitLog, &'f mut VecDeque<(String, Value)>);
 
 impl RefGatherer<'_> {
-    fn visit(&mut self, schema: &mut Value, at: &str, (bench, waiting): RefSink<'_>) {
+    fn session_request(&mut self, schema: &mut Value, at: &str, (bench, waiting): RefSink<'_>) {
         let Value::Object(fields) = schema else { return };
         for group in ["$defs", "definitions"].into_iter().chain(ANCHOR_KEYWORDS) {
             fields.shift_remove(group);
@@ -76,7 +76,7 @@ impl RefGatherer<'_> {
                 }
             }
         }
-        shape::each(fields, at, |schema, at| self.visit(schema, at, (bench, waiting)));
+        shape::each(fields, at, |schema, at| self.session_request(schema, at, (bench, waiting)));
     }
 
     /// Name of the definition that a reference now points to.
@@ -165,7 +165,7 @@ pub(super) fn inline(root: Value, form: ToolFormat, bench: &mut SchemaFitLog) ->
         left: MAX_INLINED_SCHEMAS,
         level: 0,
     };
-    inliner.visit(&mut whole, &bench.at, &mut Vec::new());
+    inliner.session_request(&mut whole, &bench.at, &mut Vec::new());
     if form == ToolFormat::Gemini && !lost.is_empty() {
         fields.insert("$defs".to_owned(), Value::Object(definitions));
         return Value::Object(fields);
@@ -183,7 +183,7 @@ struct RefInliner<'a> {
 
 impl<'a> RefInliner<'a> {
     /// `within` are the definitions that are being inlined.
-    fn visit(&mut self, schema: &mut Value, at: &str, within: &mut Vec<&'a str>) {
+    fn session_request(&mut self, schema: &mut Value, at: &str, within: &mut Vec<&'a str>) {
         self.left = self.left.saturating_sub(1);
         let Value::Object(fields) = schema else { return };
         let mut entered = 0;
@@ -199,7 +199,7 @@ impl<'a> RefInliner<'a> {
             replace(fields, definition.clone());
         }
         self.level += 1;
-        shape::each(fields, at, |schema, at| self.visit(schema, at, within));
+        shape::each(fields, at, |schema, at| self.session_request(schema, at, within));
         self.level -= 1;
         within.truncate(within.len() - entered);
     }

@@ -38,23 +38,23 @@ pub(super) fn holds(keyword: &str) -> Option<SubschemaShape> {
 pub(super) fn each(
     fields: &mut Map<String, Value>,
     at: &str,
-    mut visit: impl FnMut(&mut Value, &str),
+    mut session_request: impl FnMut(&mut Value, &str),
 ) {
     for (keyword, value) in fields {
         let Some(holds) = holds(keyword) else { continue };
         let here = step(at, keyword);
         match (holds, value) {
             (SubschemaShape::One, schema @ (Value::Object(_) | Value::Bool(_))) => {
-                visit(schema, &here)
+                session_request(schema, &here)
             }
             (SubschemaShape::List, Value::Array(list)) => {
                 for (at, schema) in list.iter_mut().enumerate() {
-                    visit(schema, &format!("{here}/{at}"));
+                    session_request(schema, &format!("{here}/{at}"));
                 }
             }
             (SubschemaShape::Named, Value::Object(named)) => {
                 for (name, schema) in named {
-                    visit(schema, &step(&here, name));
+                    session_request(schema, &step(&here, name));
                 }
             }
             _ => {}

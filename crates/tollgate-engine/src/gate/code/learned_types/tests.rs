@@ -28,64 +28,69 @@ fn tool(name: &str, description: &str) -> Arc<Tool> {
     Catalog::build(&inputs, &mut NameOwners::default()).tools.remove(0)
 }
 
-fn told(lessons: &LearnedTypes, principal: &Principal, tool: &Tool) -> Option<String> {
-    lessons.shape(principal, &tool.id).map(|it| it.render("Thing"))
+fn told(learned_types: &LearnedTypes, principal: &Principal, tool: &Tool) -> Option<String> {
+    learned_types.shape(principal, &tool.id).map(|it| it.render("Thing"))
 }
 
-fn teach(lessons: &LearnedTypes, tool: &Tool, results: impl IntoIterator<Item = Value>) {
+fn teach(learned_types: &LearnedTypes, tool: &Tool, results: impl IntoIterator<Item = Value>) {
     let principal = Principal::from_name("me");
-    results.into_iter().for_each(|it| lessons.take(&principal, tool, &raw_value(&it)));
+    results.into_iter().for_each(|it| learned_types.take(&principal, tool, &raw_value(&it)));
 }
 
 #[test]
 fn what_one_principal_learned_no_other_is_shown() {
-    let (lessons, tool) = (LearnedTypes::default(), tool("t", "a"));
-    teach(&lessons, &tool, [json!([1]), json!([2])]);
-    assert_eq!(told(&lessons, &Principal::from_name("me"), &tool).as_deref(), Some("list[int]"));
-    assert_eq!(told(&lessons, &Principal::from_name("you"), &tool), None);
+    let (learned_types, tool) = (LearnedTypes::default(), tool("t", "a"));
+    teach(&learned_types, &tool, [json!([1]), json!([2])]);
+    assert_eq!(
+        told(&learned_types, &Principal::from_name("me"), &tool).as_deref(),
+        Some("list[int]")
+    );
+    assert_eq!(told(&learned_types, &Principal::from_name("you"), &tool), None);
 }
 
 #[test]
 fn a_tool_that_changed_teaches_anew() {
-    let (lessons, me) = (LearnedTypes::default(), Principal::from_name("me"));
+    let (learned_types, me) = (LearnedTypes::default(), Principal::from_name("me"));
     let (before, after) = (tool("t", "a"), tool("t", "b"));
-    teach(&lessons, &before, (0..9).map(|it| json!([it])));
-    teach(&lessons, &after, [json!("one")]);
-    assert_eq!(told(&lessons, &me, &after), None);
-    teach(&lessons, &after, [json!("two")]);
-    assert_eq!(told(&lessons, &me, &after).as_deref(), Some("str"));
+    teach(&learned_types, &before, (0..9).map(|it| json!([it])));
+    teach(&learned_types, &after, [json!("one")]);
+    assert_eq!(told(&learned_types, &me, &after), None);
+    teach(&learned_types, &after, [json!("two")]);
+    assert_eq!(told(&learned_types, &me, &after).as_deref(), Some("str"));
 }
 
 #[test]
 fn once_it_is_settled_one_result_of_sixteen_is_looked_at() {
-    let (lessons, me, tool) = (LearnedTypes::default(), Principal::from_name("me"), tool("t", "a"));
-    teach(&lessons, &tool, (0..16).map(|it| json!([it])));
-    let told = || told(&lessons, &me, &tool).unwrap();
+    let (learned_types, me, tool) =
+        (LearnedTypes::default(), Principal::from_name("me"), tool("t", "a"));
+    teach(&learned_types, &tool, (0..16).map(|it| json!([it])));
+    let told = || told(&learned_types, &me, &tool).unwrap();
     // The seventeenth is looked at, and fits.
-    teach(&lessons, &tool, [json!([16])]);
+    teach(&learned_types, &tool, [json!([16])]);
     for _ in 1..SAMPLE_INTERVAL {
-        teach(&lessons, &tool, [json!("text")]);
+        teach(&learned_types, &tool, [json!("text")]);
         assert_eq!(told(), "list[int]");
     }
-    teach(&lessons, &tool, [json!("text")]);
+    teach(&learned_types, &tool, [json!("text")]);
     assert_eq!(told(), "str | list[int]");
 }
 
 #[test]
 fn a_tool_that_always_answers_the_same_is_not_looked_at_for_ever() {
-    let (lessons, me, tool) = (LearnedTypes::default(), Principal::from_name("me"), tool("t", "a"));
-    teach(&lessons, &tool, (0..=ALWAYS_SAMPLED).map(|_| json!({"ok": true})));
+    let (learned_types, me, tool) =
+        (LearnedTypes::default(), Principal::from_name("me"), tool("t", "a"));
+    teach(&learned_types, &tool, (0..=ALWAYS_SAMPLED).map(|_| json!({"ok": true})));
     for _ in 1..SAMPLE_INTERVAL {
-        teach(&lessons, &tool, [json!({"ok": false})]);
+        teach(&learned_types, &tool, [json!({"ok": false})]);
     }
-    assert_eq!(told(&lessons, &me, &tool), None);
-    teach(&lessons, &tool, [json!({"ok": false})]);
-    assert_eq!(told(&lessons, &me, &tool).as_deref(), Some("{\"ok\": bool}"));
+    assert_eq!(told(&learned_types, &me, &tool), None);
+    teach(&learned_types, &tool, [json!({"ok": false})]);
+    assert_eq!(told(&learned_types, &me, &tool).as_deref(), Some("{\"ok\": bool}"));
 }
 
 #[test]
 fn the_latest_lessons_are_kept_within_the_bound() {
-    let (lessons, tool) = (LearnedTypes::default(), tool("t", "a"));
+    let (learned_types, tool) = (LearnedTypes::default(), tool("t", "a"));
     let large = |n: u32| -> Value {
         let key = |at: u32| char::from(b'a' + u8::try_from(at % 26).unwrap());
         let keys = (0..40).map(|at| (format!("{}{}", key(at), key(at / 26)), json!([{"n": n}])));
@@ -94,12 +99,13 @@ fn the_latest_lessons_are_kept_within_the_bound() {
     let principals: Vec<Principal> =
         (0..5_000).map(|at| Principal::from_name(&format!("p{at}"))).collect();
     for principal in &principals {
-        (0..2).for_each(|n| lessons.take(principal, &tool, &raw_value(&large(n))));
+        (0..2).for_each(|n| learned_types.take(principal, &tool, &raw_value(&large(n))));
     }
-    assert!(lessons.0.weight() <= MOST_PARTS && lessons.0.weight() > MOST_PARTS / 2);
-    assert!(lessons.0.len() < 2_000, "{}", lessons.0.len());
+    assert!(learned_types.0.weight() <= MOST_PARTS && learned_types.0.weight() > MOST_PARTS / 2);
+    assert!(learned_types.0.len() < 2_000, "{}", learned_types.0.len());
     let last = principals.last().unwrap();
-    assert!(told(&lessons, last, &tool).is_some());
-    let of_last = principals.iter().rev().take(10).filter(|it| told(&lessons, it, &tool).is_some());
+    assert!(told(&learned_types, last, &tool).is_some());
+    let of_last =
+        principals.iter().rev().take(10).filter(|it| told(&learned_types, it, &tool).is_some());
     assert!(of_last.count() >= 8);
 }

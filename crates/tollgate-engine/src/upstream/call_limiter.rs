@@ -63,7 +63,7 @@ impl CallLimiter {
         let admitted = self.breaker.lock().admit(self.clock.now());
         let admission = admitted.map_err(resting_error)?;
         let mut pass = Permit {
-            turnstile: self,
+            limiter: self,
             admission,
             seat: PermitSlot::None,
             since: self.clock.now(),
@@ -188,7 +188,7 @@ fn resting_error(refused: Refused) -> BackendError {
 
 /// Permit to send one call. Dropped without an outcome, the caller has given up.
 pub(super) struct Permit<'a> {
-    turnstile: &'a CallLimiter,
+    limiter: &'a CallLimiter,
     admission: BreakerPermit,
     seat: PermitSlot<'a>,
     since: Instant,
@@ -205,19 +205,19 @@ enum PermitSlot<'a> {
 impl<'a> Permit<'a> {
     /// Releases the slot to others while a person is waited for. Never returns.
     pub(super) async fn lend(&mut self, mut waits: watch::Receiver<WaitsFor>) {
-        let turnstile: &'a CallLimiter = self.turnstile;
+        let limiter: &'a CallLimiter = self.limiter;
         loop {
             let now = *waits.borrow_and_update();
             match (now, &self.seat) {
                 (WaitsFor::Person, PermitSlot::Slot(_)) => {
-                    self.seat = PermitSlot::Asking(CountGuard::new(&turnstile.asking));
+                    self.seat = PermitSlot::Asking(CountGuard::new(&limiter.asking));
                 }
                 (WaitsFor::Server, PermitSlot::Asking(_)) => {
                     // The server is already working on it: the call continues, and takes a slot
                     // when there is one.
-                    let slot = turnstile.slots.acquire().await;
+                    let slot = limiter.slots.acquire().await;
                     self.seat = PermitSlot::Slot(slot.expect("the semaphore is never closed"));
-                    self.since = turnstile.clock.now();
+                    self.since = limiter.clock.now();
                 }
                 _ => {}
             }
@@ -234,18 +234,18 @@ impl<'a> Permit<'a> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let turnstile = self.turnstile;
-        turnstile.record(self.admission, self.outcome);
-        let waited = turnstile.clock.now().duration_since(self.since);
+        let limiter = self.limiter;
+        limiter.record(self.admission, self.outcome);
+        let waited = limiter.clock.now().duration_since(self.since);
         match self.outcome {
             Outcome::Answered => {
-                turnstile.silent.store(0, Ordering::Relaxed);
-                turnstile.learn(waited);
+                limiter.silent.store(0, Ordering::Relaxed);
+                limiter.learn(waited);
             }
             Outcome::Abandoned
                 if matches!(self.seat, PermitSlot::Slot(_)) && waited >= SOONEST_SILENCE =>
             {
-                turnstile.silence();
+                limiter.silence();
             }
             Outcome::Abandoned | Outcome::Failed => {}
         }

@@ -8,7 +8,7 @@ use crate::clock::SystemClock;
 const IN_FLIGHT: usize = 64;
 const WAITING: usize = 128;
 
-fn turnstile() -> (CallLimiter, Arc<Mailbox>) {
+fn limiter() -> (CallLimiter, Arc<Mailbox>) {
     with(ConcurrencySettings::default())
 }
 
@@ -18,22 +18,22 @@ fn with(slots: ConcurrencySettings) -> (CallLimiter, Arc<Mailbox>) {
     (CallLimiter::new(Arc::new(SystemClock), Arc::clone(&mailbox), slots), mailbox)
 }
 
-async fn pass(turnstile: &CallLimiter, outcome: Outcome) {
-    turnstile.enter(None).await.expect("it is open").give_back(outcome);
+async fn pass(limiter: &CallLimiter, outcome: Outcome) {
+    limiter.enter(None).await.expect("it is open").give_back(outcome);
 }
 
 #[tokio::test(start_paused = true)]
 async fn r_09_sixty_four_run_the_next_wait_and_the_rest_is_refused() {
-    let (turnstile, _) = turnstile();
+    let (limiter, _) = limiter();
     let mut running = Vec::new();
     for _ in 0..IN_FLIGHT {
-        running.push(turnstile.enter(None).await.ok().unwrap());
+        running.push(limiter.enter(None).await.ok().unwrap());
     }
-    let mut waiting: Vec<_> = (0..WAITING).map(|_| Box::pin(turnstile.enter(None))).collect();
+    let mut waiting: Vec<_> = (0..WAITING).map(|_| Box::pin(limiter.enter(None))).collect();
     for one in &mut waiting {
         assert!(futures_util::poll!(one).is_pending());
     }
-    let Err(refused) = turnstile.enter(None).await else { panic!("there was no room") };
+    let Err(refused) = limiter.enter(None).await else { panic!("there was no room") };
     let BackendError::Resting { reason, retry_after } = refused else { panic!("{refused}") };
     assert_eq!(reason, "64 calls to the server are running and 128 waiting");
     assert_eq!(retry_after, Duration::from_secs(1));
@@ -41,17 +41,17 @@ async fn r_09_sixty_four_run_the_next_wait_and_the_rest_is_refused() {
     running.pop().unwrap().give_back(Outcome::Answered);
     assert!(futures_util::poll!(&mut waiting[0]).is_ready());
     waiting.clear();
-    let room = turnstile.slots.available_permits() + running.len();
-    assert_eq!((room, turnstile.waiting.load(Ordering::Relaxed)), (IN_FLIGHT, 0));
+    let room = limiter.slots.available_permits() + running.len();
+    assert_eq!((room, limiter.waiting.load(Ordering::Relaxed)), (IN_FLIGHT, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_wait_for_people_leave_room_for_others() {
-    let (turnstile, mailbox) = turnstile();
+    let (limiter, mailbox) = limiter();
     let waits = watch::Sender::new(WaitsFor::Server);
     let mut asking = Vec::new();
     for _ in 0..IN_FLIGHT {
-        let mut pass = turnstile.enter(None).await.ok().unwrap();
+        let mut pass = limiter.enter(None).await.ok().unwrap();
         let waits = waits.subscribe();
         let lending = async move { pass.lend(waits).await };
         asking.push(Box::pin(tokio::task::unconstrained(lending)));
@@ -62,46 +62,46 @@ async fn calls_that_wait_for_people_leave_room_for_others() {
         }
     };
     poll(&mut asking).await;
-    assert_eq!(turnstile.slots.available_permits(), 0);
+    assert_eq!(limiter.slots.available_permits(), 0);
     waits.send_replace(WaitsFor::Person);
     poll(&mut asking).await;
-    assert_eq!((turnstile.slots.available_permits(), turnstile.used()), (IN_FLIGHT, 128));
-    pass(&turnstile, Outcome::Answered).await;
+    assert_eq!((limiter.slots.available_permits(), limiter.used()), (IN_FLIGHT, 128));
+    pass(&limiter, Outcome::Answered).await;
     waits.send_replace(WaitsFor::Server);
     poll(&mut asking).await;
-    assert_eq!((turnstile.slots.available_permits(), turnstile.used()), (0, IN_FLIGHT + 1));
+    assert_eq!((limiter.slots.available_permits(), limiter.used()), (0, IN_FLIGHT + 1));
     waits.send_replace(WaitsFor::Person);
     poll(&mut asking).await;
     tokio::time::advance(Duration::from_secs(300)).await;
     asking.clear();
-    assert_eq!(turnstile.used(), 0);
+    assert_eq!(limiter.used(), 0);
     assert_eq!(mailbox.take().doubts, 0, "it is the person who kept silent");
 }
 
 #[tokio::test(start_paused = true)]
 async fn r_17_an_open_breaker_refuses_at_once_and_says_when_to_come_back() {
-    let (turnstile, mailbox) = turnstile();
+    let (limiter, mailbox) = limiter();
     for _ in 0..circuit_breaker::CONSECUTIVE_FAILURES {
-        pass(&turnstile, Outcome::Failed).await;
+        pass(&limiter, Outcome::Failed).await;
     }
-    let Err(BackendError::Resting { retry_after, .. }) = turnstile.enter(None).await else {
+    let Err(BackendError::Resting { retry_after, .. }) = limiter.enter(None).await else {
         panic!("the breaker is closed")
     };
     assert_eq!(retry_after, circuit_breaker::FIRST_OPEN_PERIOD);
     assert_eq!(mailbox.take().doubts, circuit_breaker::CONSECUTIVE_FAILURES);
     tokio::time::advance(retry_after).await;
-    pass(&turnstile, Outcome::Answered).await;
-    assert_eq!(turnstile.breaker(), BreakerState::Closed);
+    pass(&limiter, Outcome::Answered).await;
+    assert_eq!(limiter.breaker(), BreakerState::Closed);
 }
 
 #[tokio::test(start_paused = true)]
 async fn those_who_waited_while_it_opened_are_not_sent() {
-    let (turnstile, _) = turnstile();
+    let (limiter, _) = limiter();
     let mut running = Vec::new();
     for _ in 0..IN_FLIGHT {
-        running.push(turnstile.enter(None).await.ok().unwrap());
+        running.push(limiter.enter(None).await.ok().unwrap());
     }
-    let mut late = Box::pin(turnstile.enter(None));
+    let mut late = Box::pin(limiter.enter(None));
     assert!(futures_util::poll!(&mut late).is_pending());
     for pass in running.drain(..) {
         pass.give_back(Outcome::Failed);
@@ -111,9 +111,9 @@ async fn those_who_waited_while_it_opened_are_not_sent() {
 
 /// Callers who give up after so many milliseconds (negative: get an answer); shows the doubts.
 async fn check_silence(script: &[i64], doubts: u32) {
-    let (turnstile, mailbox) = turnstile();
+    let (limiter, mailbox) = limiter();
     for &wait in script {
-        let pass = turnstile.enter(None).await.ok().unwrap();
+        let pass = limiter.enter(None).await.ok().unwrap();
         tokio::time::advance(Duration::from_millis(wait.unsigned_abs())).await;
         if wait < 0 {
             pass.give_back(Outcome::Answered);
@@ -137,27 +137,27 @@ async fn callers_who_change_their_mind_at_once_say_nothing_about_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn r_09_whoever_cannot_be_served_in_time_is_told_so_at_once() {
-    let (turnstile, _) = with(ConcurrencySettings { concurrent: 2, queue: 8 });
+    let (limiter, _) = with(ConcurrencySettings { concurrent: 2, queue: 8 });
     let in_ms = |ms| Some(SystemClock.now() + Duration::from_millis(ms));
     // Half of the calls take a second.
     for ms in [1_000, 900, 5_000, 1_000, 800, 1_000] {
-        let pass = turnstile.enter(None).await.ok().unwrap();
+        let pass = limiter.enter(None).await.ok().unwrap();
         tokio::time::advance(Duration::from_millis(ms)).await;
         pass.give_back(Outcome::Answered);
     }
-    let running = [turnstile.enter(in_ms(1)).await, turnstile.enter(in_ms(1)).await];
+    let running = [limiter.enter(in_ms(1)).await, limiter.enter(in_ms(1)).await];
     assert!(running.iter().all(Result::is_ok), "who need not wait is not judged");
-    let mut patient: Vec<_> = (0..3).map(|_| Box::pin(turnstile.enter(in_ms(60_000)))).collect();
+    let mut patient: Vec<_> = (0..3).map(|_| Box::pin(limiter.enter(in_ms(60_000)))).collect();
     for one in &mut patient {
         assert!(futures_util::poll!(one).is_pending());
     }
-    let Err(BackendError::Resting { reason, retry_after }) = turnstile.enter(in_ms(1_500)).await
+    let Err(BackendError::Resting { reason, retry_after }) = limiter.enter(in_ms(1_500)).await
     else {
         panic!("it waits in vain")
     };
     assert!(reason.contains("3 calls wait before this one"), "{reason}");
     assert!(retry_after >= Duration::from_secs(1));
-    assert_eq!(turnstile.waiting.load(Ordering::Relaxed), 3, "it gave up its place");
-    let mut hopeful = Box::pin(turnstile.enter(in_ms(4_000)));
+    assert_eq!(limiter.waiting.load(Ordering::Relaxed), 3, "it gave up its place");
+    let mut hopeful = Box::pin(limiter.enter(in_ms(4_000)));
     assert!(futures_util::poll!(&mut hopeful).is_pending());
 }
