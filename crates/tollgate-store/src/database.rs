@@ -10,9 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::audit::AnchorFile;
 use crate::error::{Error, OpenError};
-use crate::keys::KeyMarker;
 use crate::migrations::{self, FileFormat, STORE};
 
 /// What outlasts the process. Every method may block; calls wait for each other.
@@ -23,8 +21,6 @@ pub struct Store {
     file: Option<PathBuf>,
 }
 
-/// What the gateway keeps beside its database from its first start on.
-const ADMIN_TOKEN: &str = "admin.token";
 /// How long we wait for another process to finish what it writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// A file up to this size is looked through when it is opened; that takes a few milliseconds.
@@ -34,19 +30,10 @@ const WAL_ATTEMPTS: u32 = 100;
 const WAL_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 impl Store {
-    /// Opens the file, or makes it. What is there is never replaced: a file that cannot be used is
-    /// refused with the reason.
-    pub fn open(file: &Path) -> Result<Self, OpenError> {
-        let is_lost = is_missing(file) && was_used(file);
-        let connection = open(file, &STORE)?;
-        let connection = Mutex::new(connection);
-        let store = Self { connection, file: Some(file.to_owned()) };
-        let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
-        store.keys().require_if_made(is_lost).map_err(unusable)?;
-        if is_lost {
-            store.expect_anchor().map_err(unusable)?;
-        }
-        Ok(store)
+    /// The tables alone, without the files beside them.
+    pub(crate) fn open_database(file: &Path) -> Result<Self, OpenError> {
+        let connection = Mutex::new(open(file, &STORE)?);
+        Ok(Self { connection, file: Some(file.to_owned()) })
     }
 
     /// A database that nobody else sees and that ends with this value.
@@ -79,21 +66,6 @@ impl Store {
         transaction.commit()?;
         Ok(done)
     }
-}
-
-/// No database, or one that was truncated to nothing.
-fn is_missing(file: &Path) -> bool {
-    fs::metadata(file).map_or_else(
-        |error| error.kind() == io::ErrorKind::NotFound,
-        |found| found.is_file() && found.len() == 0,
-    )
-}
-
-/// What stands beside a database that was in use. The admin's token is made after the database.
-fn was_used(file: &Path) -> bool {
-    KeyMarker::of(file).exists()
-        || AnchorFile::of(file).exists()
-        || file.with_file_name(ADMIN_TOKEN).exists()
 }
 
 /// The first connection to a file of that kind, which is made if it is not there.
