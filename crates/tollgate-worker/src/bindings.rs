@@ -1,5 +1,5 @@
 //! The names a program finds: one value per server, and a tool's value when it is asked for, so
-//! that thousands of tools cost nothing before. Every way to a tool ends in [`calls::call`].
+//! that thousands of tools cost nothing before. What calling one does is in `calls`.
 
 #![expect(
     unsafe_code,
@@ -12,17 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use allocative::Allocative;
-use starlark::collections::StarlarkHasher;
 use starlark::environment::Module;
-use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
 use starlark::values::{
     Heap, NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value,
     starlark_value,
 };
 use tollgate_sandbox::frames::Names;
-
-use crate::calls;
 
 /// Which server was last asked for a tool that it does not have: the interpreter's message does
 /// not say.
@@ -125,26 +121,5 @@ impl Display for QualifiedToolName<'_> {
 impl Display for StarlarkTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<tool {}>", QualifiedToolName(self))
-    }
-}
-
-#[starlark_value(type = "tool")]
-impl<'v> StarlarkValue<'v> for StarlarkTool {
-    fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
-        Ok(Self::from_value(other).is_some_and(|other| other.number() == self.number()))
-    }
-
-    fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
-        std::hash::Hash::hash(&self.number(), hasher);
-        Ok(())
-    }
-
-    fn invoke(
-        &self,
-        me: Value<'v>,
-        arguments: &Arguments<'v, '_>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Value<'v>> {
-        calls::call(me, arguments, eval)
     }
 }

@@ -15,6 +15,8 @@ use crate::failure::{ProgramStopError, line};
 use crate::outcome::Outcome;
 use crate::session::WorkerSession;
 
+mod tool_value;
+
 /// Bytes of all arguments that leave in one frame: what is around them has to fit as well.
 const ARGUMENTS: usize = MAX_WORKER_MESSAGE_BYTES as usize / 4 * 3;
 
@@ -37,7 +39,7 @@ struct StarlarkCall<'v> {
 }
 
 /// `server.tool(…)`, of the tool that `me` is.
-pub(crate) fn call<'v>(
+fn call<'v>(
     me: Value<'v>,
     arguments: &Arguments<'v, '_>,
     eval: &mut Evaluator<'v, '_, '_>,

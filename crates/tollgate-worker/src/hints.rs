@@ -3,8 +3,11 @@
 
 use tollgate_sandbox::frames::{InterpreterLimits, Names, ProgramErrorKind};
 
-use crate::failure::LESS;
 use crate::nearest::{join_names, nearest};
+
+/// What helps against too much memory.
+pub(crate) const LESS: &str =
+    "keep only what is needed of each result, and build no huge strings or lists";
 
 /// What a program could have named, and how far it could have gone.
 pub(crate) struct HintContext<'a> {
