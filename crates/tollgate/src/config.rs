@@ -58,6 +58,9 @@ pub const DEFAULT: &str = include_str!("config/default.yaml");
 /// Looked for in the working directory when no file is named.
 pub const USUAL_FILE: &str = "tollgate.yaml";
 
+/// Where the MCP registry is unless the config says otherwise.
+pub const OFFICIAL_REGISTRY: &str = "https://registry.modelcontextprotocol.io";
+
 /// A config that makes sense.
 #[derive(Debug, Clone)]
 pub struct Config {
