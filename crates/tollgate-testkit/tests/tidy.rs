@@ -13,6 +13,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tollgate-worker", &["tollgate-sandbox"]),
     ("tollgate-engine", &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-sandbox"]),
     ("tollgate-llm", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
+    ("tollgate-otlp", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
     (
         "tollgate-server",
         &[
@@ -32,6 +33,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tollgate-store",
             "tollgate-engine",
             "tollgate-llm",
+            "tollgate-otlp",
             "tollgate-server",
         ],
     ),
@@ -79,6 +81,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
             "tollgate-sandbox",
             "tollgate-engine",
             "tollgate-llm",
+            "tollgate-otlp",
             "tollgate-server",
             "tollgate",
             "tollgate-bench",
@@ -280,6 +283,20 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "tollgate-otlp",
+        &[
+            "message",
+            "sampler",
+            "spans",
+            "histogram",
+            "resource",
+            "settings",
+            "queue",
+            "sender",
+            "exporter",
+        ],
+    ),
+    (
         "tollgate-server",
         &[
             "accept",
@@ -332,7 +349,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "client_apps",
             "oauth_consent",
             "open_files",
-            "otlp",
             "private_file",
             "process_memory",
             "signals",

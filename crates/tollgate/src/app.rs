@@ -19,6 +19,7 @@ use tollgate_engine::settings::MemoryDatabaseSettings;
 use tollgate_engine::spans::Tracer;
 use tollgate_engine::{Parts, RunningEngine, ServerTurnover};
 use tollgate_llm::provider::ModelRegistry;
+use tollgate_otlp::ExporterHandle;
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Fingerprint, HttpServer, HttpServerOptions};
 use tollgate_store::memory::MemoryStore;
@@ -28,7 +29,6 @@ use crate::admin_token;
 use crate::command_error::CommandError;
 use crate::config::{self, Config, ConfigOrigin, Environment as _, TlsSource};
 use crate::open_files;
-use crate::otlp::{self, ExporterHandle};
 
 mod certificate;
 mod embedder;
@@ -173,9 +173,9 @@ pub async fn certifiable(config: &Config) -> Result<(), CommandError> {
 fn telemetry(config: &Config) -> (Tracer, Option<ExporterHandle>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let variable = |name: &str| config::ProcessEnvironment.variable(name);
-    let settings = otlp::OtlpSettings::of(&config.otlp, &variable);
+    let settings = tollgate_otlp::OtlpSettings::of(&config.otlp, &variable);
     let started = settings.and_then(|settings| match settings {
-        Some(settings) => otlp::start(&settings, &clock).map(Some),
+        Some(settings) => tollgate_otlp::start(&settings, &clock).map(Some),
         None => Ok(None),
     });
     match started {

@@ -83,7 +83,7 @@ pub struct Config {
     /// What makes numbers of texts that say what they mean, for the memory.
     pub embedding: Option<tollgate_llm::settings::EmbeddingSettings>,
     /// Where it tells of what it does.
-    pub otlp: crate::otlp::OtlpConfig,
+    pub otlp: tollgate_otlp::OtlpConfig,
     /// The MCP registry: where servers are looked for.
     pub registry: String,
     /// Without any, and without `auth`, only loopback is served.

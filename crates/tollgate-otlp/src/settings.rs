@@ -58,7 +58,7 @@ impl OtlpProtocol {
 
 /// Checked; at least one of the two is sent.
 #[derive(Debug)]
-pub(crate) struct OtlpSettings {
+pub struct OtlpSettings {
     pub(super) traces: Option<OtlpTarget>,
     pub(super) metrics: Option<OtlpTarget>,
     pub(super) sampler: Sampler,
@@ -94,7 +94,7 @@ const METRICS: OtlpSignal = OtlpSignal { name: "METRICS", path: "v1/metrics" };
 
 impl OtlpSettings {
     /// `None`: nothing is sent. The error says which variable or key is wrong, and how.
-    pub(crate) fn of(
+    pub fn of(
         configured: &OtlpConfig,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, String> {
