@@ -2,24 +2,17 @@
 //! it, or calls a tool first. Lean on purpose: its own cost is part of everything that is measured.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body::{Body, Frame, SizeHint};
 use http_body_util::Either;
 use hyper::body::Incoming;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::time::{Sleep, sleep};
 
 use crate::chat::NUMBER;
-use crate::serve::{self, BenchHandler, BenchResponse};
+use crate::serve::{self, BenchHandler, BenchResponse, EventBody};
 
-/// Between the first word of a stream and the others.
-const STREAM_PAUSE: Duration = Duration::from_millis(1);
 /// Words of a streamed answer.
 const WORDS: usize = 20;
 
@@ -131,42 +124,9 @@ fn events(number: &str, manner: MockModelBehavior) -> BenchResponse {
 }
 
 fn stream_reply(frames: VecDeque<Bytes>, manner: MockModelBehavior) -> BenchResponse {
-    let mut reply = Response::new(Either::Right(MockEventBody { frames, manner, pause: None }));
+    let stalls = manner == MockModelBehavior::Stops;
+    let mut reply = Response::new(Either::Right(EventBody::new(frames, stalls)));
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     reply.headers_mut().insert(header::CONTENT_TYPE, kind);
     reply
-}
-
-/// The first frame at once, the others after a pause, or never.
-pub(crate) struct MockEventBody {
-    frames: VecDeque<Bytes>,
-    manner: MockModelBehavior,
-    pause: Option<Pin<Box<Sleep>>>,
-}
-
-impl Body for MockEventBody {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let is_over = self.manner == MockModelBehavior::Stops;
-        let Some(pause) = &mut self.pause else {
-            self.pause = Some(Box::pin(sleep(STREAM_PAUSE)));
-            return Poll::Ready(self.frames.pop_front().map(|frame| Ok(Frame::data(frame))));
-        };
-        if is_over {
-            return Poll::Pending;
-        }
-        if !pause.is_elapsed() && pause.as_mut().poll(context).is_pending() {
-            return Poll::Pending;
-        }
-        Poll::Ready(self.frames.pop_front().map(|frame| Ok(Frame::data(frame))))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
-    }
 }

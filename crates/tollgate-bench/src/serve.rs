@@ -17,10 +17,12 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::mock_model::MockEventBody;
+mod event_body;
+
+pub(crate) use event_body::EventBody;
 
 /// Whole, or as a model's events come.
-pub(crate) type BenchResponse = Response<Either<Full<Bytes>, MockEventBody>>;
+pub(crate) type BenchResponse = Response<Either<Full<Bytes>, EventBody>>;
 
 /// Answers one request at a time on each connection.
 pub(crate) trait BenchHandler: Send + Sync + 'static {

@@ -250,6 +250,12 @@ pub mod write {
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", error.to_raw())
     }
 
+    /// An error whose request could not be told apart has no `id`: `null` is none in MCP.
+    pub fn error_to_client(id: Option<&JsonRpcId>, error: &JsonRpcError) -> String {
+        let id = id.map(|id| format!("\"id\":{},", id.as_json())).unwrap_or_default();
+        format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{}}}", error.to_raw())
+    }
+
     fn push_method(out: &mut String, method: &str, params: &str) {
         out.push_str(",\"method\":");
         json::push_string(out, method);

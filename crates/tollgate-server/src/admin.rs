@@ -12,9 +12,9 @@ use tokio::sync::broadcast::error::RecvError;
 use tollgate_engine::calls::{CallEventReceiver, Event as CallEvent};
 
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::events::{self, ServerSentEvent};
 use crate::fields::{check_query, parameter};
-use crate::mcp::AppState;
 use crate::ops::for_observers;
 
 pub(crate) mod agents;

@@ -15,10 +15,10 @@ use tollgate_core::rate::whole_seconds;
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::{LlmError, LlmErrorKind};
 use tollgate_llm::format;
+use tollgate_mcp::envelope::write;
 use tollgate_mcp::error_code::{self, JsonRpcError};
 
-use crate::chat;
-use crate::mcp::encode;
+use crate::gemini_route;
 
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
@@ -71,7 +71,7 @@ impl ApiErrorFormat {
             Self::JsonRpc
         } else if path == "/v1/messages" || path.starts_with("/v1/messages/") {
             Self::Anthropic
-        } else if chat::is_gemini(path) || path.trim_start_matches('/').starts_with("ws/") {
+        } else if gemini_route::is_gemini(path) || path.trim_start_matches('/').starts_with("ws/") {
             Self::Gemini
         } else if path == "/v1" || path.starts_with("/v1/") {
             Self::OpenAi
@@ -125,7 +125,7 @@ impl ApiError {
     /// As JSON.
     pub(crate) fn in_style(&self, style: ApiErrorFormat) -> String {
         match style {
-            ApiErrorFormat::JsonRpc => encode::error(None, &self.json_rpc()),
+            ApiErrorFormat::JsonRpc => write::error_to_client(None, &self.json_rpc()),
             ApiErrorFormat::OpenAi => self.open_ai(),
             ApiErrorFormat::Anthropic => self.in_dialect(Dialect::Anthropic),
             ApiErrorFormat::Gemini => self.in_dialect(Dialect::Gemini),

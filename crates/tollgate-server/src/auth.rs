@@ -23,7 +23,6 @@ mod caller;
 pub(crate) mod credentials;
 mod fingerprint;
 mod key;
-pub(crate) mod key_maintenance;
 mod key_snapshot;
 pub mod keyring;
 mod lease;

@@ -16,10 +16,11 @@ use tollgate_llm::format::{self, RequestUrlParams};
 use tollgate_llm::provider::PassThroughRequest;
 
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::auth::Right;
 use crate::body;
 use crate::fields::{check_query, parameter};
-use crate::mcp::AppState;
+use crate::gemini_route::VERBS;
 
 mod account;
 mod answer;
@@ -28,7 +29,6 @@ mod error;
 mod headers;
 mod models;
 mod pass;
-mod response_store;
 mod target;
 mod transcript;
 mod usage_meter;
@@ -36,7 +36,6 @@ mod usage_meter;
 pub(crate) use error::ChatApiError;
 pub(crate) use headers::TurnResponseHeaders;
 pub(crate) use models::{list, one};
-pub(crate) use response_store::ResponseStore;
 
 use target::ChatRequestTarget;
 
@@ -63,22 +62,6 @@ pub(crate) async fn generate(
         Err(refused) => refused.response(Dialect::Gemini),
     }
 }
-
-/// Whether a path is one of the Gemini API.
-pub(crate) fn is_gemini(path: &str) -> bool {
-    let mut segments = path.trim_start_matches('/').splitn(3, '/');
-    let (version, models) = (segments.next(), segments.next());
-    let verb = path.rsplit_once(':').map(|(_, verb)| verb);
-    models == Some("models")
-        && (version.is_some_and(|version| version.starts_with("v1") && version != "v1")
-            || verb.is_some_and(|verb| VERBS.iter().any(|(known, _)| *known == verb)))
-}
-
-/// What can be asked of a model in the Gemini API.
-const VERBS: &[(&str, ResponseDelivery)] = &[
-    ("generateContent", ResponseDelivery::Whole),
-    ("streamGenerateContent", ResponseDelivery::Streamed),
-];
 
 /// In which form something is asked, and what the URL says of it.
 struct ChatRoute {

@@ -164,6 +164,12 @@ fn upstream(era: Era, kind: RequestKind, error: JsonRpcError) -> JsonRpcError {
     JsonRpcError { code, ..error }
 }
 
+impl From<UnknownAgentError> for ApiError {
+    fn from(unknown: UnknownAgentError) -> Self {
+        Self::with_detail(StatusCode::NOT_FOUND, "unknown_agent", unknown.to_string())
+    }
+}
+
 /// How a client of the plain API is told: as an outcome, or as an HTTP error.
 #[derive(Debug)]
 pub(crate) enum RestErrorReply {

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 
 use crate::api_error::ApiErrorFormat;
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 use crate::ops::for_observers;
 
 mod calls;

@@ -12,8 +12,8 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
 use crate::api_error::ApiErrorFormat;
+use crate::app_state::AppState;
 use crate::fields::check_query;
-use crate::mcp::AppState;
 
 mod agents;
 mod approvals;

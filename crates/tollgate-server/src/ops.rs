@@ -16,8 +16,8 @@ use tollgate_engine::upstream::{TestReport, TestVerdict};
 use tollgate_mcp::Revision;
 
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::auth::Right;
-use crate::mcp::AppState;
 use crate::readiness;
 
 #[derive(Serialize)]

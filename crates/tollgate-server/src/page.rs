@@ -12,7 +12,7 @@ use flate2::read::GzDecoder;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::api_error::{ApiError, ApiErrorFormat};
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 
 struct File {
     path: &'static str,

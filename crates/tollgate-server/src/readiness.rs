@@ -1,28 +1,14 @@
 //! Whether the gateway is ready for requests: asked by load balancers and orchestrators, and
 //! answered within milliseconds whatever else goes on.
-//!
-//! Nothing here waits for a database: what was found last is told, and looked at again beside it.
-
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::Serialize;
-use tokio::sync::{Notify, watch};
-use tollgate_engine::gate::Gate;
 use tollgate_engine::servers::Readiness;
-use tollgate_mcp::tasks::{self, Task};
-use tollgate_store::memory::MemoryError;
 
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 use crate::pressure::PressureLevel;
-
-/// For so long what was found last is told without looking again.
-const FRESH: Duration = Duration::from_millis(250);
-/// Whoever asks waits no longer for what is being found out.
-const LOOK_TIME: Duration = Duration::from_millis(40);
 
 /// A memory that is away keeps nobody from being served: only its tools fail. An audit trail that
 /// cannot be written does, where calls are refused because of it. Strangers may ask, so nothing is
@@ -60,66 +46,5 @@ fn state(front: &AppState, is_audit_failing: bool) -> &'static str {
     match front.gate.is_ready() {
         Readiness::Ready => "ready",
         Readiness::Starting => "starting",
-    }
-}
-
-/// Asks the memory's database how it is, when somebody wants to know.
-pub(crate) struct MemoryCheck {
-    shared: Arc<MemoryCheckState>,
-    _task: Task,
-}
-
-struct MemoryCheckState {
-    wanted: Notify,
-    found: watch::Sender<Option<MemoryCheckResult>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct MemoryCheckResult {
-    at: Instant,
-    state: &'static str,
-}
-
-impl MemoryCheck {
-    /// `None` without a memory. Must be called within a runtime.
-    pub(crate) fn start(
-        gate: &Arc<Gate>,
-        now: impl Fn() -> Instant + Send + 'static,
-    ) -> Option<Self> {
-        gate.memory()?;
-        let shared =
-            Arc::new(MemoryCheckState { wanted: Notify::new(), found: watch::Sender::new(None) });
-        let (gate, asked) = (Arc::downgrade(gate), Arc::clone(&shared));
-        let task = tasks::spawn("memory check", async move {
-            loop {
-                asked.wanted.notified().await;
-                let Some(gate) = gate.upgrade() else { return };
-                let Some(mind) = gate.memory() else { return };
-                let state = match mind.health().await {
-                    Ok(()) => "ready",
-                    Err(MemoryError::Slow(_)) => "slow",
-                    Err(MemoryError::Away(_)) => "away",
-                    Err(
-                        MemoryError::Failed(_) | MemoryError::Invalid(_) | MemoryError::NoEntity(_),
-                    ) => "failed",
-                };
-                asked.found.send_replace(Some(MemoryCheckResult { at: now(), state }));
-            }
-        });
-        Some(Self { shared, _task: task })
-    }
-
-    /// What was found last, or is found within a moment.
-    async fn latest(&self, now: Instant) -> &'static str {
-        let mut found = self.shared.found.subscribe();
-        let is_fresh = |found: &MemoryCheckResult| now.saturating_duration_since(found.at) < FRESH;
-        let last = *found.borrow_and_update();
-        if let Some(last) = last.filter(is_fresh) {
-            return last.state;
-        }
-        self.shared.wanted.notify_one();
-        let looked = tokio::time::timeout(LOOK_TIME, found.changed()).await;
-        let now = looked.ok().and_then(|_| *found.borrow());
-        now.or(last).map_or("slow", |found| found.state)
     }
 }

@@ -12,9 +12,9 @@ use tollgate_llm::realtime::{ProviderSessionTarget, RealtimeProtocol};
 use tollgate_mcp::offload::offload_while_large;
 
 use crate::api_error::{ApiError, ApiErrorFormat, STOPPING};
+use crate::app_state::AppState;
 use crate::fields::parameter;
 use crate::in_flight::PrincipalShare;
-use crate::mcp::AppState;
 use crate::request_context::RequestContext;
 
 mod handshake;

@@ -22,12 +22,12 @@ use crate::auth::{
 };
 use crate::fields;
 use crate::filters;
-use crate::request_span::RequestTrace;
 
 const AGENT: &str = "x-tollgate-agent";
 const TIER: &str = "x-tollgate-tier";
 const CONVERSATION: &str = "x-tollgate-conversation";
 const TURN: &str = "x-tollgate-turn";
+const QUEUE_DEPTH: &str = "x-tollgate-queue-depth";
 
 /// Of a name that a client gives its conversation or turn. Two that begin alike are then taken for
 /// one, which only makes the taint rule stricter.
@@ -69,6 +69,10 @@ impl RequestLink {
         }
     }
 }
+
+/// What a request is part of, for whoever reads it.
+#[derive(Clone)]
+pub(crate) struct RequestTrace(pub(crate) Arc<Trace>);
 
 #[derive(Debug, Clone)]
 pub(crate) struct RequestContext {
@@ -211,6 +215,12 @@ pub(crate) fn header<'h>(sent: &'h Parts, name: &str) -> Result<Option<&'h str>,
         (Some(_), Some(_)) => return Err(bad_header(name, "there once")),
     };
     std::str::from_utf8(value.as_bytes()).map(Some).map_err(|_| bad_header(name, "text"))
+}
+
+/// How many turns wait behind this one, by its header.
+pub(crate) fn queue_depth(sent: &Parts) -> Result<u32, ApiError> {
+    let Some(text) = header(sent, QUEUE_DEPTH)? else { return Ok(0) };
+    text.parse().map_err(|_| bad_header(QUEUE_DEPTH, "a whole number, 0 or more"))
 }
 
 pub(crate) fn bad_header(name: &str, expected: &str) -> ApiError {

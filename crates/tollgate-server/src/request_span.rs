@@ -7,12 +7,12 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::Method;
-use tollgate_core::trace::Trace;
 use tollgate_engine::spans::SpanKind;
 use tollgate_mcp::header::read_trace;
 
+use crate::app_state::AppState;
 use crate::body::holding;
-use crate::mcp::AppState;
+use crate::request_context::RequestTrace;
 
 /// What is followed, by the name that it has in spans. Sockets and lists are not.
 const ROUTES: &[&str] = &[
@@ -53,10 +53,6 @@ pub(crate) async fn trace_request(
     }
     response.map(|body| holding(body, span))
 }
-
-/// What a request is part of, for whoever reads it.
-#[derive(Clone)]
-pub(crate) struct RequestTrace(pub(crate) Arc<Trace>);
 
 fn route(request: &Request) -> Option<&'static str> {
     let path = request.uri().path();

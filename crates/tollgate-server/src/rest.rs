@@ -1,10 +1,5 @@
 //! The plain HTTP API: what an agent sees, the tier of a turn, and one call at a time.
 
-use http::StatusCode;
-use tollgate_engine::gate::UnknownAgentError;
-
-use crate::api_error::ApiError;
-
 mod code;
 mod code_files;
 mod execute;
@@ -20,12 +15,6 @@ pub(crate) use code::code;
 pub(crate) use code_files::code_files;
 pub(crate) use execute::execute;
 pub(crate) use results::results;
-pub(crate) use tier::{queue_depth, tier};
+pub(crate) use tier::tier;
 pub(crate) use tool_calls::tool_calls;
 pub(crate) use view::tools;
-
-impl From<UnknownAgentError> for ApiError {
-    fn from(unknown: UnknownAgentError) -> Self {
-        Self::with_detail(StatusCode::NOT_FOUND, "unknown_agent", unknown.to_string())
-    }
-}

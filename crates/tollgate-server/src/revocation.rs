@@ -11,9 +11,9 @@ use tollgate_core::lease::RevokedError;
 use tollgate_engine::audit::{AuditAction, Decision};
 
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::auth::AuthenticatedCaller;
 use crate::events;
-use crate::mcp::AppState;
 
 /// A request under way.
 pub(crate) struct RevocableRequest<'r> {

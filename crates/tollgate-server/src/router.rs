@@ -10,10 +10,10 @@ use axum::routing::{MethodRouter, delete, get, post};
 use http::StatusCode;
 
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::auth::oidc::resource;
-use crate::mcp::{self, AppState};
 use crate::request_span::trace_request;
-use crate::{admin, chat, metrics, openapi, ops, page, realtime, rest};
+use crate::{admin, chat, mcp, metrics, openapi, ops, page, protected_resource, realtime, rest};
 
 pub(crate) fn router(front: Arc<AppState>) -> Router {
     let router = routes();
@@ -83,11 +83,11 @@ fn routes() -> Router<Arc<AppState>> {
         .route("/api/tools/{server}/{tool}", get(admin::tools::examine))
         .route("/api/tools/{server}/{tool}/accept", post(admin::tools::accept))
         .route("/api/tools/{server}/{tool}/reject", post(admin::tools::reject))
-        .route("/.well-known/oauth-protected-resource", get(resource::metadata))
-        .route("/.well-known/oauth-protected-resource/mcp", get(resource::metadata))
+        .route("/.well-known/oauth-protected-resource", get(protected_resource::metadata))
+        .route("/.well-known/oauth-protected-resource/mcp", get(protected_resource::metadata))
         .route(
             "/.well-known/oauth-protected-resource/mcp/{agent}",
-            get(resource::metadata_of_agent),
+            get(protected_resource::metadata_of_agent),
         )
         .route("/healthz", get(ops::healthz))
         .route("/metrics", get(metrics::metrics))

@@ -23,17 +23,17 @@ use tollgate_engine::panics;
 use tollgate_mcp::tasks;
 
 use crate::access::TrustedProxies;
+use crate::app_state::AppState;
 use crate::auth::keyring::{Keyring, KeyringError};
 use crate::auth::oidc::OidcConfig;
 use crate::auth::{
     ApiKey, Authenticator, AuthenticatorOptions, ConnectionPeer, Fingerprint, TransportSecurity,
-    key_maintenance,
 };
 use crate::body::holding;
 use crate::config_service::ConfigService;
 use crate::host_guard::HostGuard;
+use crate::key_maintenance;
 use crate::limits::Limits;
-use crate::mcp::AppState;
 use crate::pressure::{MEMORY_POLL_INTERVAL, PressureLevel};
 use crate::realtime::UpgradeHandover;
 use crate::router;

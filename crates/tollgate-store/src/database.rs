@@ -10,9 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::audit::AnchorFile;
 use crate::error::{Error, OpenError};
-use crate::keys::KeyMarker;
 use crate::migrations::{self, FileFormat, STORE};
 
 /// Persistent storage. Every method may block; calls are serialized.
@@ -23,8 +21,6 @@ pub struct Store {
     file: Option<PathBuf>,
 }
 
-/// A file that exists beside the database since the first start.
-const ADMIN_TOKEN: &str = "admin.token";
 /// How long to wait for the write lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Files up to this size are checked when opened, which takes a few milliseconds.
@@ -34,19 +30,10 @@ const WAL_ATTEMPTS: u32 = 100;
 const WAL_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 impl Store {
-    /// Opens or creates the file. Existing data is never replaced: an unusable file is refused with
-    /// the reason.
-    pub fn open(file: &Path) -> Result<Self, OpenError> {
-        let is_lost = is_missing(file) && was_used(file);
-        let connection = open(file, &STORE)?;
-        let connection = Mutex::new(connection);
-        let store = Self { connection, file: Some(file.to_owned()) };
-        let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
-        store.keys().require_if_made(is_lost).map_err(unusable)?;
-        if is_lost {
-            store.expect_anchor().map_err(unusable)?;
-        }
-        Ok(store)
+    /// The tables alone, without the files beside them.
+    pub(crate) fn open_database(file: &Path) -> Result<Self, OpenError> {
+        let connection = Mutex::new(open(file, &STORE)?);
+        Ok(Self { connection, file: Some(file.to_owned()) })
     }
 
     /// A private in-memory database, dropped with this value.
@@ -79,22 +66,6 @@ impl Store {
         transaction.commit()?;
         Ok(done)
     }
-}
-
-/// The database is missing or was truncated to zero.
-fn is_missing(file: &Path) -> bool {
-    fs::metadata(file).map_or_else(
-        |error| error.kind() == io::ErrorKind::NotFound,
-        |found| found.is_file() && found.len() == 0,
-    )
-}
-
-/// Whether files beside the database show earlier use. The admin token is created after the
-/// database.
-fn was_used(file: &Path) -> bool {
-    KeyMarker::of(file).exists()
-        || AnchorFile::of(file).exists()
-        || file.with_file_name(ADMIN_TOKEN).exists()
 }
 
 /// The first connection to a file of this format, created if missing.

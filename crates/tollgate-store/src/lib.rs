@@ -11,6 +11,7 @@ pub mod measurements;
 pub mod memory;
 mod migrations;
 mod number;
+mod open;
 pub mod pins;
 
 pub use database::Store;

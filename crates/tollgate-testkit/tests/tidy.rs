@@ -1,6 +1,6 @@
 //! House rules as tests: who may name whom, how long files get, what documents promise.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tollgate_testkit::{RepositoryFile, root, sources};
 
@@ -13,6 +13,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tollgate-worker", &["tollgate-sandbox"]),
     ("tollgate-engine", &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-sandbox"]),
     ("tollgate-llm", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
+    ("tollgate-otlp", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
     (
         "tollgate-server",
         &[
@@ -32,6 +33,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "tollgate-store",
             "tollgate-engine",
             "tollgate-llm",
+            "tollgate-otlp",
             "tollgate-server",
         ],
     ),
@@ -79,6 +81,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
             "tollgate-sandbox",
             "tollgate-engine",
             "tollgate-llm",
+            "tollgate-otlp",
             "tollgate-server",
             "tollgate",
             "tollgate-bench",
@@ -238,6 +241,176 @@ const LAYERS: &[(&str, &[&str])] = &[
             "realtime",
         ],
     ),
+    (
+        "tollgate-mcp",
+        &[
+            "error_code",
+            "flood_control",
+            "header",
+            "line",
+            "per_worker",
+            "revision",
+            "sse",
+            "tasks",
+            "envelope",
+            "offload",
+            "web",
+            "meta",
+            "client",
+        ],
+    ),
+    (
+        "tollgate-store",
+        &[
+            "durable_file",
+            "error",
+            "migrations",
+            "number",
+            "database",
+            "audit",
+            "keys",
+            "logins",
+            "measurements",
+            "memory",
+            "pins",
+            "open",
+        ],
+    ),
+    (
+        "tollgate-worker",
+        &[
+            "bindings", "confine", "nearest", "outcome", "pipe", "hints", "show", "failure",
+            "check", "convert", "rounding", "session", "calls", "builtins", "program",
+        ],
+    ),
+    (
+        "tollgate-otlp",
+        &[
+            "message",
+            "sampler",
+            "spans",
+            "histogram",
+            "resource",
+            "settings",
+            "queue",
+            "sender",
+            "exporter",
+        ],
+    ),
+    (
+        "tollgate-server",
+        &[
+            "accept",
+            "config_service",
+            "events",
+            "gemini_route",
+            "memory_check",
+            "tier_assignment",
+            "tls",
+            "api_error",
+            "entity_edit_locks",
+            "error_mapping",
+            "fields",
+            "filters",
+            "host_guard",
+            "panic_guard",
+            "pressure",
+            "response_store",
+            "variables",
+            "limits",
+            "access",
+            "body",
+            "auth",
+            "in_flight",
+            "fuzzing",
+            "request_context",
+            "mcp_session",
+            "app_state",
+            "chat",
+            "key_maintenance",
+            "mcp",
+            "openapi",
+            "page",
+            "protected_resource",
+            "readiness",
+            "realtime",
+            "request_span",
+            "revocation",
+            "ops",
+            "admin",
+            "metrics",
+            "rest",
+            "router",
+            "serve",
+        ],
+    ),
+    (
+        "tollgate",
+        &[
+            "client_apps",
+            "oauth_consent",
+            "open_files",
+            "private_file",
+            "process_memory",
+            "signals",
+            "telemetry",
+            "transcript",
+            "config",
+            "command_error",
+            "logging",
+            "admin_token",
+            "arguments",
+            "local_ca",
+            "output",
+            "app",
+            "cli",
+            "import",
+            "prompt",
+            "connect",
+            "gateway",
+            "mcp_registry",
+            "reload",
+            "commands",
+        ],
+    ),
+    (
+        "tollgate-bench",
+        &[
+            "campaign",
+            "clock",
+            "error",
+            "machine",
+            "samples",
+            "serve",
+            "table",
+            "bare_proxy",
+            "chat",
+            "fixed_response",
+            "process",
+            "speech",
+            "tokens",
+            "wire",
+            "config",
+            "echo",
+            "load",
+            "mock_model",
+            "code_tokens",
+            "misbehaving_servers",
+            "stdio_echo",
+            "upstream",
+            "scenario",
+            "soak",
+        ],
+    ),
+    (
+        "tollgate-testkit",
+        &["attack", "cgroup", "embedding", "postgres", "worker", "ws", "realtime", "skip"],
+    ),
+    ("tollgate-model", &[]),
+    (
+        "tollgate-fuzz",
+        &["config", "headers", "models", "programs", "realtime", "results", "tools", "web", "wire"],
+    ),
 ];
 
 /// Files that may be longer than a reader likes, each with its reason. This list only shrinks.
@@ -271,25 +444,130 @@ fn every_crate_is_in_the_map() {
 }
 
 #[test]
+fn every_crate_has_layers() {
+    for (krate, _) in CRATES {
+        let has_layers = LAYERS.iter().any(|(known, _)| known == krate);
+        assert!(has_layers, "{krate} has no layers");
+    }
+}
+
+#[test]
 fn modules_only_name_modules_below_them() {
     for (krate, layers) in LAYERS {
         let folder = format!("crates/{krate}/src/");
-        for source in sources(&folder, ".rs").iter().filter(|source| !is_test(source)) {
-            let inside = source.path.strip_prefix(&folder).expect("it was found there");
-            let module = inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs");
-            if module == "lib" {
-                continue;
-            }
+        let files = sources(&folder, ".rs");
+        let (roots, files): (Vec<_>, Vec<_>) = files
+            .into_iter()
+            .filter(|source| !is_test(source))
+            .partition(|source| ["lib", "main"].contains(&top_module(source, &folder)));
+        let exports = roots.iter().flat_map(|root| root_exports(&code(&root.text), layers));
+        let exports: BTreeMap<String, &str> = exports.collect();
+        let mut found = BTreeSet::new();
+        for source in &files {
+            let module = top_module(source, &folder);
+            found.insert(module);
             let Some(own) = layers.iter().position(|layer| *layer == module) else {
                 panic!("{}: module `{module}` has no place in the layers", source.path);
             };
-            for above in &layers[own + 1..] {
-                let names = source.text.contains(&format!("crate::{above}::"))
-                    || source.text.contains(&format!("crate::{above};"));
-                assert!(!names, "{} names `{above}`, which stands above it", source.path);
+            for name in names_of_root(&code(&source.text), depth(source, &folder)) {
+                let named = exports.get(&name).map_or(name.as_str(), |module| *module);
+                let is_above = layers[own + 1..].contains(&named);
+                assert!(!is_above, "{} names `{named}`, which stands above it", source.path);
+            }
+        }
+        for layer in *layers {
+            assert!(found.contains(layer), "{krate} has no module `{layer}`: take it off the list");
+        }
+    }
+}
+
+/// The scanner is only worth something if it sees every way to write a path.
+#[test]
+fn paths_to_modules_are_found_however_they_are_written() {
+    let text = "//! Not crate::comment\n\
+        use crate::one::Thing;\n\
+        use crate::{two, three::{self, inner}, four::Five as Six};\n\
+        use super::super::seven;\n\
+        use super::sibling;\n\
+        use super::super::{eight::Nine, ten};\n\
+        fn f() { crate::eleven::g(); } // crate::comment\n\
+        #[cfg(test)]\nmod tests {\n    use crate::tested;\n}\n";
+    let found = names_of_root(&code(text), 2);
+    let expected = ["eight", "eleven", "four", "one", "seven", "ten", "three", "two"];
+    assert_eq!(found, expected.map(str::to_owned).into());
+    let exports = root_exports("pub use two::{A, B as C};\nmod two;\n", &["two"]);
+    assert!(
+        exports.contains(&("A".to_owned(), "two")) && exports.contains(&("C".to_owned(), "two"))
+    );
+}
+
+/// The module of the crate that a file belongs to.
+fn top_module<'s>(source: &'s RepositoryFile, folder: &str) -> &'s str {
+    let inside = source.path.strip_prefix(folder).expect("it was found there");
+    inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs")
+}
+
+/// How many `super::` lead from a file to the root of its crate.
+fn depth(source: &RepositoryFile, folder: &str) -> usize {
+    source.path.strip_prefix(folder).expect("it was found there").split('/').count()
+}
+
+/// Without comments, and without tests at the end of a file.
+fn code(text: &str) -> String {
+    let shipped = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let uncommented = shipped.lines().map(|line| line.split("//").next().unwrap_or_default());
+    uncommented.collect::<Vec<_>>().join("\n")
+}
+
+/// What of the crate's root a file names: by `crate::`, or by as many `super::` as lead there.
+fn names_of_root(code: &str, depth: usize) -> BTreeSet<String> {
+    let by_super = "super::".repeat(depth);
+    let mut found = BTreeSet::new();
+    for prefix in ["crate::", &by_super] {
+        for (at, _) in code.match_indices(prefix) {
+            let is_path_start =
+                !code[..at].ends_with(|c: char| c.is_alphanumeric() || "_:".contains(c));
+            let after = &code[at + prefix.len()..];
+            if is_path_start && !after.starts_with("super::") {
+                found.extend(first_segments(after));
             }
         }
     }
+    found
+}
+
+/// `a::b` has one first segment, `{a, b::{c, d}}` has two.
+fn first_segments(path: &str) -> Vec<String> {
+    let word = |text: &str| -> String {
+        let is_word = |c: &char| c.is_alphanumeric() || *c == '_';
+        text.trim_start().chars().take_while(is_word).collect()
+    };
+    let Some(group) = path.strip_prefix('{') else { return vec![word(path)] };
+    let mut depth = 0_usize;
+    let mut segments = vec![word(group)];
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => segments.push(word(&group[at + 1..])),
+            _ => {}
+        }
+    }
+    segments
+}
+
+/// Names that the root takes from a module, with that module: who names them names it.
+fn root_exports<'l>(code: &str, layers: &[&'l str]) -> Vec<(String, &'l str)> {
+    let mut exports = Vec::new();
+    for taken in code.split("use ").skip(1) {
+        let statement = taken.split(';').next().unwrap_or_default();
+        let Some((module, names)) = statement.split_once("::") else { continue };
+        let Some(module) = layers.iter().find(|layer| **layer == module.trim()) else { continue };
+        let words = names.split(|c: char| !c.is_alphanumeric() && c != '_');
+        exports.extend(words.filter(|it| !it.is_empty()).map(|it| (it.to_owned(), *module)));
+    }
+    exports
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Name bindings of a program: one global per server; a tool's value is created on access, so that
-//! thousands of tools cost nothing. Every access to a tool ends in [`calls::call`].
+//! thousands of tools cost nothing. Calls are in `calls`.
 
 #![expect(
     unsafe_code,
@@ -12,17 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use allocative::Allocative;
-use starlark::collections::StarlarkHasher;
 use starlark::environment::Module;
-use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
 use starlark::values::{
     Heap, NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value,
     starlark_value,
 };
 use tollgate_sandbox::frames::Names;
-
-use crate::calls;
 
 /// The server on which a tool was last not found: the interpreter's message does not name it.
 #[derive(Debug, Clone, Allocative)]
@@ -124,26 +120,5 @@ impl Display for QualifiedToolName<'_> {
 impl Display for StarlarkTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<tool {}>", QualifiedToolName(self))
-    }
-}
-
-#[starlark_value(type = "tool")]
-impl<'v> StarlarkValue<'v> for StarlarkTool {
-    fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
-        Ok(Self::from_value(other).is_some_and(|other| other.number() == self.number()))
-    }
-
-    fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
-        std::hash::Hash::hash(&self.number(), hasher);
-        Ok(())
-    }
-
-    fn invoke(
-        &self,
-        me: Value<'v>,
-        arguments: &Arguments<'v, '_>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Value<'v>> {
-        calls::call(me, arguments, eval)
     }
 }

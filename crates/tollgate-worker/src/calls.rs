@@ -15,6 +15,8 @@ use crate::failure::{ProgramStopError, line};
 use crate::outcome::Outcome;
 use crate::session::WorkerSession;
 
+mod tool_value;
+
 /// Bytes of all arguments in one frame: leaves room for the rest of it.
 const ARGUMENTS: usize = MAX_WORKER_MESSAGE_BYTES as usize / 4 * 3;
 
@@ -37,7 +39,7 @@ struct StarlarkCall<'v> {
 }
 
 /// `server.tool(…)`, for the tool `me`.
-pub(crate) fn call<'v>(
+fn call<'v>(
     me: Value<'v>,
     arguments: &Arguments<'v, '_>,
     eval: &mut Evaluator<'v, '_, '_>,

@@ -9,7 +9,7 @@ use starlark::codemap::FileSpan;
 use starlark::eval::Evaluator;
 use tollgate_sandbox::frames::{ProgramError, ProgramErrorKind};
 
-use crate::hints::{self, HintContext};
+use crate::hints::{self, HintContext, LESS};
 
 /// File name of the program in positions; never displayed.
 pub(crate) const FILE: &str = "program";
@@ -18,10 +18,6 @@ pub(crate) const FILE: &str = "program";
 const LINE: usize = 200;
 /// Characters of a message: a program can make its own arbitrarily long.
 const MESSAGE: usize = 2000;
-
-/// Hint for too much memory.
-pub(crate) const LESS: &str =
-    "keep only what is needed of each result, and build no huge strings or lists";
 
 /// An error that we raise, not the interpreter.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,11 @@
 
 use tollgate_sandbox::frames::{InterpreterLimits, Names, ProgramErrorKind};
 
-use crate::failure::LESS;
 use crate::nearest::{join_names, nearest};
+
+/// Hint for too much memory.
+pub(crate) const LESS: &str =
+    "keep only what is needed of each result, and build no huge strings or lists";
 
 /// The names that a program can use, and its limits.
 pub(crate) struct HintContext<'a> {

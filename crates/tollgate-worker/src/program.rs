@@ -19,8 +19,8 @@ use crate::bindings::{self, MissedServer};
 pub use crate::builtins::globals;
 use crate::check::check;
 use crate::convert::to_json;
-use crate::failure::{FILE, LESS, ProgramPhase, ProgramStopError, describe_error, describe_stop};
-use crate::hints::HintContext;
+use crate::failure::{FILE, ProgramPhase, ProgramStopError, describe_error, describe_stop};
+use crate::hints::{HintContext, LESS};
 use crate::pipe::FramePipe;
 use crate::session::WorkerSession;
 

@@ -5,12 +5,9 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{Request, Response};
 use parking_lot::Mutex;
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
-use tollgate_core::turn::Principal;
 use tollgate_engine::audit::AuditLedger;
 use tollgate_engine::builtin::files;
 use tollgate_engine::calibration::CalibrationMode;
@@ -18,11 +15,11 @@ use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::confine::{self, Launcher, PrivateFiles};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{CallLogger, Observer};
-use tollgate_engine::settings::{MemoryDatabaseSettings, Server as Upstream};
+use tollgate_engine::settings::MemoryDatabaseSettings;
 use tollgate_engine::spans::Tracer;
-use tollgate_engine::upstream::ServerTrial;
 use tollgate_engine::{Parts, RunningEngine, ServerChanges};
 use tollgate_llm::provider::ModelRegistry;
+use tollgate_otlp::ExporterHandle;
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Fingerprint, HttpServer, HttpServerOptions};
 use tollgate_store::memory::MemoryStore;
@@ -30,10 +27,8 @@ use tollgate_store::{OpenError, Store};
 
 use crate::admin_token;
 use crate::command_error::CommandError;
-use crate::config::{self, Config, ConfigOrigin, TlsSource};
-use crate::gateway::events;
+use crate::config::{self, Config, ConfigOrigin, Environment as _, TlsSource};
 use crate::open_files;
-use crate::otlp::{self, ExporterHandle};
 
 mod certificate;
 mod embedder;
@@ -177,9 +172,10 @@ pub async fn certifiable(config: &Config) -> Result<(), CommandError> {
 /// Who follows what is done. What is wrong with that keeps nothing from starting.
 fn telemetry(config: &Config) -> (Tracer, Option<ExporterHandle>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let settings = otlp::OtlpSettings::of(&config.otlp, &config::ProcessEnvironment);
+    let variable = |name: &str| config::ProcessEnvironment.variable(name);
+    let settings = tollgate_otlp::OtlpSettings::of(&config.otlp, &variable);
     let started = settings.and_then(|settings| match settings {
-        Some(settings) => otlp::start(&settings, &clock).map(Some),
+        Some(settings) => tollgate_otlp::start(&settings, &clock).map(Some),
         None => Ok(None),
     });
     match started {
@@ -263,43 +259,6 @@ pub async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
     let done = tokio::task::spawn_blocking(work).await;
     let done = done.map_err(|panic| CommandError::new(panic.to_string()))?;
     done.map_err(|error| CommandError::new(error.to_string()))
-}
-
-/// A gateway in this process, for one command.
-pub struct InProcessGateway(App);
-
-/// Starts the engine and waits, bounded, until every server is ready or has failed.
-pub async fn local(config: &Config) -> Result<InProcessGateway, CommandError> {
-    let app = App::start(config, CalibrationMode::OnCommand).await?;
-    app.gate().settled().await;
-    Ok(InProcessGateway(app))
-}
-
-impl InProcessGateway {
-    /// Answers as the HTTP front would.
-    pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
-        self.0.server.answer(request).await
-    }
-
-    /// Gives the parts of an event stream to `heard` as they come.
-    pub async fn follow(
-        &self,
-        request: Request<Bytes>,
-        heard: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> Result<Response<Bytes>, CommandError> {
-        let response = self.0.server.stream(request).await;
-        events::read(response, heard).await.map_err(|error| CommandError::new(error.to_string()))
-    }
-
-    /// Starts a server aside; `None` where that cannot be.
-    pub async fn try_out(&self, server: Upstream) -> Option<ServerTrial> {
-        self.0.gate().try_out(server, &Principal::local()).await.ok()
-    }
-
-    /// Ends all servers.
-    pub async fn stop(self) {
-        self.0.stop().await;
-    }
 }
 
 /// What was measured before. Without it nothing starts: it would be lost without a word. While

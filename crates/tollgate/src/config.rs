@@ -58,6 +58,9 @@ pub const DEFAULT: &str = include_str!("config/default.yaml");
 /// Looked for in the working directory when no file is named.
 pub const USUAL_FILE: &str = "tollgate.yaml";
 
+/// Where the MCP registry is unless the config says otherwise.
+pub const OFFICIAL_REGISTRY: &str = "https://registry.modelcontextprotocol.io";
+
 /// A config that makes sense.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -80,7 +83,7 @@ pub struct Config {
     /// What makes numbers of texts that say what they mean, for the memory.
     pub embedding: Option<tollgate_llm::settings::EmbeddingSettings>,
     /// Where it tells of what it does.
-    pub otlp: crate::otlp::OtlpConfig,
+    pub otlp: tollgate_otlp::OtlpConfig,
     /// The MCP registry: where servers are looked for.
     pub registry: String,
     /// Without any, and without `auth`, only loopback is served.

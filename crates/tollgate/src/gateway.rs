@@ -8,13 +8,13 @@ use tollgate_core::text::percent_encoded;
 use tollgate_engine::caller::CacheFreshness;
 use tollgate_server::FilterFlags;
 
-use crate::app;
 use crate::command_error::CommandError;
 use crate::config::Config;
 
 mod chat;
 mod code;
-pub(crate) mod events;
+mod events;
+mod in_process;
 pub mod memory;
 mod remote;
 mod sessions;
@@ -22,13 +22,14 @@ mod tls_trust;
 
 pub use code::{CodeRunFailure, CodeRunResult};
 pub use events::GatewayEvent;
+pub use in_process::InProcessGateway;
 pub use remote::RemoteGateway;
 
 use events::GatewayEventListener;
 
 pub enum Gateway {
     Remote(Box<RemoteGateway>),
-    Local(Box<app::InProcessGateway>),
+    Local(Box<InProcessGateway>),
 }
 
 /// Which tools, for whom.
@@ -99,7 +100,7 @@ impl Gateway {
     pub async fn open(config: &Config) -> Result<Self, CommandError> {
         match RemoteGateway::find(config).await {
             Some(remote) => Ok(Self::Remote(Box::new(remote))),
-            None => app::local(config).await.map(|local| Self::Local(Box::new(local))),
+            None => InProcessGateway::start(config).await.map(|local| Self::Local(Box::new(local))),
         }
     }
 
@@ -115,7 +116,7 @@ impl Gateway {
             None => {
                 let mut alone = config.clone();
                 alone.settings.servers.clear();
-                app::local(&alone).await.map(|local| Self::Local(Box::new(local)))
+                InProcessGateway::start(&alone).await.map(|local| Self::Local(Box::new(local)))
             }
         }
     }

@@ -17,7 +17,6 @@ pub mod logging;
 pub mod mcp_registry;
 mod oauth_consent;
 pub mod open_files;
-pub mod otlp;
 pub mod output;
 pub mod private_file;
 pub mod process_memory;

@@ -13,8 +13,6 @@ mod entry;
 mod install_option;
 mod package_inputs;
 
-/// Where the registry is unless the config says otherwise.
-pub const OFFICIAL: &str = "https://registry.modelcontextprotocol.io";
 /// Entries of one page.
 const PAGE: usize = 20;
 

@@ -102,3 +102,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_error_without_a_request_has_no_id() {
+    let error = JsonRpcError::new(-32700, "no");
+    assert_eq!(
+        write::error_to_client(None, &error),
+        r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#
+    );
+    assert_eq!(
+        write::error_to_client(Some(&JsonRpcId::number(4)), &error),
+        r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32700,"message":"no"}}"#
+    );
+}

@@ -19,9 +19,9 @@ use tollgate_engine::gate::{Gate, TurnRequest};
 
 use super::api_response;
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
-use crate::mcp::AppState;
 use crate::ops::for_admins;
 use crate::variables::PromptVariables;
 

@@ -16,10 +16,10 @@ use tollgate_engine::approvals::{self, ApprovalDecisionError};
 
 use super::api_response;
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::auth::{AuthenticatedCaller, Right};
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
-use crate::mcp::AppState;
 
 /// Characters of a note.
 const LONGEST_NOTE: usize = 1_000;

@@ -14,8 +14,8 @@ use tollgate_core::{date, digest};
 use tollgate_engine::audit::{AuditLoss, AuditQuery, StoreError, VerifiedTrail};
 
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::fields::check_query;
-use crate::mcp::AppState;
 use crate::ops::for_admins;
 
 pub mod csv;

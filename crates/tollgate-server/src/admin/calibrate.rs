@@ -13,10 +13,10 @@ use tollgate_core::text::truncate_chars;
 use tollgate_engine::calibration::{Calibration, CalibrationScope, CalibrationStep, Outcome};
 
 use crate::api_error::{ApiError, ApiErrorFormat, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::body;
 use crate::events::{self, ServerSentEvent};
 use crate::fields::{BodyFields, bad, check_query};
-use crate::mcp::AppState;
 use crate::ops::for_admins;
 use crate::tier_assignment::{TierAssignmentJson, milliseconds};
 

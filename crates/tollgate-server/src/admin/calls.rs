@@ -13,8 +13,8 @@ use tollgate_engine::calls::{CallProgress, CallReason};
 
 use super::api_response;
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::fields::{check_query, parameter};
-use crate::mcp::AppState;
 use crate::ops::for_observers;
 
 mod call_json;

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::api_response;
 use super::config_common::{asker, attempt_json, changed_json, map_config_error, operator};
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::body;
 use crate::config_service::{ApplyMode, ConfigChange, ConfigChangeRequest, ConfigService};
 use crate::fields::{check_query, parameter};
-use crate::mcp::AppState;
 
 /// `GET /api/config`: the text, or its values with `?format=json`.
 pub(crate) async fn read(State(front): State<Arc<AppState>>, request: Request) -> Response {

@@ -7,11 +7,11 @@ use tollgate_core::date;
 use tollgate_core::id::ServerId;
 
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::config_service::{
     ApplyMode, ConfigChangeSummary, ConfigService, ConfigServiceError, ReloadAttempt, ReloadEffect,
     ReloadOutcome,
 };
-use crate::mcp::AppState;
 use crate::ops::{for_admins, for_observers};
 
 const NO_OPERATOR: ApiError = ApiError::new(

@@ -14,10 +14,10 @@ use tollgate_core::text::truncate_chars;
 use super::api_response;
 use super::config_common::onlooker;
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::auth::{TransportSecurity, line};
 use crate::config_service::{ClientSetup, GatewayAuthMode, GatewayEndpoint};
 use crate::fields::{check_query, parameter};
-use crate::mcp::AppState;
 
 pub(crate) async fn connect(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::api_response;
 use super::config_common::{map_config_error, operator};
+use crate::app_state::AppState;
 use crate::body;
 use crate::config_service::{ImportCandidate, ImportPreview};
 use crate::fields::{BodyFields, check_query};
-use crate::mcp::AppState;
 
 pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();

@@ -20,12 +20,12 @@ use tollgate_mcp::tasks;
 
 use super::api_response;
 use crate::api_error::{ApiError, FAULT, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::auth::keyring::{
     IssuedKey, KeyRequest, KeySummary, Keyring, KeyringError, LONGEST_GRACE,
 };
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
-use crate::mcp::AppState;
 use crate::ops::for_admins;
 
 pub(crate) async fn keys(State(front): State<Arc<AppState>>, request: Request) -> Response {

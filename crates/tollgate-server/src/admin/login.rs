@@ -15,11 +15,11 @@ use tollgate_core::date;
 use super::api_response;
 use crate::access::{Credential, too_many};
 use crate::api_error::{ApiError, FAULT};
+use crate::app_state::AppState;
 use crate::auth::{AuthenticatedCaller, ConnectionPeer};
 use crate::body;
 use crate::fields::{BodyFields, check_query};
 use crate::limits::Limits;
-use crate::mcp::AppState;
 
 /// Of a body with a key.
 const MAX_LOGIN_BODY_BYTES: usize = 4 << 10;

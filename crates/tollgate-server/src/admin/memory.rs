@@ -24,11 +24,10 @@ use tollgate_store::memory::{MemoryCounts, MemoryError, MemoryForgetTarget};
 
 use super::api_response;
 use crate::api_error::{ApiError, FAULT, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::fields::bad;
-use crate::mcp::AppState;
 use crate::ops::for_admins;
 
-mod edit_locks;
 pub(crate) mod entities;
 mod export;
 pub(crate) mod facts;
@@ -39,7 +38,6 @@ mod query_params;
 pub(crate) mod relations;
 pub(crate) mod sessions;
 
-pub(crate) use edit_locks::EntityEditLocks;
 pub(crate) use export::export;
 pub(crate) use import::import;
 use query_params::{MemoryQueryParams, bad_query};

@@ -15,8 +15,8 @@ use tollgate_engine::servers::ServerStatus;
 use tollgate_engine::upstream;
 
 use super::api_response;
+use crate::app_state::AppState;
 use crate::fields::check_query;
-use crate::mcp::AppState;
 use crate::ops::for_observers;
 use crate::tier_assignment::milliseconds;
 

@@ -11,8 +11,8 @@ use http::StatusCode;
 use super::api_response;
 use super::config_common::{map_config_error, operator};
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::fields::{check_query, parameter};
-use crate::mcp::AppState;
 
 /// Characters that are passed on.
 const MAX_PARAMETER_BYTES: usize = 2_048;

@@ -22,10 +22,10 @@ use super::api_response;
 use super::config::{change, if_match};
 use super::config_common::{asker, map_config_error, operator};
 use crate::api_error::{ApiError, FAULT};
+use crate::app_state::AppState;
 use crate::body;
 use crate::config_service::{ApplyMode, ConfigChange, ServerSwitch};
 use crate::fields::{bad, check_query, parameter};
-use crate::mcp::AppState;
 use crate::ops::{self, for_admins, for_observers};
 
 /// `GET /api/servers`: all of them and how they are.

@@ -17,9 +17,9 @@ use tollgate_llm::realtime::{SessionCommand, SessionCommandError, SessionSummary
 
 use super::api_response;
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::body;
 use crate::fields::{BodyFields, check_query};
-use crate::mcp::AppState;
 use crate::ops::{for_admins, for_observers};
 
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {

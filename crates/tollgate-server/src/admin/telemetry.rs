@@ -11,7 +11,7 @@ use tollgate_core::score::telemetry::{self, TelemetryToolName};
 use tollgate_engine::gate::Gate;
 
 use crate::api_error::ApiErrorFormat;
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 use crate::ops::for_observers;
 
 pub(crate) async fn telemetry(State(front): State<Arc<AppState>>, request: Request) -> Response {

@@ -14,9 +14,9 @@ use tollgate_engine::gate::{Answer, TrustDecisionError};
 
 use super::api_response;
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
-use crate::mcp::AppState;
 use crate::ops::for_admins;
 
 mod figures;

@@ -20,10 +20,9 @@ use super::headers::TurnResponseHeaders;
 use super::target::ChatRequestTarget;
 use super::transcript::ChatTranscript;
 use super::{InboundChatRequest, account, deliver};
+use crate::app_state::AppState;
 use crate::auth::CallerReach;
-use crate::mcp::AppState;
-use crate::request_context::{RequestContext, header};
-use crate::rest::queue_depth;
+use crate::request_context::{RequestContext, header, queue_depth};
 use crate::variables::PromptVariables;
 
 /// Of what was said no more chooses the tier.

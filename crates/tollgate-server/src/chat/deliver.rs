@@ -19,11 +19,11 @@ use tollgate_llm::gateway_report::StreamNote;
 
 use super::error::ChatApiError;
 use super::headers::TurnResponseHeaders;
-use super::response_store::PendingStoredResponse;
 use super::transcript::ChatTranscript;
 use super::{InboundChatRequest, StreamForm};
+use crate::app_state::AppState;
 use crate::events::{self, EndsOnRevocation, StreamingResponse};
-use crate::mcp::AppState;
+use crate::response_store::PendingStoredResponse;
 
 /// Steps of an answer that may wait for a client that does not read.
 const QUEUE: usize = 64;

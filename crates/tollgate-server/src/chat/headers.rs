@@ -8,7 +8,7 @@ use tollgate_core::turn::Turn;
 use tollgate_engine::clock::Clock;
 use tollgate_llm::agent::{CompletionFacts, CompletionTimes};
 
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 
 pub(crate) struct TurnResponseHeaders {
     map: HeaderMap,

@@ -14,8 +14,8 @@ use tollgate_llm::error::{LlmError, LlmErrorKind};
 
 use super::error::ChatApiError;
 use crate::api_error::MAX_ECHOED_CHARS;
+use crate::app_state::AppState;
 use crate::fields::check_query;
-use crate::mcp::AppState;
 
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();

@@ -13,8 +13,8 @@ use super::InboundChatRequest;
 use super::error::ChatApiError;
 use super::headers::TurnResponseHeaders;
 use super::usage_meter::UsageMeteredBody;
+use crate::app_state::AppState;
 use crate::events::StreamingResponse;
-use crate::mcp::AppState;
 
 pub(super) async fn pass(
     front: &AppState,

@@ -13,8 +13,8 @@ use tollgate_llm::settings::ToolMode;
 
 use super::error::ChatApiError;
 use crate::api_error::MAX_ECHOED_CHARS;
+use crate::app_state::AppState;
 use crate::auth::CallerReach;
-use crate::mcp::AppState;
 use crate::request_context::{RequestContext, RequestOverrides};
 
 pub(super) struct ChatRequestTarget {

@@ -9,7 +9,7 @@ use tollgate_engine::memory::{MemoryService, TranscriptTurn};
 use tollgate_llm::agent::CompletionOutcome;
 use tollgate_llm::conversation::{ChatRequest, ChatRole, MessagePart};
 
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 
 pub(super) struct ChatTranscript {
     mind: Arc<MemoryService>,

@@ -11,7 +11,6 @@ use tollgate_core::json::{self, Object};
 use tollgate_core::view::{InvalidCursorError, ListEra, ListKind, View};
 use tollgate_mcp::Revision;
 use tollgate_mcp::envelope::JsonRpcId;
-use tollgate_mcp::error_code::JsonRpcError;
 use tollgate_mcp::meta;
 
 mod body;
@@ -264,12 +263,6 @@ pub(crate) fn empty(id: &JsonRpcId) -> String {
     let mut out = begin_result(id, 2);
     out.push_str("}}");
     out
-}
-
-/// An error whose request could not be told apart has no `id`: `null` is none in MCP.
-pub(crate) fn error(id: Option<&JsonRpcId>, error: &JsonRpcError) -> String {
-    let id = id.map(|id| format!("\"id\":{},", id.as_json())).unwrap_or_default();
-    format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{}}}", error.to_raw())
 }
 
 pub(crate) fn modern_versions() -> impl Iterator<Item = &'static str> {

@@ -11,10 +11,10 @@ use http::StatusCode;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tollgate_mcp::client::{Event, ServerEventSender};
-use tollgate_mcp::envelope::JsonRpcId;
+use tollgate_mcp::envelope::{JsonRpcId, write};
 use tollgate_mcp::tasks::TaskGroup;
 
-use super::encode::{self, EncodedMessage};
+use super::encode::EncodedMessage;
 use super::notifications::NotificationWriter;
 use crate::error_mapping::McpRequestError;
 
@@ -41,7 +41,7 @@ impl ExchangeAnswer {
     }
 
     pub(super) fn from_error(id: Option<&JsonRpcId>, refused: &McpRequestError) -> Self {
-        let text = EncodedMessage::Whole(encode::error(id, &refused.error));
+        let text = EncodedMessage::Whole(write::error_to_client(id, &refused.error));
         Self { status: refused.status, session: None, text: Some(text) }
     }
 

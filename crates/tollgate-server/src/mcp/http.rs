@@ -17,14 +17,15 @@ use super::exchange::{Exchange, ExchangeAnswer, ExchangeChannel, ExchangeStep, E
 use super::legacy::SessionClient;
 use super::method;
 use super::modern::{self, ParsedMcpRequest};
-use super::session::McpSession;
-use super::{AppState, legacy, listen};
+use super::{legacy, listen};
 use crate::accept::Accepts;
 use crate::api_error::{ApiError, ApiErrorCode, ApiErrorFormat, retry_after};
+use crate::app_state::AppState;
 use crate::auth::NO_RIGHT;
 use crate::body;
 use crate::error_mapping::McpRequestError;
 use crate::in_flight::ListeningResponse;
+use crate::mcp_session::McpSession;
 use crate::request_context::RequestContext;
 
 mod claims;

@@ -20,14 +20,16 @@ use tollgate_mcp::{Era, Revision};
 
 use super::encode::{self, EncodedMessage, ListPageRequest};
 use super::exchange::{ExchangeAnswer, ExchangeChannel, ExchangeTransport};
-use super::listen::ListDigests;
 use super::method::{self, McpMethod};
 use super::modern::ParsedMcpRequest;
-use super::notifications::{McpLogLevel, NotificationTarget, NotificationWriter};
+use super::notifications::{NotificationTarget, NotificationWriter};
 use super::request_span::{McpRequestSpan, McpSpanInfo};
-use super::session::{McpSession, McpSessionParams, SessionLimitError};
-use super::{AppState, META_AGENT, by_meta, passed_on, put_meta, wrong};
+use super::{META_AGENT, by_meta, passed_on, put_meta, wrong};
+use crate::app_state::AppState;
 use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
+use crate::mcp_session::{
+    ListDigests, McpLogLevel, McpSession, McpSessionParams, SessionLimitError,
+};
 use crate::request_context::{RequestContext, RequestLink};
 
 /// A client in its session.

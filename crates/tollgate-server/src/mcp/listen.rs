@@ -9,37 +9,21 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, watch};
 use tollgate_core::json::{self, Object};
 use tollgate_core::turn::Turn;
-use tollgate_core::view::{ListKind, View};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::resource_watches::ResourceWatch;
 use tollgate_mcp::envelope::{JsonRpcId, write};
 use tollgate_mcp::meta::SUBSCRIPTION_ID;
 
-use super::AppState;
 use super::encode::{self, EncodedMessage, ModernResultShape};
 use super::exchange::ExchangeChannel;
 use super::legacy::SessionClient;
 use super::notifications::{self, with_subscription_id};
+use crate::app_state::AppState;
 use crate::error_mapping::McpRequestError;
+use crate::mcp_session::ListDigests;
 use crate::request_context::RequestContext;
 
-/// What the lists of a view looked like: tools, prompts, resources with their templates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ListDigests {
-    tools: [u8; 16],
-    prompts: [u8; 16],
-    resources: [[u8; 16]; 2],
-}
-
 impl ListDigests {
-    pub(super) fn of(view: &View) -> Self {
-        Self {
-            tools: view.digest(ListKind::Tools),
-            prompts: view.digest(ListKind::Prompts),
-            resources: [view.digest(ListKind::Resources), view.digest(ListKind::Templates)],
-        }
-    }
-
     fn changes(self, next: Self) -> Vec<ChangeNotification> {
         let lists = [
             (self.tools != next.tools, ChangeNotification::Tools),

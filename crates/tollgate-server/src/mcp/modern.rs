@@ -19,10 +19,12 @@ use tollgate_mcp::{Era, Revision};
 use super::encode::{self, EncodedMessage, ListPageRequest, ModernResultShape};
 use super::exchange::{ExchangeAnswer, ExchangeChannel};
 use super::method::{self, McpMethod};
-use super::notifications::{McpLogLevel, NotificationTarget, NotificationWriter};
+use super::notifications::{NotificationTarget, NotificationWriter};
 use super::request_span::{McpRequestSpan, McpSpanInfo};
-use super::{AppState, headers, listen, passed_on, put_meta};
+use super::{headers, listen, passed_on, put_meta};
+use crate::app_state::AppState;
 use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
+use crate::mcp_session::McpLogLevel;
 use crate::request_context::RequestContext;
 
 /// A request whose params were read.

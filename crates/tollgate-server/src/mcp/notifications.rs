@@ -9,37 +9,7 @@ use tollgate_mcp::client::Event;
 use tollgate_mcp::envelope::write;
 use tollgate_mcp::meta::PROGRESS_TOKEN;
 
-use super::session::McpSession;
-
-/// The levels of logs, least important first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum McpLogLevel {
-    Debug,
-    Info,
-    Notice,
-    Warning,
-    Error,
-    Critical,
-    Alert,
-    Emergency,
-}
-
-impl McpLogLevel {
-    const NAMES: [(&'static str, Self); 8] = [
-        ("debug", Self::Debug),
-        ("info", Self::Info),
-        ("notice", Self::Notice),
-        ("warning", Self::Warning),
-        ("error", Self::Error),
-        ("critical", Self::Critical),
-        ("alert", Self::Alert),
-        ("emergency", Self::Emergency),
-    ];
-
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find(|(name, _)| *name == text).map(|(_, level)| level)
-    }
-}
+use crate::mcp_session::{McpLogLevel, McpSession};
 
 /// Turns events into messages for one client's request.
 pub(super) struct NotificationWriter {

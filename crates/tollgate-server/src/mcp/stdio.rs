@@ -18,7 +18,7 @@ use tollgate_core::secret_values;
 use tollgate_engine::caller::OverflowPolicy;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
-use tollgate_mcp::envelope::{JsonRpcId, JsonRpcMessage, JsonRpcRequest};
+use tollgate_mcp::envelope::{JsonRpcId, JsonRpcMessage, JsonRpcRequest, write};
 use tollgate_mcp::error_code;
 use tollgate_mcp::line::{self, LineReader};
 use tollgate_mcp::{Revision, meta};
@@ -28,10 +28,11 @@ use super::exchange::{Exchange, ExchangeAnswer, ExchangeChannel, ExchangeStep, E
 use super::legacy::SessionClient;
 use super::method::{self, McpMethod};
 use super::modern::{self, ParsedMcpRequest};
-use super::session::McpSession;
-use super::{AppState, legacy, listen};
+use super::{legacy, listen};
+use crate::app_state::AppState;
 use crate::error_mapping::McpRequestError;
 use crate::limits::Limits;
+use crate::mcp_session::McpSession;
 use crate::request_context::RequestContext;
 
 /// How many messages may wait to be written.
@@ -172,7 +173,7 @@ impl StdioServer {
                 }
             }
             Err(invalid) => {
-                let text = encode::error(invalid.id.as_ref(), &invalid.error);
+                let text = write::error_to_client(invalid.id.as_ref(), &invalid.error);
                 let _ = self.out.send(text).await;
             }
         }
@@ -271,7 +272,7 @@ impl StdioServer {
     }
 
     async fn refuse(&self, id: Option<&JsonRpcId>, refused: &McpRequestError) {
-        let _ = self.out.send(encode::error(id, &refused.error)).await;
+        let _ = self.out.send(write::error_to_client(id, &refused.error)).await;
     }
 
     /// A request that ended may be followed by another with its id.

@@ -12,7 +12,7 @@ use super::table::{
 };
 use super::text::{MetricLabels, PrometheusText};
 use crate::access::RefusalReason;
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 
 pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
     text.family(&BUILD_INFO);

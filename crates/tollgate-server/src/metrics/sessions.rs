@@ -9,7 +9,7 @@ use super::table::{
     MetricFamily, SESSIONS,
 };
 use super::text::{MetricLabels, PrometheusText};
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 
 type SessionMetric = fn(&SessionTotals) -> f64;
 

@@ -32,11 +32,10 @@ use tollgate_mcp::offload::LargeWork;
 use super::message_budget::BudgetedStream;
 use super::{conversation, target};
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::auth::Right;
-use crate::mcp::AppState;
 use crate::pressure::ConnectionMemory;
-use crate::request_context::RequestContext;
-use crate::rest::queue_depth;
+use crate::request_context::{RequestContext, queue_depth};
 use crate::variables::PromptVariables;
 
 /// Until a client has said what it wants.

@@ -13,9 +13,9 @@ use tollgate_llm::provider::{ModelHandle, ModelRegistry};
 use tollgate_llm::realtime::RealtimeProtocol;
 
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::auth::{CallerReach, Right};
 use crate::fields::{self, parameter};
-use crate::mcp::AppState;
 use crate::request_context::{RequestContext, RequestOverrides};
 
 /// Who comes, and with what wishes; what a browser cannot say in headers it says in the URL.

@@ -20,10 +20,10 @@ use tollgate_sandbox::sandbox::{ProgramOutcome, SandboxUnavailableError};
 
 use super::execute::freshness;
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::auth::Right;
 use crate::body;
 use crate::fields::{BodyFields, check_query};
-use crate::mcp::AppState;
 use crate::request_context::{RequestContext, RequestOverrides};
 
 const KEYS: &[&str] = &["code", "agent", "tier"];

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use tollgate_core::code_mode::MetaTool;
 
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::fields::{self, check_query};
-use crate::mcp::AppState;
 use crate::request_context::{RequestContext, RequestOverrides};
 
 const PARAMETERS: &[&str] = &["agent", "tier", "read", "docs", "search"];

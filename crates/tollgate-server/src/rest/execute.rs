@@ -24,12 +24,12 @@ use tollgate_mcp::offload::offload_if_large;
 use super::rest_json::OutcomeJson;
 use crate::accept::Accepts;
 use crate::api_error::{ApiError, ApiErrorFormat, retry_after};
+use crate::app_state::AppState;
 use crate::auth::Right;
 use crate::body;
 use crate::error_mapping::{self, RestErrorReply};
 use crate::events::{self, ServerSentEvent};
 use crate::fields::{BodyFields, bad, check_query};
-use crate::mcp::AppState;
 use crate::request_context::{RequestContext, RequestOverrides};
 
 /// How many events may wait for a client that does not read.

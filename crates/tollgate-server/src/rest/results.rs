@@ -17,8 +17,8 @@ use tollgate_engine::settings::ResultForm;
 use tollgate_mcp::offload::offload_if_large;
 
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::fields::check_query;
-use crate::mcp::AppState;
 use crate::request_context::RequestLink;
 
 /// Says the same of a handle that is over, another's or made up.

@@ -13,14 +13,13 @@ use tollgate_engine::gate::TierRequest;
 use tollgate_engine::memory::HeardUtterance;
 
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
-use crate::mcp::AppState;
-use crate::request_context::{RequestContext, RequestOverrides, bad_header, header};
+use crate::request_context::{RequestContext, RequestOverrides, header, queue_depth};
 
 /// Nobody says more in one turn, and what is pasted does not choose the tier.
 const LONGEST_TEXT: usize = 64 << 10;
-const QUEUE_DEPTH: &str = "x-tollgate-queue-depth";
 const KEYS: &[&str] = &["text", "agent", "conversation", "queue_depth", "override", "partial"];
 
 pub(crate) async fn tier(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -93,9 +92,4 @@ fn choose(front: &AppState, sent: &Parts, body: &[u8]) -> Result<ChosenTierJson,
         agent: view.agent.to_string(),
         tools: view.tools().iter().map(|tool| tool.exposed.to_string()).collect(),
     })
-}
-
-pub(crate) fn queue_depth(sent: &Parts) -> Result<u32, ApiError> {
-    let Some(text) = header(sent, QUEUE_DEPTH)? else { return Ok(0) };
-    text.parse().map_err(|_| bad_header(QUEUE_DEPTH, "a whole number, 0 or more"))
 }

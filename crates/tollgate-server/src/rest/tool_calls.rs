@@ -26,11 +26,11 @@ use tollgate_mcp::meta::ClientFacts;
 
 use super::execute::{freshness, into_outcome};
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
+use crate::app_state::AppState;
 use crate::auth::Right;
 use crate::body;
 use crate::chat::{ChatApiError, TurnResponseHeaders};
 use crate::fields::{check_query, parameter};
-use crate::mcp::AppState;
 use crate::request_context::{RequestContext, RequestOverrides};
 
 /// As many as a turn of the gateway's own loop makes.

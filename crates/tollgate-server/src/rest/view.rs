@@ -16,8 +16,8 @@ use super::explain::ExplanationJson;
 use super::leaderboard::LeaderboardJson;
 use super::rest_json::{self, ViewJson};
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::fields;
-use crate::mcp::AppState;
 use crate::ops::for_admins;
 use crate::request_context::{RequestContext, RequestOverrides};
 

@@ -19,7 +19,7 @@ use super::diagnostic::{DiagnosticLocation, Problems};
 use super::raw::{SectionFields, Spanned};
 use super::suggest::nearest;
 use super::wording::last;
-use super::{Config, ConfigOrigin, ConfigRequest, SecretValues};
+use super::{Config, ConfigOrigin, ConfigRequest, OFFICIAL_REGISTRY, SecretValues};
 
 pub(super) mod access;
 pub(super) mod agent;
@@ -134,7 +134,7 @@ fn registry(fields: &SectionFields, problems: &mut Problems) -> Option<String> {
     let section = fields.section("registry");
     match section.and_then(|section| Some((section, section.text("url")?))) {
         Some((section, text)) => endpoint::url(text, &section.path("url"), problems),
-        None => Some(crate::mcp_registry::OFFICIAL.to_owned()),
+        None => Some(OFFICIAL_REGISTRY.to_owned()),
     }
 }
 

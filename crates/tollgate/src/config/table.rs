@@ -310,7 +310,7 @@ const REGISTRY: SectionSpec = SectionSpec {
     keys: &[key(
         "url",
         PLAIN,
-        crate::mcp_registry::OFFICIAL,
+        super::OFFICIAL_REGISTRY,
         "An MCP registry, by the API of the official one (`/v0.1/servers`)",
     )],
     elsewhere: &[],

@@ -17,9 +17,9 @@ use super::query_params::AuditQueryParams;
 use super::row::AuditRowJson;
 use super::unreadable;
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::events::{self, ServerSentEvent};
 use crate::fields::bad;
-use crate::mcp::AppState;
 use crate::ops::for_admins;
 
 /// Rows of other processes tell nobody that they are there.

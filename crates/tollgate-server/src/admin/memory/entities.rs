@@ -18,9 +18,9 @@ use super::{
 };
 use crate::admin::config::if_match;
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::body;
 use crate::fields::BodyFields;
-use crate::mcp::AppState;
 
 /// Of one entity, shown at once.
 const MOST_LINKS: usize = 1_000;

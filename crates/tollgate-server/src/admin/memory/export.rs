@@ -13,7 +13,7 @@ use tollgate_core::memory::MemoryScope;
 use tollgate_store::memory::{ExportCursor, MemoryError};
 
 use super::{MemoryAdminRequest, api_response, json_lines};
-use crate::mcp::AppState;
+use crate::app_state::AppState;
 
 /// How far it has come.
 struct MemoryExportState {

@@ -14,9 +14,9 @@ use super::json_lines::{fact, moment};
 use super::query_params::next;
 use super::{MemoryAdminRequest, api_response, gone_or, memory_json, missing, whole};
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::body;
 use crate::fields::BodyFields;
-use crate::mcp::AppState;
 
 /// `GET /api/memory/facts`: the newest first; with `q`, the best fit first.
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {

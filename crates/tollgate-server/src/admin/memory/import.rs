@@ -15,9 +15,9 @@ use tollgate_store::memory::{MemoryCounts, MemoryImport, MemoryRecord, RecordCon
 use super::json_lines::{self, ImportPrecedence, MemoryImportDefaults};
 use super::{MemoryAdminRequest, api_response, counts_json, in_words, sum, whole};
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::body::json_lines::JsonLinesBody;
 use crate::fields::bad;
-use crate::mcp::AppState;
 
 /// Kept at once.
 const BATCH: usize = 1_000;

@@ -14,9 +14,9 @@ use super::json_lines::{attributes, provenance};
 use super::query_params::next;
 use super::{MemoryAdminRequest, api_response, gone_or, memory_json, whole};
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::body;
 use crate::fields::BodyFields;
-use crate::mcp::AppState;
 
 const KEYS: &[&str] = &["source", "type", "target", "attributes", "session", "confidence"];
 

@@ -15,9 +15,9 @@ use super::json_lines::moment;
 use super::query_params::next;
 use super::{MemoryAdminRequest, api_response, check_same, gone_or, memory_json, missing, whole};
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::body;
 use crate::fields::{BodyFields, bad};
-use crate::mcp::AppState;
 
 /// `GET /api/memory/sessions`: those that spoke last first; with `q`, what was said in them.
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {

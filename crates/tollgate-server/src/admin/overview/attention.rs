@@ -9,8 +9,8 @@ use tollgate_core::trust::TrustDoubt;
 use tollgate_engine::servers::ServerStatus;
 use tollgate_engine::upstream::UpstreamState;
 
+use crate::app_state::AppState;
 use crate::config_service::ReloadOutcome;
-use crate::mcp::AppState;
 use crate::pressure::PressureLevel;
 
 /// Of each kind; the pages have all of them.

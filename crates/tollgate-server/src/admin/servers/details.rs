@@ -16,11 +16,11 @@ use super::super::config::{change, if_match};
 use super::super::config_common::{asker, operator};
 use super::{mode, read, unknown};
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::auth::Right;
 use crate::body;
 use crate::config_service::{ConfigChange, ServerConfigEntry};
 use crate::fields::{bad, check_query};
-use crate::mcp::AppState;
 use crate::ops::{ServerJson, for_observers};
 
 /// `GET /api/servers/{id}`: how it is and was, and for admins what the config says of it.

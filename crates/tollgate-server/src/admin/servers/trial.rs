@@ -22,11 +22,11 @@ use super::super::config_common::{map_config_error, operator};
 use super::read;
 use crate::accept::Accepts;
 use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::app_state::AppState;
 use crate::body;
 use crate::config_service::ProposedServer;
 use crate::events::{self, ServerSentEvent};
 use crate::fields::check_query;
-use crate::mcp::AppState;
 
 /// What it is called where it was given no name.
 const NAMELESS: &str = "tried";

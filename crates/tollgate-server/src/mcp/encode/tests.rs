@@ -1,7 +1,6 @@
 use serde_json::value::RawValue;
 use tollgate_core::json;
 use tollgate_mcp::envelope::JsonRpcId;
-use tollgate_mcp::error_code::JsonRpcError;
 
 use super::{ModernResultShape, SERVER_INFO};
 
@@ -82,19 +81,6 @@ fn a_failure_reads_as_a_tool_result_whatever_the_words() {
     let value = json::value(failure.get()).unwrap();
     assert_eq!(value["isError"], true);
     assert_eq!(value["content"][0]["text"], "no \"such\"\nthing");
-}
-
-#[test]
-fn an_error_without_a_request_has_no_id() {
-    let error = JsonRpcError::new(-32700, "no");
-    assert_eq!(
-        super::error(None, &error),
-        r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#
-    );
-    assert_eq!(
-        super::error(Some(&JsonRpcId::number(4)), &error),
-        r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32700,"message":"no"}}"#
-    );
 }
 
 #[test]

@@ -8,12 +8,12 @@ use tollgate_core::json::Object;
 use tollgate_mcp::header::{PROTOCOL_VERSION, SESSION_ID};
 use tollgate_mcp::{Era, Revision, error_code, meta};
 
-use super::super::AppState;
 use super::super::method::McpMethod;
-use super::super::session::McpSession;
 use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::auth::Authenticator;
 use crate::error_mapping::McpRequestError;
+use crate::mcp_session::McpSession;
 use crate::request_context::{RequestContext, RequestOverrides};
 
 /// Requests say it themselves, by header or by `_meta`. `initialize` without `_meta` is legacy

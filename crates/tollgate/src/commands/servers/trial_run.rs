@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use tollgate_engine::upstream::{TestVerdict, TrialEvent, TrialReport};
 use tollgate_mcp::Revision;
 
-use crate::app;
 use crate::config::Config;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, InProcessGateway};
 use crate::output::{pluralize, span};
 
 /// `None` where it cannot be asked at all.
@@ -33,7 +32,7 @@ pub(super) async fn aside(
     // A gateway that runs has its files to itself.
     alone.data = config.data.join(format!(".try-{}", std::process::id()));
     alone.settings.data.clone_from(&alone.data);
-    let tried = match app::local(&alone).await {
+    let tried = match InProcessGateway::start(&alone).await {
         Ok(local) => {
             let tried = match local.try_out(server).await {
                 Some(mut trial) => {

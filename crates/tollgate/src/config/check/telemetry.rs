@@ -1,11 +1,11 @@
 //! What is told of calls to those who follow them.
 
 use tollgate_engine::settings::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
+use tollgate_otlp::{OtlpConfig, OtlpProtocol};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::SectionFields;
 use super::{endpoint, milliseconds};
-use crate::otlp::{OtlpConfig, OtlpProtocol};
 
 pub(super) fn telemetry(top: &SectionFields) -> EngineTelemetrySettings {
     let said = |key: &str| top.section("telemetry").and_then(|fields| fields.text(key));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tollgate_engine::settings::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
+use tollgate_otlp::{OtlpConfig, OtlpProtocol};
 
 use super::{good, refused};
-use crate::otlp::{OtlpConfig, OtlpProtocol};
 
 #[test]
 fn what_is_left_out_is_the_environments() {

@@ -10,7 +10,6 @@ use tollgate_core::secret_values::{self, MaskJudgement};
 use super::histogram;
 use super::resource::pairs;
 use super::sampler::Sampler;
-use crate::config::Environment;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const SPANS_EVERY: Duration = Duration::from_secs(5);
@@ -59,7 +58,7 @@ impl OtlpProtocol {
 
 /// Checked; at least one of the two is sent.
 #[derive(Debug)]
-pub(crate) struct OtlpSettings {
+pub struct OtlpSettings {
     pub(super) traces: Option<OtlpTarget>,
     pub(super) metrics: Option<OtlpTarget>,
     pub(super) sampler: Sampler,
@@ -95,9 +94,9 @@ const METRICS: OtlpSignal = OtlpSignal { name: "METRICS", path: "v1/metrics" };
 
 impl OtlpSettings {
     /// `None`: nothing is sent. The error says which variable or key is wrong, and how.
-    pub(crate) fn of(
+    pub fn of(
         configured: &OtlpConfig,
-        environment: &dyn Environment,
+        environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, String> {
         let said = OtlpSources { configured, environment };
         if said.variable("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
@@ -142,13 +141,13 @@ impl OtlpSettings {
 /// The config before the environment.
 struct OtlpSources<'s> {
     configured: &'s OtlpConfig,
-    environment: &'s dyn Environment,
+    environment: &'s dyn Fn(&str) -> Option<String>,
 }
 
 impl OtlpSources<'_> {
     /// An empty one counts as not set, as the specification wants it.
     fn variable(&self, name: &str) -> Option<String> {
-        let value = self.environment.variable(name)?;
+        let value = (self.environment)(name)?;
         Some(value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 

@@ -13,16 +13,16 @@ use crate::api_error::ApiError;
 #[derive(Default)]
 pub(crate) struct EntityEditLocks(Mutex<HashSet<EntityEditKey>>);
 
-pub(super) type EntityEditKey = (Namespace, Option<AgentId>, EntityId);
+pub(crate) type EntityEditKey = (Namespace, Option<AgentId>, EntityId);
 
 /// For as long as it is held nobody else changes the entity.
-pub(super) struct EntityEditGuard<'e> {
+pub(crate) struct EntityEditGuard<'e> {
     edits: &'e EntityEditLocks,
     subject: EntityEditKey,
 }
 
 impl EntityEditLocks {
-    pub(super) fn begin(&self, subject: EntityEditKey) -> Result<EntityEditGuard<'_>, ApiError> {
+    pub(crate) fn begin(&self, subject: EntityEditKey) -> Result<EntityEditGuard<'_>, ApiError> {
         if !self.0.lock().insert(subject.clone()) {
             let detail = format!("`{}` is being changed by somebody else; look again", subject.2);
             return Err(ApiError::with_detail(StatusCode::CONFLICT, "conflict", detail));

@@ -18,38 +18,39 @@ use tollgate_mcp::envelope::{JsonRpcId, write};
 use tollgate_mcp::error_code::JsonRpcError;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::listen::ListDigests;
-use super::notifications::McpLogLevel;
 use crate::request_context::RequestContext;
 
+mod list_digests;
+mod log_level;
 mod registry;
 
-pub(crate) use registry::McpSessionRegistry;
-pub(super) use registry::SessionLimitError;
+pub(crate) use list_digests::ListDigests;
+pub(crate) use log_level::McpLogLevel;
+pub(crate) use registry::{McpSessionRegistry, SessionLimitError};
 
 /// What a session begins with.
-pub(super) struct McpSessionParams {
+pub(crate) struct McpSessionParams {
     /// The agent that the path or the headers name: the same on every request of the session.
-    pub(super) route: Option<Arc<str>>,
-    pub(super) who: RequestContext,
+    pub(crate) route: Option<Arc<str>>,
+    pub(crate) who: RequestContext,
     /// Of its owner, by whichever secret, and of the agent.
-    pub(super) lease: RevocableLease,
+    pub(crate) lease: RevocableLease,
     /// What its `_meta` takes away, for as long as the session lasts.
-    pub(super) filters: RequestFilter,
-    pub(super) revision: Revision,
-    pub(super) client: ClientFacts,
+    pub(crate) filters: RequestFilter,
+    pub(crate) revision: Revision,
+    pub(crate) client: ClientFacts,
     /// The lists as they are when it begins.
-    pub(super) told: ListDigests,
+    pub(crate) told: ListDigests,
 }
 
-pub(super) struct McpSession {
-    pub(super) id: Arc<str>,
+pub(crate) struct McpSession {
+    pub(crate) id: Arc<str>,
     route: Option<Arc<str>>,
     /// As it was opened: by the filters in the headers of that one request, too.
-    pub(super) who: RequestContext,
+    pub(crate) who: RequestContext,
     lease: RevocableLease,
-    pub(super) filters: RequestFilter,
-    pub(super) revision: Revision,
+    pub(crate) filters: RequestFilter,
+    pub(crate) revision: Revision,
     last_used: AtomicU64,
     next: AtomicU64,
     state: Mutex<McpSessionState>,
@@ -73,7 +74,7 @@ type ClientReplySender = oneshot::Sender<Result<Box<RawValue>, JsonRpcError>>;
 const FIRST_LEVEL: (&str, McpLogLevel) = ("info", McpLogLevel::Info);
 
 impl McpSession {
-    pub(super) fn new(opening: McpSessionParams) -> Self {
+    pub(crate) fn new(opening: McpSessionParams) -> Self {
         let McpSessionParams { route, who, lease, filters, revision, mut client, told } = opening;
         client.log_level = Some(FIRST_LEVEL.0.to_owned());
         Self {
@@ -97,22 +98,22 @@ impl McpSession {
         }
     }
 
-    pub(super) fn client(&self) -> Arc<ClientFacts> {
+    pub(crate) fn client(&self) -> Arc<ClientFacts> {
         Arc::clone(&self.state.lock().client)
     }
 
-    pub(super) fn log_level(&self) -> McpLogLevel {
+    pub(crate) fn log_level(&self) -> McpLogLevel {
         self.state.lock().level
     }
 
-    pub(super) fn set_log_level(&self, name: &str, level: McpLogLevel) {
+    pub(crate) fn set_log_level(&self, name: &str, level: McpLogLevel) {
         let mut state = self.state.lock();
         state.level = level;
         Arc::make_mut(&mut state.client).log_level = Some(name.to_owned());
     }
 
     /// The request is cancelled through the registration, and forgotten with [`RunningRequestGuard`].
-    pub(super) fn begin(
+    pub(crate) fn begin(
         self: &Arc<Self>,
         id: &JsonRpcId,
     ) -> (RunningRequestGuard, AbortRegistration) {
@@ -123,7 +124,7 @@ impl McpSession {
     }
 
     /// Ends the request, if it is still running.
-    pub(super) fn cancel(&self, id: &JsonRpcId) {
+    pub(crate) fn cancel(&self, id: &JsonRpcId) {
         for (known, handle) in self.state.lock().running.values() {
             if known == id {
                 handle.abort();
@@ -140,7 +141,7 @@ impl McpSession {
     }
 
     /// The question as a request of ours; the client answers under the id that it bears.
-    pub(super) fn ask(&self, question: Question) -> String {
+    pub(crate) fn ask(&self, question: Question) -> String {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state.lock();
         // Of calls that are over, nobody waits for the answer any more.
@@ -152,7 +153,7 @@ impl McpSession {
     }
 
     /// Takes the client's answer to a question of ours; one to no question is let pass.
-    pub(super) fn deliver_answer(&self, id: &JsonRpcId, answer: Result<&RawValue, JsonRpcError>) {
+    pub(crate) fn deliver_answer(&self, id: &JsonRpcId, answer: Result<&RawValue, JsonRpcError>) {
         let Ok(id) = id.as_json().parse::<u64>() else { return };
         let reply = self.state.lock().questions.remove(&id);
         if let Some(reply) = reply {
@@ -160,47 +161,47 @@ impl McpSession {
         }
     }
 
-    pub(super) fn watches(&self, uri: &str) -> bool {
+    pub(crate) fn watches(&self, uri: &str) -> bool {
         self.state.lock().watched.contains_key(uri)
     }
 
-    pub(super) fn watched_count(&self) -> usize {
+    pub(crate) fn watched_count(&self) -> usize {
         self.state.lock().watched.len()
     }
 
-    pub(super) fn watched_uris(&self) -> Vec<String> {
+    pub(crate) fn watched_uris(&self) -> Vec<String> {
         self.state.lock().watched.keys().cloned().collect()
     }
 
-    pub(super) fn watch(&self, uri: String, watch: ResourceWatch) {
+    pub(crate) fn watch(&self, uri: String, watch: ResourceWatch) {
         let before = self.state.lock().watched.insert(uri, watch);
         drop(before);
     }
 
-    pub(super) fn unwatch(&self, uri: &str) {
+    pub(crate) fn unwatch(&self, uri: &str) {
         let before = self.state.lock().watched.remove(uri);
         drop(before);
     }
 
     /// Takes the place of the stream that was open before, if there was one. The receiver fails
     /// when it is this one's turn to go.
-    pub(super) fn take_stream(&self) -> oneshot::Receiver<()> {
+    pub(crate) fn take_stream(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.state.lock().stream = Some(sender);
         receiver
     }
 
-    pub(super) fn last_digests(&self) -> ListDigests {
+    pub(crate) fn last_digests(&self) -> ListDigests {
         self.state.lock().told
     }
 
-    pub(super) fn set_last_digests(&self, told: ListDigests) {
+    pub(crate) fn set_last_digests(&self, told: ListDigests) {
         self.state.lock().told = told;
     }
 }
 
 /// A request in flight; forgotten when dropped.
-pub(super) struct RunningRequestGuard {
+pub(crate) struct RunningRequestGuard {
     session: Arc<McpSession>,
     number: u64,
 }

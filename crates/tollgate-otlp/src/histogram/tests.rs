@@ -6,7 +6,7 @@ use tollgate_core::trace::SpanContext;
 use tollgate_engine::spans::{FinishedSpan, SpanAttributes, SpanKind, Value as Told};
 
 use super::{DroppedSpans, Histograms, MOST_SERIES};
-use crate::otlp::message::OtlpMessage;
+use crate::message::OtlpMessage;
 
 fn span(kind: SpanKind, said: &[(&'static str, Told)], took: u64) -> FinishedSpan {
     let mut attributes = SpanAttributes::default();

@@ -45,7 +45,7 @@ struct McpSessionTable {
 
 /// There are as many sessions as there may be, and all of them are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(in crate::mcp) enum SessionLimitError {
+pub(crate) enum SessionLimitError {
     #[error("this key has {0} sessions, all of them in use; end one, or try again later")]
     PerKey(usize),
     #[error("this address has {0} sessions, all of them in use; end one, or try again later")]
@@ -55,7 +55,7 @@ pub(in crate::mcp) enum SessionLimitError {
 }
 
 impl McpSessionRegistry {
-    pub(in crate::mcp) fn new(clock: Arc<dyn Clock>, limits: &Limits) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>, limits: &Limits) -> Self {
         let since = clock.now();
         let counts = McpSessionLimits {
             all: limits.sessions,
@@ -66,7 +66,7 @@ impl McpSessionRegistry {
         Self { entries: RwLock::default(), limits: counts, idle, clock, since }
     }
 
-    pub(in crate::mcp) fn open(
+    pub(crate) fn open(
         &self,
         opening: McpSessionParams,
     ) -> Result<Arc<McpSession>, SessionLimitError> {
@@ -113,7 +113,7 @@ impl McpSessionRegistry {
     }
 
     /// Says the same of a session that is another's and of one that never was.
-    pub(in crate::mcp) fn find(&self, id: &str, who: &RequestContext) -> Option<Arc<McpSession>> {
+    pub(crate) fn find(&self, id: &str, who: &RequestContext) -> Option<Arc<McpSession>> {
         let session = self.entries.read().by_principal.get(&who.principal)?.get(id).cloned()?;
         if session.route != who.agent || self.is_over(&session, 2) {
             return None;
@@ -122,7 +122,7 @@ impl McpSessionRegistry {
         Some(session)
     }
 
-    pub(in crate::mcp) fn close(&self, session: &Arc<McpSession>) {
+    pub(crate) fn close(&self, session: &Arc<McpSession>) {
         // Its watches end with it, outside of the lock.
         let closed = self.entries.write().remove(Some(Arc::clone(session)));
         if let Some(closed) = closed {

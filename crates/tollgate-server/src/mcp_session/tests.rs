@@ -13,9 +13,8 @@ use tollgate_mcp::client::Question;
 use tollgate_mcp::envelope::JsonRpcId;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::{McpSession, McpSessionParams, McpSessionRegistry};
+use super::{ListDigests, McpSession, McpSessionParams, McpSessionRegistry};
 use crate::limits::Limits;
-use crate::mcp::listen::ListDigests;
 use crate::request_context::RequestContext;
 
 fn sessions(limit: usize) -> McpSessionRegistry {

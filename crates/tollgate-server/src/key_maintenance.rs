@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 use tollgate_engine::audit::{AuditAction, Decision};
 
-use super::keyring::KeyringError;
-use crate::mcp::AppState;
+use crate::app_state::AppState;
+use crate::auth::keyring::KeyringError;
 
 /// A revocation by another process acts within a second: this, and the time to stop what runs.
 const KEY_POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -93,7 +93,7 @@ impl ResponseStoreState {
 }
 
 /// A conversation that is to be kept when it has got its answer.
-pub(super) struct PendingStoredResponse {
+pub(crate) struct PendingStoredResponse {
     /// Of the answer: no two conversations have one.
     id: String,
     principal: Principal,
@@ -109,7 +109,7 @@ impl ResponseStore {
     }
 
     /// Puts what went before into a request that names it. `None`: the answer is not to be kept.
-    pub(super) fn resume(
+    pub(crate) fn resume(
         self: &Arc<Self>,
         (principal, now): (&Principal, Instant),
         request: &mut ChatRequest,
@@ -162,12 +162,12 @@ impl ResponseStore {
 }
 
 impl PendingStoredResponse {
-    pub(super) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
     /// What is too large is not kept; going on from it is refused then.
-    pub(super) fn keep(self, answer: &CompletionOutcome) {
+    pub(crate) fn keep(self, answer: &CompletionOutcome) {
         let Self { id, principal, messages, since, threads } = self;
         let Some(mut messages) = messages else { return };
         match &answer.told {

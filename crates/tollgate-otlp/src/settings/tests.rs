@@ -1,29 +1,18 @@
-use std::collections::HashMap;
-use std::io;
 use std::time::Duration;
 
 use tollgate_core::secret::Secret;
 
 use super::{OtlpConfig, OtlpProtocol, OtlpSettings};
-use crate::config::Environment;
-
-struct Table(HashMap<&'static str, &'static str>);
-
-impl Environment for Table {
-    fn variable(&self, name: &str) -> Option<String> {
-        self.0.get(name).map(|value| (*value).to_owned())
-    }
-
-    fn file(&self, _: &str) -> io::Result<String> {
-        Err(io::Error::other("there are no files"))
-    }
-}
 
 fn of(
     configured: &OtlpConfig,
     variables: &[(&'static str, &'static str)],
 ) -> Result<Option<OtlpSettings>, String> {
-    OtlpSettings::of(configured, &Table(variables.iter().copied().collect()))
+    let variable = |name: &str| {
+        let named = variables.iter().rfind(|(known, _)| *known == name);
+        named.map(|(_, value)| (*value).to_owned())
+    };
+    OtlpSettings::of(configured, &variable)
 }
 
 /// Where spans and metrics go, or why nothing does.

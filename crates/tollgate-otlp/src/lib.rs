@@ -1,4 +1,4 @@
-//! Tells spans and histograms to a collector, by OTLP over HTTP. Wired in `app`; hears of spans by
+//! Tells spans and histograms to a collector, by OTLP over HTTP. Wired by the program; hears of spans by
 //! `SpanProcessor`. A call never waits for it: what cannot be sent is dropped and counted.
 //!
 //! Written by hand, since the official crates add more than a megabyte to the program.
@@ -20,8 +20,7 @@ use tollgate_engine::clock::Clock;
 use tollgate_engine::spans::{SpanProcessor, Tracer};
 use tollgate_mcp::tasks::{self, Task};
 
-pub(crate) use settings::OtlpSettings;
-pub use settings::{OtlpConfig, OtlpProtocol};
+pub use settings::{OtlpConfig, OtlpProtocol, OtlpSettings};
 
 use exporter::OtlpExporter;
 use queue::SpanQueue;
@@ -30,13 +29,13 @@ use queue::SpanQueue;
 const SHUTDOWN_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The task that sends. Dropping it sends nothing more.
-pub(crate) struct ExporterHandle {
+pub struct ExporterHandle {
     queue: Arc<SpanQueue>,
     task: Task,
 }
 
 /// Must be called within a runtime. Fails, in words, if a collector cannot be reached by any means.
-pub(crate) fn start(
+pub fn start(
     settings: &OtlpSettings,
     clock: &Arc<dyn Clock>,
 ) -> Result<(Tracer, ExporterHandle), String> {
@@ -50,7 +49,7 @@ pub(crate) fn start(
 
 impl ExporterHandle {
     /// Sends what is there, for a while.
-    pub(crate) async fn finish(mut self) {
+    pub async fn finish(mut self) {
         self.queue.close();
         if tokio::time::timeout(SHUTDOWN_FLUSH_TIMEOUT, self.task.finished()).await.is_err() {
             tracing::warn!("the collector was too slow to hear everything before the end");
