@@ -1,5 +1,5 @@
-//! The MCP front, for both eras and whatever carries it. `modern` and `legacy` say what a request
-//! means, `dress` how an answer looks; `http` and `stdio` carry the messages.
+//! MCP front, for both protocol eras and all transports. `modern` and `legacy` interpret requests,
+//! `encode` writes results, `http` and `stdio` transport the messages.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -48,48 +48,48 @@ pub(crate) mod stdio;
 
 use session::McpSessionRegistry;
 
-/// What all MCP requests share.
+/// State shared by all requests of all fronts.
 pub(crate) struct AppState {
     pub(crate) gate: Arc<Gate>,
     pub(crate) chat: Arc<ChatService>,
     pub(crate) threads: Arc<ResponseStore>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) began: Instant,
-    /// The same, by the wall clock as it stood then.
+    /// The same as wall clock time.
     pub(crate) began_at: SystemTime,
-    /// Where it listens, once it does.
+    /// Listen address, once bound.
     pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) limits: Limits,
     pub(crate) keys: Authenticator,
     pub(crate) refused: RefusedAccess,
     pub(crate) sessions: McpSessionRegistry,
-    /// Legacy calls whose client went away without cancelling them.
+    /// Legacy calls whose client disconnected without cancelling them.
     survivors: Arc<TaskGroup>,
-    /// The end has begun: the gateway is not ready any more, and answers all the same.
+    /// Shutdown was requested: the gateway reports not ready, but still serves.
     pub(crate) stopping: CancellationToken,
-    /// The time in which it still answers is over.
+    /// The grace period, in which it still serves, is over.
     pub(crate) grace_over: CancellationToken,
-    /// New work is refused, and streams that would go on for ever end.
+    /// New work is refused, and endless streams end.
     pub(crate) stop: CancellationToken,
-    /// What still runs is cut.
+    /// Running work is aborted.
     pub(crate) cut: CancellationToken,
-    /// The way to the config, where there is one.
+    /// Access to the config, if there is one.
     pub(crate) operator: OnceLock<Arc<dyn ConfigService>>,
-    /// How short of memory we are.
+    /// Memory pressure level.
     pub(crate) pressure: MemoryPressure,
     pub(crate) crowd: Arc<InFlightLimit>,
-    /// How many only listen.
+    /// Limit on streams that only listen.
     pub(crate) streams: Arc<InFlightLimit>,
-    /// Memory for the bodies of requests.
+    /// Memory budget for request bodies.
     pub(crate) bodies: Arc<BodyBudget>,
-    /// Where live sessions are held, and how many.
+    /// Registry of realtime sessions, with their limit.
     pub(crate) hall: Arc<RealtimeSessionRegistry>,
     pub(crate) live: Arc<InFlightLimit>,
-    /// Entities of the memory that an admin is changing.
+    /// Memory entities that an admin is changing.
     pub(crate) edits: EntityEditLocks,
-    /// How the memory's database is.
+    /// Health of the memory's database.
     pub(crate) memory_check: Option<MemoryCheck>,
-    /// Whether its clients can come back for what an answer has no room for.
+    /// Whether clients can fetch the rest of a result that does not fit into a response.
     pub(crate) rest: OverflowPolicy,
 }
 
@@ -138,7 +138,7 @@ const META_CONVERSATION: &str = "dev.tollgate/conversation";
 const META_TURN: &str = "dev.tollgate/turn";
 
 impl RequestContext {
-    /// Reading is for whoever was let in; running something is a right.
+    /// Reading needs no right beyond authentication. Running a tool needs `execute`.
     pub(crate) fn may(&self, kind: RequestKind) -> Result<(), McpRequestError> {
         match kind {
             RequestKind::CallTool | RequestKind::Task(_) => Ok(self.rights.need(Right::Execute)?),
@@ -146,7 +146,7 @@ impl RequestContext {
         }
     }
 
-    /// Adds what the request's `_meta` asks for. The route and the headers were there first.
+    /// Adds the settings of the request's `_meta`. Route and headers take precedence.
     fn with_wishes(mut self, meta: &Object<'_>) -> Result<Self, McpRequestError> {
         if self.agent.is_none() && meta.contains(META_AGENT) {
             let agent = meta.string(META_AGENT);
@@ -155,7 +155,7 @@ impl RequestContext {
         self.with_limits(meta)
     }
 
-    /// What of it can change from request to request.
+    /// Settings that may differ between requests of one session.
     fn with_limits(mut self, meta: &Object<'_>) -> Result<Self, McpRequestError> {
         if self.tier.is_none() && meta.contains(META_TIER) {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
@@ -172,7 +172,8 @@ impl RequestContext {
     }
 }
 
-/// What of a client's `_meta` goes on to a server: not what was for this hop, nor for us.
+/// The part of a client's `_meta` that is forwarded to a server: without keys of this hop and our
+/// own.
 fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
     tollgate_mcp::meta::strip_hop_keys(meta);
     for key in trace::KEYS {
@@ -185,7 +186,7 @@ fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
     (!meta.is_empty()).then(|| meta.to_raw())
 }
 
-/// What a `_meta` takes away.
+/// The filter from `_meta`.
 fn by_meta(meta: &Object<'_>) -> Result<RequestFilter, McpRequestError> {
     filters::by_meta(meta).map_err(|bad| McpRequestError::bad_params(bad.to_string()))
 }

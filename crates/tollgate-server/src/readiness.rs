@@ -1,7 +1,7 @@
-//! Whether the gateway is ready for requests: asked by load balancers and orchestrators, and
-//! answered within milliseconds whatever else goes on.
+//! Readiness probe for load balancers and orchestrators, answered within milliseconds under any
+//! load.
 //!
-//! Nothing here waits for a database: what was found last is told, and looked at again beside it.
+//! It never waits for a database: it reports the last result, and refreshes it in the background.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,14 +19,14 @@ use tollgate_store::memory::MemoryError;
 use crate::mcp::AppState;
 use crate::pressure::PressureLevel;
 
-/// For so long what was found last is told without looking again.
+/// The last result is reported without a new check for this long.
 const FRESH: Duration = Duration::from_millis(250);
-/// Whoever asks waits no longer for what is being found out.
+/// How long a probe waits for a check in progress.
 const LOOK_TIME: Duration = Duration::from_millis(40);
 
-/// A memory that is away keeps nobody from being served: only its tools fail. An audit trail that
-/// cannot be written does, where calls are refused because of it. Strangers may ask, so nothing is
-/// told of where anything is.
+/// A memory database that is away does not affect readiness: only its tools fail. An audit ledger
+/// that cannot be written does, if calls are refused because of it. The route is public, so it
+/// contains no locations.
 #[derive(Serialize)]
 struct ReadyJson {
     state: &'static str,
@@ -63,7 +63,7 @@ fn state(front: &AppState, is_audit_failing: bool) -> &'static str {
     }
 }
 
-/// Asks the memory's database how it is, when somebody wants to know.
+/// Checks the memory's database on demand, in the background.
 pub(crate) struct MemoryCheck {
     shared: Arc<MemoryCheckState>,
     _task: Task,
@@ -109,7 +109,7 @@ impl MemoryCheck {
         Some(Self { shared, _task: task })
     }
 
-    /// What was found last, or is found within a moment.
+    /// The last result, or a new one if it arrives within a moment.
     async fn latest(&self, now: Instant) -> &'static str {
         let mut found = self.shared.found.subscribe();
         let is_fresh = |found: &MemoryCheckResult| now.saturating_duration_since(found.at) < FRESH;

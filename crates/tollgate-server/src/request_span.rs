@@ -1,5 +1,4 @@
-//! The span of a request to `/v1`: everything that is done for it is part of that. There only where
-//! somebody follows requests.
+//! Trace span of a `/v1` request, parent of all work for it. Exists only while tracing is on.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use tollgate_mcp::header::read_trace;
 use crate::body::holding;
 use crate::mcp::AppState;
 
-/// What is followed, by the name that it has in spans. Sockets and lists are not.
+/// Traced routes, by their span names. WebSockets and lists are not traced.
 const ROUTES: &[&str] = &[
     "/v1/chat/completions",
     "/v1/responses",
@@ -54,7 +53,7 @@ pub(crate) async fn trace_request(
     response.map(|body| holding(body, span))
 }
 
-/// What a request is part of, for whoever reads it.
+/// Parent trace of a request, for its handlers.
 #[derive(Clone)]
 pub(crate) struct RequestTrace(pub(crate) Arc<Trace>);
 

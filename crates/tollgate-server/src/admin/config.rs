@@ -1,5 +1,5 @@
-//! `/api/config` and `/api/reload`: the config file over HTTP. What is shown has no secrets in
-//! it; what is sent is checked before anything is touched.
+//! `/api/config` and `/api/reload`: the config file over HTTP. Secrets are redacted in every
+//! response. A new text is validated before anything changes.
 
 use std::sync::Arc;
 

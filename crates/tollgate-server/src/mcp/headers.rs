@@ -1,5 +1,5 @@
-//! Modern HTTP requests repeat parts of their body in headers, for proxies to route on. Whatever
-//! they repeat must be what the body says, or someone on the way saw another request than we do.
+//! Checks that the headers of modern HTTP requests agree with the body. They repeat parts of it so
+//! that proxies can route. If they differ, a proxy saw another request than we do.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
@@ -27,7 +27,7 @@ pub(super) fn check_standard(
     if value.as_bytes() != method.as_bytes() {
         return Err(mismatch(&header::METHOD));
     }
-    // A body without the field is refused for that, later.
+    // A missing field in the body is refused later.
     let Some(named) = header::named_by(method).and_then(|key| params.get(key)) else {
         return Ok(());
     };
@@ -44,7 +44,7 @@ pub(super) fn check_mirrored(
     if tool.definition.headers.is_empty() {
         return Ok(());
     }
-    // Arguments that cannot be read are refused for that, later.
+    // Invalid arguments are refused later.
     let arguments = params.get("arguments").and_then(|raw| json::value(raw.get()).ok());
     for parameter in &tool.definition.headers {
         let Some(name) = header::param(&parameter.header) else { continue };

@@ -1,5 +1,5 @@
-//! Legacy sessions: what a client said in `initialize`, what it waits for and what it is asked.
-//! A session belongs to one principal and one agent; for anybody else it does not exist.
+//! Legacy MCP session: state from `initialize`, running requests and open questions to the client.
+//! A session belongs to one principal and one agent. For anybody else it does not exist.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,25 +27,25 @@ mod registry;
 pub(crate) use registry::McpSessionRegistry;
 pub(super) use registry::SessionLimitError;
 
-/// What a session begins with.
+/// Parameters of a new session.
 pub(super) struct McpSessionParams {
-    /// The agent that the path or the headers name: the same on every request of the session.
+    /// The agent named by path or headers: the same on every request of the session.
     pub(super) route: Option<Arc<str>>,
     pub(super) who: RequestContext,
-    /// Of its owner, by whichever secret, and of the agent.
+    /// Lease of its owner, for any of its secrets, and of the agent.
     pub(super) lease: RevocableLease,
-    /// What its `_meta` takes away, for as long as the session lasts.
+    /// Filter from the `_meta` of `initialize`, valid for the whole session.
     pub(super) filters: RequestFilter,
     pub(super) revision: Revision,
     pub(super) client: ClientFacts,
-    /// The lists as they are when it begins.
+    /// Digests of the lists when the session was opened.
     pub(super) told: ListDigests,
 }
 
 pub(super) struct McpSession {
     pub(super) id: Arc<str>,
     route: Option<Arc<str>>,
-    /// As it was opened: by the filters in the headers of that one request, too.
+    /// Context of `initialize`, including the filters in its headers.
     pub(super) who: RequestContext,
     lease: RevocableLease,
     pub(super) filters: RequestFilter,
@@ -58,7 +58,8 @@ pub(super) struct McpSession {
 struct McpSessionState {
     client: Arc<ClientFacts>,
     level: McpLogLevel,
-    /// By a number of ours: a client that tries again may use an id while it is still running.
+    /// By a number of our own: a retrying client may reuse an id while the first request is
+    /// running.
     running: HashMap<u64, (JsonRpcId, AbortHandle)>,
     questions: HashMap<u64, ClientReplySender>,
     watched: HashMap<String, ResourceWatch>,
@@ -69,7 +70,7 @@ struct McpSessionState {
 
 type ClientReplySender = oneshot::Sender<Result<Box<RawValue>, JsonRpcError>>;
 
-/// What a legacy client hears of logs before it says anything about it.
+/// Default log level of a legacy client.
 const FIRST_LEVEL: (&str, McpLogLevel) = ("info", McpLogLevel::Info);
 
 impl McpSession {
@@ -111,7 +112,7 @@ impl McpSession {
         Arc::make_mut(&mut state.client).log_level = Some(name.to_owned());
     }
 
-    /// The request is cancelled through the registration, and forgotten with [`RunningRequestGuard`].
+    /// The registration cancels the request. [`RunningRequestGuard`] removes it.
     pub(super) fn begin(
         self: &Arc<Self>,
         id: &JsonRpcId,
@@ -139,11 +140,11 @@ impl McpSession {
         running.into_values().for_each(|(_, handle)| handle.abort());
     }
 
-    /// The question as a request of ours; the client answers under the id that it bears.
+    /// The question as a request of ours. The client answers with the id in it.
     pub(super) fn ask(&self, question: Question) -> String {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state.lock();
-        // Of calls that are over, nobody waits for the answer any more.
+        // Drop questions of calls that have ended.
         state.questions.retain(|_, reply| !reply.is_closed());
         state.questions.insert(id, question.reply);
         drop(state);
@@ -151,7 +152,7 @@ impl McpSession {
         write::request(&JsonRpcId::number(id), &question.method, params)
     }
 
-    /// Takes the client's answer to a question of ours; one to no question is let pass.
+    /// Takes the client's answer to a question. Unexpected answers are ignored.
     pub(super) fn deliver_answer(&self, id: &JsonRpcId, answer: Result<&RawValue, JsonRpcError>) {
         let Ok(id) = id.as_json().parse::<u64>() else { return };
         let reply = self.state.lock().questions.remove(&id);
@@ -182,8 +183,7 @@ impl McpSession {
         drop(before);
     }
 
-    /// Takes the place of the stream that was open before, if there was one. The receiver fails
-    /// when it is this one's turn to go.
+    /// Replaces the stream that was open before. The receiver fails when this stream is replaced.
     pub(super) fn take_stream(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.state.lock().stream = Some(sender);
@@ -199,7 +199,7 @@ impl McpSession {
     }
 }
 
-/// A request in flight; forgotten when dropped.
+/// A request in flight, removed when dropped.
 pub(super) struct RunningRequestGuard {
     session: Arc<McpSession>,
     number: u64,
