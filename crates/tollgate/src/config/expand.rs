@@ -1,5 +1,5 @@
-//! `${NAME}`, `${NAME:-default}` and `${file:/path}` in texts of the config. Nothing nests, and
-//! what comes out is never looked at again; `$${` stands for `${`.
+//! Expands `${NAME}`, `${NAME:-default}` and `${file:/path}` in texts of the config. Nothing nests,
+//! and the result is never expanded again. `$${` stands for `${`.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use tollgate_core::secret_values;
 
-/// Where variables and secret files come from: the process, or a table in tests.
+/// Source of variables and secret files: the process, or a table in tests.
 pub trait Environment {
     fn variable(&self, name: &str) -> Option<String>;
 
@@ -20,7 +20,7 @@ pub trait Environment {
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessEnvironment;
 
-/// A secret is a line, not a file system.
+/// A secret is one line. Larger files are refused.
 const LARGEST_FILE: u64 = 64 * 1024;
 
 impl Environment for ProcessEnvironment {

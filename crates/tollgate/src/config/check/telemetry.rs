@@ -1,4 +1,4 @@
-//! What is told of calls to those who follow them.
+//! Telemetry export settings.
 
 use tollgate_engine::settings::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
 
