@@ -1,7 +1,7 @@
-//! Tells spans and histograms to a collector, by OTLP over HTTP. Wired in `app`; hears of spans by
-//! `SpanProcessor`. A call never waits for it: what cannot be sent is dropped and counted.
+//! OTLP exporter over HTTP: sends spans and histograms to a collector. Wired in `app`. Receives
+//! spans by `SpanProcessor`. A call never waits for it: what cannot be sent is dropped and counted.
 //!
-//! Written by hand, since the official crates add more than a megabyte to the program.
+//! Written by hand, because the official crates add more than a megabyte to the binary.
 
 mod exporter;
 mod histogram;
@@ -26,16 +26,17 @@ pub use settings::{OtlpConfig, OtlpProtocol};
 use exporter::OtlpExporter;
 use queue::SpanQueue;
 
-/// For what is left when the gateway ends.
+/// Time limit for the final flush.
 const SHUTDOWN_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The task that sends. Dropping it sends nothing more.
+/// The exporter task. Dropping it stops the export.
 pub(crate) struct ExporterHandle {
     queue: Arc<SpanQueue>,
     task: Task,
 }
 
-/// Must be called within a runtime. Fails, in words, if a collector cannot be reached by any means.
+/// Must be called within a runtime. Fails with a message if the settings of a collector are
+/// unusable.
 pub(crate) fn start(
     settings: &OtlpSettings,
     clock: &Arc<dyn Clock>,
@@ -49,7 +50,7 @@ pub(crate) fn start(
 }
 
 impl ExporterHandle {
-    /// Sends what is there, for a while.
+    /// Flushes, with a time limit.
     pub(crate) async fn finish(mut self) {
         self.queue.close();
         if tokio::time::timeout(SHUTDOWN_FLUSH_TIMEOUT, self.task.finished()).await.is_err() {
