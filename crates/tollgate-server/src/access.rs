@@ -33,7 +33,7 @@ pub(crate) struct RefusedAccess {
     pub(crate) throttle: WrongKeyThrottle,
 }
 
-/// One refusal.
+/// A refused request.
 #[derive(Debug, Clone)]
 pub(crate) struct AccessRefusal {
     pub(crate) reason: RefusalReason,
@@ -101,7 +101,7 @@ impl RefusedAccess {
     }
 }
 
-/// Whether a finished answer refused access, and why.
+/// The refusal in a finished response, if it is one.
 pub(crate) fn refusal(response: &Response, sent: LoginStep) -> Option<AccessRefusal> {
     if let Some(refusal) = response.extensions().get::<AccessRefusal>() {
         return Some(refusal.clone());

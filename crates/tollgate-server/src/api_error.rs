@@ -28,7 +28,7 @@ pub(crate) struct ApiError {
     pub(crate) detail: Cow<'static, str>,
     /// Further members of the JSON object.
     more: Option<Arc<Map<String, Value>>>,
-    /// When it is worth trying again.
+    /// When a retry makes sense.
     pub(crate) retry_after: Option<Duration>,
 }
 

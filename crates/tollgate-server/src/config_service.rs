@@ -66,7 +66,7 @@ pub struct ConfigFileStatus {
     pub writable: bool,
 }
 
-/// Since the start.
+/// Counts since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReloadCounts {
     pub applied: u64,
@@ -132,7 +132,7 @@ pub struct ClientSetup {
     /// File that the text belongs to, if any.
     pub file: Option<String>,
     pub language: String,
-    /// With `TOLLGATE_KEY` where a key belongs.
+    /// With `TOLLGATE_KEY` as placeholder for a key.
     pub text: String,
     /// Install link for a person to open.
     pub link: Option<String>,

@@ -20,7 +20,7 @@ pub(crate) struct HostGuard {
 }
 
 impl HostGuard {
-    /// The loopback names, and these.
+    /// Allows the loopback names and `hosts`.
     pub(crate) fn new(hosts: &[String]) -> Self {
         let own = hosts.iter().map(|host| host.to_ascii_lowercase());
         Self { hosts: LOOPBACK.iter().map(|host| (*host).to_owned()).chain(own).collect() }

@@ -1,6 +1,7 @@
-//! The fronts: MCP over HTTP and stdio, REST API, chat APIs, admin and operations. They decode
-//! requests, call the gate and encode the results. They make no policy decisions. axum and hyper's
-//! server are used only here.
+//! The fronts: MCP over HTTP and stdio, REST API, chat APIs, admin and operations.
+//!
+//! They decode requests, call the gate and encode the results. They make no policy decisions. axum
+//! and hyper's server are used only here.
 
 mod accept;
 mod access;

@@ -69,7 +69,7 @@ pub enum McpRegistryError {
     Unknown(String),
 }
 
-/// A registry that can be asked.
+/// HTTP client of a registry.
 pub struct McpRegistryClient {
     url: String,
     fetch: OperatorHttpClient,

@@ -199,7 +199,7 @@ impl From<HourReport> for CallsJson {
     }
 }
 
-/// By the high percentile of their recent calls.
+/// By p99 latency, slowest first.
 fn slowest(gate: &Gate) -> Vec<SlowToolJson> {
     let catalog = gate.catalog();
     let measured = catalog.tools.iter().filter_map(|tool| {

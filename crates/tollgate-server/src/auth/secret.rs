@@ -5,7 +5,7 @@ use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tollgate_core::secret::Secret;
 
-/// What a secret is for.
+/// Kind of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretKind {
     Key,
@@ -20,7 +20,7 @@ pub enum SecretCheck {
     Sound,
     /// It has our prefix but a wrong checksum or length.
     Mistyped,
-    /// Not made here.
+    /// No prefix of ours.
     Foreign,
 }
 

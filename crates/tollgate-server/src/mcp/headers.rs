@@ -10,14 +10,14 @@ use tollgate_mcp::header;
 
 use crate::error_mapping::McpRequestError;
 
-/// The version header against the body's `_meta`.
+/// Checks the version header against the body's `_meta`.
 pub(super) fn check_version(headers: &HeaderMap, revision: &str) -> Result<(), McpRequestError> {
     let name = &header::PROTOCOL_VERSION;
     let value = single(headers, name)?.ok_or_else(|| missing(name))?;
     if value.as_bytes() == revision.as_bytes() { Ok(()) } else { Err(mismatch(name)) }
 }
 
-/// `Mcp-Method`, and `Mcp-Name` for the methods that have one.
+/// Checks `Mcp-Method`, and `Mcp-Name` for the methods that have one.
 pub(super) fn check_standard(
     headers: &HeaderMap,
     method: &str,
@@ -35,7 +35,7 @@ pub(super) fn check_standard(
     if header::matches(value, named) { Ok(()) } else { Err(mismatch(&header::NAME)) }
 }
 
-/// `Mcp-Param-*` for the arguments that the tool's schema marks.
+/// Checks `Mcp-Param-*` for the arguments that the tool's schema marks.
 pub(super) fn check_mirrored(
     headers: &HeaderMap,
     tool: &Tool,

@@ -65,7 +65,7 @@ fn from_protocols(parts: &mut Parts) -> Option<String> {
         }
         (None, None) => return None,
     };
-    // The remaining query contains no secret.
+    // The remaining subprotocols contain no secret.
     let rest: Vec<&str> =
         offered.iter().filter(|token| !token.contains(&key)).map(String::as_str).collect();
     match HeaderValue::try_from(rest.join(", ")) {

@@ -37,8 +37,7 @@ impl<'a> ViewJson<'a> {
     }
 }
 
-/// Only for callers with sufficient rights: problems name tools of every server, also those that
-/// the caller cannot see.
+/// For admins only: problems name tools of every server, also those that the caller cannot see.
 pub(super) fn problems(rights: Rights, all: &[CatalogProblem]) -> &[CatalogProblem] {
     if rights.has(Right::Admin) { all } else { &[] }
 }

@@ -62,7 +62,7 @@ const TOOL_LABELS: &[&str] =
     &["gen_ai.tool.name", ERROR_TYPE, "gen_ai.agent.name", "gen_ai.tool.type"];
 const AGENT_LABELS: &[&str] = &["gen_ai.agent.name", ERROR_TYPE];
 
-/// An instrument, and the spans that it counts.
+/// A metric instrument with its labels and bucket bounds.
 struct Instrument {
     name: &'static str,
     unit: &'static str,

@@ -20,7 +20,7 @@ use crate::mcp::AppState;
 
 const KEYS: &[&str] = &["source", "type", "target", "attributes", "session", "confidence"];
 
-/// `GET /api/memory/relations`: of one entity, or all.
+/// `GET /api/memory/relations`: relations of one entity, or all.
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
@@ -66,7 +66,7 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
     api_response(answered.await)
 }
 
-/// `DELETE /api/memory/relations`: the one that the query names.
+/// `DELETE /api/memory/relations`: deletes the relation that the query names.
 pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {

@@ -17,7 +17,7 @@ use crate::error_mapping::McpRequestError;
 use crate::request_context::{RequestContext, RequestOverrides};
 
 /// The era is given by a header or by `_meta`. `initialize` without `_meta` is always legacy, and
-/// so are requests of a session.
+/// so are requests of a session, unless the header names a known modern version.
 pub(super) fn is_modern(headers: &HeaderMap, method: &str, params: &Object<'_>) -> bool {
     let by_header = says_modern(headers) && method != "initialize";
     if by_header && (session_id(headers).is_none() || known_version(headers) == Some(Era::Modern)) {

@@ -195,7 +195,7 @@ impl McpSessionTable {
         self.by_principal.get(principal).map_or(0, HashMap::len)
     }
 
-    /// Of one principal, or of all.
+    /// The oldest idle session of one principal, or of all.
     fn oldest_idle(
         &self,
         principal: Option<&Principal>,

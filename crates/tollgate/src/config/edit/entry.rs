@@ -6,7 +6,7 @@ use super::layout::{self, LayoutForm, LayoutShape};
 use super::{document, value};
 use std::path::Path;
 
-/// The keys of a server; `None` when the config has none of this name.
+/// The config keys of a server. `None` if the config has none of this name.
 pub fn entry(config: &Value, name: &str) -> Option<Map<String, Value>> {
     let server = match &config["servers"] {
         Value::Object(known) => known.get(name)?,

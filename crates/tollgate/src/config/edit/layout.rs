@@ -1,5 +1,5 @@
-//! Layout of a YAML text: byte positions of all nodes, which edits need. Only for texts that `tree`
-//! could parse: it enforces the limits.
+//! Layout of a YAML text: byte positions of all nodes, which edits need. Only for texts that
+//! `yaml_tree` could parse: it enforces the limits.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
