@@ -1,5 +1,5 @@
 //! Catches panics while a response body is streamed: the stream ends with an error in the format of
-//! its API. The process and other connections are not affected.
+//! its API. This connection and all others stay open.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;

@@ -21,7 +21,7 @@ pub(super) fn area() -> OpenApiSection {
     }
 }
 
-/// Adds the headers by which every `/v1` request can set its context and its filters.
+/// Adds the headers by which every `/v1` request can name its agent and its tier.
 pub(super) fn with_context_headers(operation: Operation) -> Operation {
     operation.header("x-tollgate-agent", text(), "the agent, where the request names none").header(
         "x-tollgate-tier",

@@ -134,7 +134,7 @@ struct ResultPageJson<'a> {
     data: &'a RawValue,
 }
 
-/// The content of a page: which part of the whole it is.
+/// Which part of the whole result a page contains.
 #[derive(Serialize)]
 struct PageContentJson<'a> {
     kind: &'static str,

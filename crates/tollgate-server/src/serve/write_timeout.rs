@@ -48,7 +48,7 @@ impl<S: Abortable> WriteTimeoutStream<S> {
         Self { stream, limit, waiting: None, activity }
     }
 
-    /// The same for a write of `bytes`: the rest stays in memory.
+    /// The same for a write of `offered` bytes. The part that is not written stays in memory.
     fn written(
         &mut self,
         context: &mut Context<'_>,

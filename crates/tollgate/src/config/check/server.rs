@@ -159,7 +159,7 @@ fn warn_of_idle(fields: &SectionFields, keys: &[&str], problems: &mut Problems) 
 }
 
 /// No two tools may have the same configured name. Names given by servers are checked by the
-/// registry.
+/// engine's registry.
 fn exposed_once(fields: &SectionFields, seen: &mut BTreeSet<String>, problems: &mut Problems) {
     for (_, tool) in fields.named_sections("tools") {
         if let Some(name) = tool.text("expose_as")

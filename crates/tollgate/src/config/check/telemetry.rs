@@ -1,4 +1,4 @@
-//! Telemetry export settings.
+//! Telemetry settings: OTLP export, baggage, capture of contents.
 
 use tollgate_engine::settings::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
 
