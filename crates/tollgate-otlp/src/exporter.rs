@@ -1,5 +1,5 @@
-//! The one task that hears of spans: gathers them into batches, counts them into histograms, and
-//! sends both, one request of each at a time. What comes while too much waits is dropped.
+//! Exporter task: batches spans, counts them into histograms, and sends both, one request of each
+//! at a time. When the queue is full, spans are dropped.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,12 +17,11 @@ use super::sender::OtlpSender;
 use super::settings::OtlpSettings;
 use super::{resource, spans};
 
-/// Complaints about one collector are this far apart.
+/// Minimum interval between warnings about one collector.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(60);
-/// What is on its way when the program ends may arrive for so long; between two attempts it is
-/// given up.
+/// At shutdown, a request in progress may take this long. Between two attempts it is given up.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(1);
-/// Spans that are taken off the queue at a time.
+/// Spans taken from the queue at a time.
 const HANDFUL: usize = 256;
 
 pub(super) struct OtlpExporter {
@@ -34,20 +33,20 @@ pub(super) struct OtlpExporter {
     metrics: Option<ExportPipeline>,
     histograms: Histograms,
     lost: DroppedSpans,
-    /// Spans that are to be sent.
+    /// Spans to be sent.
     waiting: Vec<FinishedSpan>,
     most_waiting: usize,
     batch: usize,
 }
 
-/// One of the two things that are sent.
+/// One of the two signals: traces or metrics.
 struct ExportPipeline {
     what: &'static str,
     post: Arc<OtlpSender>,
     every: Duration,
     due: Instant,
     sending: Option<BoxFuture<'static, Result<(), String>>>,
-    /// Spans in what is being sent.
+    /// Number of spans in the current request.
     aboard: usize,
     complained: Option<Instant>,
 }
@@ -153,7 +152,7 @@ impl OtlpExporter {
         line.send(&request, self.clock.now());
     }
 
-    /// What is still there, once; whoever ends the program waits a while for it.
+    /// Sends the rest once, at shutdown.
     async fn finish(mut self) {
         while let Ok(span) = self.heard.try_recv() {
             self.hear(span);
@@ -179,7 +178,7 @@ impl OtlpExporter {
                 line.last(&figures, clock.now()).await;
             }
         };
-        // Beside each other: one collector may be away while the other is there.
+        // Concurrently: one of the collectors may be unreachable.
         tokio::join!(last_spans, last_figures);
         let spans = queue.lost_spans() - lost.spans;
         if spans > 0 {
@@ -205,7 +204,7 @@ impl ExportPipeline {
         self.due = now + self.every;
     }
 
-    /// Waits a while for what is on its way; says whether it is not lost.
+    /// Waits for the request in progress, with a timeout. Returns whether it was delivered.
     async fn wait_for_delivery(&mut self, now: Instant) -> bool {
         let Some(sending) = self.sending.take() else { return true };
         let late = || Err("it was to be sent again when the program ended".to_owned());
@@ -214,7 +213,7 @@ impl ExportPipeline {
         sent.is_ok()
     }
 
-    /// Sends once; says whether it was taken.
+    /// Sends once. Returns whether it was accepted.
     async fn last(&mut self, message: &OtlpMessage, now: Instant) -> bool {
         let sent = self.post.send_last(self.post.encode(message)).await;
         self.over(&sent, now);
@@ -233,7 +232,7 @@ impl ExportPipeline {
     }
 }
 
-/// What is next for a line.
+/// Next event of a pipeline.
 enum PipelineEvent {
     Sent(Result<(), String>),
     Due,

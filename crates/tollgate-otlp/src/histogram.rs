@@ -1,5 +1,5 @@
-//! Histograms of what spans tell, under the names and with the buckets of the conventions. Kept by
-//! the one task that hears of spans: nothing here is on the path of a call.
+//! Histograms computed from spans, with the names and buckets of the OpenTelemetry conventions.
+//! Owned by the exporter task: nothing here is on the path of a call.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,8 @@ use tollgate_engine::spans::{ERROR_TYPE, FinishedSpan, SpanAttributes, SpanKind,
 use super::message::{OtlpMessage, OtlpValue};
 use super::spans::{attribute, nanos, scope, text_value};
 
-/// Series of one instrument; what comes then is counted together, as OpenTelemetry wants it.
+/// Limit on the series of one instrument. Further ones are counted together, as OpenTelemetry
+/// specifies.
 const MOST_SERIES: usize = 2_000;
 const OVERFLOW: &str = "otel.metric.overflow";
 const CUMULATIVE: u32 = 2;
@@ -61,7 +62,7 @@ const TOOL_LABELS: &[&str] =
     &["gen_ai.tool.name", ERROR_TYPE, "gen_ai.agent.name", "gen_ai.tool.type"];
 const AGENT_LABELS: &[&str] = &["gen_ai.agent.name", ERROR_TYPE];
 
-/// What is measured, and which spans have a part in it.
+/// A metric instrument with its labels and bucket bounds.
 struct Instrument {
     name: &'static str,
     unit: &'static str,
@@ -129,13 +130,13 @@ const AGENT: Instrument = Instrument {
 const ALL: [&Instrument; 7] =
     [&MCP_CLIENT, &MCP_SERVER, &MODEL, &FIRST_CHUNK, &USAGE, &TOOL, &AGENT];
 
-/// Everything that was measured since the beginning.
+/// All measurements since the start.
 #[derive(Default)]
 pub(super) struct Histograms {
     series: HashMap<&'static str, HashMap<OtlpLabels, HistogramSeries>>,
 }
 
-/// Values of labels as text, in the order of the instrument's names.
+/// Label values in the order of the instrument's names.
 type OtlpLabels = Vec<(&'static str, OtlpLabelValue)>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -155,7 +156,7 @@ struct HistogramSeries {
 }
 
 impl Histograms {
-    /// Counts a span where it belongs.
+    /// Counts a span.
     pub(super) fn hear(&mut self, span: &FinishedSpan) {
         let seconds = span.took.as_secs_f64();
         let said = &span.attributes;
@@ -216,11 +217,11 @@ impl Histograms {
         one.sum += value;
         one.least = one.least.min(value);
         one.most = one.most.max(value);
-        // A bucket holds what is up to its bound.
+        // A bucket includes its upper bound.
         one.buckets[instrument.bounds.partition_point(|bound| *bound < value)] += 1;
     }
 
-    /// A request to `/v1/metrics`, as things stand at `now`. `lost` are spans that nobody heard of.
+    /// A request to `/v1/metrics` with the state at `now`. `lost` are dropped spans.
     pub(super) fn request(
         &self,
         resource: &OtlpMessage,
@@ -248,7 +249,7 @@ impl Histograms {
     }
 }
 
-/// Spans that were dropped since the beginning.
+/// Spans dropped since the start.
 pub(super) struct DroppedSpans {
     pub(super) since: SystemTime,
     pub(super) spans: u64,
@@ -331,7 +332,7 @@ fn text<'s>(said: &'s SpanAttributes, name: &str) -> Option<&'s str> {
     }
 }
 
-/// How often histograms are sent, unless something else is said.
+/// Default interval of the metrics export.
 pub(super) const USUALLY_EVERY: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

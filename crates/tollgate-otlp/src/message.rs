@@ -1,5 +1,5 @@
-//! OTLP messages in both of their forms: protobuf, and the JSON that the OTLP specification makes of
-//! it. One description of a message is written in either. Knows fields, not what they mean.
+//! Encoder for OTLP messages, as protobuf and as OTLP's JSON. One description of a message serves
+//! both. It knows fields, not their meaning.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) struct OtlpMessage(Vec<OtlpField>);
 #[derive(Debug, Clone, PartialEq)]
 struct OtlpField {
     number: u32,
-    /// As JSON has it.
+    /// Its name in JSON.
     name: &'static str,
     value: OtlpValue,
 }
@@ -21,12 +21,12 @@ struct OtlpField {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum OtlpValue {
     Text(String),
-    /// Ids: hexadecimal in JSON, which is what OTLP does instead of Base64.
+    /// Ids: hexadecimal in JSON, where OTLP differs from protobuf's Base64.
     Id(Vec<u8>),
     Flag(bool),
-    /// An `enum` or an `uint32`: a number in JSON too.
+    /// An `enum` or an `uint32`: a number in JSON, too.
     Small(u32),
-    /// An `int64`: a text in JSON, whose readers lose digits of large numbers.
+    /// An `int64`: a string in JSON, because parsers lose digits of large numbers.
     Signed(i64),
     Fixed32(u32),
     Fixed64(u64),
@@ -38,7 +38,8 @@ pub(super) enum OtlpValue {
 }
 
 impl OtlpMessage {
-    /// Adds a field, whatever its value: an empty text or a zero may mean something in a `oneof`.
+    /// Adds a field, even with a default value: an empty string or a zero may be significant in a
+    /// `oneof`.
     pub(super) fn with(mut self, number: u32, name: &'static str, value: OtlpValue) -> Self {
         self.0.push(OtlpField { number, name, value });
         self
@@ -161,7 +162,7 @@ impl OtlpValue {
     }
 }
 
-/// What JSON has no number for is a text, as protobuf's own JSON has it.
+/// Values without a JSON number are strings, as in protobuf's JSON.
 fn push_double(out: &mut String, value: f64) {
     let _ = match value {
         value if value.is_nan() => write!(out, "\"NaN\""),

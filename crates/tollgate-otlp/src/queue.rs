@@ -1,4 +1,4 @@
-//! The bounded queue of spans to be sent. Instead of back-pressure it drops and counts: calls never
+//! Bounded queue of spans to export. Instead of back-pressure it drops and counts: calls never
 //! block and take no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(super) struct SpanQueue {
     wanted: ExportedSignals,
 }
 
-/// What is made of spans.
+/// Signals derived from spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExportedSignals {
     Traces,
@@ -39,7 +39,7 @@ impl SpanQueue {
         (Self { spans, lost, closing, sampler: settings.sampler, wanted }, heard)
     }
 
-    /// Nothing more will come.
+    /// No more spans will come.
     pub(super) fn close(&self) {
         self.closing.cancel();
     }
@@ -52,7 +52,7 @@ impl SpanQueue {
         self.lost.fetch_add(spans as u64, Ordering::Relaxed);
     }
 
-    /// Spans that nobody heard of, since the beginning.
+    /// Spans dropped since the start.
     pub(super) fn lost_spans(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Who tells: the attributes of the resource, as `OTEL_RESOURCE_ATTRIBUTES` and the config say.
+//! Resource attributes, from `OTEL_RESOURCE_ATTRIBUTES` and the config.
 
 use super::message::{OtlpMessage, OtlpValue};
 use super::spans::{attribute, text_value};
@@ -8,8 +8,8 @@ pub(super) fn message(attributes: &[(String, String)]) -> OtlpMessage {
     OtlpMessage::default().with(1, "attributes", OtlpValue::Many(attributes.collect()))
 }
 
-/// Pairs behind commas, as baggage has them: values may be percent-encoded. `None` if it is no such
-/// list; the specification wants all of it ignored then.
+/// Comma-separated pairs in the format of baggage: values may be percent-encoded. `None` if the
+/// list is invalid. The specification then requires to ignore all of it.
 pub(super) fn pairs(text: &str) -> Option<Vec<(String, String)>> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts

@@ -1,8 +1,8 @@
-//! Which traces are kept, as `OTEL_TRACES_SAMPLER` says.
+//! Trace sampler, as selected by `OTEL_TRACES_SAMPLER`.
 
 use tollgate_core::trace::{Sampling, SpanContext, TraceId};
 
-/// Of 2^56, by which the random part of a trace's id is measured.
+/// 2^56, the range of the random part of a trace id.
 const ALL: f64 = (1_u64 << 56) as f64;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,16 +11,16 @@ pub(crate) struct Sampler {
     pub(super) heeds: ParentSampling,
 }
 
-/// What is decided where nobody has decided before.
+/// Decision for traces without a parent decision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum RootSampling {
     All,
     Nothing,
-    /// This part of all, the same traces everywhere.
+    /// This fraction, with the same decision for a trace everywhere.
     Part(f64),
 }
 
-/// Whether a decision that was made before holds.
+/// Whether the parent's decision applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ParentSampling {
     Parent,
@@ -34,7 +34,7 @@ impl Default for Sampler {
 }
 
 impl Sampler {
-    /// `None` if there is no such sampler, or its argument is none.
+    /// `None` if the sampler is unknown or its argument invalid.
     pub(super) fn parse(name: &str, argument: Option<&str>) -> Option<Self> {
         let (heeds, root) = match name.strip_prefix("parentbased_") {
             Some(root) => (ParentSampling::Parent, root),
@@ -62,7 +62,8 @@ impl Sampler {
             (ParentSampling::Parent, None) | (ParentSampling::Nobody, _) => match self.root {
                 RootSampling::All => true,
                 RootSampling::Nothing => false,
-                // Random numbers from the top on are kept, so that a smaller part is within a larger.
+                // High random numbers are kept, so that a smaller fraction is a subset of a larger
+                // one.
                 RootSampling::Part(part) => trace.randomness() >= ((1.0 - part) * ALL) as u64,
             },
         };

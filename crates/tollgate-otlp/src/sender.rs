@@ -1,4 +1,4 @@
-//! Sends one kind of telemetry to a collector, with bounded retries and exponential backoff.
+//! Sends one OTLP signal to a collector, with bounded retries and exponential backoff.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tollgate_mcp::web::{HttpPool, body};
 use super::message::OtlpMessage;
 use super::settings::{OtlpProtocol, OtlpTarget};
 
-/// How often one batch is sent at most, and how long is waited in between.
+/// Maximum number of attempts for one batch, and the delays between them.
 const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -22,12 +22,12 @@ pub(super) struct OtlpSender {
     headers: HeaderMap,
 }
 
-/// What became of one attempt.
+/// Result of one attempt.
 enum ExportAttempt {
     Taken,
-    /// Another attempt would fare no better.
+    /// Permanent failure: do not retry.
     Refused(String),
-    /// The collector is away, or has too much to do, and may say for how long.
+    /// The collector is unavailable or overloaded, and may send a `Retry-After`.
     Away(String, Option<Duration>),
 }
 
@@ -48,7 +48,7 @@ impl OtlpSender {
         }
     }
 
-    /// Sends, more than once if the collector is away. The error says why it was given up.
+    /// Sends with retries. The error says why it gave up.
     pub(super) async fn send(&self, body: Bytes) -> Result<(), String> {
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
@@ -96,7 +96,7 @@ impl OtlpSender {
     }
 }
 
-/// Which statuses are worth another attempt is in the OTLP specification.
+/// The OTLP specification lists the retryable statuses.
 fn classify_status(status: StatusCode, headers: &HeaderMap) -> ExportAttempt {
     let why = || format!("the collector answered HTTP {}", status.as_u16());
     match status {

@@ -1,5 +1,5 @@
-//! Where telemetry goes, and what of it: what the config says, and for all that it leaves out the
-//! environment variables of the OpenTelemetry specification.
+//! Telemetry settings: from the config, with the environment variables of the OpenTelemetry
+//! specification as defaults.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const QUEUE: usize = 2_048;
 const BATCH: usize = 512;
 const SERVICE: &str = "tollgate";
 
-/// What the config says; whatever it leaves out is the environment's.
+/// The config section. Missing keys come from the environment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtlpConfig {
     pub endpoint: Option<String>,
@@ -56,7 +56,7 @@ impl OtlpProtocol {
     }
 }
 
-/// Checked; at least one of the two is sent.
+/// Validated settings. At least one signal is sent.
 #[derive(Debug)]
 pub struct OtlpSettings {
     pub(super) traces: Option<OtlpTarget>,
@@ -65,26 +65,26 @@ pub struct OtlpSettings {
     pub(super) resource: Vec<(String, String)>,
     pub(super) spans_every: Duration,
     pub(super) metrics_every: Duration,
-    /// Spans that may wait.
+    /// Queue length.
     pub(super) queue: usize,
-    /// Spans that are sent together.
+    /// Batch size.
     pub(super) batch: usize,
 }
 
-/// Where one of the two goes.
+/// Target of one signal.
 #[derive(Debug, Clone)]
 pub(super) struct OtlpTarget {
     pub(super) url: Uri,
-    /// Not to be shown: there may be a key among them.
+    /// Must not be shown: they may contain a key.
     pub(super) headers: HeaderMap,
     pub(super) protocol: OtlpProtocol,
     pub(super) timeout: Duration,
 }
 
-/// Of the two things that are sent.
+/// One of the two signals.
 #[derive(Clone, Copy)]
 struct OtlpSignal {
-    /// In names of variables.
+    /// Its name in environment variables.
     name: &'static str,
     path: &'static str,
 }
@@ -93,8 +93,13 @@ const TRACES: OtlpSignal = OtlpSignal { name: "TRACES", path: "v1/traces" };
 const METRICS: OtlpSignal = OtlpSignal { name: "METRICS", path: "v1/metrics" };
 
 impl OtlpSettings {
+<<<<<<< HEAD:crates/tollgate-otlp/src/settings.rs
     /// `None`: nothing is sent. The error says which variable or key is wrong, and how.
     pub fn of(
+=======
+    /// `None`: nothing is sent. The error names the invalid variable or key.
+    pub(crate) fn of(
+>>>>>>> comments-c4:crates/tollgate/src/otlp/settings.rs
         configured: &OtlpConfig,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, String> {
@@ -138,20 +143,20 @@ impl OtlpSettings {
     }
 }
 
-/// The config before the environment.
+/// The config takes precedence over the environment.
 struct OtlpSources<'s> {
     configured: &'s OtlpConfig,
     environment: &'s dyn Fn(&str) -> Option<String>,
 }
 
 impl OtlpSources<'_> {
-    /// An empty one counts as not set, as the specification wants it.
+    /// An empty variable counts as unset, as the specification requires.
     fn variable(&self, name: &str) -> Option<String> {
         let value = (self.environment)(name)?;
         Some(value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// `OTEL_EXPORTER_OTLP_TRACES_…` before `OTEL_EXPORTER_OTLP_…`.
+    /// `OTEL_EXPORTER_OTLP_TRACES_…` takes precedence over `OTEL_EXPORTER_OTLP_…`.
     fn exporter(&self, signal: OtlpSignal, what: &str) -> Option<(String, String)> {
         let own = format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.name);
         let all = format!("OTEL_EXPORTER_OTLP_{what}");
@@ -186,7 +191,7 @@ impl OtlpSources<'_> {
         }))
     }
 
-    /// The URL, and who says so.
+    /// The URL, and the name of its source.
     fn url(&self, signal: OtlpSignal) -> Option<(String, String)> {
         let below = |base: &str| format!("{}/{}", base.trim_end_matches('/'), signal.path);
         if let Some(base) = &self.configured.endpoint {
@@ -238,7 +243,7 @@ impl OtlpSources<'_> {
         for (name, value) in pairs {
             let name = HeaderName::try_from(name.to_lowercase())
                 .map_err(|_| format!("`{from}`: `{name}` is no name of a header"))?;
-            // From the environment, perhaps, where no config was asked.
+            // Values from the environment are not known to the config's masking.
             if secret_values::judge(name.as_str(), &value) == MaskJudgement::Masked {
                 secret_values::configure([&*value]);
             }

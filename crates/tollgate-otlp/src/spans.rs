@@ -1,4 +1,4 @@
-//! Spans as OTLP has them.
+//! Encodes spans as OTLP.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,12 +6,12 @@ use tollgate_engine::spans::{self, Event, FinishedSpan, SpanAttributes, SpanKind
 
 use super::message::{OtlpMessage, OtlpValue};
 
-/// Status codes.
+/// Status code for an error.
 const ERROR: u32 = 2;
-/// Of `Span.flags`: it is known whether the parent is of another process. Not said here.
+/// Mask for `Span.flags`: only the trace flags. The bits about a remote parent are not set.
 const TRACE_FLAGS: u32 = 0xff;
 
-/// What tells, in `ScopeSpans` and `ScopeMetrics` alike.
+/// Instrumentation scope of `ScopeSpans` and `ScopeMetrics`.
 pub(super) fn scope() -> OtlpMessage {
     OtlpMessage::default().with(1, "name", OtlpValue::Text("tollgate".to_owned())).with(
         2,
@@ -112,7 +112,7 @@ pub(super) fn text_value(text: &str) -> OtlpMessage {
     OtlpMessage::default().with(1, "stringValue", OtlpValue::Text(text.to_owned()))
 }
 
-/// Since 1970.
+/// Since the Unix epoch.
 pub(super) fn nanos(at: SystemTime) -> u64 {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

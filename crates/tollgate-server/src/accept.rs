@@ -1,4 +1,4 @@
-//! Which of our two media types a client takes.
+//! Content negotiation: which of the two supported media types the `Accept` header allows.
 
 use http::{HeaderMap, header};
 
@@ -11,7 +11,7 @@ pub(crate) enum Accepts {
 }
 
 impl Accepts {
-    /// A client that says nothing takes anything. The most exact range decides.
+    /// A missing header accepts everything. The most specific range wins.
     pub(crate) fn read(headers: &HeaderMap) -> Self {
         let mut ranges = Vec::new();
         for value in headers.get_all(header::ACCEPT) {

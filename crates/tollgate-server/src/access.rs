@@ -1,5 +1,5 @@
-//! Access that was refused: counted by reason, told in the log and in the audit trail per address and
-//! minute, and slowed down where somebody tries keys. A right key is never slowed down.
+//! Refused access: counted by reason, reported in the log and the audit ledger per address and
+//! minute, and throttled where an address tries keys. A valid key is never throttled.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ pub(crate) use reason::RefusalReason;
 use tally::{RefusalSubject, RefusalTallies};
 pub(crate) use throttle::{Credential, WrongKeyThrottle, too_many};
 
-/// All that is known of refused access.
+/// Counters, tallies and the throttle for refused access.
 pub(crate) struct RefusedAccess {
     counts: [AtomicU64; RefusalReason::ALL.len()],
     throttled: AtomicU64,
@@ -33,11 +33,11 @@ pub(crate) struct RefusedAccess {
     pub(crate) throttle: WrongKeyThrottle,
 }
 
-/// One refusal.
+/// A refused request.
 #[derive(Debug, Clone)]
 pub(crate) struct AccessRefusal {
     pub(crate) reason: RefusalReason,
-    /// Answered with 429, since too many were wrong before.
+    /// Answered with 429, because too many wrong keys came before.
     pub(crate) throttled: bool,
 }
 
@@ -51,7 +51,7 @@ impl RefusedAccess {
         }
     }
 
-    /// What is answered to credentials that let nobody in.
+    /// The response to credentials that were rejected, and the refusal to record.
     pub(crate) fn judge(
         &self,
         problem: ApiError,
@@ -68,7 +68,7 @@ impl RefusedAccess {
         (problem, Some(AccessRefusal { reason, throttled }))
     }
 
-    /// Counts and tells that somebody was refused.
+    /// Counts a refusal and adds it to the next report.
     pub(crate) fn note(
         &self,
         refusal: &AccessRefusal,
@@ -85,7 +85,7 @@ impl RefusedAccess {
         self.tallies.add(subject, refusal.throttled, at);
     }
 
-    /// Writes what was gathered since the last time.
+    /// Writes the refusals gathered since the last report.
     pub(crate) fn report(&self, ledger: &AuditLedger) {
         for decision in self.tallies.take() {
             ledger.note_later(decision);
@@ -101,7 +101,7 @@ impl RefusedAccess {
     }
 }
 
-/// Whether a finished answer refused access, and why.
+/// The refusal in a finished response, if it is one.
 pub(crate) fn refusal(response: &Response, sent: LoginStep) -> Option<AccessRefusal> {
     if let Some(refusal) = response.extensions().get::<AccessRefusal>() {
         return Some(refusal.clone());
@@ -113,12 +113,12 @@ pub(crate) fn refusal(response: &Response, sent: LoginStep) -> Option<AccessRefu
         let reason = RefusalReason::FailedLogin;
         return is_wrong.then_some(AccessRefusal { reason, throttled });
     }
-    // The page asks whether it is logged in, and is told.
+    // The page asks whether it is logged in. A negative answer is not a refusal.
     let reason = RefusalReason::of(code).filter(|_| sent != LoginStep::Status)?;
     Some(AccessRefusal { reason, throttled: false })
 }
 
-/// What a request has to do with the login of the page.
+/// The part a request plays in the login of the web page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoginStep {
     /// A key was sent to be exchanged for a cookie.

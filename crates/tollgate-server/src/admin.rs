@@ -1,5 +1,5 @@
-//! For whoever runs the gateway: what happens beside the answers to calls, measuring tools, and
-//! figures to share.
+//! Admin API: the event stream, calibration of tools, and telemetry figures to share. The other
+//! routes below `/api` are in the submodules.
 
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ pub(crate) use import::import;
 pub(crate) use registry::registry;
 pub(crate) use telemetry::telemetry;
 
-/// `GET /api/events`: slow calls, late results, live sessions, tools that moved or are doubted, servers
-/// that come and go, and calls where they are asked for, from now on.
+/// `GET /api/events`: slow calls, late results, realtime sessions, tools that changed tier or are
+/// doubted, server state changes, and, on request, calls. Starts with the next event.
 pub(crate) async fn events(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let allowed = for_observers(&front, &sent).and_then(|()| wants_calls(&sent.uri));
@@ -74,10 +74,10 @@ pub(crate) async fn events(State(front): State<Arc<AppState>>, request: Request)
     events::listening(told.chain(last), front.limits.keep_alive)
 }
 
-/// What a stream of events tells.
+/// The events that a stream contains.
 enum AdminEventScope {
     Notices,
-    /// Calls as well.
+    /// Calls as well as notices.
     Calls,
 }
 
@@ -104,7 +104,7 @@ fn missed_event(count: u64) -> ServerSentEvent {
     ServerSentEvent::new("missed", &json!({ "count": count }))
 }
 
-/// The answer of a route below `/api`. Whatever stands in it, no browser takes it for a page.
+/// The response of a route below `/api`. Browsers must never render it as a page.
 fn api_response(answer: Result<Response, ApiError>) -> Response {
     let mut response =
         answer.unwrap_or_else(|problem| problem.response(ApiErrorFormat::ProblemDetails));

@@ -1,7 +1,7 @@
-//! What is wrong with a request as HTTP, before anyone looks at what it asks for.
+//! HTTP-level errors: problems of a request that are found before its content is read.
 //!
-//! Each part of the API gets it in its own words: JSON-RPC on `/mcp`, each chat API's on its
-//! routes, OpenAI's on the rest of `/v1`, else RFC 9457.
+//! Each part of the API has its own format: JSON-RPC on `/mcp`, each chat API's format on its
+//! routes, OpenAI's on the rest of `/v1`, otherwise RFC 9457.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,27 +26,27 @@ pub(crate) struct ApiError {
     /// Stable, for programs.
     pub(crate) code: &'static str,
     pub(crate) detail: Cow<'static, str>,
-    /// Further members, for those who can make something of them.
+    /// Further members of the JSON object.
     more: Option<Arc<Map<String, Value>>>,
-    /// When it is worth trying again.
+    /// When a retry makes sense.
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// The code of the problem that a response tells, for whoever handles the response.
+/// Error code of a response, for the code that handles the response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ApiErrorCode(pub(crate) &'static str);
 
-/// Characters of what was sent that a refusal repeats.
+/// Limit on input that an error message repeats, in characters.
 pub(crate) const MAX_ECHOED_CHARS: usize = 80;
 
-/// Of a request that panicked.
+/// Response to a request whose handler panicked.
 pub(crate) const FAULT: ApiError = ApiError::new(
     StatusCode::INTERNAL_SERVER_ERROR,
     "internal_error",
     "this request ran into a fault of the gateway",
 );
 
-/// The end of the gateway has begun.
+/// The gateway is shutting down.
 pub(crate) const STOPPING: ApiError = ApiError::new(
     StatusCode::SERVICE_UNAVAILABLE,
     "stopping",
@@ -54,7 +54,7 @@ pub(crate) const STOPPING: ApiError = ApiError::new(
 )
 .later(Duration::from_secs(1));
 
-/// In whose words a problem is told.
+/// Format of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ApiErrorFormat {
     JsonRpc,
@@ -90,12 +90,12 @@ impl ApiError {
         Self { status, code, detail: Cow::Owned(detail), retry_after: None, more: None }
     }
 
-    /// What let the caller in was taken away while the request ran.
+    /// The caller's credential was revoked while the request ran.
     pub(crate) fn from_revocation(why: &RevokedError) -> Self {
         Self::with_detail(StatusCode::UNAUTHORIZED, "revoked", format!("stopped: {why}"))
     }
 
-    /// With members of its own, where problems have room for them (RFC 9457).
+    /// Adds members, in formats that allow them (RFC 9457).
     pub(crate) fn with(self, more: Map<String, Value>) -> Self {
         Self { more: Some(Arc::new(more)), ..self }
     }
@@ -122,7 +122,7 @@ impl ApiError {
         response
     }
 
-    /// As JSON.
+    /// The body, as JSON.
     pub(crate) fn in_style(&self, style: ApiErrorFormat) -> String {
         match style {
             ApiErrorFormat::JsonRpc => write::error_to_client(None, &self.json_rpc()),
@@ -135,7 +135,7 @@ impl ApiError {
 
     pub(crate) fn json_rpc(&self) -> JsonRpcError {
         let code = match self.status {
-            // The request is as it should be.
+            // The request itself is valid.
             StatusCode::TOO_MANY_REQUESTS => error_code::INTERNAL_ERROR,
             status if status.is_server_error() => error_code::INTERNAL_ERROR,
             _ => error_code::INVALID_REQUEST,

@@ -1,8 +1,8 @@
-//! From a request to who is asking.
+//! Authentication: from a request to its caller.
 //!
-//! Only its credentials say who that is: a key or the admin's token in a header, or nothing at all
-//! on loopback while nobody was given a key. Keys are known by their SHA-256 only, and can be
-//! exchanged while requests come in.
+//! Only the credentials decide: a key or the admin token in a header, or nothing on loopback while
+//! no keys exist. Keys are known by their SHA-256 only. They can be replaced while requests are
+//! served.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -46,22 +46,22 @@ use keyring::{KeySummary, Keyring, KeyringError};
 use logins::{BrowserLogins, LoginCookie, LoginPermit};
 use oidc::{Oidc, OidcConfig, resource};
 
-/// Who may come in. What is in here changes while requests come in; whoever was let in before
-/// and may not any more loses sessions and streams.
+/// Authenticates requests. Its rules change while requests are served. A caller that loses access
+/// loses its sessions and streams.
 pub(crate) struct Authenticator {
     known: ArcSwap<KeySnapshot>,
-    /// Where they come from. Whoever changes one of them holds all.
+    /// Sources of the keys. Every change holds this lock.
     sources: Mutex<KeySources>,
-    /// Held while what was made is read, so that nothing older comes after it. The disk may let wait:
-    /// nobody who serves requests takes it.
+    /// Held while stored keys are read, so that an older state never overwrites a newer one. The
+    /// disk may be slow: no task that serves requests takes this lock.
     refreshing: Mutex<()>,
-    /// Where keys are made, if they can be made here.
+    /// Creates keys, if this process can.
     pub(crate) keyring: Option<Arc<Keyring>>,
     admin: Option<Fingerprint>,
-    /// Whose tokens let in, too.
+    /// Issuer whose tokens are accepted as well.
     oidc: ArcSwapOption<Oidc>,
     issuer_pause: Duration,
-    /// Whether only this machine can ask.
+    /// Whether only this machine can connect.
     loopback: AtomicBool,
     clock: Arc<dyn Clock>,
     /// Browsers that exchanged a key for a cookie.
@@ -71,18 +71,18 @@ pub(crate) struct Authenticator {
 #[derive(Debug, Default)]
 struct KeySources {
     configured: Vec<ApiKey>,
-    /// With those that are revoked.
+    /// Including revoked keys.
     made: Vec<StoredKey>,
-    /// Keys were made before, even if the database does not know them any more.
+    /// A key was created before, even if the database has lost it.
     is_required: bool,
 }
 
-/// What opens beside the keys of the config.
+/// Credentials accepted beside the keys of the config.
 #[derive(Clone, Default)]
 pub(crate) struct AuthenticatorOptions {
     pub(crate) keyring: Option<Arc<Keyring>>,
     pub(crate) admin: Option<Fingerprint>,
-    /// An issuer is asked for its keys no more often.
+    /// Minimum interval between two fetches of an issuer's keys.
     pub(crate) issuer_pause: Duration,
 }
 
@@ -102,7 +102,7 @@ const EXPIRED_KEY: ApiError =
     ApiError::new(StatusCode::UNAUTHORIZED, "expired_key", "this key has expired; ask for another");
 
 impl Authenticator {
-    /// Without any keys, and for whoever is on this machine once [`Self::only_loopback`] is said.
+    /// Without keys. Accepts local callers once [`Self::only_loopback`] was called.
     pub(crate) fn new(clock: Arc<dyn Clock>, lock: AuthenticatorOptions) -> Self {
         let AuthenticatorOptions { keyring, admin, issuer_pause } = lock;
         Self {
@@ -119,9 +119,9 @@ impl Authenticator {
         }
     }
 
-    /// Replaces the keys of the config and the issuer whose tokens let in, in one step: nothing is
-    /// open in between. What is as it was keeps its sessions and streams. Must be called within a
-    /// runtime.
+    /// Replaces the keys of the config and the token issuer in one step, so access is never open in
+    /// between. Credentials that did not change keep their sessions and streams. Must be called
+    /// within a runtime.
     pub(crate) fn configure(&self, keys: Vec<ApiKey>, auth: Option<OidcConfig>) {
         let mut sources = self.sources.lock();
         sources.configured = keys;
@@ -134,7 +134,7 @@ impl Authenticator {
         self.publish(&sources);
     }
 
-    /// Ends what was let in by what has run out by now.
+    /// Ends the leases of credentials that have expired.
     pub(crate) fn expire(&self) {
         self.known.load().expire(self.clock.wall());
     }
@@ -143,7 +143,7 @@ impl Authenticator {
         self.oidc.load_full()
     }
 
-    /// Reads what was made. May block.
+    /// Reads the stored keys. May block.
     pub(crate) fn refresh(&self) -> Result<(), KeyringError> {
         let Some(keyring) = &self.keyring else { return Ok(()) };
         let _order = self.refreshing.lock();
@@ -162,14 +162,14 @@ impl Authenticator {
         let in_force = made.iter().filter(|made| made.revoked.is_none() && !is_configured(made));
         let keys: Vec<ApiKey> =
             configured.iter().cloned().chain(in_force.filter_map(keyring::key)).collect();
-        // Whoever ever made a key did not mean everyone to come in once it is gone, however it went.
+        // Once a key was created, losing it must not open the gateway to everyone.
         let is_open = made.is_empty() && !is_required && self.oidc.load().is_none();
         let without_keys = if is_open { KeylessPolicy::ThisMachine } else { KeylessPolicy::Nobody };
         let before = self.known.load_full();
         self.known.store(Arc::new(before.followed_by(&keys, without_keys)));
     }
 
-    /// All keys there are, and those that were revoked, for people to see.
+    /// All keys, including revoked ones, for display.
     pub(crate) fn key_summaries(&self) -> Vec<KeySummary> {
         let sources = self.sources.lock();
         let used = self.known.load().used();
@@ -183,14 +183,14 @@ impl Authenticator {
         self.sources.lock().configured.iter().any(|key| key.name == name)
     }
 
-    /// Keeps when keys were last used. May block.
+    /// Stores when keys were last used. May block.
     pub(crate) fn keep_use(&self) -> Result<(), KeyringError> {
         let Some(keyring) = &self.keyring else { return Ok(()) };
         let used: Vec<(String, SystemTime)> = self.known.load().used().into_iter().collect();
         keyring.keep_use(&used)
     }
 
-    /// Keys were made, and the database knows none of them.
+    /// Keys were created, but the database has none of them.
     pub(crate) fn are_lost(&self) -> bool {
         let sources = self.sources.lock();
         sources.is_required && sources.made.is_empty()
@@ -200,19 +200,18 @@ impl Authenticator {
         self.known.load().passer_by().is_some()
     }
 
-    /// Nobody but this machine can reach us: without any keys, it may come in.
+    /// Only this machine can connect: without any keys, accept it.
     pub(crate) fn only_loopback(&self) {
         self.loopback.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the request may come in at all, and as whom. Waits, bounded, only for the keys of an
-    /// issuer.
+    /// Authenticates a request. Waits, with a timeout, only for the keys of an issuer.
     pub(crate) async fn admit(&self, request: &Parts) -> Result<AuthenticatedCaller, ApiError> {
         let presented = credentials::read_credential(&request.headers)?;
         match (presented, self.oidc()) {
             (Some(token), Some(oidc)) if Oidc::is_token(token) => {
                 let admitted = oidc.admit(token, request.uri.path(), self.clock.wall()).await?;
-                // The rules may have changed meanwhile: then by the new ones, or not at all.
+                // The rules may have changed meanwhile: apply the new ones, or refuse.
                 match (admitted, self.oidc()) {
                     (Some(visitor), _) => Ok(visitor),
                     (None, Some(now)) => {
@@ -235,11 +234,11 @@ impl Authenticator {
 
     fn admit_key(&self, presented: &[u8]) -> Result<AuthenticatedCaller, ApiError> {
         let found = self.holder(&Fingerprint::of(presented));
-        // Clients that must send some key do so where none is needed.
+        // Clients that cannot work without a key send one even where none is needed.
         found.unwrap_or_else(|| self.passer_by().ok_or_else(|| unknown(presented)))
     }
 
-    /// Whoever was given the key with this fingerprint.
+    /// The caller that holds the key with this fingerprint.
     fn holder(&self, key: &Fingerprint) -> Option<Result<AuthenticatedCaller, ApiError>> {
         if self.admin.as_ref().is_some_and(|admin| admin.is(key)) {
             return Some(Ok(AuthenticatedCaller::admin()));
@@ -250,13 +249,13 @@ impl Authenticator {
         Some(if found.is_over(now) { Err(EXPIRED_KEY) } else { Ok(found.visitor(now)) })
     }
 
-    /// Whoever comes without a key, where none is needed.
+    /// The caller without a key, where none is needed.
     fn passer_by(&self) -> Option<AuthenticatedCaller> {
         let is_near = self.loopback.load(Ordering::Relaxed);
         self.known.load().passer_by().filter(|_| is_near).cloned()
     }
 
-    /// A login in the place of this key, if it is one.
+    /// Exchanges a valid key for a login.
     pub(crate) fn log_in(
         &self,
         key: &str,
@@ -268,25 +267,25 @@ impl Authenticator {
         Ok((visitor, self.logins.open(fingerprint, (sent, self.clock.wall()))))
     }
 
-    /// Room to send a key to be logged in by.
+    /// Permit to send a key for a login.
     pub(crate) fn door(&self, address: Option<IpAddr>) -> Result<LoginPermit<'_>, ApiError> {
         self.logins.enter(address)
     }
 
-    /// The cookie that takes the place of the login's own.
+    /// A cookie that clears the login cookie.
     pub(crate) fn log_out(&self, sent: &Parts) -> String {
         self.logins.close(sent)
     }
 
-    /// The proof that belongs to the login of this request, if it came by one, and until when it
-    /// lasts.
+    /// The CSRF token of the request's login and its expiry, if the request was authenticated by a
+    /// login.
     pub(crate) fn login(&self, sent: &Parts) -> Option<(String, SystemTime)> {
         let by_key = credentials::read_credential(&sent.headers).is_ok_and(|key| key.is_some());
         let login = self.logins.read_login(sent, self.clock.wall()).ok().flatten();
         login.filter(|_| !by_key).map(|login| (login.proof, login.until))
     }
 
-    /// Whoever lacks a scope is told which one.
+    /// Adds a `WWW-Authenticate` challenge, which names a missing scope.
     pub(crate) fn add_auth_challenge(
         &self,
         response: Response,
@@ -301,19 +300,19 @@ impl Authenticator {
         }
     }
 
-    /// The refusal, with by which means to come in.
+    /// The refusal, with a challenge that says how to authenticate.
     pub(crate) fn refuse(&self, problem: &ApiError, path: &str) -> Response {
         let response = problem.response(ApiErrorFormat::of(path));
         resource::challenging(response, self.oidc().as_deref(), (problem, path))
     }
 
-    /// Who was let in with this request.
+    /// The caller that this request was authenticated as.
     pub(crate) fn visitor(&self, request: &Parts) -> Result<AuthenticatedCaller, ApiError> {
         request.extensions.get::<AuthenticatedCaller>().cloned().ok_or(NO_KEY)
     }
 }
 
-/// A typing mistake is told from a key of elsewhere, without looking anything up.
+/// Distinguishes a mistyped key from a foreign one by its checksum, without a lookup.
 fn unknown(presented: &[u8]) -> ApiError {
     match std::str::from_utf8(presented).map(secret::check) {
         Ok(secret::SecretCheck::Mistyped) => MISTYPED_KEY,

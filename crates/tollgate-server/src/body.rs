@@ -1,5 +1,4 @@
-//! Reads the body of a request: only JSON, only whole, only so large, only so slow, and only while
-//! there is memory for it.
+//! Reads request bodies under limits: media type, size, timeout and memory budget.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,23 +25,23 @@ pub(crate) use secret_masking::mask_response;
 use crate::api_error::ApiError;
 use crate::limits::Limits;
 
-/// How much of a body that is refused is still read, so that the refusal is heard.
+/// Part of a refused body that is still read, so that the client receives the refusal.
 const DRAINED_BYTES: usize = 64 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
-/// By how much a body that does not say its size reserves room.
+/// Step by which a body of unknown size reserves memory.
 const STEP: usize = 512 << 10;
-/// A request may take so many times its body.
+/// Assumed memory use of a request, as a multiple of its body.
 const TIMES_BODY: usize = 4;
-/// Of a body up to this size nothing that is made of it is worth a reservation.
+/// Bodies up to this size need no reservation, not even for what is parsed from them.
 const TINY_BODY: usize = 1 << 10;
-/// What a request may take of the budget without asking: how many do so is bounded by
+/// Memory that a request may use without a reservation. The number of requests is bounded by
 /// `limits.in_flight`.
 const UNRESERVED_BYTES: usize = 16 << 10;
-/// How often a conversation is held while it is answered: as the client sent it, as the loop goes on
-/// with it, as the model is asked, and as text for its provider.
+/// Copies of a conversation in memory while it is answered: the client's request, the state of the
+/// agent loop, the request to the model, and its text for the provider.
 const CONVERSATION_COPIES: usize = 4;
 
-/// What a request with a body that may be large brings along, in its extensions.
+/// Admission state of a request whose body may be large, kept in its extensions.
 #[derive(Clone)]
 pub(crate) struct BodyAdmission {
     pub(crate) permit: Arc<BodyPermit>,
@@ -65,18 +64,17 @@ impl BodyAdmission {
         })
     }
 
-    /// Whether it can turn out to be large at all.
+    /// Whether the body may be large.
     pub(crate) fn may_be_large(&self) -> bool {
         self.may_be_large
     }
 
-    /// Whether the body turned out to be so large that the request has to be answered where nobody
-    /// else waits.
+    /// Whether the body is so large that the request must run on the threads for large work.
     pub(crate) fn is_large(&self) -> bool {
         self.is_large.load(Ordering::Relaxed)
     }
 
-    /// Has whoever polls the request move it to the threads for large work.
+    /// Makes the task that polls the request move it to the threads for large work.
     async fn leave_for_large_work(&self) {
         self.is_large.store(true, Ordering::Relaxed);
         tokio::task::yield_now().await;
@@ -86,14 +84,15 @@ impl BodyAdmission {
         self.permit.grow(bytes).await.map_err(|error| error.problem())
     }
 
-    /// Room for work on the body that takes so much memory in all, beyond what it has already.
+    /// Reserves memory for work that needs `memory` bytes in total, beyond what is reserved
+    /// already.
     async fn reserve_for(&self, memory: usize) -> Result<(), ApiError> {
         let more = (memory / TIMES_BODY).saturating_sub(self.permit.bytes());
         if more > UNRESERVED_BYTES { self.reserve(more).await } else { Ok(()) }
     }
 }
 
-/// The body, measured: what it may hold is checked before anything is read of it.
+/// Reads a JSON body. Its depth and size limits are checked before it is parsed.
 pub(crate) async fn json(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     check_type(&sent.headers, &JSON)?;
     let whole = whole(sent, body, limits).await?;
@@ -104,8 +103,8 @@ pub(crate) async fn json(sent: &Parts, body: Body, limits: &Limits) -> Result<By
     Ok(whole)
 }
 
-/// Room for a conversation that the gateway answers itself. A body that is only passed on needs none
-/// of it.
+/// Reserves memory for a conversation that the gateway answers itself. A body that is only
+/// forwarded does not need it.
 pub(crate) async fn reserve_conversation(
     sent: &Parts,
     body: &[u8],
@@ -122,7 +121,7 @@ pub(crate) async fn yaml(sent: &Parts, body: Body, limits: &Limits) -> Result<By
     whole(sent, body, limits).await
 }
 
-/// What a body must be, and what is said when it is something else.
+/// Required media type of a body, and the error for another one.
 struct BodyMediaType {
     names: &'static [&'static str],
     code: &'static str,
@@ -134,7 +133,7 @@ const JSON: BodyMediaType = BodyMediaType {
     code: "not_json",
     detail: "send `content-type: application/json`",
 };
-/// None of them is sent by a form of a web page.
+/// An HTML form cannot send any of these types.
 const YAML: BodyMediaType = BodyMediaType {
     names: &["application/yaml", "application/x-yaml", "text/yaml"],
     code: "not_yaml",
@@ -144,7 +143,7 @@ const YAML: BodyMediaType = BodyMediaType {
 async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     let declared = body.size_hint().lower();
     if declared > limits.body_bytes as u64 {
-        // Whoever asks before sending has not begun.
+        // A client that sent `Expect: 100-continue` has not begun to send.
         if !sent.headers.contains_key(header::EXPECT) {
             drain(body).await;
         }
@@ -173,7 +172,7 @@ async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiEr
     Ok(Bytes::from_owner(PermittedBytes { whole, _permit: permit }))
 }
 
-/// A body, and the room that it takes for as long as there is anything of it.
+/// A body with its memory permit, held as long as any part of the body is alive.
 struct PermittedBytes {
     whole: Bytes,
     _permit: Arc<BodyPermit>,
@@ -185,7 +184,7 @@ impl AsRef<[u8]> for PermittedBytes {
     }
 }
 
-/// A body that came in one piece is not copied; one that says its size is copied once.
+/// A body in one chunk is not copied. A body with a declared size is copied once.
 async fn collect(
     mut body: Body,
     admission: Option<&BodyAdmission>,
@@ -226,7 +225,7 @@ async fn collect(
     Ok(if rest.is_empty() { first } else { rest.freeze() })
 }
 
-/// Whoever is still sending does not hear an answer: lets them finish, within reason.
+/// A client that is still sending does not read the response: let it finish, within limits.
 async fn drain(mut body: Body) {
     let mut left = DRAINED_BYTES;
     let read = async {
@@ -273,7 +272,7 @@ fn check_type(headers: &HeaderMap, wanted: &BodyMediaType) -> Result<(), ApiErro
     Ok(())
 }
 
-/// One of the names, in UTF-8 if it says anything of that.
+/// One of the names. A charset parameter, if present, must be UTF-8.
 fn is_media(text: &str, names: &[&str]) -> bool {
     let mut parts = text.split(';').map(str::trim);
     let is_type =

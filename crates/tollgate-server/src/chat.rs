@@ -1,5 +1,5 @@
-//! The chat APIs, each in its own dialect: a conversation in, an answer out, whole or as it comes.
-//! Agents answer with prompt, tools and loop; models plainly. Decides nothing beside who answers.
+//! Chat APIs, each in its own dialect, complete or streamed. Agents answer with prompt, tools and
+//! the agent loop, models directly. This module only decides who answers.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -51,7 +51,7 @@ pub(crate) async fn messages(State(front): State<Arc<AppState>>, request: Reques
     respond(front, request, ChatRoute::plainly(Dialect::Anthropic)).await
 }
 
-/// `…/models/{model}:{verb}`, whatever version stands before it.
+/// `…/models/{model}:{verb}`, below any version prefix.
 pub(crate) async fn generate(
     State(front): State<Arc<AppState>>,
     Path(call): Path<String>,
@@ -71,11 +71,11 @@ struct ChatRoute {
     streams_as: StreamForm,
 }
 
-/// How a stream is written.
+/// Format of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StreamForm {
     Events,
-    /// One JSON array that grows: what the Gemini API does unless it is asked for events.
+    /// One growing JSON array: the default of the Gemini API, unless SSE is requested.
     List,
 }
 
@@ -109,7 +109,7 @@ impl ChatRoute {
     }
 }
 
-/// A request that was read as far as it takes to know who answers.
+/// A request that is parsed far enough to know who answers.
 struct InboundChatRequest {
     asked: ChatRoute,
     sent: Parts,
@@ -141,19 +141,19 @@ async fn respond(front: Arc<AppState>, request: Request, asked: ChatRoute) -> Re
 }
 
 impl InboundChatRequest {
-    /// Who is asked, as the client calls them.
+    /// The requested model, as the client names it.
     fn model(&self) -> Result<&str, ChatApiError> {
         let named = self.asked.model.as_deref().or(self.passed.model());
         named.ok_or_else(|| LlmError::invalid("model", "`model` is missing").into())
     }
 
-    /// Providers are asked for events, always.
+    /// Providers are always asked for SSE.
     fn streams_like_a_provider(&self) -> bool {
         self.passed.delivery == ResponseDelivery::Whole
             || self.asked.streams_as == StreamForm::Events
     }
 
-    /// All of it, which was measured when it came in.
+    /// Parses all of it. Its size was checked on arrival.
     fn request(&self) -> Result<conversation::ChatRequest, LlmError> {
         let text = std::str::from_utf8(self.passed.body());
         let text = text.map_err(|_| LlmError::invalid("", "the body is not UTF-8"))?;

@@ -1,5 +1,5 @@
-//! How the admin routes reach the configuration. The program that reads the file implements it;
-//! the fronts know nothing of files, and a gateway without one refuses these routes.
+//! Interface of the admin routes to the configuration. The binary that owns the config file
+//! implements it. The fronts know nothing of files. A gateway without a file refuses these routes.
 
 use std::time::SystemTime;
 
@@ -11,32 +11,32 @@ use tollgate_engine::settings::Server;
 
 #[async_trait]
 pub trait ConfigService: Send + Sync {
-    /// The config as it stands in its file.
+    /// The config as it is in the file.
     async fn config(&self) -> Result<RedactedConfig, ConfigServiceError>;
 
-    /// One server as it stands in the file; `None` if it is not there.
+    /// One server as it is in the file. `None` if it is not there.
     async fn server(&self, name: &str) -> Result<Option<ServerConfigEntry>, ConfigServiceError>;
 
-    /// What a server would run as, without being in the config.
+    /// The server that a config entry would result in, without adding it.
     async fn prove(&self, wanted: ProposedServer) -> Result<Server, ConfigServiceError>;
 
-    /// Begins to log in to a server that needs somebody's consent: the link for them to open.
+    /// Starts the OAuth login to a server. Returns the consent link.
     async fn login(&self, name: &str, by: &str) -> Result<String, ConfigServiceError>;
 
-    /// Changes the config, or only says what would come of it.
+    /// Changes the config, or only reports the effect of a change.
     async fn change(
         &self,
         order: ConfigChangeRequest,
     ) -> Result<ConfigChangeSummary, ConfigServiceError>;
 
-    /// What a text of another program would be in the config. Changes nothing.
+    /// Converts the config of another program. Changes nothing.
     async fn import(
         &self,
         text: &str,
         name: Option<&str>,
     ) -> Result<ImportPreview, ConfigServiceError>;
 
-    /// How programs come to a gateway that is reached like this.
+    /// Setup of client programs for a gateway at this endpoint.
     fn connect(&self, reach: &GatewayEndpoint) -> Vec<ClientSetup>;
 
     /// Servers of the MCP registry, in the shape of `GET /api/registry`.
@@ -46,128 +46,128 @@ pub trait ConfigService: Send + Sync {
         cursor: Option<&str>,
     ) -> Result<Value, ConfigServiceError>;
 
-    /// Reads the file again.
+    /// Reloads the file.
     async fn reload(&self, by: &str) -> ReloadAttempt;
 
-    /// Which file it is, and whether it can be changed: at once, whatever is being done to it. May
-    /// touch the disk.
+    /// The file and whether it is writable. Does not wait for a change in progress. May touch the
+    /// disk.
     fn file(&self) -> ConfigFileStatus;
 
-    /// How the last reading of the file went, `None` before there was one; and how often it went
-    /// well or not.
+    /// Result of the last reload, `None` before the first one, and the counts of successes and
+    /// failures.
     fn last(&self) -> (Option<ReloadAttempt>, ReloadCounts);
 }
 
-/// The file of the config.
+/// Status of the config file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigFileStatus {
-    /// `None` while what is built in runs.
+    /// `None` while the built-in config runs.
     pub path: Option<String>,
     pub writable: bool,
 }
 
-/// Since the start.
+/// Counts since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReloadCounts {
     pub applied: u64,
     pub refused: u64,
 }
 
-/// A config that may be shown: its secrets are covered.
+/// A config with its secrets redacted.
 #[derive(Debug, Clone)]
 pub struct RedactedConfig {
-    /// `None` while what is built in runs.
+    /// `None` while the built-in config runs.
     pub file: Option<String>,
     pub version: String,
     pub text: String,
-    /// The same as values.
+    /// The same, parsed.
     pub values: Value,
     /// Whether the file can be changed.
     pub writable: bool,
 }
 
-/// One server of a config that may be shown.
+/// One server of a redacted config.
 #[derive(Debug, Clone)]
 pub struct ServerConfigEntry {
-    /// As the config writes them.
+    /// Its config keys.
     pub keys: Map<String, Value>,
-    /// As it is typed.
+    /// The entry as YAML text.
     pub yaml: String,
-    /// Of the whole file.
+    /// Version of the whole file.
     pub version: String,
     pub writable: bool,
 }
 
-/// A server that somebody thinks of. Secrets that are covered in it are those of the file.
+/// A server that is not in the config. Redacted secrets in it stand for those of the file.
 #[derive(Debug, Clone)]
 pub struct ProposedServer {
     pub name: String,
     pub server: Map<String, Value>,
 }
 
-/// Where a gateway is, and for whom.
+/// Address of a gateway, and the agent to use there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GatewayEndpoint {
     /// `https://host:port`
     pub url: String,
-    /// Whose tools; `None` for whichever agent a key stands for.
+    /// Agent whose tools are used. `None`: the agent of the key.
     pub agent: Option<String>,
-    /// The agent that chat requests may name as their model.
+    /// Agent that chat requests name as their model.
     pub model: String,
     pub door: GatewayAuthMode,
 }
 
-/// Whether those who come need a key.
+/// Whether clients need a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GatewayAuthMode {
     Open,
     Locked,
 }
 
-/// What one program needs to come here.
+/// Setup of one client program for this gateway.
 #[derive(Debug, Clone)]
 pub struct ClientSetup {
     pub id: String,
     pub name: String,
-    /// Where the text belongs, if that is a file.
+    /// File that the text belongs to, if any.
     pub file: Option<String>,
     pub language: String,
-    /// With `TOLLGATE_KEY` where a key belongs.
+    /// With `TOLLGATE_KEY` as placeholder for a key.
     pub text: String,
-    /// Installs it, opened by a person.
+    /// Install link for a person to open.
     pub link: Option<String>,
     pub note: Option<String>,
 }
 
-/// What was found in a text of another program.
+/// Result of converting the config of another program.
 #[derive(Debug, Clone, Default)]
 pub struct ImportPreview {
-    /// What the text was taken for.
+    /// Detected format.
     pub format: String,
     pub servers: Vec<ImportCandidate>,
     /// Agents, providers and models, by section.
     pub others: Vec<(String, ImportCandidate)>,
-    /// What has no place here, and why.
+    /// Settings without an equivalent here, and why.
     pub dropped: Vec<(String, String)>,
-    /// Secrets that were written out in the text, by the variables that now stand for them.
+    /// Secrets found in plain text, by the variables that replace them.
     pub given: Vec<(String, Secret)>,
 }
 
 #[derive(Debug, Clone)]
 pub struct ImportCandidate {
     pub name: String,
-    /// With its keys as the config writes them.
+    /// Its config keys.
     pub keys: Map<String, Value>,
-    /// The config has one of this name.
+    /// The config has an entry of this name already.
     pub clash: bool,
     pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
 pub struct ConfigChangeRequest {
-    /// Whose wish it is, for logs.
+    /// The principal that requested it, for logs.
     pub by: String,
-    /// The version that the wish was made for; `None` takes any.
+    /// The version that the change is based on. `None` accepts any.
     pub version: Option<String>,
     pub change: ConfigChange,
     pub mode: ApplyMode,
@@ -175,15 +175,15 @@ pub struct ConfigChangeRequest {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConfigChange {
-    /// The whole text. Secrets that are covered in it stay what they are.
+    /// The whole text. Redacted secrets in it keep their values.
     Text(String),
-    /// A server, with its keys as the config writes them, and the agents that are to see its tools.
+    /// Adds a server with its config keys, for the agents that are to see its tools.
     Add {
         name: String,
         server: Map<String, Value>,
         agents: Vec<String>,
     },
-    /// The same server with these keys, and no others. Secrets that are covered stay what they are.
+    /// Replaces all keys of a server. Redacted secrets keep their values.
     Replace {
         name: String,
         server: Map<String, Value>,
@@ -197,7 +197,7 @@ pub enum ConfigChange {
     },
 }
 
-/// Whether a server of the config is run.
+/// Whether a configured server is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerSwitch {
     On,
@@ -210,34 +210,34 @@ pub enum ApplyMode {
     Apply,
 }
 
-/// A change that was made, or could be.
+/// A change that was made, or a preview of it.
 #[derive(Debug, Clone)]
 pub struct ConfigChangeSummary {
-    /// Of the file after it.
+    /// Version of the file after the change.
     pub version: String,
-    /// As `diff -u` shows it, secrets covered.
+    /// Unified diff, secrets redacted.
     pub diff: String,
-    /// What is odd about the new config, in the shape of `tollgate check --json`.
+    /// Warnings about the new config, in the shape of `tollgate check --json`.
     pub report: Value,
     pub effect: ReloadEffect,
 }
 
-/// What a new config did to a gateway that runs, or would do.
+/// Effect of a new config on the running gateway, or a preview of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReloadEffect {
     pub added: Vec<ServerId>,
     pub removed: Vec<ServerId>,
     pub restarted: Vec<ServerId>,
     pub kept: Vec<ServerId>,
-    /// Keys that changed and count from the next start on.
+    /// Changed keys that take effect at the next start.
     pub needs_restart: Vec<String>,
 }
 
-/// One reading of the file.
+/// One reload of the file.
 #[derive(Debug, Clone)]
 pub struct ReloadAttempt {
     pub at: SystemTime,
-    /// What made us look: `file`, `signal`, or who asked.
+    /// Trigger: `file`, `signal`, or the principal that asked.
     pub by: String,
     pub result: ReloadOutcome,
     /// In the shape of `tollgate check --json`.
@@ -247,20 +247,20 @@ pub struct ReloadAttempt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReloadOutcome {
     Applied(ReloadEffect),
-    /// The file says what it said before.
+    /// The file did not change.
     Unchanged,
-    /// Nothing changed; this is why.
+    /// The new config was refused, for this reason. The old one stays in force.
     Refused(String),
 }
 
 impl ReloadAttempt {
-    /// Whether what stands in the file cannot run.
+    /// Whether the content of the file was refused.
     pub fn is_refused(&self) -> bool {
         matches!(self.result, ReloadOutcome::Refused(_))
     }
 }
 
-/// Why a config is not shown or not changed. Nothing was touched.
+/// Why a config was not shown or not changed. Nothing was modified.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ConfigServiceError {
     /// With the report, in the shape of `tollgate check --json`.
@@ -276,19 +276,19 @@ pub enum ConfigServiceError {
     UnknownAgent(String),
     #[error("there is a server `{0}` already")]
     ServerExists(String),
-    /// A text of another program that says nothing.
+    /// The text of another program could not be parsed.
     #[error("{0}")]
     Unreadable(String),
-    /// Somebody else did not answer as they should.
+    /// An upstream service, the registry, failed.
     #[error("{0}")]
     Elsewhere(String),
-    /// It says what to write by hand.
+    /// The file cannot be written. Contains the YAML to add by hand.
     #[error("{why}")]
     Unwritable { why: String, yaml: Option<String> },
-    /// A server that is used without anybody's consent.
+    /// The server does not use OAuth login.
     #[error("{0}")]
     NoLogin(String),
-    /// Somebody else is to blame: the authorization server.
+    /// The authorization server failed.
     #[error("{0}")]
     NotLoggedIn(String),
     #[error("{0}")]

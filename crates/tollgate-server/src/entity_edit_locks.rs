@@ -1,5 +1,5 @@
-//! Who is changing which entity just now. Reading what is there and writing something else in its
-//! place are two steps; whoever comes between them is told.
+//! Edit locks on entities. Reading an entity and replacing it are two steps. A concurrent change
+//! between them is refused.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,13 @@ pub(crate) struct EntityEditLocks(Mutex<HashSet<EntityEditKey>>);
 
 pub(crate) type EntityEditKey = (Namespace, Option<AgentId>, EntityId);
 
+<<<<<<< HEAD:crates/tollgate-server/src/entity_edit_locks.rs
 /// For as long as it is held nobody else changes the entity.
 pub(crate) struct EntityEditGuard<'e> {
+=======
+/// While it is held, nobody else can change the entity.
+pub(super) struct EntityEditGuard<'e> {
+>>>>>>> comments-c4:crates/tollgate-server/src/admin/memory/edit_locks.rs
     edits: &'e EntityEditLocks,
     subject: EntityEditKey,
 }

@@ -1,7 +1,7 @@
-//! What the gate refuses or cannot do, in the words of each front: the HTTP status, the JSON-RPC
-//! code of each protocol era, the outcome of the plain API. The only place that translates them.
+//! Maps errors of the gate to each front: HTTP status, JSON-RPC code of each protocol era, outcome
+//! of the REST API. This is the only place that does.
 //!
-//! `docs/errors.md` lists what stands here.
+//! `docs/errors.md` lists these mappings.
 
 use http::StatusCode;
 use serde_json::json;
@@ -17,7 +17,7 @@ use tollgate_mcp::error_code::{self, JsonRpcError};
 
 use crate::api_error::ApiError;
 
-/// A JSON-RPC error, and the HTTP status it travels under.
+/// A JSON-RPC error and its HTTP status.
 #[derive(Debug)]
 pub(crate) struct McpRequestError {
     pub(crate) status: StatusCode,
@@ -29,7 +29,7 @@ impl McpRequestError {
         Self { status, error: JsonRpcError::new(code, message) }
     }
 
-    /// Under the status that the era prescribes for the code.
+    /// With the status that the era prescribes for the code.
     pub(crate) fn in_era(era: Era, error: JsonRpcError) -> Self {
         let status = match (era, error.code) {
             (Era::Modern, error_code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
@@ -48,12 +48,12 @@ impl McpRequestError {
         Self::new(StatusCode::OK, error_code::INVALID_PARAMS, message)
     }
 
-    /// A request that is not one, whatever it asks for.
+    /// A malformed request.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error_code::INVALID_REQUEST, message)
     }
 
-    /// What let the caller in was taken away.
+    /// The caller's credential was revoked.
     pub(crate) fn from_revocation(why: &RevokedError) -> Self {
         let data = json::raw_value(&json!({"reason": "revoked"}));
         let error = JsonRpcError::new(error_code::INVALID_REQUEST, format!("stopped: {why}"));
@@ -84,11 +84,11 @@ impl From<InvalidCursorError> for McpRequestError {
     }
 }
 
-/// How an MCP client is told.
+/// How an error is reported to an MCP client.
 #[derive(Debug)]
 pub(crate) enum McpErrorReply {
     Error(McpRequestError),
-    /// A tool result with `isError`: the model can make something of it.
+    /// A tool result with `isError`, which the model can read.
     Failure(String),
 }
 
@@ -148,8 +148,8 @@ fn map_refusal(era: Era, refusal: &Refusal, message: String) -> McpErrorReply {
     }
 }
 
-/// A server's own error in the codes of the client's era. Codes that speak of our connection to
-/// the server are not the client's concern.
+/// An upstream server's error in the codes of the client's era. Codes about our connection to the
+/// server are replaced, because they mean nothing to the client.
 fn upstream(era: Era, kind: RequestKind, error: JsonRpcError) -> JsonRpcError {
     let code = match (era, error.code) {
         (_, error_code::HEADER_MISMATCH | error_code::UNSUPPORTED_VERSION)

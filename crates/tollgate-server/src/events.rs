@@ -1,5 +1,5 @@
-//! Event streams: what there is to say as it comes, and comments while there is nothing, so that
-//! proxies and clients see that the connection lives. Dropping the body drops whoever speaks.
+//! Server-sent event streams with keep-alive comments, so that proxies and clients see that the
+//! connection is alive. Dropping the body drops the source.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -23,7 +23,7 @@ use tollgate_mcp::line::on_one_line;
 #[derive(Debug)]
 pub(crate) struct ServerSentEvent {
     pub(crate) name: &'static str,
-    /// By which who was cut off goes on behind it.
+    /// Event id, from which a disconnected client can resume.
     pub(crate) id: Option<u64>,
     /// JSON.
     pub(crate) data: String,
@@ -46,7 +46,7 @@ impl ServerSentEvent {
     }
 }
 
-/// One event as it is sent. `data` is JSON, or one word.
+/// Encodes one event. `data` is JSON, or one word.
 pub(crate) fn event(name: Option<&str>, data: String) -> Bytes {
     let data = on_one_line(data);
     let mut out = String::with_capacity(name.map_or(0, str::len) + data.len() + 20);
@@ -59,13 +59,13 @@ pub(crate) fn event(name: Option<&str>, data: String) -> Bytes {
     out.into()
 }
 
-/// Something that every client skips.
+/// A comment, which every client ignores.
 pub(crate) fn comment(text: String) -> Bytes {
     let text = on_one_line(text);
     format!(": {text}\n\n").into()
 }
 
-/// Says what `source` gives until it ends.
+/// Streams `source` until it ends.
 pub(crate) fn response<S>(source: S, keep_alive: Duration) -> Response
 where
     S: Stream<Item = ServerSentEvent> + Send + 'static,
@@ -73,8 +73,8 @@ where
     encoded_response(source.map(ServerSentEvent::into_bytes), Some(keep_alive))
 }
 
-/// The same for whoever listens before there is anything to hear. Headers leave with the first
-/// bytes behind them, and a browser takes a stream for open only then.
+/// The same for streams that may be silent at first: sends a comment at once. Headers are flushed
+/// with the first bytes, and a browser treats a stream as open only then.
 pub(crate) fn listening<S>(source: S, keep_alive: Duration) -> Response
 where
     S: Stream<Item = ServerSentEvent> + Send + 'static,
@@ -83,7 +83,7 @@ where
     encoded_response(opening.chain(source.map(ServerSentEvent::into_bytes)), Some(keep_alive))
 }
 
-/// The same, of events that are written already. Without `keep_alive` silence is silence.
+/// The same, for encoded events. Without `keep_alive` no comments are sent.
 pub(crate) fn encoded_response<S>(source: S, keep_alive: Option<Duration>) -> Response
 where
     S: Stream<Item = Bytes> + Send + 'static,
@@ -98,24 +98,25 @@ where
     response
 }
 
-/// Marks an answer that goes on for as long as there is something to say, whatever it is made of.
+/// Marks a response that is a stream of unbounded length, of whatever type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamingResponse;
 
-/// Whether the answer goes on for as long as there is something to say.
+/// Whether the response is a stream of unbounded length.
 pub(crate) fn is_stream(response: &Response) -> bool {
     response.extensions().get::<StreamingResponse>().is_some()
         || tollgate_mcp::web::body::is_event_stream(response.headers())
 }
 
-/// Marks an answer that ends by itself when its caller's lease does, and says why in its own words.
+/// Marks a response that ends by itself when its caller's lease is revoked, with a reason in its
+/// own format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndsOnRevocation;
 
-/// For how long such an answer is waited for.
+/// How long such a response may take to end.
 pub(crate) const REVOCATION_GRACE: Duration = Duration::from_millis(500);
 
-/// The same, until it is revoked: then `last` says what to send as the end.
+/// Ends the stream when it is revoked, with `last` as its final event.
 pub(crate) fn until_revoked<E>(
     response: Response,
     revoked: E,
@@ -142,7 +143,7 @@ struct RevocableBody<E, L> {
 
 enum RevocationPhase<E> {
     Awaited(Pin<Box<E>>),
-    /// The body may still say its last words, and these are ours if it does not.
+    /// The body may still send its own last event. These bytes are sent if it does not.
     Revoked(Pin<Box<Sleep>>, Bytes),
     Over,
 }
@@ -171,7 +172,7 @@ where
         {
             let last = std::mem::take(last);
             this.ending = RevocationPhase::Over;
-            // Whoever speaks stops now, and not when the client notices.
+            // Stop the source now, not when the client closes.
             this.body = Body::empty();
             if !last.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(last))));
@@ -186,7 +187,7 @@ where
     }
 }
 
-/// What is said while `last` is being made, then `last` itself.
+/// Yields what is received while `last` runs, then the result of `last`.
 pub(crate) fn before<T: Send + 'static, E: Send + 'static>(
     last: impl Future<Output = E> + Send + 'static,
     mut said: mpsc::Receiver<T>,
@@ -206,7 +207,7 @@ pub(crate) fn before<T: Send + 'static, E: Send + 'static>(
             }
             let Some(making) = &mut running else { return Poll::Pending };
             match making.as_mut().poll(context) {
-                // What was said before the end is heard before it.
+                // Items that were sent before the end are delivered before it.
                 Poll::Ready(event) => (running, last) = (None, Some(event)),
                 Poll::Pending => return Poll::Pending,
             }
@@ -219,7 +220,7 @@ struct SseBody<S> {
     silence: Option<KeepAliveTimer>,
 }
 
-/// How long nothing was said.
+/// Time without an event.
 struct KeepAliveTimer {
     sleep: Pin<Box<Sleep>>,
     longest: Duration,

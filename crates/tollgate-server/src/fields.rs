@@ -1,4 +1,5 @@
-//! The fields of a request's JSON body. One that has no sound value is refused by its name.
+//! Typed access to the fields of a JSON request body. A field with an invalid value is refused by
+//! name.
 
 use axum::extract::Query;
 use http::{StatusCode, Uri};
@@ -10,11 +11,11 @@ use tollgate_core::text::truncate_chars;
 
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 
-/// An object of the plain API. `null` is the same as nothing.
+/// A JSON object of the REST API. `null` counts as absent.
 pub(crate) struct BodyFields<'a>(Object<'a>);
 
 impl<'a> BodyFields<'a> {
-    /// Keys that are not `known` are refused: whoever misspelt one meant something by it.
+    /// Refuses keys that are not `known`: they are probably misspelt.
     pub(crate) fn read(body: &'a [u8], known: &[&str]) -> Result<Self, ApiError> {
         let object = Object::parse_bytes(body).map_err(|error| bad(unreadable(&error)))?;
         let strange = object.iter().map(|(key, _)| key).find(|key| !known.contains(key));

@@ -1,8 +1,8 @@
-//! Allowlists and denylists of one request, which only take away from what it could see: by header,
-//! by `_meta`, by flag.
+//! Allowlists and denylists of one request, which only restrict its view: by header, by `_meta`, by
+//! flag.
 //!
-//! The only place that reads them; what they do is for the gate. Whatever cannot be understood is
-//! refused, since to ignore it would show more than was asked for.
+//! This is the only place that parses them. The gate applies them. A filter that cannot be parsed
+//! is refused: ignoring it would show more than intended.
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
@@ -13,10 +13,10 @@ use tollgate_core::text::truncate_chars;
 
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 
-/// Of all filters of a request together.
+/// Limit on all filters of a request together.
 const MOST_BYTES: usize = 8 << 10;
 const MOST_ITEMS: usize = 256;
-/// No name is longer.
+/// Limit on one item. No name is longer.
 const LONGEST_ITEM: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum FilterField {
     ExcludeTools,
 }
 
-/// Those of Bifrost mean the same: a list that stands there and is empty lets nothing in.
+/// The header names of Bifrost mean the same. An empty list that is present allows nothing.
 const HEADERS: &[(&str, FilterField)] = &[
     ("x-tollgate-include-servers", FilterField::IncludeServers),
     ("x-tollgate-exclude-servers", FilterField::ExcludeServers),
@@ -37,7 +37,7 @@ const HEADERS: &[(&str, FilterField)] = &[
     ("x-bf-mcp-include-tools", FilterField::IncludeTools),
 ];
 
-/// Whatever begins like this, with `_` for `-` or not, is meant as a filter.
+/// Any header with such a prefix, with `_` for `-` or not, is meant as a filter.
 const LIKE_HEADERS: &[&str] =
     &["x-tollgate-include", "x-tollgate-exclude", "x-bf-mcp-include", "x-bf-mcp-exclude"];
 
@@ -51,7 +51,7 @@ const META: &[(&str, FilterField)] = &[
 
 const LIKE_META: &[&str] = &["dev.tollgate/include", "dev.tollgate/exclude"];
 
-/// Words that cannot be a filter.
+/// A filter that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RequestFilterError(String);
@@ -62,7 +62,7 @@ impl From<RequestFilterError> for ApiError {
     }
 }
 
-/// Lists of the command line, each item a name or a glob or several with commas between.
+/// Lists of the command line. Each item is a name, a glob, or several of them separated by commas.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FilterFlags<'a> {
     /// `None`: all of them.
@@ -95,13 +95,13 @@ impl<'a> FilterFlags<'a> {
         Ok(reader.narrow)
     }
 
-    /// The same as headers of a request.
+    /// The same filters as request headers.
     pub fn headers(self) -> Vec<(&'static str, String)> {
         self.supplied_lists().into_iter().map(|(name, _, list)| (name, list.join(","))).collect()
     }
 }
 
-/// What the headers of a request leave. Also for fronts that an embedding program has of its own.
+/// The filter from the headers of a request. Also for fronts of an embedding program.
 pub fn by_headers(headers: &HeaderMap) -> Result<RequestFilter, RequestFilterError> {
     for name in headers.keys() {
         let is_known = HEADERS.iter().any(|(known, _)| name == known);
@@ -114,7 +114,7 @@ pub fn by_headers(headers: &HeaderMap) -> Result<RequestFilter, RequestFilterErr
         let values: Vec<&HeaderValue> = headers.get_all(*name).iter().collect();
         match (field, &values[..]) {
             (_, []) => continue,
-            // One longer list, or two of which both have to let it in? Nobody can know.
+            // Ambiguous: one longer list, or two lists that must both match.
             (FilterField::IncludeServers | FilterField::IncludeTools, [_, _, ..]) => {
                 return Err(RequestFilterError(format!("`{name}` stands twice; send one list")));
             }
@@ -131,7 +131,7 @@ pub fn by_headers(headers: &HeaderMap) -> Result<RequestFilter, RequestFilterErr
     Ok(reader.narrow)
 }
 
-/// What the `_meta` of a request leaves: lists, or strings with commas.
+/// The filter from the `_meta` of a request: lists, or strings with commas.
 pub(crate) fn by_meta(meta: &Object<'_>) -> Result<RequestFilter, RequestFilterError> {
     let mut reader = FilterReader::default();
     for (key, value) in meta.iter() {
@@ -150,7 +150,7 @@ pub(crate) fn by_meta(meta: &Object<'_>) -> Result<RequestFilter, RequestFilterE
     Ok(reader.narrow)
 }
 
-/// They are for this gateway, not for the servers behind it.
+/// They are for this gateway and not forwarded to upstream servers.
 pub(crate) fn meta_keys() -> impl Iterator<Item = &'static str> {
     META.iter().map(|(name, _)| *name)
 }
@@ -176,7 +176,7 @@ fn unknown(what: &str, name: &str, known: &[(&str, FilterField)]) -> RequestFilt
     RequestFilterError(format!("there is no {what} `{name}`; filters are {}", known.join(", ")))
 }
 
-/// What was read, and how much of it there is.
+/// Parser state: the filters so far and their total size.
 #[derive(Default)]
 struct FilterReader {
     narrow: RequestFilter,
@@ -185,7 +185,7 @@ struct FilterReader {
 }
 
 impl FilterReader {
-    /// The items of lists with commas. Blanks around them and items that are empty say nothing.
+    /// Items of comma-separated lists. Surrounding blanks and empty items are ignored.
     fn lists<'t>(
         &mut self,
         name: &str,
@@ -224,8 +224,8 @@ impl FilterReader {
     }
 }
 
-/// What names of servers and tools are made of, and the signs of globs. With anything else, as a
-/// semicolon for a comma, the writer meant something that would not happen.
+/// Characters of server and tool names, and of globs. Anything else, such as a semicolon instead of
+/// a comma, is a mistake that would silently change the meaning.
 fn may_stand(letter: char) -> bool {
     letter.is_alphanumeric() || "_-./:*?".contains(letter)
 }

@@ -1,4 +1,4 @@
-//! Private readers of request headers, for the fuzz targets of `tollgate-fuzz` and for nobody else.
+//! Exposes private parsers of request headers to the fuzz targets of `tollgate-fuzz`.
 
 use http::{HeaderMap, HeaderValue};
 
@@ -6,29 +6,29 @@ use crate::accept::Accepts;
 use crate::auth::{credentials, logins};
 use crate::host_guard;
 
-/// The cookies of a request: names and values.
+/// Cookies of a request: names and values.
 pub fn cookies(headers: &HeaderMap) -> Vec<(&str, &str)> {
     logins::cookies(headers).collect()
 }
 
-/// The key that a request shows; `Err`: it shows two, or one in a way that can be read in two.
+/// The key that a request presents. `Err`: there are two, or one that is ambiguous.
 pub fn presented_key(headers: &HeaderMap) -> Result<Option<&[u8]>, String> {
     credentials::read_credential(headers).map_err(|problem| problem.code.to_owned())
 }
 
-/// Whether JSON and event streams are taken.
+/// Whether JSON and event streams are accepted.
 pub fn accepted_types(headers: &HeaderMap) -> (bool, bool) {
     let accepts = Accepts::read(headers);
     let json = matches!(accepts, Accepts::Both | Accepts::OnlyJson);
     (json, matches!(accepts, Accepts::Both | Accepts::OnlyEvents))
 }
 
-/// Whether the framing of a request can be read in one way only.
+/// Whether the framing of a request is unambiguous.
 pub fn is_framing_sound(headers: &HeaderMap) -> bool {
     host_guard::check_framing(headers).is_ok()
 }
 
-/// The host of a `host` header, if it is sound.
+/// The host of a `host` header, if it is valid.
 pub fn host(value: &HeaderValue) -> Option<String> {
     host_guard::authority(value).map(|authority| authority.host().to_owned())
 }

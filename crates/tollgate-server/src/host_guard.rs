@@ -1,8 +1,7 @@
-//! Host and origin allowlist, which every request must pass before it is routed: whom it says it
-//! talks to, and on behalf of which page.
+//! Host and origin allowlist, checked for every request before routing.
 //!
-//! Without it, a web page could reach a server on the reader's own machine by DNS rebinding.
-//! Headers of proxies (`forwarded`, `x-forwarded-*`) count nothing here.
+//! Without it, a web page could reach a server on the user's machine by DNS rebinding. Proxy
+//! headers (`forwarded`, `x-forwarded-*`) are ignored here.
 
 use std::collections::HashSet;
 
@@ -14,14 +13,14 @@ use crate::api_error::ApiError;
 
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 
-/// The names under which this server may be addressed.
+/// The host names by which this server may be addressed.
 #[derive(Debug, Clone)]
 pub(crate) struct HostGuard {
     hosts: HashSet<String>,
 }
 
 impl HostGuard {
-    /// The loopback names, and these.
+    /// Allows the loopback names and `hosts`.
     pub(crate) fn new(hosts: &[String]) -> Self {
         let own = hosts.iter().map(|host| host.to_ascii_lowercase());
         Self { hosts: LOOPBACK.iter().map(|host| (*host).to_owned()).chain(own).collect() }
@@ -75,8 +74,8 @@ impl HostGuard {
     }
 }
 
-/// A body is plain or chunked. Any other coding, or the same twice, is one that somebody on the way may
-/// read in another way: there a second request could hide (RFC 9112, 6.1 and 11.2).
+/// A body is plain or chunked. Any other coding, or a repeated one, may be read differently by a
+/// proxy and so allow request smuggling (RFC 9112, 6.1 and 11.2).
 pub(crate) fn check_framing(headers: &HeaderMap) -> Result<(), ApiError> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
@@ -93,7 +92,7 @@ pub(crate) fn check_framing(headers: &HeaderMap) -> Result<(), ApiError> {
 const BAD_HOST: ApiError =
     ApiError::new(StatusCode::BAD_REQUEST, "bad_host", "one sound `host` header is needed");
 
-/// The only value of the header; a header that stands twice could be read in two ways.
+/// The only value of the header. A repeated header is ambiguous and refused.
 fn single<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
@@ -109,7 +108,7 @@ pub(crate) fn authority(value: &HeaderValue) -> Option<Authority> {
     parse_authority(value.to_str().ok()?)
 }
 
-/// `host` or `host:port`; no user, no path, no port that is none.
+/// `host` or `host:port`. No user, no path, no invalid port.
 fn parse_authority(text: &str) -> Option<Authority> {
     let authority: Authority = text.parse().ok()?;
     let host = authority.host();

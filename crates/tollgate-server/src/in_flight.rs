@@ -1,7 +1,7 @@
-//! Load shedding by number: how many requests are in flight, of everybody and of each key.
+//! Load shedding by number: limits on requests in flight, in total and per key.
 //!
-//! One too many is refused before its body is read. What only listens is not counted: it costs
-//! nothing while it waits.
+//! A request over the limit is refused before its body is read. Streams that only listen are not
+//! counted: they cost nothing while idle.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,23 +18,23 @@ use crate::body::holding;
 use crate::events;
 use crate::limits::Limits;
 
-/// Most requests are over by then.
+/// Most requests finish within this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(crate) struct InFlightLimit {
     of: InFlightClass,
     most: usize,
     all: AtomicUsize,
-    /// Of keys that have any.
+    /// Counts of keys with requests in flight.
     by_key: Mutex<HashMap<Principal, u32>>,
 }
 
-/// What is counted.
+/// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InFlightClass {
     Requests,
     LiveSessions,
-    /// Of those who only listen.
+    /// Streams that only listen.
     Streams,
 }
 
@@ -63,19 +63,19 @@ impl InFlightClass {
     }
 }
 
-/// Whose request it is, and how many of them there may be.
+/// The key of a request, and its limit.
 pub(crate) struct PrincipalShare {
     pub(crate) principal: Principal,
     pub(crate) most: u32,
 }
 
-/// Room for one request, until it is dropped.
+/// Permit for one request, released when dropped.
 pub(crate) struct InFlightPermit {
     crowd: Arc<InFlightLimit>,
     key: Option<Principal>,
 }
 
-/// A response of a request that has turned into listening. Kept in its extensions.
+/// Marks a response that became a listening stream. Kept in its extensions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListeningResponse;
 
@@ -93,7 +93,7 @@ impl InFlightLimit {
         self.all.load(Ordering::Relaxed)
     }
 
-    /// Without a share, only the number of all counts.
+    /// Without a share, only the total is limited.
     pub(crate) fn enter(
         self: &Arc<Self>,
         share: Option<PrincipalShare>,
@@ -117,8 +117,8 @@ impl InFlightLimit {
 }
 
 impl InFlightPermit {
-    /// Keeps the place for as long as the answer is being made: events of a call come while it
-    /// runs, everything else is made by now.
+    /// Holds the permit while the response is produced: the events of a call come while it runs.
+    /// Other responses are complete already.
     pub(crate) fn keep_for(self, response: Response) -> Response {
         if !events::is_stream(&response) {
             return response;
@@ -127,7 +127,7 @@ impl InFlightPermit {
     }
 }
 
-/// Whether the answer is a stream on which somebody waits for what happens.
+/// Whether the response is a stream that waits for events.
 pub(crate) fn listens(method: &Method, response: &Response) -> bool {
     let is_listening =
         *method == Method::GET || response.extensions().get::<ListeningResponse>().is_some();

@@ -1,5 +1,5 @@
-//! Looks after the keys while the gateway serves: notices what another process made or revoked and
-//! what has run out, closes the sessions of those who lost something, and keeps when keys were last
+//! Background maintenance of keys: detects keys that another process created or revoked and keys
+//! that expired, closes the sessions of callers that lost access, and stores when keys were last
 //! used.
 
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use tollgate_engine::audit::{AuditAction, Decision};
 use crate::app_state::AppState;
 use crate::auth::keyring::KeyringError;
 
-/// A revocation by another process acts within a second: this, and the time to stop what runs.
+/// A revocation by another process acts within a second: this interval, and the time to stop
+/// running work.
 const KEY_POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// In looks: a minute.
+/// In polls: once a minute.
 const KEEP_EVERY: u64 = 300;
 
-/// Goes on until it is dropped.
+/// Runs until it is dropped.
 pub(crate) async fn tend(front: Arc<AppState>) {
     let mut looks = tokio::time::interval(KEY_POLL_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -42,7 +43,7 @@ pub(crate) async fn tend(front: Arc<AppState>) {
         });
         match looked.await {
             Ok(version) => (seen, is_failing) = (version, false),
-            // Said once: those that are known go on letting in.
+            // Logged once: known keys stay valid.
             Err(error) if !is_failing => {
                 tracing::warn!(%error, "changes of keys are not noticed");
                 is_failing = true;
@@ -52,7 +53,7 @@ pub(crate) async fn tend(front: Arc<AppState>) {
     }
 }
 
-/// Calls and streams in them have stopped by themselves.
+/// Their calls and streams have ended already.
 fn close_sessions(front: &AppState) {
     for (principal, why) in front.sessions.close_revoked() {
         let row = Decision::new(AuditAction::Revocation, &principal, "revoked");

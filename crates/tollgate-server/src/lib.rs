@@ -1,5 +1,7 @@
-//! The fronts: MCP over HTTP and over pipes, a plain HTTP API, operations. They decode, ask the
-//! gate and encode; they decide nothing. axum and hyper's server stop here.
+//! The fronts: MCP over HTTP and stdio, REST API, chat APIs, admin and operations.
+//!
+//! They decode requests, call the gate and encode the results. They make no policy decisions. axum
+//! and hyper's server are used only here.
 
 mod accept;
 mod access;

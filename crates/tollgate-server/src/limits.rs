@@ -1,4 +1,4 @@
-//! How much a stranger may cost: sizes, times and numbers of the fronts.
+//! Resource limits of the fronts: sizes, timeouts and counts per client.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::pressure::MemoryLimit;
 #[derive(Debug, Clone)]
 pub struct Limits {
     pub body_bytes: usize,
-    /// What a body, or one message of a client, may hold.
+    /// Limits on the JSON of a body, or of one client message.
     pub json: JsonBounds,
     /// From the first to the last byte of a request's body.
     pub body_timeout: Duration,
@@ -19,53 +19,53 @@ pub struct Limits {
     pub headers: usize,
     /// Also how long an idle connection is kept.
     pub header_timeout: Duration,
-    /// Of TLS, from the first byte to the last.
+    /// For the TLS handshake, from the first byte to the last.
     pub handshake_timeout: Duration,
-    /// How long a client may refuse to take bytes.
+    /// How long a client may accept no bytes.
     pub write_timeout: Duration,
-    /// That are served at the same time. Idle ones make room for new ones.
+    /// Concurrent connections. Idle ones are evicted for new ones.
     pub connections: usize,
-    /// Of them, those of one address; trusted proxies have no limit of their own.
+    /// Connections per address. Trusted proxies have no such limit.
     pub connections_per_address: usize,
-    /// Legacy MCP sessions. Idle ones make room for new ones, as above.
+    /// Legacy MCP sessions. Idle ones are evicted for new ones, as above.
     pub sessions: usize,
-    /// Of them, those of one key.
+    /// Sessions per key.
     pub sessions_per_key: usize,
-    /// Of them, those of one address.
+    /// Sessions per address.
     pub sessions_per_address: usize,
     pub session_idle: Duration,
     /// Resources that one session or one `subscriptions/listen` may watch.
     pub watched_resources: usize,
     /// Requests in one JSON-RPC batch, where a batch is allowed at all.
     pub batch: usize,
-    /// Requests that are being answered over HTTP, those on one pipe, and calls that outlive their
-    /// connection.
+    /// Limit on HTTP requests in progress, also on requests of one stdio client, and on calls that
+    /// outlive their connection.
     pub in_flight: usize,
-    /// Of the first, those of one key that says nothing of its own.
+    /// HTTP requests per key, unless the key has a limit of its own.
     pub per_key: u32,
-    /// Event streams of those who only listen.
+    /// Event streams that only listen.
     pub streams: usize,
-    /// Of them, those of one key.
+    /// Listening streams per key.
     pub streams_per_key: u32,
-    /// Speech sessions that are held at the same time.
+    /// Concurrent realtime sessions.
     pub live_sessions: usize,
-    /// Of them, those of one key.
+    /// Realtime sessions per key.
     pub live_per_key: u32,
     pub memory: MemoryLimit,
-    /// How often a silent event stream shows that it lives.
+    /// Interval of keep-alive comments on a silent event stream.
     pub keep_alive: Duration,
-    /// How long requests are still answered when the server is told to stop.
+    /// How long new requests are still served after shutdown was requested.
     pub grace: Duration,
     /// How long running requests may take after that.
     pub drain: Duration,
-    /// Wrong keys and tokens of one address before they are answered with 429.
+    /// Rate limit on wrong keys and tokens per address. Beyond it the response is 429.
     pub wrong_keys: RateLimit,
-    /// The same for keys that are sent to log in by.
+    /// The same for keys sent to log in.
     pub wrong_logins: RateLimit,
-    /// How often refused access is written to the audit trail.
+    /// Interval of audit rows about refused access.
     pub refusal_report: Duration,
-    /// However many tokens are signed by keys that are not known, their issuer is asked for keys
-    /// no more often.
+    /// Minimum interval between fetches of an issuer's keys, however many tokens are signed by
+    /// unknown keys.
     pub issuer_pause: Duration,
 }
 

@@ -1,5 +1,5 @@
-//! The MCP front, for both eras and whatever carries it. `modern` and `legacy` say what a request
-//! means, `dress` how an answer looks; `http` and `stdio` carry the messages.
+//! MCP front, for both protocol eras and all transports. `modern` and `legacy` interpret requests,
+//! `encode` writes results, `http` and `stdio` transport the messages.
 
 use serde_json::value::RawValue;
 use tollgate_core::budget::Tier;
@@ -31,7 +31,7 @@ const META_CONVERSATION: &str = "dev.tollgate/conversation";
 const META_TURN: &str = "dev.tollgate/turn";
 
 impl RequestContext {
-    /// Reading is for whoever was let in; running something is a right.
+    /// Reading needs no right beyond authentication. Running a tool needs `execute`.
     pub(crate) fn may(&self, kind: RequestKind) -> Result<(), McpRequestError> {
         match kind {
             RequestKind::CallTool | RequestKind::Task(_) => Ok(self.rights.need(Right::Execute)?),
@@ -39,7 +39,7 @@ impl RequestContext {
         }
     }
 
-    /// Adds what the request's `_meta` asks for. The route and the headers were there first.
+    /// Adds the settings of the request's `_meta`. Route and headers take precedence.
     fn with_wishes(mut self, meta: &Object<'_>) -> Result<Self, McpRequestError> {
         if self.agent.is_none() && meta.contains(META_AGENT) {
             let agent = meta.string(META_AGENT);
@@ -48,7 +48,7 @@ impl RequestContext {
         self.with_limits(meta)
     }
 
-    /// What of it can change from request to request.
+    /// Settings that may differ between requests of one session.
     fn with_limits(mut self, meta: &Object<'_>) -> Result<Self, McpRequestError> {
         if self.tier.is_none() && meta.contains(META_TIER) {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
@@ -65,7 +65,8 @@ impl RequestContext {
     }
 }
 
-/// What of a client's `_meta` goes on to a server: not what was for this hop, nor for us.
+/// The part of a client's `_meta` that is forwarded to a server: without keys of this hop and our
+/// own.
 fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
     tollgate_mcp::meta::strip_hop_keys(meta);
     for key in trace::KEYS {
@@ -78,7 +79,7 @@ fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
     (!meta.is_empty()).then(|| meta.to_raw())
 }
 
-/// What a `_meta` takes away.
+/// The filter from `_meta`.
 fn by_meta(meta: &Object<'_>) -> Result<RequestFilter, McpRequestError> {
     filters::by_meta(meta).map_err(|bad| McpRequestError::bad_params(bad.to_string()))
 }

@@ -1,5 +1,5 @@
-//! `GET /metrics`: how the gateway stands, as Prometheus reads it. What is counted for it on the path
-//! of a call is a few additions; all else is written down when somebody asks.
+//! `GET /metrics`: Prometheus metrics. The call path only increments a few counters. Everything
+//! else is computed on request.
 
 use std::sync::Arc;
 

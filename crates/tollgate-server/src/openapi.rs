@@ -1,8 +1,8 @@
-//! The OpenAPI document of all that is not somebody else's protocol: `/api`, the plain routes of
-//! `/v1`, and what watches over the gateway.
+//! OpenAPI document of the routes with our own protocol: `/api`, the REST routes of `/v1`, and the
+//! operations routes.
 //!
-//! Written here, area by area, and made once; a test holds it
-//! against the router, and the tests of the routes hold every answer against it.
+//! Written by hand, section by section, and rendered once. A test compares it with the router, and
+//! the route tests validate every response against it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -44,7 +44,7 @@ pub fn document() -> &'static str {
     &DOCUMENT
 }
 
-/// `GET /api/openapi.json`: nothing in it is a secret, but strangers have no use for it.
+/// `GET /api/openapi.json`: contains no secrets, but needs authentication like the rest of `/api`.
 pub(crate) async fn openapi(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let allowed = check_query(&sent.uri, &[]).and_then(|()| front.keys.visitor(&sent));
@@ -54,7 +54,7 @@ pub(crate) async fn openapi(State(front): State<Arc<AppState>>, request: Request
     }
 }
 
-/// Operations that belong together, and the schemas they name.
+/// Related operations and their schemas.
 struct OpenApiSection {
     tag: &'static str,
     about: &'static str,

@@ -1,4 +1,4 @@
-//! For whoever runs the gateway: is it alive, is it ready, what do the servers do.
+//! Operations routes: liveness, readiness, and the status of servers.
 
 use std::sync::Arc;
 
@@ -38,13 +38,13 @@ struct StatusJson {
     servers: Vec<ServerJson>,
 }
 
-/// One row of all servers.
+/// One row per server.
 #[derive(Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the wire has three")]
 pub(crate) struct ServerJson {
     id: String,
     transport: &'static str,
-    /// As the config says.
+    /// From the config.
     enabled: bool,
     state: &'static str,
     reason: String,
@@ -54,11 +54,11 @@ pub(crate) struct ServerJson {
     protocol: Option<&'static str>,
     tools: usize,
     last_error: Option<String>,
-    /// Of a server that is a process here.
+    /// For a server that is a local process.
     pid: Option<u32>,
     category: Option<String>,
     trusted: bool,
-    /// When something that it was asked last came back.
+    /// Time of its last successful response.
     last_ok: Option<String>,
     needs_login: bool,
 }
@@ -95,7 +95,7 @@ pub(crate) async fn status(State(front): State<Arc<AppState>>, request: Request)
     servers(&front)
 }
 
-/// All servers and how they are.
+/// All servers with their status.
 pub(crate) fn servers(front: &AppState) -> Response {
     let gate = &front.gate;
     let servers = gate.servers().into_iter().map(|it| ServerJson::new(gate, it)).collect();
@@ -123,7 +123,7 @@ impl From<TestReport> for ServerTestJson {
     }
 }
 
-/// Tries a server that is in the config. Nothing in the request says what to start.
+/// Tests a configured server. The request cannot choose what is started.
 pub(crate) async fn test(
     State(front): State<Arc<AppState>>,
     Path(server): Path<String>,
@@ -147,7 +147,7 @@ pub(crate) fn for_admins(front: &AppState, sent: &Parts) -> Result<(), ApiError>
     front.keys.visitor(sent)?.need(Right::Admin)
 }
 
-/// What changes nothing is for whoever may look, too.
+/// Read-only routes need only the right `observe`.
 pub(crate) fn for_observers(front: &AppState, sent: &Parts) -> Result<(), ApiError> {
     let visitor = front.keys.visitor(sent)?;
     visitor.need(Right::Observe).or_else(|lacking| visitor.need(Right::Admin).map_err(|_| lacking))

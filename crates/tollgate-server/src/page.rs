@@ -1,5 +1,5 @@
-//! The admin page: static files that were put into the binary (`build.rs`), with headers that let
-//! them load nothing but themselves. What the page shows it asks `/api` for.
+//! Admin web page: static files embedded in the binary (`build.rs`), with a content security policy
+//! that allows only these files. The page gets its data from `/api`.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::app_state::AppState;
 
 struct File {
     path: &'static str,
-    /// With its quotes.
+    /// Including quotes.
     etag: &'static str,
     gzip: &'static [u8],
 }
 
 const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-/// Where scripts and styles are; their names change with what is in them.
+/// Directory of scripts and styles. Their names contain a content hash.
 const ASSETS: &str = "assets/";
 
-/// In the place of a page that was not built. It holds no script.
+/// Shown if the page was not built. Contains no script.
 const NOTE: &str = "<!doctype html>
 <html lang=\"en\">
 <meta charset=\"utf-8\">
@@ -52,7 +52,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// What of it needs no key: it holds nothing that a stranger may not know.
+/// Files that need no key: they contain nothing confidential.
 pub(crate) fn is_file(path: &str) -> bool {
     path == "/icon.svg" || path.strip_prefix('/').is_some_and(|path| path.starts_with(ASSETS))
 }

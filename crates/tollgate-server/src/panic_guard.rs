@@ -1,5 +1,5 @@
-//! An answer that is still being made when it panics ends with an error in the words of its API; the
-//! connection and everybody else's go on.
+//! Catches panics while a response body is streamed: the stream ends with an error in the format of
+//! its API. This connection and all others stay open.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use tollgate_core::failpoint;
 use crate::api_error::{ApiErrorFormat, FAULT};
 use crate::events;
 
-/// Contains a panic of the response's body. `uri` is the request's.
+/// Contains a panic of the response's body. `uri` is that of the request.
 pub(crate) fn catch_panics(response: Response, style: ApiErrorFormat, uri: Uri) -> Response {
     let is_events = tollgate_mcp::web::body::is_event_stream(response.headers());
     let last = if is_events { last_event(style) } else { Bytes::new() };
@@ -33,9 +33,9 @@ fn last_event(style: ApiErrorFormat) -> Bytes {
 }
 
 struct PanicCatchingBody {
-    /// `None` once it is over.
+    /// `None` at the end.
     body: Option<Body>,
-    /// Said if it panics.
+    /// Sent after a panic.
     last: Bytes,
     uri: Uri,
 }

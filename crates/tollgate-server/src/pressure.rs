@@ -1,6 +1,6 @@
-//! Load shedding by memory: how near the process is to its limit, and what is shed because of that.
+//! Load shedding by memory: how close the process is to its limit, and what is shed.
 //!
-//! New streams first, then new requests, then new connections, and last the streams that hold most.
+//! First new streams, then new requests, then new connections, and last the streams that hold most.
 //! Probes are always answered.
 
 use std::fmt;
@@ -15,24 +15,24 @@ use crate::api_error::ApiError;
 mod control_group;
 mod process;
 
-/// How often the size is looked at, beside the requests.
+/// Interval of measurements, independent of requests.
 pub(crate) const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// When there may be room again.
+/// `Retry-After` of a refused request.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// What says how much memory is in use.
+/// Source of the current memory use.
 pub trait MemoryGauge: Send + Sync {
-    /// `None`: it cannot be told.
+    /// `None`: unknown.
     fn resident_bytes(&self) -> Option<u64>;
 }
 
-/// How much memory there may be in use, and how that is measured.
+/// Memory limits and their gauges.
 #[derive(Clone)]
 pub struct MemoryLimit {
     ceilings: Vec<MemoryCeiling>,
 }
 
-/// One limit, and what is held against it.
+/// One limit and its gauge.
 #[derive(Clone)]
 struct MemoryCeiling {
     limit: u64,
@@ -44,8 +44,7 @@ impl MemoryLimit {
         Self { ceilings: Vec::new() }
     }
 
-    /// The resident size of this process, up to so many bytes; beside that, what its control group
-    /// allows.
+    /// Limits the resident size of this process, beside the limit of its control group.
     pub fn with_limit(bytes: u64) -> Self {
         let mut memory = Self::of_control_group();
         memory
@@ -54,26 +53,26 @@ impl MemoryLimit {
         memory
     }
 
-    /// As far as the control group of this process allows, which counts all that is in it, children
-    /// and sockets included; without a limit there, unlimited.
+    /// The limit of this process's control group, which counts everything in it, including children
+    /// and sockets. Unlimited if the group has no limit.
     pub fn of_control_group() -> Self {
         let group = control_group::tightest_limit();
         let ceiling = |(limit, group)| MemoryCeiling { limit, gauge: Arc::new(group) };
         Self { ceilings: group.map(ceiling).into_iter().collect() }
     }
 
-    /// Measured by somebody else.
+    /// With another gauge.
     pub fn with_gauge(limit: u64, gauge: Arc<dyn MemoryGauge>) -> Self {
         Self { ceilings: vec![MemoryCeiling { limit, gauge }] }
     }
 
-    /// The smallest limit there is.
+    /// The smallest limit.
     pub(crate) fn limit(&self) -> Option<u64> {
         self.ceilings.iter().map(|ceiling| ceiling.limit).min()
     }
 }
 
-/// However it is measured.
+/// Compares the limits only, not the gauges.
 impl PartialEq for MemoryLimit {
     fn eq(&self, other: &Self) -> bool {
         let limits = |memory: &Self| -> Vec<u64> {
@@ -89,15 +88,15 @@ impl fmt::Debug for MemoryLimit {
     }
 }
 
-/// How tight it is.
+/// Memory pressure level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PressureLevel {
     Calm,
-    /// Idle sessions end, and no new streams begin.
+    /// Idle sessions are closed, and no new streams start.
     Tight,
     /// New requests are refused.
     Severe,
-    /// New connections are refused, and the stream that holds most is reset, one after another.
+    /// New connections are refused, and the streams that hold most are reset, one after another.
     Critical,
 }
 
@@ -125,7 +124,7 @@ const SHORT_OF_MEMORY: ApiError = ApiError::new(
 pub(crate) struct MemoryPressure {
     memory: MemoryLimit,
     level: AtomicU8,
-    /// Connections that were reset to free what they held.
+    /// Connections that were reset to free memory.
     resets: AtomicU64,
 }
 
@@ -139,7 +138,8 @@ impl MemoryPressure {
         PressureLevel::ALL.get(at).copied().unwrap_or(PressureLevel::Critical)
     }
 
-    /// Measures. To be called beside the requests; what was found holds until the next time.
+    /// Measures the memory. Called periodically, not per request. The result is valid until the
+    /// next call.
     pub(crate) fn look(&self) -> PressureLevel {
         let mut tightest = (PressureLevel::Calm, 0, 0);
         for MemoryCeiling { limit, gauge } in &self.memory.ceilings {
@@ -171,8 +171,8 @@ impl MemoryPressure {
     }
 }
 
-/// The memory that one connection holds, as far as it is known: bodies and messages of its client
-/// that are being read or answered, and bytes that its client does not take.
+/// Memory held by one connection, as far as it is known: bodies and messages that are being read or
+/// answered, and output that the client has not read.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionMemory {
     reserved: AtomicUsize,
@@ -189,7 +189,7 @@ impl ConnectionMemory {
         self.reserved.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Gives back what was reserved.
+    /// Releases reserved bytes.
     pub(crate) fn release(&self, bytes: usize) {
         self.reserved.fetch_sub(bytes, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! Live speech sessions over WebSocket, each in its provider's own protocol: lets somebody in, finds
-//! out whom they want to talk to, and hands both sockets on. Decides nothing that is said.
+//! Realtime speech sessions over WebSocket, each in its provider's protocol: authenticates the
+//! client, resolves agent and model, and hands over both sockets. It does not inspect the messages.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) use session::UpgradeHandover;
 use handshake::WebSocketHandshake;
 use session::PendingSession;
 
-/// `GET /v1/realtime?model=…&agent=…`, or `?call_id=…` for a call that runs elsewhere.
+/// `GET /v1/realtime?model=…&agent=…`, or `?call_id=…` for a call that runs at the provider.
 pub(crate) async fn openai(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (live, place) = match parameter(request.uri(), "call_id") {
         Some(call) => (RealtimeProtocol::OpenAiSideband, ProviderSessionTarget::Attached(call)),
@@ -89,7 +89,7 @@ fn version(service: &str) -> Option<&str> {
     (is_known && is_version).then_some(version)
 }
 
-/// In whose words somebody is turned away.
+/// Error format of a protocol.
 fn style(live: RealtimeProtocol) -> ApiErrorFormat {
     match live {
         RealtimeProtocol::Gemini => ApiErrorFormat::Gemini,
@@ -120,14 +120,14 @@ async fn accept_session(
     let upgrade = hyper::upgrade::on(&mut request);
     let (sent, _) = request.into_parts();
     let handover = sent.extensions.get::<UpgradeHandover>().cloned().ok_or(NO_SOCKET)?;
-    // It would be over before it is of use.
+    // A new session would end at once.
     if front.stopping.is_cancelled() {
         return Err(STOPPING);
     }
     front.pressure.take_stream()?;
     let who = target::who(front, &sent)?;
     let seat = front.live.enter(share(front, &who))?;
-    // Whose model is in the URL, or is the agent's, is told in HTTP if it cannot be served.
+    // If the model is known from the URL or the agent, an error can still be an HTTP response.
     let says_more = match (live, &place) {
         (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _)
         | (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(_)) => false,
@@ -154,7 +154,7 @@ async fn accept_session(
     Ok(response)
 }
 
-/// Whoever comes without a key is everybody on this machine.
+/// Callers without a key have no share of their own: they all are this machine.
 fn share(front: &AppState, who: &RequestContext) -> Option<PrincipalShare> {
     let is_key = who.principal != Principal::local();
     is_key.then(|| PrincipalShare {
@@ -169,7 +169,7 @@ const NO_SOCKET: ApiError = ApiError::new(
     "live sessions need a connection of their own",
 );
 
-/// What of the request a session goes by.
+/// The conversation id of the request.
 fn conversation(sent: &Parts) -> Result<Option<String>, ApiError> {
     Ok(crate::request_context::header(sent, "x-tollgate-conversation")?.map(str::to_owned))
 }

@@ -1,5 +1,5 @@
-//! On whose behalf something is asked: all that decides what can be seen and done, read in one
-//! place, so that no front can forget a part of it.
+//! Request context: principal, agent, rights, tier and filters of a request, read in one place so
+//! that no front can forget a part.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,11 +29,11 @@ const CONVERSATION: &str = "x-tollgate-conversation";
 const TURN: &str = "x-tollgate-turn";
 const QUEUE_DEPTH: &str = "x-tollgate-queue-depth";
 
-/// Of a name that a client gives its conversation or turn. Two that begin alike are then taken for
-/// one, which only makes the taint rule stricter.
+/// Limit on a client's name for its conversation or turn. Two names with the same beginning are
+/// treated as one, which only makes the taint rule stricter.
 const MAX_LINK_CHARS: usize = 256;
 
-/// Which other requests belong to the same turn, for a client that runs its own loop.
+/// Links the requests of one turn, for a client that runs its own agent loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestLink {
     pub(crate) name: Arc<str>,
@@ -46,7 +46,7 @@ impl RequestLink {
         Self { name: truncate_chars(name, MAX_LINK_CHARS).into(), begins: false }
     }
 
-    /// By the names that a client gives, if it gives any.
+    /// From the client's names, if any.
     pub(crate) fn from_names(conversation: Option<&str>, turn: Option<&str>) -> Option<Self> {
         match (conversation, turn) {
             (None, None) => None,
@@ -78,26 +78,26 @@ pub(crate) struct RequestTrace(pub(crate) Arc<Trace>);
 pub(crate) struct RequestContext {
     pub(crate) principal: Principal,
     pub(crate) rights: Rights,
-    /// `None`: nothing of its own limits the principal.
+    /// `None`: no limits of its own.
     pub(crate) grant: Option<Arc<PrincipalGrant>>,
     /// `None`: the default agent.
     pub(crate) agent: Option<Arc<str>>,
     pub(crate) reach: CallerReach,
-    /// The tier that was named.
+    /// The requested tier.
     pub(crate) tier: Option<Tier>,
-    /// What the request itself takes away.
+    /// Filter of the request itself.
     pub(crate) narrow: RequestFilter,
-    /// For how long they may ask.
+    /// Lease of the caller.
     pub(crate) lease: CallerLease,
-    /// What the request is part of.
+    /// Parent trace of the request.
     pub(crate) trace: Option<Arc<Trace>>,
-    /// From where; `None`: from within this process.
+    /// Client address. `None`: a request of this process.
     pub(crate) address: Option<IpAddr>,
-    /// `None`: nothing links it to other requests.
+    /// `None`: not linked to other requests.
     pub(crate) link: Option<RequestLink>,
 }
 
-/// What a request says beside its headers. It goes before them.
+/// Settings beside the headers. They take precedence.
 #[derive(Debug, Default)]
 pub(crate) struct RequestOverrides {
     pub(crate) agent: Option<String>,
@@ -114,7 +114,7 @@ impl RequestContext {
             (None, Some(named)) => Some(named.to_owned()),
             (agent, _) => agent,
         };
-        // One that is none is refused, also where another goes before it.
+        // An invalid tier is refused, even if another setting overrides it.
         let named = header(sent, TIER)?.map(|text| fields::tier(TIER, text)).transpose()?;
         let tier = wishes.tier.or(named);
         let narrow = filters::by_headers(&sent.headers)?;
@@ -142,7 +142,7 @@ impl RequestContext {
         })
     }
 
-    /// Whoever asks from within this process.
+    /// A caller within this process.
     pub(crate) fn local(agent: Option<&str>, narrow: RequestFilter) -> Self {
         let AuthenticatedCaller { principal, rights, grant, lease, .. } =
             AuthenticatedCaller::local();
@@ -153,13 +153,13 @@ impl RequestContext {
         Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace, address, link }
     }
 
-    /// The same, with more taken away.
+    /// The same context with a further filter.
     #[must_use]
     pub(crate) fn with_narrow(self, more: RequestFilter) -> Self {
         Self { narrow: self.narrow.and(more), ..self }
     }
 
-    /// The same, as part of what the request's `_meta` says, which is nearer than its headers.
+    /// The same context with the trace of `_meta`, which takes precedence over the headers.
     #[must_use]
     pub(crate) fn part_of(self, inner: Option<Trace>) -> Self {
         let Some(inner) = inner else { return self };
@@ -167,7 +167,7 @@ impl RequestContext {
         Self { trace: Some(Arc::new(trace)), ..self }
     }
 
-    /// The only way to ask the gate for what can be seen.
+    /// The only way to request a view from the gate.
     pub(crate) fn turn_request(&self, budget: RequestedTier) -> TurnRequest<'_> {
         TurnRequest {
             actor: Actor { principal: self.principal.clone(), lease: self.lease.terms().clone() },
@@ -180,8 +180,8 @@ impl RequestContext {
         }
     }
 
-    /// Opens a turn of exactly the tier that was named. Up to the agent's ceiling it only
-    /// narrows, and anybody may do that; above it is an override, which is a right.
+    /// Opens a turn with exactly the requested tier. A tier up to the agent's ceiling is always
+    /// allowed, because it only restricts. A tier above it needs the right to override.
     pub(crate) fn turn<E>(&self, gate: &Gate) -> Result<Turn, E>
     where
         E: From<UnknownAgentError> + From<ApiError>,
@@ -206,7 +206,7 @@ impl RequestContext {
     }
 }
 
-/// The only value of the header; one that stands twice could be read in two ways.
+/// The only value of the header. A repeated header is ambiguous and refused.
 pub(crate) fn header<'h>(sent: &'h Parts, name: &str) -> Result<Option<&'h str>, ApiError> {
     let mut values = sent.headers.get_all(name).iter();
     let value = match (values.next(), values.next()) {

@@ -1,5 +1,4 @@
-//! The span of a request to `/v1`: everything that is done for it is part of that. There only where
-//! somebody follows requests.
+//! Trace span of a `/v1` request, parent of all work for it. Exists only while tracing is on.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::app_state::AppState;
 use crate::body::holding;
 use crate::request_context::RequestTrace;
 
-/// What is followed, by the name that it has in spans. Sockets and lists are not.
+/// Traced routes, by their span names. WebSockets and lists are not traced.
 const ROUTES: &[&str] = &[
     "/v1/chat/completions",
     "/v1/responses",

@@ -1,5 +1,5 @@
-//! Answers of the Responses API that a client may go on from by naming one
-//! (`previous_response_id`): the conversation up to it, kept for a while, for one principal.
+//! Store for the Responses API (`previous_response_id`): keeps conversations for a while, per
+//! principal, so that a client can continue one by its id.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,11 +17,12 @@ use tollgate_llm::error::LlmError;
 use crate::api_error::MAX_ECHOED_CHARS;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
-/// Of all conversations together; beyond it the oldest of whoever has most are forgotten.
+/// Memory limit for all conversations. Beyond it, the oldest of the principal with the most are
+/// evicted.
 const MAX_BYTES: usize = 64 << 20;
-/// What a conversation costs beside its words.
+/// Fixed cost of a conversation beside its text.
 const OVERHEAD_BYTES: usize = 256;
-/// Of one conversation.
+/// Limit on one conversation.
 const MAX_CONVERSATION_BYTES: usize = 4 << 20;
 const CONVERSATION_TTL: Duration = Duration::from_secs(60 * 60);
 
@@ -38,14 +39,14 @@ struct ResponseStoreState {
 #[derive(Default)]
 struct PrincipalResponses {
     by_id: HashMap<String, Arc<StoredConversation>>,
-    /// The oldest first.
+    /// Oldest first.
     order: VecDeque<String>,
     bytes: usize,
 }
 
 struct StoredConversation {
     messages: Vec<ChatMessage>,
-    /// About as many.
+    /// Approximate.
     bytes: usize,
     since: Instant,
 }
@@ -61,7 +62,8 @@ impl ResponseStoreState {
         while self.bytes > MAX_BYTES && self.forget_one() {}
     }
 
-    /// At the cost of whoever has most: one key cannot crowd out another.
+    /// Evicts from the principal with the most, so that one key cannot evict another's
+    /// conversations.
     fn forget_one(&mut self) -> bool {
         let most = self.by_principal.iter().max_by_key(|(_, own)| own.bytes);
         let Some(principal) = most.map(|(principal, _)| principal.clone()) else { return false };
@@ -80,7 +82,7 @@ impl ResponseStoreState {
         oldest.is_some()
     }
 
-    /// Those of one principal that are too old.
+    /// Removes expired conversations of one principal.
     fn expire(&mut self, principal: &Principal, now: Instant) {
         let is_old = |own: &PrincipalResponses| {
             let oldest = own.order.front().and_then(|id| own.by_id.get(id));
@@ -92,12 +94,18 @@ impl ResponseStoreState {
     }
 }
 
+<<<<<<< HEAD:crates/tollgate-server/src/response_store.rs
 /// A conversation that is to be kept when it has got its answer.
 pub(crate) struct PendingStoredResponse {
     /// Of the answer: no two conversations have one.
+=======
+/// A conversation to be stored once its answer is complete.
+pub(super) struct PendingStoredResponse {
+    /// Id of the answer, unique among conversations.
+>>>>>>> comments-c4:crates/tollgate-server/src/chat/response_store.rs
     id: String,
     principal: Principal,
-    /// `None`: too large to be kept.
+    /// `None`: too large to store.
     messages: Option<Vec<ChatMessage>>,
     since: Instant,
     threads: Arc<ResponseStore>,
@@ -108,8 +116,14 @@ impl ResponseStore {
         Self { kept: Mutex::default() }
     }
 
+<<<<<<< HEAD:crates/tollgate-server/src/response_store.rs
     /// Puts what went before into a request that names it. `None`: the answer is not to be kept.
     pub(crate) fn resume(
+=======
+    /// Inserts the earlier conversation into a request that names it. `None`: the answer is not to
+    /// be stored.
+    pub(super) fn resume(
+>>>>>>> comments-c4:crates/tollgate-server/src/chat/response_store.rs
         self: &Arc<Self>,
         (principal, now): (&Principal, Instant),
         request: &mut ChatRequest,
@@ -123,7 +137,7 @@ impl ResponseStore {
                 return Err(LlmError::invalid(at, format!("`{at}` must be a string")));
             }
         };
-        // Instructions are for one answer; they are the leading system message.
+        // Instructions apply to one answer only. They are the leading system message.
         let leading = request.leading_system_messages();
         if let Some(before) = before {
             let own = request.messages.split_off(leading);
@@ -133,7 +147,7 @@ impl ResponseStore {
         if store == Some(Value::Bool(false)) {
             return Ok(None);
         }
-        // What is too large already is not copied only to be thrown away.
+        // Do not copy a conversation that is too large to store.
         let history = &request.messages[leading..];
         let messages = (bytes_of(history) <= MAX_CONVERSATION_BYTES).then(|| history.to_vec());
         let id = format!("resp_{:032x}", rand::random::<u128>());
@@ -166,8 +180,13 @@ impl PendingStoredResponse {
         &self.id
     }
 
+<<<<<<< HEAD:crates/tollgate-server/src/response_store.rs
     /// What is too large is not kept; going on from it is refused then.
     pub(crate) fn keep(self, answer: &CompletionOutcome) {
+=======
+    /// Stores the conversation unless it is too large. Continuing it is refused then.
+    pub(super) fn keep(self, answer: &CompletionOutcome) {
+>>>>>>> comments-c4:crates/tollgate-server/src/chat/response_store.rs
         let Self { id, principal, messages, since, threads } = self;
         let Some(mut messages) = messages else { return };
         match &answer.told {

@@ -1,4 +1,4 @@
-//! The plain HTTP API: what an agent sees, the tier of a turn, and one call at a time.
+//! REST API: the view of an agent, the tier of a turn, and single calls.
 
 mod code;
 mod code_files;

@@ -1,5 +1,5 @@
-//! What becomes of a request whose caller loses what let them in while it runs: it is given up, and
-//! its caller is told why in the words of its API. Calls that it made have stopped by themselves.
+//! Ends a request whose caller's credential is revoked while it runs, with an error in the format
+//! of its API. The calls that it made have been cancelled already.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::app_state::AppState;
 use crate::auth::AuthenticatedCaller;
 use crate::events;
 
-/// A request under way.
+/// A request in progress.
 pub(crate) struct RevocableRequest<'r> {
     pub(crate) front: &'r Arc<AppState>,
     pub(crate) visitor: &'r AuthenticatedCaller,
@@ -24,8 +24,8 @@ pub(crate) struct RevocableRequest<'r> {
 }
 
 impl RevocableRequest<'_> {
-    /// The answer, or the end. What notices by itself that it has to stop has a moment to say so
-    /// better.
+    /// The response, or a revocation error. Handlers that detect the revocation themselves get a
+    /// short grace to send a better error.
     pub(crate) async fn answered(&self, answer: impl Future<Output = Response>) -> Response {
         let mut answer = std::pin::pin!(answer);
         let why = tokio::select! {
@@ -42,8 +42,7 @@ impl RevocableRequest<'_> {
         }
     }
 
-    /// An answer that goes on for as long as there is something to say, but no longer than whoever
-    /// asked may hear it.
+    /// Ends a stream when the caller's lease ends.
     pub(crate) fn end_stream_on_revocation(&self, response: Response) -> Response {
         let is_events = tollgate_mcp::web::body::is_event_stream(response.headers());
         let ended = self.visitor.lease.clone().wait_for_end(self.front.clock.wall());
@@ -65,7 +64,7 @@ impl RevocableRequest<'_> {
     }
 }
 
-/// In a form that clients of each API take for an error, or skip.
+/// In a form that clients of each API treat as an error, or ignore.
 fn last_event(style: ApiErrorFormat, why: &RevokedError) -> Bytes {
     let problem = ApiError::from_revocation(why);
     let event = match style {
@@ -77,6 +76,6 @@ fn last_event(style: ApiErrorFormat, why: &RevokedError) -> Bytes {
             events::event(Some("revoked"), data.to_string())
         }
     };
-    // Whatever was being said when it was cut ends first.
+    // First terminate an event that was cut off.
     [b"\n\n", &event[..]].concat().into()
 }

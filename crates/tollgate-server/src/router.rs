@@ -1,4 +1,4 @@
-//! Every route there is.
+//! Router: all HTTP routes.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn routes() -> Router<Arc<AppState>> {
         .method_not_allowed_fallback(method_not_allowed)
 }
 
-/// Chats and live sessions, in the words of those whose clients come here.
+/// Chat and realtime routes, in the protocols of the providers.
 fn conversing() -> Router<Arc<AppState>> {
     Router::new()
         .route("/v1/chat/completions", post(chat::completions))
@@ -117,7 +117,7 @@ fn conversing() -> Router<Arc<AppState>> {
         .route("//ws/{service}", get(realtime::gemini))
 }
 
-/// A server may be called like the route that tries one.
+/// A server may have the same name as the route that tries one.
 fn server_named_try() -> MethodRouter<Arc<AppState>> {
     use admin::servers::{one, remove, replace};
     let name = || Path("try".to_owned());
@@ -126,7 +126,7 @@ fn server_named_try() -> MethodRouter<Arc<AppState>> {
         .delete(move |front, request| remove(front, name(), request))
 }
 
-/// The config file, and what could stand in it.
+/// Routes for the config file and its entries.
 fn config_routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/api/config", get(admin::config::read).put(admin::config::write))
@@ -137,7 +137,7 @@ fn config_routes() -> Router<Arc<AppState>> {
         .route("/api/import", post(admin::import))
 }
 
-/// What agents remember.
+/// Routes for the memory of agents.
 fn memory() -> Router<Arc<AppState>> {
     use admin::memory::{self, entities, facts, relations, sessions};
     Router::new()
@@ -162,7 +162,7 @@ fn memory() -> Router<Arc<AppState>> {
         )
 }
 
-/// What needs no key: nothing is told there that a stranger may not know.
+/// Routes that need no key: they return nothing confidential.
 pub(crate) fn is_open(path: &str) -> bool {
     matches!(path, "/" | "/api/login" | "/healthz" | "/readyz")
         || page::is_file(path)

@@ -1,5 +1,5 @@
-//! Listens, and serves connections until it is told to stop. One task per connection; a panic
-//! in a request costs that request.
+//! HTTP server: listens, and serves connections until shutdown. One task per connection. A panic in
+//! a request affects only that request.
 
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -57,18 +57,18 @@ use request::answer;
 use workers::Workers;
 use write_timeout::WriteTimeoutStream;
 
-/// How the HTTP front is set up.
+/// Settings of the HTTP front.
 #[derive(Clone)]
 pub struct HttpServerOptions {
-    /// Names, beside the loopback ones, under which clients may address this server.
+    /// Host names, beside the loopback ones, by which clients may address this server.
     pub hosts: Vec<String>,
-    /// Without any, whoever is on this machine may come in, if the address is loopback.
+    /// Without any, local callers need no key if the address is loopback.
     pub keys: Vec<ApiKey>,
-    /// Where keys are made by command.
+    /// Keyring for keys created by command.
     pub keyring: Option<Arc<Keyring>>,
-    /// Of the token that opens everything.
+    /// Fingerprint of the admin token.
     pub admin: Option<Fingerprint>,
-    /// Whose tokens let in, too.
+    /// Issuer whose tokens are accepted as well.
     pub auth: Option<OidcConfig>,
     pub limits: Limits,
     pub models: tollgate_llm::settings::LlmSettings,
@@ -81,23 +81,23 @@ pub struct HttpServer {
 }
 
 struct HttpApp {
-    /// Who says from where their clients come. Swapped when the config changes.
+    /// Proxies whose forwarding headers are trusted. Swapped when the config changes.
     proxies: ArcSwap<TrustedProxies>,
     /// Swapped whole when the config changes.
     guard: ArcSwap<HostGuard>,
     router: Router,
     front: Arc<AppState>,
-    /// With one, it is HTTPS that is served. Exchanged while connections come in.
+    /// If present, HTTPS is served. Can be replaced while connections are accepted.
     tls: ArcSwapOption<TlsIdentity>,
-    /// For tests: how long workers are kept from others.
+    /// For tests: how long polls block a worker.
     poll_watch: OnceLock<Arc<PollWatch>>,
 }
 
-/// How often idle sessions are looked for.
+/// Interval of the sweep for idle sessions.
 const SWEEP: Duration = Duration::from_secs(60);
 
 impl HttpServer {
-    /// Must be called within a runtime. Fails, in words, if a provider of models cannot be used.
+    /// Must be called within a runtime. Fails with a message if a model provider cannot be used.
     pub fn new(gate: Arc<Gate>, options: &HttpServerOptions) -> Result<Self, String> {
         panics::watch();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -127,67 +127,68 @@ impl HttpServer {
         Ok(server)
     }
 
-    /// Replaces the models that can be asked. Fails, in words, and changes nothing if a provider
-    /// cannot be used.
+    /// Replaces the models. Fails with a message, and changes nothing, if a provider cannot be
+    /// used.
     pub fn set_models(&self, models: &tollgate_llm::settings::LlmSettings) -> Result<(), String> {
         self.app.front.chat.reconfigure(models)
     }
 
-    /// Replaces the keys of the config and the issuer whose tokens let in. What was let in by what
-    /// is not there any more ends. Must be called within a runtime.
+    /// Replaces the keys of the config and the token issuer. Leases of removed credentials end.
+    /// Must be called within a runtime.
     pub fn set_access(&self, keys: Vec<ApiKey>, auth: Option<OidcConfig>) {
         self.app.front.keys.configure(keys, auth);
     }
 
-    /// Replaces the names under which clients may ask.
+    /// Replaces the allowed host names.
     pub fn set_hosts(&self, hosts: &[String]) {
         self.app.guard.store(Arc::new(HostGuard::new(hosts)));
     }
 
-    /// Replaces the proxies that are believed about who their clients are.
+    /// Replaces the proxies whose forwarding headers are trusted.
     pub fn set_trusted_proxies(&self, proxies: TrustedProxies) {
         self.app.proxies.store(Arc::new(proxies));
     }
 
-    /// With one, connections from now on are served over TLS as this; else in plain.
+    /// Replaces the TLS identity for new connections. `None`: plain HTTP.
     pub fn set_identity(&self, identity: Option<TlsIdentity>) {
         self.app.tls.store(identity.map(Arc::new));
     }
 
-    /// Gives the admin routes their way to the config. Once; a second one is not listened to.
+    /// Connects the admin routes to the config. A second call has no effect.
     pub fn operated_by(&self, operator: Arc<dyn ConfigService>) {
         let _ = self.app.front.operator.set(operator);
     }
 
-    /// From now on, watches how long a poll of a new connection takes. Costs two system calls for
-    /// each poll, so it is for tests.
+    /// Measures the poll times of new connections from now on. Costs two system calls per poll, so
+    /// it is for tests.
     pub fn watch_polls(&self) -> Arc<PollWatch> {
         Arc::clone(self.app.poll_watch.get_or_init(Arc::default))
     }
 
-    /// Whether nobody was given a key yet, so that this machine may come in without one.
+    /// Whether local callers need no key, because none was created yet.
     pub fn is_open(&self) -> bool {
         self.app.front.keys.is_open()
     }
 
-    /// Whether keys were made by command, and the database has lost them all.
+    /// Whether keys were created by command, but the database has lost all of them.
     pub fn are_keys_lost(&self) -> bool {
         self.app.front.keys.are_lost()
     }
 
-    /// Lets in by the keys that were made by command, from now on. May block.
+    /// Loads the keys created by command. May block.
     pub fn read_keys(&self) -> Result<(), KeyringError> {
         self.app.front.keys.refresh()
     }
 
-    /// Skips the grace of the end that is coming: whoever asks for it sits at the terminal.
+    /// Skips the grace period of the coming shutdown: the person at the terminal asked for it.
     pub fn skip_grace(&self) {
         self.app.front.grace_over.cancel();
     }
 
-    /// Serves until `stop` is cancelled, then ends in steps, each as long as the limits allow: it says
-    /// that it is not ready, and goes on; it takes no new work, and lets what runs end; it cuts what is
-    /// left. Probes are answered to the last. Dropping the future ends everything at once.
+    /// Serves until `stop` is cancelled, then shuts down in steps, each with its time limit: it
+    /// reports not ready but still serves; it refuses new work and lets running work finish; it
+    /// aborts the rest. Probes are answered until the end. Dropping the future stops everything at
+    /// once.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
         let front = &self.app.front;
         if let Ok(address) = listener.local_addr() {
@@ -223,7 +224,7 @@ impl HttpServer {
 }
 
 impl AppState {
-    /// What has to be done beside the requests, for as long as there are some.
+    /// Background maintenance while the server runs.
     async fn tend(&self) {
         let mut sweep = tokio::time::interval(SWEEP);
         let mut look = tokio::time::interval(MEMORY_POLL_INTERVAL);
@@ -262,7 +263,7 @@ async fn connection(app: Arc<HttpApp>, stream: TcpStream, activity: Arc<Connecti
     }
 }
 
-/// Never, for whoever comes after that: they are heard, and told.
+/// Pending forever for connections that come after the drain began: they are served an error.
 fn drain_begins(stop: CancellationToken) -> impl Future<Output = ()> {
     let is_over = stop.is_cancelled();
     async move {
@@ -273,7 +274,7 @@ fn drain_begins(stop: CancellationToken) -> impl Future<Output = ()> {
     }
 }
 
-/// The connection was told to go just before its request was seen.
+/// The connection was evicted just before its request was read.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection had to make room for another")]
 struct EvictedError;
@@ -297,7 +298,7 @@ async fn serve_on<S>(
         async move {
             let busy = busy.ok_or(EvictedError)?;
             let response = answer(handler, request).await;
-            // What has a length is made by now, and waits only for whoever reads it.
+            // A body of known length is complete, and only waits to be written.
             let is_made = response.body().size_hint().exact().is_some();
             Ok::<_, EvictedError>(if is_made {
                 response
@@ -315,7 +316,8 @@ async fn serve_on<S>(
         .keep_alive(!stop.is_cancelled())
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    // Boxed, to be gone before a session begins: it is large, and would keep the socket from it.
+    // Boxed, so that it is dropped before a realtime session begins: it is large and owns the
+    // socket.
     let mut serving = Box::pin(serving);
     let ended = tokio::select! {
         ended = &mut serving => ended,
@@ -334,7 +336,7 @@ async fn serve_on<S>(
         tracing::debug!(%error, "a connection ended early");
         return;
     }
-    // A live session keeps the connection's place, and its worker.
+    // A realtime session keeps the permit of its connection, and its worker.
     if let Some(session) = handover.take()
         && let Some(_busy) = activity.begin()
     {

@@ -1,4 +1,4 @@
-//! How fast a tool is and where that puts it, as every front shows it.
+//! Latency figures and tier of a tool, as every front shows them.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl From<&AssignedTier> for TierAssignmentJson {
     }
 }
 
-/// The same where a row has reasons of another kind as well.
+/// The same for rows that contain reasons of another kind as well.
 #[derive(Debug, Serialize)]
 pub(crate) struct ToolTierJson {
     tier: &'static str,
@@ -51,7 +51,7 @@ impl From<TierAssignmentJson> for ToolTierJson {
     }
 }
 
-/// Of the calls that count.
+/// Over the calls that count.
 #[derive(Debug, Serialize)]
 pub(crate) struct LatencyFiguresJson {
     p50_ms: Option<f64>,
@@ -74,7 +74,7 @@ impl From<&LatencyStats> for LatencyFiguresJson {
     }
 }
 
-/// To the microsecond: tools in process take no longer.
+/// With microseconds: in-process tools take no longer.
 pub(crate) fn milliseconds(span: Duration) -> f64 {
     span.as_micros() as f64 / 1_000.0
 }

@@ -1,5 +1,5 @@
-//! The certificate and key by which clients know this server: read once, checked, ready to be used.
-//! Knows nothing of connections; whoever runs the server says where the files are.
+//! TLS identity: certificate chain and private key, loaded and validated. It does not deal with
+//! connections. The caller supplies the paths.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -11,10 +11,10 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{Error, ServerConfig};
 
-/// A chain of certificates is much shorter.
+/// A certificate chain is much shorter.
 const MAX_PEM_BYTES: u64 = 1 << 20;
 
-/// Who this server is.
+/// Certificate chain and key of this server.
 #[derive(Clone)]
 pub struct TlsIdentity {
     config: Arc<ServerConfig>,
@@ -40,7 +40,7 @@ pub enum TlsIdentityError {
 }
 
 impl TlsIdentity {
-    /// From PEM files: the chain, the server's own certificate first, and its key. May block.
+    /// From PEM files: the chain, with the server's own certificate first, and its key. May block.
     pub fn read(cert: &Path, key: &Path) -> Result<Self, TlsIdentityError> {
         let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes_of(cert)?)
             .collect::<Result<_, _>>()
@@ -58,7 +58,7 @@ impl TlsIdentity {
         })
     }
 
-    /// Of a chain and the key of its first certificate.
+    /// From a chain and the key of its first certificate.
     pub fn new(
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
@@ -78,7 +78,7 @@ impl TlsIdentity {
 
 fn bytes_of(file: &Path) -> Result<Vec<u8>, TlsIdentityError> {
     let read = || {
-        // A pipe would let wait for ever.
+        // Reading a FIFO would block forever.
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }

@@ -1,5 +1,4 @@
-//! What a request says of itself to fill in the placeholders of prompts: by header and by body. The
-//! only place that reads it.
+//! Prompt variables of a request, from headers and body. This is the only place that reads them.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +9,10 @@ use tollgate_core::text::truncate_chars;
 
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 
-/// `x-tollgate-var-caller-name` is `caller_name`: no header keeps `_` on every way.
+/// `x-tollgate-var-caller-name` is `caller_name`: some proxies drop headers with `_`.
 const PREFIX: &str = "x-tollgate-var-";
 const MAX_VARIABLES: usize = 64;
-/// Of all names and values together.
+/// Limit on all names and values together.
 const MOST_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Default)]
@@ -23,7 +22,7 @@ pub(crate) struct PromptVariables {
 }
 
 impl PromptVariables {
-    /// What the body says goes before what the headers say.
+    /// The body takes precedence over the headers.
     pub(crate) fn read(headers: &HeaderMap, body: Option<&Object<'_>>) -> Result<Self, ApiError> {
         let mut own = Self::default();
         for (name, value) in body.iter().flat_map(|body| body.iter()) {

@@ -1,5 +1,5 @@
-//! The token that opens everything: a file in the data directory that only this user can read. Made
-//! at the first start; whoever can read it could change every other file of ours as well.
+//! Admin token: a file in the data directory that only this user can read. Created at the first
+//! start. Anybody who can read it could change all our other files as well.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tollgate_server::secret::{self, SecretCheck, SecretKind};
 use crate::command_error::CommandError;
 use crate::private_file;
 
-/// The token of this data directory, made if there is none.
+/// The admin token of this data directory, created if it is missing.
 pub fn obtain(data: &Path) -> Result<Secret, CommandError> {
     let unusable = |error: io::Error| {
         let file = file(data);
@@ -20,12 +20,12 @@ pub fn obtain(data: &Path) -> Result<Secret, CommandError> {
         return Ok(token);
     }
     make(data).map_err(unusable)?;
-    // Another process may have made it first; what is in the file counts.
+    // Another process may have created it first. The content of the file wins.
     let gone = || io::Error::other("it is gone as soon as it is made");
     read(data).and_then(|token| token.ok_or_else(gone)).map_err(unusable)
 }
 
-/// `None`: there is none yet.
+/// `None`: not created yet.
 pub fn read(data: &Path) -> io::Result<Option<Secret>> {
     let Some(text) = private_file::read(&file(data))? else { return Ok(None) };
     match secret::check(text.trim()) {
@@ -42,7 +42,7 @@ fn make(data: &Path) -> io::Result<()> {
     private_file::make(&file(data), &format!("{}\n", token.reveal()))
 }
 
-/// Where it is.
+/// Path of the token file.
 pub fn file(data: &Path) -> PathBuf {
     data.join("admin.token")
 }

@@ -1,4 +1,4 @@
-//! The wiring: from a checked config to a gateway that runs.
+//! Wiring: from a checked config to a running gateway.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -36,33 +36,33 @@ mod embedder;
 use certificate::CertificateStamp;
 pub use embedder::embedder;
 
-/// An engine that runs, and the front to it.
+/// A running engine with its HTTP front.
 pub struct App {
     running: RunningEngine,
     pub server: HttpServer,
-    /// Opens everything.
+    /// The admin token.
     pub admin: Secret,
     store: Arc<Store>,
     private_files: PrivateFiles,
     certificate: Mutex<CertificateStamp>,
-    /// Tells of what is done, where somebody wants to know.
+    /// Telemetry export, if configured.
     exporting: Mutex<Option<ExporterHandle>>,
 }
 
-/// Said at the start: somebody has to do something about it.
+/// Logged at the start, because the operator has to act.
 const KEYS_LOST: &str = "keys were made for this gateway, and its database knows none of them: it was \
     removed, emptied or replaced. Nobody comes in without the admin token. Restore `tollgate.db` from a \
     backup, make new keys by `tollgate keys create`, or let this machine in without a key by \
     `tollgate keys open`";
 
 impl App {
-    /// Starts everything that `config` names. Servers come up on their own.
+    /// Starts everything that `config` names. Upstream servers connect in the background.
     pub async fn start(config: &Config, upkeep: CalibrationMode) -> Result<Self, CommandError> {
         prepare(config)?;
         confine::sweep_orphans();
         config.secrets.mask_from_now_on();
         let store = Arc::new(store(config).await?);
-        // After the database: one that is missing beside a token was lost.
+        // After the database: if a token exists without a database, the database was lost.
         let admin = admin_token::obtain(&config.data)?;
         secret_values::configure([admin.reveal()]);
         let ledger = Arc::new(ledger(config, &store).await?);
@@ -113,10 +113,11 @@ impl App {
     /// Goes on by another config. What needs a new start stays as it was.
     pub async fn reconfigure(&self, config: &Config) -> ServerChanges {
         self.private_files.add(private(config));
-        // Before anything runs by it. What the config before had in it stays masked, too.
+        // Mask before anything uses the new config. Secrets of the previous config stay masked,
+        // too.
         config.secrets.mask_from_now_on();
         secret_values::configure([self.admin.reveal()]);
-        // After the agents: no new key meets those of the old config.
+        // After the agents: a new key must not apply to agents of the old config.
         let swapped = || {
             self.server.set_access(keys(config), config.auth.clone());
             self.server.set_hosts(&config.hosts);
@@ -128,7 +129,7 @@ impl App {
         self.running.reconfigure(&config.settings, swapped).await
     }
 
-    /// Shows the certificate that the config names, from now on. Fails, and changes nothing, if it
+    /// Replaces the certificate by the one that the config names. Fails, and changes nothing, if it
     /// cannot be used.
     pub async fn certify(&self, config: &Config) -> Result<(), CommandError> {
         *self.certificate.lock() = CertificateStamp::of(config).await;
@@ -136,8 +137,7 @@ impl App {
         Ok(())
     }
 
-    /// How the files stand that the config names, and the certificate, if they are not what they were
-    /// when they were read.
+    /// A description of the secret files and the certificate, if they changed since they were read.
     pub async fn changed_files(&self) -> Option<String> {
         if let Some(stamp) = self.running.changed_files().await {
             return Some(format!("{stamp:?}"));
@@ -146,7 +146,7 @@ impl App {
         certificate.renewal_reason().await
     }
 
-    /// Ends all servers, and tells what is still to be told.
+    /// Stops all servers and flushes the telemetry.
     pub async fn stop(&self) {
         self.running.gate.stop().await;
         let exporting = self.exporting.lock().take();
@@ -164,12 +164,12 @@ impl App {
     }
 }
 
-/// Whether there is a certificate to serve with, where one is wanted.
+/// Checks that the certificate can be obtained, if one is configured.
 pub async fn certifiable(config: &Config) -> Result<(), CommandError> {
     certificate::obtain(config).await.map(drop)
 }
 
-/// Who follows what is done. What is wrong with that keeps nothing from starting.
+/// Starts the telemetry export. An error there does not prevent the start.
 fn telemetry(config: &Config) -> (Tracer, Option<ExporterHandle>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let variable = |name: &str| config::ProcessEnvironment.variable(name);
@@ -188,7 +188,7 @@ fn telemetry(config: &Config) -> (Tracer, Option<ExporterHandle>) {
     }
 }
 
-/// The keys of the config, as the front knows them.
+/// The keys of the config in the form of the server crate.
 pub fn keys(config: &Config) -> Vec<tollgate_server::ApiKey> {
     config.keys.iter().map(key).collect()
 }
@@ -204,7 +204,7 @@ fn key(key: &config::ConfiguredKey) -> tollgate_server::ApiKey {
     }
 }
 
-/// Keys that are made by command, and where that is noted, without a gateway around them.
+/// The keyring and its audit ledger, without a running gateway.
 pub struct OfflineKeyring {
     pub keyring: Arc<Keyring>,
     pub ledger: AuditLedger,
@@ -221,8 +221,8 @@ fn keyring(store: &Arc<Store>) -> Keyring {
     Keyring::new(Arc::clone(store), Arc::new(SystemClock))
 }
 
-/// Whether clients need a key. One that was made counts for ever: whoever made it did not mean
-/// everyone to come in once it is gone.
+/// Whether clients need a key. A key that was ever created counts: losing it must not open the
+/// gateway to everyone.
 pub async fn is_keyed(config: &Config) -> Result<bool, CommandError> {
     if !config.keys.is_empty() || config.auth.is_some() {
         return Ok(true);
@@ -234,7 +234,7 @@ pub async fn is_keyed(config: &Config) -> Result<bool, CommandError> {
     blocking(move || keyring.is_required()).await
 }
 
-/// Whether the gateway may be reached as the config says: from outside only with keys.
+/// Checks the listen address: reachable from outside only with keys.
 pub async fn check_reach(config: &Config) -> Result<(), CommandError> {
     let is_guarded = !config.keys.is_empty() || config.auth.is_some();
     if config.listen.ip().is_loopback() || is_guarded {
@@ -252,7 +252,7 @@ pub async fn check_reach(config: &Config) -> Result<(), CommandError> {
     )))
 }
 
-/// Runs what may wait for the disk or for another process where nobody waits for it.
+/// Runs blocking work, such as disk access, on the blocking thread pool.
 pub async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, CommandError> {
@@ -268,7 +268,7 @@ pub async fn store(config: &Config) -> Result<Store, CommandError> {
     blocking(move || Store::open(&file)).await
 }
 
-/// What agents remember: in a file beside it, or where the config says.
+/// Opens the memory of agents: a file beside the store, or the configured database.
 pub async fn memory(config: &Config) -> Result<MemoryStore, CommandError> {
     match &config.settings.memory.database {
         MemoryDatabaseSettings::Sqlite => {
@@ -280,7 +280,7 @@ pub async fn memory(config: &Config) -> Result<MemoryStore, CommandError> {
     }
 }
 
-/// Where calls and decisions are kept, in the same file.
+/// Opens the audit ledger, in the file of the store.
 pub async fn ledger(config: &Config, store: &Store) -> Result<AuditLedger, CommandError> {
     let Some(trail) = store.audit() else { return Ok(AuditLedger::none()) };
     let audit = config.settings.audit.clone();
@@ -292,7 +292,7 @@ pub async fn ledger(config: &Config, store: &Store) -> Result<AuditLedger, Comma
     blocking(open).await
 }
 
-/// What no tool and no server is to open: it holds secrets, and what everybody else asked.
+/// Paths that no tool and no server may open: they contain secrets and data of other callers.
 pub fn private(config: &Config) -> Vec<PathBuf> {
     let mut private = vec![config.data.clone()];
     if let ConfigOrigin::File(file) = &config.origin {
@@ -305,16 +305,16 @@ pub fn private(config: &Config) -> Vec<PathBuf> {
     private
 }
 
-/// The data directory is there and private.
+/// Creates the private data directory and checks the config against this machine.
 fn prepare(config: &Config) -> Result<(), CommandError> {
     make_data(config)?;
     fit(config)
 }
 
-/// Whether it can run as it is meant: the models can be asked, and the sandbox of the file tools
-/// holds none of our own files.
+/// Checks that the models can be used and that the directory of the file tools contains none of our
+/// own files.
 pub fn fit(config: &Config) -> Result<(), CommandError> {
-    // Proven before anything is touched.
+    // Checked before anything is changed.
     ModelRegistry::new(&config.llm, Arc::new(SystemClock), None).map_err(CommandError::new)?;
     let ours = private(config);
     let ours: Vec<&Path> = ours.iter().map(PathBuf::as_path).collect();

@@ -1,11 +1,11 @@
-//! Arguments of a tool as they are typed: `key=value` pairs, or one JSON object. The tool's input
-//! schema, where it is known, says what a value is.
+//! Parses tool arguments of the command line: `key=value` pairs, or one JSON object. The tool's
+//! input schema, if known, determines the types.
 
 use serde_json::{Map, Value};
 
 use crate::command_error::CommandError;
 
-/// `schema` is the tool's `input_schema`; `Null` when it is not known.
+/// `schema` is the tool's `input_schema`, or `Null` if it is unknown.
 pub fn parse(typed: &[String], schema: &Value) -> Result<Map<String, Value>, CommandError> {
     if let [one] = typed
         && one.trim_start().starts_with('{')
@@ -40,7 +40,7 @@ fn value(name: &str, text: &str, schema: &Value) -> Result<Value, CommandError> 
     }
 }
 
-/// The types that a property may have besides being a text.
+/// The types that a property may have besides string.
 fn kinds(schema: &Value) -> Vec<&str> {
     let own = match &schema["type"] {
         Value::String(kind) => vec![kind.as_str()],
@@ -52,7 +52,7 @@ fn kinds(schema: &Value) -> Vec<&str> {
     own.into_iter().chain(nested).collect()
 }
 
-/// A text that is a JSON string is taken as typed, quotes and all; only other types count here.
+/// Strings are taken as typed, including quotes, so only other types are checked here.
 fn fits(value: &Value, kind: &str) -> bool {
     match kind {
         "integer" => value.is_i64() || value.is_u64(),

@@ -1,4 +1,4 @@
-//! The command line, as typed. What the words mean is for `commands`.
+//! Command line definition (clap). `commands` implements it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ pub mod operate;
 pub mod servers;
 pub mod sessions;
 
-/// Says what is wrong with a command line, or the help that was asked for, and how to exit.
+/// Prints the error of a command line, or the requested help, and returns the exit code.
 pub fn explain(error: &clap::Error, environment: &dyn config::Environment) -> ExitCode {
     match logging::LogFormat::from_environment(environment) {
         logging::LogFormat::Json if error.use_stderr() => {
@@ -461,7 +461,7 @@ impl Cli {
 }
 
 impl GlobalArgs {
-    /// What they say about the config. An empty variable counts as unset.
+    /// The config-related options. An empty environment variable counts as unset.
     pub fn request(&self) -> config::ConfigRequest {
         let path = |path: &Option<PathBuf>| path.clone().filter(|it| !it.as_os_str().is_empty());
         config::ConfigRequest {

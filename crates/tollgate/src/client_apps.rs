@@ -1,31 +1,31 @@
-//! The programs that have lists of MCP servers of their own: what they are called and where their
-//! files are. `import` reads these files, `connect` writes them. Knows no contents.
+//! Client programs with their own lists of MCP servers: their names and the paths of their config
+//! files. `import` reads these files, `connect` writes them. Contents are handled there.
 
 use std::path::{Path, PathBuf};
 
-/// One of them.
+/// A client program.
 #[derive(Debug)]
 pub struct ClientApp {
-    /// As it is typed: `claude-code`.
+    /// Name on the command line: `claude-code`.
     pub id: &'static str,
     pub name: &'static str,
-    /// Where it looks, the nearest first.
+    /// Paths of its config file, the most specific first.
     pub places: &'static [ClientFilePath],
 }
 
-/// A path below a folder that each machine has elsewhere.
+/// A path relative to a folder that depends on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientFilePath {
-    /// Of the project: the working directory.
+    /// Relative to the project: the working directory.
     Here(&'static str),
     Home(&'static str),
-    /// `~/.config`, or what `XDG_CONFIG_HOME` says; on macOS `~/Library/Application Support`.
+    /// Relative to `~/.config` or `XDG_CONFIG_HOME`, on macOS `~/Library/Application Support`.
     Settings(&'static str),
-    /// `~/.config` everywhere.
+    /// Relative to `~/.config` on every system.
     Dot(&'static str),
 }
 
-/// The folders of one machine.
+/// The folders of one user.
 #[derive(Debug, Clone)]
 pub struct UserFolders {
     pub here: PathBuf,
@@ -122,7 +122,7 @@ pub const CLIENTS: &[ClientApp] = &[
     },
 ];
 
-/// Other spellings of what is typed.
+/// Other spellings of the names.
 const CLIENT_ALIASES: &[(&str, &str)] = &[
     ("claude", "claude-code"),
     ("copilot", "copilot-cli"),
@@ -141,7 +141,7 @@ impl ClientApp {
         CLIENTS.iter().find(|client| client.id == id)
     }
 
-    /// Whose file this is, by its name.
+    /// The program that a file belongs to, by its file name.
     pub fn of_file(path: &Path) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.places.iter().any(|it| path.ends_with(it.below())))
     }
@@ -167,7 +167,7 @@ impl ClientFilePath {
         }
     }
 
-    /// As people write it, wherever the folders are.
+    /// The path for display, independent of the actual folders.
     pub fn display_path(self) -> String {
         match self {
             Self::Here(path) => path.to_owned(),
@@ -181,7 +181,7 @@ impl ClientFilePath {
 }
 
 impl UserFolders {
-    /// Of whoever runs this; `None` without a home.
+    /// Folders of the current user. `None` without a home directory.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let set = |name: &str| variable(name).filter(|text| !text.is_empty()).map(PathBuf::from);
         let home = set("HOME")?;

@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked, and the exit code for that.
+//! Errors of commands, with their exit codes.
 
 use std::process::ExitCode;
 
@@ -6,15 +6,15 @@ use crate::config::ConfigReport;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// It was tried and did not work out.
+    /// The command failed.
     #[error("{0}")]
     Failed(String),
-    /// The command line asks for something that cannot be.
+    /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
     #[error("the config has mistakes: {0}")]
     Config(Box<ConfigReport>),
-    /// What there is to say has been printed.
+    /// The message was printed already.
     #[error("the command failed")]
     Said,
 }

@@ -1,4 +1,5 @@
-//! One file per command. A command loads the config it needs, asks, and prints.
+//! Implementation of the commands, one file each. A command loads its config, sends requests, and
+//! prints.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::logging::{self, LogAudience};
 use crate::output::Output;
 use crate::signals::{wait_for_stop_signal, wait_for_terminate_signal};
 
-/// How long blocking work may still take when the command is over.
+/// How long blocking work may still run after the command ended.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 mod approvals;
@@ -75,23 +76,23 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         let talks = matches!(command, CliCommand::Chat(_));
         let asked = dispatch(command, &cli.options, (output, environment));
         if serves {
-            // It knows how to stop in good order.
+            // `serve` handles signals itself, for an orderly shutdown.
             return asked.await;
         }
         let stopped = async {
             match talks {
-                // It has its own use for Ctrl-C.
+                // `chat` uses Ctrl-C itself.
                 true => wait_for_terminate_signal().await,
                 false => wait_for_stop_signal().await,
             }
         };
         tokio::select! {
             done = asked => done,
-            // What was started for this command ends with it, children and all.
+            // Dropping the command stops everything that it started, including child processes.
             () = stopped => Err(CommandError::new("stopped by a signal")),
         }
     });
-    // A write to a pipe that nobody reads must not keep the process.
+    // A blocked write to a pipe without a reader must not keep the process alive.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     done
 }
@@ -157,7 +158,7 @@ async fn dispatch(
     }
 }
 
-/// The config; what is odd about it goes to standard error.
+/// Loads the config. Warnings go to standard error.
 fn load(
     options: &GlobalArgs,
     output: Output,

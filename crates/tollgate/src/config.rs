@@ -1,8 +1,8 @@
-//! The config file, from text to checked values, in two steps.
+//! Config file: parsing and validation, in two steps.
 //!
-//! `raw` is what was typed, fitted to the tables of keys; `check` makes of it what the rest of the
-//! program runs on. All mistakes are reported at once, each with its place. The only part that
-//! reads the environment.
+//! `raw` holds the parsed text, matched against the tables of keys. `check` builds the settings for
+//! the rest of the program from it. All mistakes are reported at once, each with its position. This
+//! is the only module that reads the environment.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -53,9 +53,9 @@ pub use secrets::SecretValues;
 use diagnostic::Problems;
 use file::ConfigVersion;
 
-/// What runs without a file.
+/// The config that is used without a file.
 pub const DEFAULT: &str = include_str!("config/default.yaml");
-/// Looked for in the working directory when no file is named.
+/// Default file name in the working directory.
 pub const USUAL_FILE: &str = "tollgate.yaml";
 
 /// Where the MCP registry is unless the config says otherwise.
@@ -66,21 +66,22 @@ pub const OFFICIAL_REGISTRY: &str = "https://registry.modelcontextprotocol.io";
 pub struct Config {
     pub origin: ConfigOrigin,
     pub listen: SocketAddr,
-    /// Names beside the loopback ones under which clients may address it, as in a `host` header.
+    /// Host names, beside the loopback ones, by which clients may address the gateway, as in a
+    /// `host` header.
     pub hosts: Vec<String>,
-    /// Proxies that are believed about who their clients are.
+    /// Proxies whose forwarding headers are trusted.
     pub trusted_proxies: TrustedProxies,
-    /// Where state lives that outlasts the process.
+    /// Directory of persistent state.
     pub data: PathBuf,
     pub settings: EngineSettings,
-    /// How much of it strangers may use.
+    /// Resource limits of the fronts.
     pub front: tollgate_server::Limits,
-    /// Without it, plain HTTP is served.
+    /// `None`: plain HTTP.
     pub tls: Option<TlsSource>,
     pub redis: Option<Secret>,
-    /// Always has `offline`, the small model built in.
+    /// Always contains `offline`, the small built-in model.
     pub llm: tollgate_llm::settings::LlmSettings,
-    /// What makes numbers of texts that say what they mean, for the memory.
+    /// Embedding model for the memory.
     pub embedding: Option<tollgate_llm::settings::EmbeddingSettings>,
     /// Where it tells of what it does.
     pub otlp: tollgate_otlp::OtlpConfig,
@@ -88,11 +89,11 @@ pub struct Config {
     pub registry: String,
     /// Without any, and without `auth`, only loopback is served.
     pub keys: Vec<ConfiguredKey>,
-    /// Whose tokens let in, too.
+    /// Issuer whose tokens are accepted as well.
     pub auth: Option<OidcConfig>,
-    /// Files that `${file:…}` names. Relative ones are in the working directory.
+    /// Files named by `${file:…}`, relative to the working directory.
     pub secret_files: Vec<PathBuf>,
-    /// All that must not be shown, by value.
+    /// All secret values, for masking.
     pub secrets: SecretValues,
 }
 
@@ -102,28 +103,28 @@ pub enum ConfigOrigin {
     Embedded,
 }
 
-/// What the command line says about the config.
+/// Config options of the command line.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigRequest {
     /// `None`: `tollgate.yaml` in the working directory if there is one, else the embedded default.
     pub file: Option<PathBuf>,
     pub listen: Option<String>,
     pub data: Option<PathBuf>,
-    /// Serve HTTPS by the local CA.
+    /// Serve HTTPS with a certificate of the local CA.
     pub tls: bool,
 }
 
-/// A good config, and what is odd about it (warnings only).
+/// A valid config with its warnings.
 #[derive(Debug)]
 pub struct LoadedConfig {
     pub config: Config,
     pub report: ConfigReport,
-    /// Of what was read.
+    /// Version of the text that was read.
     pub version: ConfigVersion,
 }
 
-/// Reads, expands and checks the file that `request` names. Its secrets are masked from then on,
-/// wherever this process writes.
+/// Reads, expands and checks the file that `request` names. From then on its secrets are masked in
+/// all output of this process.
 pub fn load(
     request: &ConfigRequest,
     environment: &dyn Environment,
@@ -162,7 +163,7 @@ fn read_and_check(
     }
 }
 
-/// The same for a text that is not (yet) a file, such as an edit that is to be saved.
+/// The same for a text that is not a file (yet), such as an unsaved edit.
 pub fn load_text(
     name: &Path,
     bytes: &[u8],
@@ -178,20 +179,20 @@ pub fn load_text(
     Ok(LoadedConfig { config, report, version: ConfigVersion::of(bytes) })
 }
 
-/// A file that says nothing: whoever starts with it gets the embedded default.
+/// Whether a file is empty. It then means the embedded default.
 pub fn is_blank(text: &str) -> bool {
     let mut problems = Problems::default();
     let tree = yaml_tree::parse(text, &mut problems);
     !problems.has_errors() && tree.is_none_or(|node| node.is_null())
 }
 
-/// What a text says, as values; `Null` for one that cannot be read.
+/// The parsed values of a text. `Null` if it cannot be parsed.
 pub fn values(text: &str) -> serde_json::Value {
     let tree = yaml_tree::parse(text, &mut Problems::default());
     tree.map_or(serde_json::Value::Null, |tree| json::from_node(&tree))
 }
 
-/// What any YAML says, as values; else where it is wrong.
+/// The parsed values of any YAML, or the position of the error.
 pub fn yaml(text: &str) -> Result<serde_json::Value, String> {
     let mut problems = Problems::default();
     let tree = yaml_tree::parse(text, &mut problems);
@@ -230,7 +231,7 @@ fn finish(
     let recording = expand::RecordingEnvironment::of(environment);
     let config = read::read(&tree, &recording, &mut problems).and_then(|fields| {
         let config = check::check(&fields, origin, request, &mut problems)?;
-        // Nobody typed what stands in the embedded default.
+        // The user did not write the embedded default.
         if is_own {
             check::unimplemented_keys::warn(&fields, &mut problems);
         }

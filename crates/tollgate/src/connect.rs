@@ -1,8 +1,7 @@
-//! How other programs come to this gateway: for each of them the text that belongs into its file,
-//! or the lines of a program that uses it.
+//! Setup snippets for client programs: for each, the text for its config file, or a code sample.
 //!
-//! Pure. Called by `tollgate connect` and `GET /api/connect`. Knows no files and no keys: where one
-//! belongs stands `TOLLGATE_KEY`.
+//! Pure. Used by `tollgate connect` and `GET /api/connect`. Handles neither files nor keys:
+//! `TOLLGATE_KEY` is the placeholder for a key.
 
 use serde_json::{Value, json};
 
@@ -17,24 +16,24 @@ mod sdk;
 pub use client_file::{ClientFileMergeError, merge_entry};
 pub use diff_redaction::redact_diff;
 
-/// Stands where a key belongs.
+/// Placeholder for a key.
 pub const KEY: &str = "TOLLGATE_KEY";
-/// What the gateway is called in the files of others.
+/// Name of the gateway in config files of clients.
 pub const NAME: &str = "tollgate";
 
-/// Where the gateway is, and for whom.
+/// Address of the gateway, and the agent to use there.
 #[derive(Debug, Clone)]
 pub struct SnippetTarget {
-    /// `http://127.0.0.1:8655`, without a slash at the end.
+    /// `http://127.0.0.1:8655`, without a trailing slash.
     pub base: String,
-    /// Whose tools; `None` for whichever agent the key stands for.
+    /// Agent whose tools are used. `None`: the agent of the key.
     pub agent: Option<String>,
-    /// The agent that chat requests name as their model.
+    /// Agent that chat requests name as their model.
     pub model: String,
     pub access: SnippetAccess,
-    /// The config that a client which starts `tollgate mcp` should name.
+    /// Config file for clients that start `tollgate mcp`.
     pub config: Option<String>,
-    /// The data directory, where one was named.
+    /// The data directory, if one was given.
     pub data: Option<String>,
 }
 
@@ -44,21 +43,21 @@ pub enum SnippetAccess {
     Keyed,
 }
 
-/// What one program needs.
+/// Setup of one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
     pub id: &'static str,
     pub name: &'static str,
-    /// Where it belongs, if it is a part of a file.
+    /// File that it belongs to, if any.
     pub file: Option<String>,
     pub language: &'static str,
     pub text: String,
-    /// Installs it, opened by a person.
+    /// Install link for a person to open.
     pub link: Option<String>,
     pub note: Option<String>,
 }
 
-/// How a client writes its servers down.
+/// File format of a client's server list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientFileFormat {
     Json { root: &'static str },
@@ -66,7 +65,7 @@ pub enum ClientFileFormat {
     Yaml { root: &'static str },
 }
 
-/// All of them, clients first.
+/// All snippets, clients first.
 pub fn snippets(target: &SnippetTarget) -> Vec<Snippet> {
     let clients = CLIENTS.iter().map(|client| of_client(client, target));
     clients.chain(sdk::snippets(target)).collect()
@@ -77,9 +76,9 @@ pub fn snippet(id: &str, target: &SnippetTarget) -> Option<Snippet> {
     snippets(target).into_iter().find(|snippet| snippet.id == id)
 }
 
-/// Where a client's entry is written unless somebody says otherwise.
+/// Default file for a client's entry.
 pub fn usual_place(client: &ClientApp) -> Option<ClientFilePath> {
-    // `~/.claude.json` is Claude Code's own notebook.
+    // `~/.claude.json` is a state file of Claude Code itself.
     let is_own = |place: &&ClientFilePath| {
         client.id == "claude-code" || !matches!(place, ClientFilePath::Here(_))
     };
@@ -180,7 +179,7 @@ impl SnippetTarget {
         }
     }
 
-    /// Of `tollgate`, for programs that speak over pipes only.
+    /// Arguments of `tollgate` for programs that support only stdio.
     fn arguments(&self) -> Vec<String> {
         let mut words = vec!["mcp".to_owned()];
         let said = [("--agent", &self.agent), ("--config", &self.config), ("--data", &self.data)];

@@ -1,5 +1,5 @@
-//! One gateway to ask, for every command: the one that runs at the configured address, or, if none
-//! does, one in this process for as long as the command takes. Both answer the same requests.
+//! Client of a gateway, used by all commands: the running gateway at the configured address, or
+//! otherwise an in-process one for the duration of the command. Both answer the same requests.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, header};
@@ -32,7 +32,7 @@ pub enum Gateway {
     Local(Box<InProcessGateway>),
 }
 
-/// Which tools, for whom.
+/// Parameters of a tool listing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ToolViewQuery<'a> {
     pub agent: Option<&'a str>,
@@ -40,7 +40,7 @@ pub struct ToolViewQuery<'a> {
     pub filters: FilterFlags<'a>,
 }
 
-/// A person's word on a definition.
+/// A review decision on a tool definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolReviewDecision {
     Accept,
@@ -63,7 +63,7 @@ impl ToolReviewDecision {
     }
 }
 
-/// One call that is to be made.
+/// Parameters of a call.
 #[derive(Debug, Clone)]
 pub struct GatewayCall<'a> {
     pub name: &'a str,
@@ -81,7 +81,7 @@ impl ToolViewQuery<'_> {
         pairs.join("&")
     }
 
-    /// The filters as the headers that they are for HTTP.
+    /// The filters as HTTP headers.
     fn add_filter_headers(
         self,
         mut request: Request<Bytes>,
@@ -104,12 +104,12 @@ impl Gateway {
         }
     }
 
-    /// The one that runs, if one does.
+    /// The running gateway, if there is one.
     pub async fn running(config: &Config) -> Option<Self> {
         RemoteGateway::find(config).await.map(|remote| Self::Remote(Box::new(remote)))
     }
 
-    /// The same, for what needs no servers: a gateway in this process starts none.
+    /// The same for commands that need no servers: an in-process gateway starts none.
     pub async fn open_store(config: &Config) -> Result<Self, CommandError> {
         match RemoteGateway::find(config).await {
             Some(remote) => Ok(Self::Remote(Box::new(remote))),
@@ -167,7 +167,7 @@ impl Gateway {
         self.ask(request(Method::POST, "/v1/tier", Some(said))?).await
     }
 
-    /// `POST /api/calibrate`: tells each step as it is done; gives what came out at the end.
+    /// `POST /api/calibrate`: reports each step, and returns the final event.
     pub async fn calibrate(
         &self,
         what: &Value,
@@ -199,7 +199,7 @@ impl Gateway {
         self.get("/api/audit/verify").await
     }
 
-    /// `GET /api/audit/tail`: tells each row as it is written, until the gateway breaks it off.
+    /// `GET /api/audit/tail`: reports each row as it is written, until the stream ends.
     pub async fn audit_tail(
         &self,
         query: &[(&str, String)],
@@ -263,7 +263,7 @@ impl Gateway {
         self.get("/healthz").await
     }
 
-    /// `GET /readyz`, whether it is or not.
+    /// `GET /readyz`, for either status.
     pub async fn readiness(&self) -> Result<Value, CommandError> {
         let response = self.exchange(request(Method::GET, "/readyz", None)?).await?;
         serde_json::from_slice(response.body())
@@ -287,7 +287,7 @@ impl Gateway {
         self.ask(request(Method::POST, &path, Some(&body))?).await
     }
 
-    /// `GET /api/events`: tells what happens, until the gateway stops.
+    /// `GET /api/events`: reports events until the gateway stops.
     pub async fn events(
         &self,
         mut each: impl FnMut(GatewayEvent) + Send,
@@ -345,7 +345,7 @@ impl Gateway {
         self.ask(request(Method::POST, "/api/reload", None)?).await
     }
 
-    /// Ends a gateway of this process, and its servers with it.
+    /// Stops an in-process gateway with its servers.
     pub async fn close(self) {
         match self {
             Self::Local(local) => local.stop().await,
@@ -382,7 +382,7 @@ fn request(
         .map_err(|error| CommandError::Usage(format!("not a request: {error}")))
 }
 
-/// The body of a good answer; what a bad one says.
+/// The body of a successful response, or the error message of another.
 fn decode_response(response: &Response<Bytes>) -> Result<Value, CommandError> {
     let body: Result<Value, _> = serde_json::from_slice(response.body());
     let status = response.status();
@@ -398,7 +398,7 @@ fn decode_response(response: &Response<Bytes>) -> Result<Value, CommandError> {
     }
 }
 
-/// What an answer complains of, in any of the forms that the gateway has for it.
+/// The error message of a response, in any of the gateway's formats.
 fn complaint(body: &Value) -> Option<&str> {
     let places = ["/error/message", "/detail", "/title", "/message", "/error"];
     places.iter().find_map(|at| body.pointer(at).and_then(Value::as_str))

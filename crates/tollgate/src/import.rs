@@ -1,9 +1,8 @@
-//! MCP servers, and what goes with them, from the files of other programs to the keys of this
-//! config.
+//! Imports MCP servers and related settings from config files of other programs.
 //!
-//! Pure: a text in; servers and a report of what was left behind out. Called by `tollgate import`
-//! and `POST /api/import`. Knows no files and no terminal; what the config says already matters to
-//! `variables` alone.
+//! Pure: the input is a text, the output is servers and a report of what was dropped. Used by
+//! `tollgate import` and `POST /api/import`. Handles neither files nor the terminal. Only
+//! `variables` looks at the existing config.
 
 use std::path::Path;
 
@@ -44,25 +43,25 @@ pub use name::{fold_name, of_package as name_of_package, variable};
 use collector::ImportCollector;
 use server_draft::ServerDraft;
 
-/// What came out of a text.
+/// Result of an import.
 #[derive(Debug)]
 pub struct ImportedConfig {
-    /// What it was taken for: `Cursor`, `Bifrost`, `a command line`.
+    /// Detected format: `Cursor`, `Bifrost`, `a command line`.
     pub format: &'static str,
     pub servers: Vec<ImportedEntry>,
     /// Agents, providers and models.
     pub others: Vec<ImportedSectionEntry>,
     pub dropped: Vec<DroppedItem>,
-    /// Variables that stand for what was written out in the source.
+    /// Variables that replace secrets written out in the source.
     pub given: Vec<(String, Secret)>,
 }
 
-/// A thing with its keys as the config writes them.
+/// An entry with its config keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedEntry {
     pub name: String,
     pub keys: Map<String, Value>,
-    /// What a person should know or do.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -73,30 +72,30 @@ pub struct ImportedSectionEntry {
     pub found: ImportedEntry,
 }
 
-/// Something of the source that has no place here. Never says a value.
+/// A part of the source without an equivalent here. Never contains a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DroppedItem {
     pub what: String,
     pub why: String,
 }
 
-/// Where a secret that was written out may stand.
+/// Where a secret that was written out is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretPlacement {
     InTheFile,
     InTheEnvironment,
 }
 
-/// What is known of a text beside itself.
+/// Information beside the text itself.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportContext<'a> {
-    /// What to call a server that has no name.
+    /// Name for a server without one.
     pub name: Option<&'a str>,
     pub file: Option<&'a Path>,
-    /// Whose it is, where that was said.
+    /// The program it belongs to, if known.
     pub client: Option<&'static ClientApp>,
     pub secrets: SecretPlacement,
-    /// What other texts, read before, have put into the environment: each name has one value.
+    /// Variables from texts read before: each name has one value.
     pub given: &'a [(String, Secret)],
 }
 
@@ -117,7 +116,7 @@ pub enum ImportError {
     Shell(String),
 }
 
-/// `~/.claude.json` keeps histories, too.
+/// `~/.claude.json` contains histories, too.
 const LARGEST_MIB: usize = 16;
 
 pub fn read(text: &str, asked: &ImportContext<'_>) -> Result<ImportedConfig, ImportError> {
@@ -145,17 +144,17 @@ pub fn read(text: &str, asked: &ImportContext<'_>) -> Result<ImportedConfig, Imp
     Ok(sheet.finish())
 }
 
-/// Whether a text is, or holds, what nobody else should read.
+/// Whether a text is or contains a secret.
 pub fn looks_secret(text: &str) -> bool {
     ImportCollector::looks_secret(text)
 }
 
-/// What is not written down of a command line.
+/// Secret words of a command line.
 pub fn secrets_of_command(words: &[String]) -> Vec<String> {
     secrets_of(|draft, sheet| draft.command(sheet, words))
 }
 
-/// What is not written down of a URL.
+/// Secret parts of a URL.
 pub fn secrets_of_url(url: &str) -> Vec<String> {
     let user = url.split_once("://").map_or("", |(_, rest)| rest).split(['/', '?', '#']).next();
     let user =
@@ -170,7 +169,7 @@ fn secrets_of(write: impl FnOnce(&mut ServerDraft, &mut ImportCollector<'_>)) ->
     sheet.finish().given.into_iter().map(|(_, secret)| secret.reveal().to_owned()).collect()
 }
 
-/// A server as somebody describes it, part by part. Not to be shown: its token is in it.
+/// A server described by its parts. Must not be shown: it contains the token.
 pub struct ServerDescription<'a> {
     pub name: &'a str,
     pub transport: Option<&'a str>,
@@ -186,7 +185,7 @@ pub enum DescribedTransport<'a> {
     At(&'a str),
 }
 
-/// The same keys that a file would give, and the same care for secrets.
+/// The same config keys as from a file, with the same handling of secrets.
 pub fn from_description(server: ServerDescription<'_>, secrets: SecretPlacement) -> ImportedConfig {
     let mut sheet = ImportCollector::new((secrets, &[]), None);
     let mut draft = ServerDraft::new(&mut sheet, server.name);
@@ -199,7 +198,8 @@ pub fn from_description(server: ServerDescription<'_>, secrets: SecretPlacement)
     }
     let mut careful = |pairs: Vec<(String, String)>| -> Vec<(String, String)> {
         let careful = |(name, value): (String, String)| {
-            // A PIN is only digits; files have too many such numbers, a person typed this one.
+            // A PIN has only digits. Files contain too many such numbers, but this one was typed by
+            // a person.
             let is_pin = sounds_secret(&name) && value.parse::<u32>().is_ok();
             let place = (server.name, name.as_str());
             let value = if is_pin { sheet.externalize_secret(place, &value) } else { value };

@@ -1,5 +1,5 @@
-//! The `tollgate` program: command line, config, and the wiring of everything else. The only crate
-//! that knows all the others.
+//! The `tollgate` binary: command line, config, and the wiring of all other crates. The only crate
+//! that depends on all of them.
 
 pub mod admin_token;
 pub mod app;

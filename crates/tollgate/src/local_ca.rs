@@ -1,7 +1,7 @@
-//! A certificate authority of this installation alone, for `serve --tls`.
+//! Local certificate authority (CA) of this installation, for `serve --tls`.
 //!
-//! It is kept in the data directory across starts, so that whoever trusts it once trusts every
-//! certificate it signs. The server's own is made anew at each start and never written down.
+//! It is stored in the data directory, so that a client that trusts it once trusts every
+//! certificate it signs. The server certificate is created at each start and never stored.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -22,20 +22,20 @@ use crate::command_error::CommandError;
 use crate::private_file;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Clocks of clients may be behind.
+/// Clocks of clients may be slow.
 const CLOCK_SKEW: Duration = DAY.saturating_mul(2);
-/// A certificate of the server's. It is renewed long before.
+/// Lifetime of a server certificate. It is renewed long before.
 const LEAF_VALIDITY: Duration = DAY.saturating_mul(90);
-/// After which a new certificate is made for a server that runs.
+/// Age at which a running server gets a new certificate.
 pub const RENEWED_AFTER: Duration = DAY.saturating_mul(30);
-/// Nobody has to trust a new one in the lifetime of an installation.
+/// Long enough that an installation never needs a new CA.
 const CA_VALIDITY: Duration = DAY.saturating_mul(30 * 365);
 
 pub struct LocalCa {
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// What clients must trust.
+/// The CA certificate, which clients must trust.
 pub fn file(data: &Path) -> PathBuf {
     data.join("tls").join("ca.pem")
 }
@@ -45,7 +45,7 @@ fn key_file(data: &Path) -> PathBuf {
 }
 
 impl LocalCa {
-    /// That of this data directory, made if there is none. May block.
+    /// The CA of this data directory, created if it is missing. May block.
     pub fn obtain(data: &Path, now: SystemTime) -> Result<Self, CommandError> {
         let (cert, secret) = (file(data), key_file(data));
         let unusable = |file: &Path, why: String| {
@@ -63,7 +63,7 @@ impl LocalCa {
         Ok(Self { issuer: Issuer::new(params(&key, now), key) })
     }
 
-    /// A certificate for a server that is known by these names and addresses.
+    /// A certificate for a server with these names and addresses.
     pub fn sign(&self, names: &[String], now: SystemTime) -> Result<TlsIdentity, CommandError> {
         let failed = |error: rcgen::Error| {
             CommandError::new(format!(
@@ -86,8 +86,8 @@ impl LocalCa {
     }
 }
 
-/// What is in the file, made if there is none. Another process may make it first; what is in the
-/// file counts.
+/// The content of the file, created if it is missing. Another process may create it first. The
+/// content of the file wins.
 fn read_or_create(
     file: &Path,
     make: impl FnOnce() -> Result<String, rcgen::Error>,
@@ -104,7 +104,8 @@ fn damaged_key_error(_: rcgen::Error) -> io::Error {
     io::Error::other("it holds no whole key; delete `ca.key` and `ca.pem`, and new ones are made")
 }
 
-/// Whether the certificate is that of the key: clients that trust it would refuse ours otherwise.
+/// Checks that the certificate belongs to the key: otherwise clients that trust it would refuse our
+/// certificates.
 fn fits(pem: &str, key: &KeyPair) -> io::Result<()> {
     let whole = CertificateDer::from_pem_slice(pem.as_bytes()).ok().and_then(|certificate| {
         let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
@@ -114,7 +115,7 @@ fn fits(pem: &str, key: &KeyPair) -> io::Result<()> {
     whole.map(drop).ok_or_else(|| io::Error::other(why))
 }
 
-/// The same for the same key, but for the dates: what it signs names it, whenever that is.
+/// The same parameters for the same key, except the dates: issued certificates refer to them.
 fn params(key: &KeyPair, now: SystemTime) -> CertificateParams {
     let mut params = CertificateParams::default();
     let print = digest::digest(&digest::SHA256, key.public_key_raw());

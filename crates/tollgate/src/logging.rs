@@ -1,7 +1,7 @@
-//! Logs go to standard error, one line an event; `TOLLGATE_LOG` says how much (`debug`, or
-//! `warn,tollgate_engine=debug`), `TOLLGATE_LOG_FORMAT=json` that they are JSON.
+//! Logging to standard error, one line per event. `TOLLGATE_LOG` sets the filter (`debug`, or
+//! `warn,tollgate_engine=debug`), `TOLLGATE_LOG_FORMAT=json` the format.
 //!
-//! Then every line on standard error is: notes, complaints about the config and panics as well.
+//! With JSON, every line on standard error is JSON: also notes, config reports and panics.
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
@@ -13,14 +13,14 @@ mod stderr;
 
 pub use stderr::note;
 
-/// What is worth a line when nobody asked for more.
+/// Default filter of the serving commands.
 const SERVING: &str =
     "warn,tollgate=info,tollgate_engine=info,tollgate_server=info,tollgate_mcp=warn";
 const ONE_OFF: &str = "warn";
-/// Its lines below `info` hold authorization codes: no setting brings them back.
+/// Its messages below `info` contain authorization codes, so no setting enables them.
 const RMCP_DIRECTIVE: &str = "rmcp=warn";
 
-/// How lines on standard error are written.
+/// Format of lines on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     Text,
@@ -36,12 +36,12 @@ impl LogFormat {
     }
 }
 
-/// Who is there to read the logs.
+/// The reader of the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogAudience {
-    /// An operator: the process runs on.
+    /// An operator: the process keeps running.
     Operator,
-    /// Somebody who wants an answer from one command, and the logs only if they explain it.
+    /// The user of one command, who needs logs only if they explain a failure.
     Asker,
 }
 
@@ -61,7 +61,7 @@ pub fn start(reader: LogAudience, environment: &dyn Environment) {
     panics::write_as_lines(format);
     let writer = stderr::StderrLog(format);
     let lines = fmt().with_env_filter(filter).with_writer(writer).with_target(false);
-    // A second start in one process, as in tests, keeps the first.
+    // A second start in one process, as in tests, has no effect.
     let _ = match format {
         LogFormat::Json => {
             let lines = lines.json().flatten_event(true).with_current_span(false);

@@ -1,4 +1,4 @@
-//! `tollgate`: reads the command line, runs one command, says how it went by the exit code.
+//! `tollgate`: parses the command line, runs one command, and sets the exit code.
 
 use std::process::ExitCode;
 
@@ -9,14 +9,14 @@ use tollgate::config::ProcessEnvironment;
 use tollgate::output::Output;
 use tollgate::process_memory;
 
-/// Gives back what was freed, soon and by itself: what the process holds on to counts against its
-/// memory limit (docs/adr/0001-allocator.md).
+/// Returns freed memory to the system soon and by itself: memory that the process holds counts
+/// against its limit (docs/adr/0001-allocator.md).
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    // A child of the gateway begins as this program, and is to cost nothing.
+    // A child process of the gateway starts as this program. Handle it first, at no cost.
     if let Some(failed) = tollgate_engine::confine::run_if_launcher() {
         return failed;
     }

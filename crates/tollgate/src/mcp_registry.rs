@@ -1,8 +1,8 @@
-//! The MCP registry: what servers there are in the world, and what would be written into the
-//! config for one of them.
+//! Client of the MCP registry: published servers, and the config entry for each.
 //!
-//! `entry` and its parts are pure; `McpRegistryClient` asks, through the engine's guarded client. Everything
-//! in an answer was written by strangers: no word of it is expanded, run or opened.
+//! `entry` and its parts are pure. `McpRegistryClient` sends the requests, through the engine's
+//! guarded client. All content of the registry is untrusted: nothing in it is expanded, run or
+//! opened.
 
 use serde_json::{Map, Value, json};
 use tollgate_core::text::{percent_encoded, truncate_chars};
@@ -19,7 +19,7 @@ const PAGE: usize = 20;
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpRegistryPage {
     pub servers: Vec<McpRegistryEntry>,
-    /// For the page after it.
+    /// Cursor of the next page.
     pub next: Option<String>,
 }
 
@@ -31,18 +31,18 @@ pub struct McpRegistryEntry {
     pub version: String,
     /// https only.
     pub website: Option<String>,
-    /// The ways to have it; none if nothing here can run it.
+    /// Ways to install it. Empty if none is supported here.
     pub choices: Vec<InstallOption>,
 }
 
-/// One way to have a server.
+/// One way to install a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstallOption {
     /// `npm`, `pypi`, `oci`, `nuget` or `remote`.
     pub kind: &'static str,
-    /// What would be started, or reached.
+    /// The command or the URL.
     pub label: String,
-    /// With its keys as the config writes them.
+    /// With its config keys.
     pub server: Map<String, Value>,
     pub needs: Vec<RequiredVariable>,
 }
@@ -67,7 +67,7 @@ pub enum McpRegistryError {
     Unknown(String),
 }
 
-/// A registry that can be asked.
+/// HTTP client of a registry.
 pub struct McpRegistryClient {
     url: String,
     fetch: OperatorHttpClient,
@@ -80,7 +80,7 @@ impl McpRegistryClient {
         Ok(Self { url, fetch })
     }
 
-    /// Servers whose names have these words in them.
+    /// Servers whose names contain these words.
     pub async fn search(
         &self,
         words: &str,
@@ -97,7 +97,7 @@ impl McpRegistryClient {
         entry::page(&body).ok_or(McpRegistryError::Strange)
     }
 
-    /// The newest version of one of them.
+    /// The newest version of a server.
     pub async fn find(&self, name: &str) -> Result<McpRegistryEntry, McpRegistryError> {
         let unknown = || McpRegistryError::Unknown(truncate_chars(name, 100));
         let body =
@@ -107,11 +107,11 @@ impl McpRegistryClient {
                 Err(other) => return Err(other),
             };
         let entry = entry::entry(&body).ok_or(McpRegistryError::Strange)?;
-        // What was asked for, and nothing that calls itself otherwise.
+        // Refuse an entry with another name than the requested one.
         if entry.name == name { Ok(entry) } else { Err(unknown()) }
     }
 
-    /// Of the current version of the API; of the one before where that is not there.
+    /// Requests the current version of the API, and falls back to the previous one.
     async fn get(&self, path: &str) -> Result<Value, McpRegistryError> {
         let mut status = 404;
         for version in ["v0.1", "v0"] {
@@ -155,7 +155,7 @@ impl InstallOption {
     }
 }
 
-/// What a server of the registry is called here: `io.github.a/mcp-weather` is `weather`.
+/// A short name for a server of the registry: `io.github.a/mcp-weather` is `weather`.
 pub fn short_name(name: &str) -> String {
     crate::import::name_of_package(name)
 }

@@ -1,7 +1,8 @@
-//! Somebody consents in a browser to the use of a server, and the tokens are kept for the gateway.
+//! OAuth login to an upstream server: a person consents in a browser, and the tokens are stored for
+//! the gateway.
 //!
-//! The link is shown, never opened: what a server writes is nobody's command line. Called by the
-//! command and by the gateway that runs.
+//! The link is shown, never opened: a text of a server must not become part of a command line. Used
+//! by the command and by the running gateway.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,19 +23,19 @@ use tollgate_engine::upstream::authorize::{
 use tollgate_engine::upstream::login::LoginTokenStore;
 use tollgate_store::Store;
 
-/// How long a person may take.
+/// Time limit for the person.
 const CONSENT_TIMEOUT: Duration = Duration::from_secs(600);
-/// How long a browser may take to say what it wants.
+/// Timeout for a browser's request.
 const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 const LARGEST_HEAD: usize = 16 * 1024;
-/// At the same time. Browsers open connections that they may never use.
+/// Concurrent connections. Browsers open some that they never use.
 const MAX_VISITORS: usize = 32;
 const PATH: &str = "/callback";
 
-/// Gets the link that somebody is to open.
+/// Receives the link to open.
 pub(crate) type ShowLink = Box<dyn Fn(String) + Send + Sync>;
 
-/// A server that is used with somebody's consent.
+/// A server with OAuth login.
 #[derive(Clone, Copy)]
 pub(crate) struct OauthConsent<'a> {
     server: &'a Server,
@@ -43,7 +44,7 @@ pub(crate) struct OauthConsent<'a> {
 }
 
 impl<'a> OauthConsent<'a> {
-    /// Else why it needs none.
+    /// The error says why it needs no login.
     pub(crate) fn to(server: &'a Server) -> Result<Self, String> {
         let name = &server.id;
         let endpoint = match &server.transport {
@@ -60,7 +61,7 @@ impl<'a> OauthConsent<'a> {
         }
     }
 
-    /// Until somebody consented, or did not in time. The browser comes back to this machine.
+    /// Waits for the consent, with a timeout. The browser is redirected to this machine.
     pub(crate) async fn ask(self, store: Arc<Store>, show: ShowLink) -> Result<(), String> {
         let listener = TcpListener::bind("127.0.0.1:0").await;
         let listener = listener.map_err(|error| format!("cannot listen: {error}"))?;
@@ -93,7 +94,7 @@ fn identity(login: &OauthLoginSettings) -> OauthClientIdentity {
     }
 }
 
-/// Shows the link and waits for the browser to come back. Whoever else knocks keeps nobody waiting.
+/// Shows the link and waits for the redirect. Other connections do not block it.
 fn open(listener: TcpListener, port: u16, show: ShowLink) -> ConsentPrompt {
     let listener = Arc::new(listener);
     Box::new(move |url| {
@@ -123,14 +124,14 @@ fn open(listener: TcpListener, port: u16, show: ShowLink) -> ConsentPrompt {
     })
 }
 
-/// The value of a name in the query of a URL, as it is written there.
+/// The raw value of a query parameter.
 fn query_value<'a>(url: &'a str, name: &str) -> Option<&'a str> {
     let query = url.split_once('?')?.1.split('#').next()?;
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
-/// Over TLS, or on this machine.
+/// HTTPS, or on this machine.
 fn is_page(url: &str) -> bool {
     let Ok(uri) = url.parse::<Uri>() else { return false };
     let host = uri.host().unwrap_or_default();
@@ -143,8 +144,8 @@ fn is_page(url: &str) -> bool {
     }
 }
 
-/// What a browser brought back, if it is the answer to the login with this state; `None` for
-/// anything else that knocks, such as another page that guesses the port.
+/// The redirect of a browser, if it belongs to the login with this state. `None` for any other
+/// request, such as one of a page that guesses the port.
 async fn callback(mut stream: TcpStream, state: &str) -> Option<String> {
     let head = timeout(REQUEST_HEAD_TIMEOUT, head(&mut stream)).await.ok()??;
     let target = head.strip_prefix("GET ")?.split(' ').next()?.to_owned();

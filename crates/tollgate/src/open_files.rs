@@ -1,24 +1,24 @@
-//! How many files and connections the system lets this process have.
+//! Limit on open files (`RLIMIT_NOFILE`), and the number of connections that it allows.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tollgate_server::Limits;
 
-/// Kept for what is no connection of a client: databases, servers, their pipes.
+/// Reserved for descriptors other than client connections: databases, servers, their pipes.
 const RESERVED_FILES: u64 = 128;
-/// However few there are, somebody is served.
+/// Lower bound, however low the limit is.
 const MIN_CONNECTIONS: usize = 16;
 
-/// Takes as many as the system gives; many start a process with far fewer.
+/// Raises the soft limit to the hard limit. Many systems start processes with far less.
 pub fn raise() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current != maximum {
-        // Without it, there are the fewer.
+        // On failure the lower limit stays.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     }
 }
 
-/// No more connections than there are files for. One of a client may need another one to a server or
-/// to a provider.
+/// Limits the connections to the available descriptors. A client connection may need another one to
+/// a server or a provider.
 pub fn fit(limits: Limits) -> Limits {
     let files = getrlimit(Resource::Nofile).current;
     match files {

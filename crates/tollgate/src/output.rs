@@ -1,7 +1,7 @@
-//! What commands print: text and aligned tables for people, JSON for programs. Results go to
+//! Output of commands: text and aligned tables for people, JSON for programs. Results go to
 //! standard output, everything else to standard error. Colours on a terminal only.
 //!
-//! Secret values are masked, but for what a command was asked to print.
+//! Secret values are masked, except where a command was asked to print one.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -35,9 +35,9 @@ pub struct Output {
     stdout: ColorMode,
     stderr: ColorMode,
     room: TableWidth,
-    /// Whether somebody watches standard error.
+    /// Whether standard error is a terminal.
     watched: bool,
-    /// How lines on standard error are written.
+    /// Format of lines on standard error.
     notes: logging::LogFormat,
 }
 
@@ -61,12 +61,12 @@ impl Output {
         to_stdout(&secret_values::mask(&format!("{text}\n")));
     }
 
-    /// The result as it is, such as a script, or something with a key in it that was asked for.
+    /// The result without changes, such as a script, or a text with a requested key.
     pub fn raw(self, text: &str) {
         to_stdout(text);
     }
 
-    /// What a program of the user's printed: as it is, but for what a terminal would obey.
+    /// Output of a user's program: unchanged, except for terminal control characters.
     pub fn print_program_output(self, text: &str) {
         let text = &*secret_values::mask(text);
         match self.room {
@@ -86,13 +86,13 @@ impl Output {
         to_stdout(&secret_values::mask(&format!("{value:#}\n")));
     }
 
-    /// Something beside the result.
+    /// A message beside the result.
     pub fn note(self, text: &str) {
         logging::note(self.notes, "INFO", text);
     }
 
-    /// A link with a secret in it. Only for who sits at a terminal: anything else keeps what it is
-    /// sent. Says whether it was shown.
+    /// A link that contains a secret. Shown only on a terminal: anything else would store it.
+    /// Returns whether it was shown.
     pub fn link_on_terminal(self, text: &str) -> bool {
         let is_shown = io::stderr().is_terminal() && self.notes == logging::LogFormat::Text;
         if is_shown {
@@ -101,18 +101,18 @@ impl Output {
         is_shown
     }
 
-    /// A part of a line beside the result: faint where there are colours.
+    /// A part of a line beside the result, dimmed where colours are used.
     pub fn beside(self, text: &str) {
         let text = &*secret_values::mask(text);
         match self.stderr {
-            // A part of a line is no event.
+            // A part of a line is not a log event.
             _ if self.notes == logging::LogFormat::Json => {}
             ColorMode::Coloured => to_stderr(&format!("\u{1b}[2m{text}\u{1b}[0m")),
             ColorMode::Plain => to_stderr(text),
         }
     }
 
-    /// What shows how far something is; `None` where nobody watches.
+    /// A progress bar. `None` if nobody watches.
     pub fn bar(self) -> Option<ProgressBar> {
         self.watched.then(ProgressBar::default)
     }
@@ -130,7 +130,7 @@ impl Output {
         }
     }
 
-    /// Why it did not work. JSON for programs, on standard output like every result.
+    /// An error message. As JSON it goes to standard output like every result.
     pub fn failure(self, failure: &CommandError) {
         match (failure, self.form) {
             (CommandError::Said, _) => {}
@@ -147,7 +147,7 @@ impl Output {
     }
 }
 
-/// How wide the terminal is.
+/// Width of the terminal.
 fn columns(environment: &dyn Environment) -> usize {
     let said = environment.variable("COLUMNS").and_then(|text| text.parse().ok());
     let found = || termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
@@ -159,13 +159,13 @@ pub fn pluralize(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Milliseconds as people read them. Whoever sent them may have sent anything.
+/// Milliseconds for people. The value is untrusted.
 pub fn span(milliseconds: f64) -> String {
     let span = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1_000.0);
     HumanDuration(span.unwrap_or(Duration::MAX)).to_string()
 }
 
-/// Text of others without what a terminal would obey.
+/// Untrusted text without terminal control characters.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if is_harmless(c) { c } else { '\u{fffd}' }).collect()
 }
@@ -175,7 +175,7 @@ fn is_harmless(c: char) -> bool {
     c == '\n' || !(c.is_control() || turns_text_around)
 }
 
-/// A closed pipe (`tollgate tools | head`) is no failure.
+/// A closed pipe (`tollgate tools | head`) is not a failure.
 fn to_stdout(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());

@@ -1,5 +1,5 @@
-//! Small files with secrets in the data directory: only this user can read them, they are there whole
-//! or not at all, and whoever comes second finds what the first one made.
+//! Small files with secrets in the data directory: readable only by this user and created
+//! atomically. Of two concurrent creators, the second gets the content of the first.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -8,10 +8,10 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// All of them are much shorter.
+/// All of these files are much shorter.
 const MAX_PRIVATE_FILE_BYTES: u64 = 16 << 10;
 
-/// `None`: there is none yet. A file that others can read is closed to them.
+/// `None`: it does not exist yet. Permissions for other users are removed.
 pub fn read(file: &Path) -> io::Result<Option<String>> {
     let mut options = OpenOptions::new();
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -32,11 +32,12 @@ pub fn read(file: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Written beside and then linked: the file is there whole or not at all, and never replaced.
+/// Written to a temporary file and then hard-linked: the file is created atomically and never
+/// replaced.
 pub fn make(file: &Path, text: &str) -> io::Result<()> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = file.with_file_name(format!("{name}.{}", std::process::id()));
-    // One that a crash left behind may be another's.
+    // A file left behind by a crash may have another content.
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

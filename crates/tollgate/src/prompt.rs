@@ -1,17 +1,17 @@
-//! Questions to a person at a terminal. Asked on standard error, so that results stay alone on
-//! standard output.
+//! Interactive prompts on a terminal. Questions go to standard error, so that standard output has
+//! only results.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use crate::command_error::CommandError;
 use crate::output::{Output, OutputFormat, clean};
 
-/// Whether there is somebody to ask.
+/// Whether there is a terminal to ask on.
 pub fn is_possible(output: Output) -> bool {
     output.form == OutputFormat::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// A line, without its end; what stands in brackets is taken for an empty one.
+/// Reads a line without its line break. An empty one means the default in brackets.
 pub async fn ask(output: Output, question: &str, usual: &str) -> Result<String, CommandError> {
     let usual_shown = if usual.is_empty() { String::new() } else { format!(" [{}]", clean(usual)) };
     output.beside(&format!("{}{usual_shown}: ", clean(question)));
@@ -26,7 +26,7 @@ pub async fn ask(output: Output, question: &str, usual: &str) -> Result<String, 
     Ok(if line.is_empty() { usual.to_owned() } else { line.to_owned() })
 }
 
-/// Text over several lines, up to an empty one or until what is there is `enough`.
+/// Reads several lines, up to an empty one or until the text is `enough`.
 pub async fn ask_text(
     output: Output,
     question: &str,
@@ -43,7 +43,7 @@ pub async fn ask_text(
     Ok(text)
 }
 
-/// One of several letters; the first of them is usual.
+/// Reads one of several letters. The first is the default.
 pub async fn choose(
     output: Output,
     question: &str,

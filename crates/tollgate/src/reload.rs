@@ -1,8 +1,8 @@
-//! One task owns the config of a gateway that runs.
+//! Config actor: the task that owns the config of a running gateway (hot reload).
 //!
-//! It hears that the file changed (watch, poll,
-//! signal, API), proves the new config before anything is touched, and applies it in one step. A
-//! bad file changes nothing and says why. Whoever asks holds a [`ReloadHandle`].
+//! It is notified of changes (file watch, poll, signal, API), validates the new config before
+//! anything changes, and applies it in one step. An invalid file changes nothing and is reported.
+//! Other tasks use a [`ReloadHandle`].
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -42,16 +42,17 @@ use config_store::ConfigStore;
 use file_source::ConfigFileState;
 use file_watch::ConfigWatcher;
 
-/// How long a file must be left alone before it is read: whoever saves writes more than once.
+/// How long a file must be unchanged before it is read: programs save in several writes.
 const DEBOUNCE: Duration = Duration::from_millis(100);
-/// For file systems that tell nothing.
+/// Poll interval, for file systems without notifications.
 const POLL: Duration = Duration::from_secs(2);
-/// How often a file that is bad each time in another way is read again before that is said.
+/// How often a file that is invalid, each time with other content, is read again before it is
+/// reported.
 const MOST_DOUBTS: u32 = 20;
-/// Asks that may wait.
+/// Length of the request queue.
 const QUEUE: usize = 64;
 
-/// What somebody asks for.
+/// A request to the actor.
 enum ConfigActorRequest {
     Show(oneshot::Sender<Result<RedactedConfig, ConfigServiceError>>),
     Entry(String, oneshot::Sender<Result<Option<ServerConfigEntry>, ConfigServiceError>>),
@@ -66,11 +67,11 @@ enum ConfigActorRequest {
         oneshot::Sender<Result<ConfigChangeSummary, ConfigServiceError>>,
     ),
     Reload(String, oneshot::Sender<ReloadAttempt>),
-    /// Where servers are looked for.
+    /// URL of the MCP registry.
     Registry(oneshot::Sender<String>),
 }
 
-/// Keeps the config of `app`; ends when the task is dropped.
+/// Starts the actor for `app`. It ends when the task is dropped.
 pub fn start(
     app: Arc<App>,
     loaded: LoadedConfig,
@@ -94,11 +95,11 @@ struct ConfigActor {
     watch: ConfigWatcher,
     handle: Arc<ReloadHandle>,
     doubts: ContentDebounce,
-    /// About files that the config names.
+    /// For the files that the config names.
     unrest: ContentDebounce,
 }
 
-/// A file that was bad when it was looked at may only be half written.
+/// An invalid file may be only partly written.
 #[derive(Default)]
 struct ContentDebounce {
     content: Option<String>,
@@ -106,7 +107,7 @@ struct ContentDebounce {
 }
 
 impl ContentDebounce {
-    /// Whether to wait and look again before anything is said.
+    /// Whether to wait and read again before reporting.
     fn again(&mut self, content: &str) -> bool {
         let is_new = self.content.as_deref() != Some(content);
         self.count += 1;
@@ -141,7 +142,7 @@ impl ConfigActor {
     }
 
     async fn answer(&mut self, ask: ConfigActorRequest) {
-        // Whoever asked may be gone; what was asked for is done all the same.
+        // A requester that is gone does not cancel its request.
         match ask {
             ConfigActorRequest::Show(reply) => drop(reply.send(self.desk.show().await)),
             ConfigActorRequest::Entry(name, reply) => drop(reply.send(self.desk.entry(name).await)),
@@ -166,7 +167,7 @@ impl ConfigActor {
         }
     }
 
-    /// Looks whether the file changed. Gives the pause after which to look again.
+    /// Checks whether the file changed. Returns the delay before the next check.
     async fn look(&mut self) -> Option<Pin<Box<Sleep>>> {
         match self.desk.look().await {
             ConfigFileState::Same => return self.look_at_files().await,
@@ -186,8 +187,7 @@ impl ConfigActor {
         None
     }
 
-    /// Tables, rules, music and certificates that changed are read again once their files are left
-    /// alone.
+    /// Reloads tables, rules, music and certificates that changed, once their files are stable.
     async fn look_at_files(&mut self) -> Option<Pin<Box<Sleep>>> {
         let Some(stamp) = self.desk.changed_files().await else {
             self.unrest = ContentDebounce::default();
@@ -207,7 +207,8 @@ impl ConfigActor {
         None
     }
 
-    /// Reads the file, changed or not: what it refers to may have changed.
+    /// Reads the file even if it is unchanged: the files and variables it refers to may have
+    /// changed.
     async fn reload(&mut self, by: &str) -> ReloadAttempt {
         self.doubts = ContentDebounce::default();
         match self.desk.read().await {
@@ -242,7 +243,7 @@ impl ConfigActor {
         self.tell(by, ReloadOutcome::Refused(report.to_string()), report.to_json()).await
     }
 
-    /// To the log, to the audit trail, to those who listen, and to those who ask later.
+    /// Reports an attempt to the log, the audit ledger, event listeners and later queries.
     async fn tell(
         &self,
         by: &str,
@@ -272,7 +273,7 @@ impl ConfigActor {
     }
 }
 
-/// Until the pause is over.
+/// Waits for the end of the delay.
 async fn wait_for_pause(pause: &mut Option<Pin<Box<Sleep>>>) {
     if let Some(sleeping) = pause {
         sleeping.await;

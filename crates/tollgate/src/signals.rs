@@ -1,12 +1,11 @@
-//! What the system tells a process: to stop (SIGTERM, SIGINT, the terminal is gone), or to read
-//! its config again (SIGHUP).
+//! Unix signals: stop (SIGTERM, SIGINT, SIGHUP of a closed terminal), and config reload (SIGHUP).
 
 use std::io::{IsTerminal as _, stderr};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// For a command that ends by itself: returns at SIGTERM, SIGINT (Ctrl-C) or SIGHUP. Where signals
-/// cannot be heard, never.
+/// For a command that ends by itself: returns at SIGTERM, SIGINT (Ctrl-C) or SIGHUP. Never returns
+/// where signals are not available.
 pub async fn wait_for_stop_signal() {
     let mut hangups = Hangups::listen();
     tokio::select! {
@@ -31,7 +30,7 @@ pub async fn wait_for_terminate_signal() {
     }
 }
 
-/// Ctrl-C, as often as it comes.
+/// A stream of Ctrl-C signals.
 pub struct Interrupts(Option<Signal>);
 
 impl Interrupts {
@@ -39,7 +38,7 @@ impl Interrupts {
         Self(signal(SignalKind::interrupt()).ok())
     }
 
-    /// Cancel-safe. Where signals cannot be heard, never.
+    /// Cancel-safe. Never returns where signals are not available.
     pub async fn next(&mut self) {
         let heard = match &mut self.0 {
             Some(signal) => signal.recv().await,
@@ -51,8 +50,7 @@ impl Interrupts {
     }
 }
 
-/// What ends the gateway, as often as it comes. SIGHUP does not, unless it ran on a terminal that is
-/// gone now.
+/// A stream of signals that end the gateway. SIGHUP does so only if its terminal was closed.
 pub struct EndSignals {
     terminates: Option<Signal>,
     interrupts: Interrupts,
@@ -62,9 +60,9 @@ pub struct EndSignals {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndSignal {
-    /// From whoever manages processes.
+    /// From a process manager.
     Terminate,
-    /// From whoever sits at the terminal, or sat there.
+    /// From the user at the terminal, or because the terminal was closed.
     Interrupt,
 }
 
@@ -75,7 +73,7 @@ impl EndSignals {
         Self { terminates, interrupts: Interrupts::listen(), hangups: Hangups::listen(), attended }
     }
 
-    /// Cancel-safe: what comes between two calls is not lost.
+    /// Cancel-safe: a signal between two calls is not lost.
     pub async fn next(&mut self) -> EndSignal {
         let Self { terminates, interrupts, hangups, attended } = self;
         let terminated = async {
@@ -100,7 +98,7 @@ impl EndSignals {
     }
 }
 
-/// Whether somebody sits at the terminal.
+/// Whether a user is at the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalPresence {
     Yes,
@@ -108,13 +106,13 @@ pub enum TerminalPresence {
 }
 
 impl TerminalPresence {
-    /// As it is now.
+    /// The current state.
     pub fn look() -> Self {
         if stderr().is_terminal() { Self::Yes } else { Self::No }
     }
 }
 
-/// SIGHUP, as often as it comes.
+/// A stream of SIGHUP signals.
 pub struct Hangups(Option<Signal>);
 
 impl Hangups {
@@ -122,7 +120,7 @@ impl Hangups {
         Self(signal(SignalKind::hangup()).ok())
     }
 
-    /// Cancel-safe. Where signals cannot be heard, never.
+    /// Cancel-safe. Never returns where signals are not available.
     pub async fn next(&mut self) {
         let heard = match &mut self.0 {
             Some(signal) => signal.recv().await,

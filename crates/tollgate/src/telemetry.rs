@@ -1,5 +1,5 @@
-//! Figures of tools that installations share: their files, read with suspicion, and how several
-//! become one.
+//! Shared latency figures of tools: parses and validates untrusted export files, and merges several
+//! into one.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 use tollgate_core::score::LatencyAggregate;
 use tollgate_core::score::telemetry::{self, FORMAT, TelemetryToolName};
 
-/// The figures of one export, or of several that were merged.
+/// The figures of one export, or of several merged ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TelemetryExport {
     tools: BTreeMap<TelemetryToolName, LatencyAggregate>,
 }
 
-/// What is wrong with a file, and where in it.
+/// The error in a file, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TelemetryFileError {
     #[error("not JSON: {0}")]
@@ -53,7 +53,7 @@ impl TelemetryExport {
         }
     }
 
-    /// How many tools there are.
+    /// Number of tools.
     pub fn tools(&self) -> usize {
         self.tools.len()
     }
@@ -63,7 +63,7 @@ impl TelemetryExport {
     }
 }
 
-/// A value of the file, and where it stands in it.
+/// A value of the file, with its path.
 struct TelemetryField<'a> {
     path: String,
     value: &'a Value,

@@ -1,5 +1,4 @@
-//! Transcripts that others wrote, in the forms that they come in. Pure: what becomes of them is for
-//! the command that reads them.
+//! Parsers for transcripts in common formats. Pure: the command decides what to do with them.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,10 +9,10 @@ mod captions;
 mod json;
 mod text;
 
-/// What was said, in its order.
+/// The lines of a transcript, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportedTranscript {
-    /// When it began, if it says so.
+    /// Start time, if the transcript has one.
     pub date: Option<SystemTime>,
     pub said: Vec<TranscriptLine>,
 }
@@ -23,16 +22,16 @@ pub struct TranscriptLine {
     pub speaker: String,
     pub text: String,
     pub when: UtteranceTime,
-    /// Where it stands in the file, from 1.
+    /// Line number in the file, from 1.
     pub line: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UtteranceTime {
     At(SystemTime),
-    /// So long after the beginning.
+    /// Offset from the start.
     After(Duration),
-    /// After what was said before.
+    /// No time: after the previous line.
     Next,
 }
 
@@ -44,16 +43,16 @@ pub enum TranscriptFormat {
     Captions,
 }
 
-/// Why it cannot be read.
+/// Why it cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct TranscriptError {
-    /// From 1; `None`: it is about the whole.
+    /// From 1. `None`: about the whole file.
     pub line: Option<u64>,
     pub why: String,
 }
 
-/// Between two things that were said, where nobody wrote down when.
+/// Assumed pause between two lines without times.
 const UNTIMED_PAUSE: Duration = Duration::from_secs(1);
 
 pub fn read(form: TranscriptFormat, text: &str) -> Result<ImportedTranscript, TranscriptError> {
@@ -70,7 +69,7 @@ pub fn read(form: TranscriptFormat, text: &str) -> Result<ImportedTranscript, Tr
 }
 
 impl ImportedTranscript {
-    /// As the gateway takes it, with the line that each came from.
+    /// In the format of the gateway's import, with the source line of each.
     pub fn lines(&self, session: &str, began: SystemTime) -> Vec<(u64, Value)> {
         let mut last: Option<SystemTime> = None;
         let line = |said: &TranscriptLine| {

@@ -1,5 +1,5 @@
-//! From where a request comes. Behind a proxy that the config trusts, what that proxy says of its
-//! client counts; from anybody else `forwarded` and `x-forwarded-for` are only text.
+//! Client address of a request. Behind a trusted proxy it comes from `forwarded` or
+//! `x-forwarded-for`. From any other peer these headers are ignored.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use http::{HeaderMap, HeaderName, header};
 
-/// Who counts as one. An IPv6 network of 64 bits is one subscriber's.
+/// The addresses that are counted as one client: an IPv6 /64 belongs to one subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct AddressGroup(IpAddr);
 
@@ -32,7 +32,7 @@ impl fmt::Display for AddressGroup {
     }
 }
 
-/// Addresses and networks of proxies that say who their clients are.
+/// Addresses and networks of the proxies whose forwarding headers are trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrustedProxies(Vec<CidrBlock>);
 
@@ -58,7 +58,7 @@ impl TrustedProxies {
         Ok(())
     }
 
-    /// Whether every address is among them.
+    /// Whether every address is trusted.
     pub fn is_everyone(&self) -> bool {
         self.0.iter().any(|network| network.prefix == 0)
     }
@@ -104,7 +104,7 @@ impl CidrBlock {
             && self.network_bits(address) == number(self.address)
     }
 
-    /// The bits of an address of the same family that are the network's.
+    /// The network bits of an address of the same family.
     fn network_bits(&self, address: IpAddr) -> u128 {
         let bits = if self.address.is_ipv4() { 32 } else { 128 };
         let free = u32::from(bits - self.prefix);
@@ -120,11 +120,11 @@ fn number(address: IpAddr) -> u128 {
 }
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// Proxies before proxies; more are not looked at.
+/// Limit on the chain of proxies. Further hops are ignored.
 const MAX_HOPS: usize = 32;
 
-/// The client's address: that of the connection, or what trusted proxies say. Each of them adds whom
-/// it was asked by at the end, so the last one that is no proxy of ours is the client.
+/// The client's address: that of the connection, or the one reported by trusted proxies. Each proxy
+/// appends the address of its peer, so the last one that is not a trusted proxy is the client.
 pub(crate) fn client_address(
     peer: IpAddr,
     headers: &HeaderMap,
@@ -139,7 +139,7 @@ pub(crate) fn client_address(
         (false, false) => peer,
         (true, false) => last_untrusted(peer, &hops(headers, &X_FORWARDED_FOR), proxies),
         (false, true) => last_untrusted(peer, &hops(headers, &header::FORWARDED), proxies),
-        // One of both may be the client's own: only what they agree on is believed.
+        // One of the two headers may come from the client: believe them only if they agree.
         (true, true) => {
             let [one, other] = [X_FORWARDED_FOR, header::FORWARDED]
                 .map(|name| last_untrusted(peer, &hops(headers, &name), proxies));
@@ -148,7 +148,7 @@ pub(crate) fn client_address(
     }
 }
 
-/// The nearest first. `None`: nobody can say what it means.
+/// Nearest hop first. `None`: the entry cannot be parsed.
 fn hops(headers: &HeaderMap, name: &HeaderName) -> Vec<Option<IpAddr>> {
     let values = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default());
     let mut hops: Vec<&str> = values.flat_map(|value| value.split(',')).collect();

@@ -1,4 +1,4 @@
-//! Why access is refused: a short list, so that it can be a label.
+//! Reasons for refused access: a small closed set, so that it can be a metric label.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RefusalReason {
@@ -43,7 +43,7 @@ impl RefusalReason {
         }
     }
 
-    /// By the code of the problem that is answered; `None`: it is not about access.
+    /// The reason for an error code. `None`: the error is not about access.
     pub(crate) fn of(code: &str) -> Option<Self> {
         Some(match code {
             "no_key" | "admin_only" => Self::NoKey,
@@ -59,7 +59,7 @@ impl RefusalReason {
         })
     }
 
-    /// Whether somebody may be trying until one fits.
+    /// Whether the client may be guessing credentials.
     pub(crate) const fn is_guess(self) -> bool {
         matches!(self, Self::WrongKey | Self::BadToken | Self::FailedLogin)
     }

@@ -1,5 +1,5 @@
-//! What was refused since the last report, by address, reason and principal: one line in the log at
-//! once, one with the number of the rest later, and one row in the audit trail.
+//! Refusals since the last report, by address, reason and principal. The first one is logged at
+//! once. The report logs the count of the rest and writes one audit row.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -11,12 +11,12 @@ use tollgate_engine::audit::{AuditAction, Decision};
 
 use super::{AddressGroup, RefusalReason};
 
-/// Subjects of one report; all further ones are counted together, by reason. This bounds the lines
-/// of the log and the rows of the trail as well.
+/// Subjects of one report. All further ones are counted together, by reason. This also bounds the
+/// log lines and the audit rows.
 const MAX_SUBJECTS: usize = 64;
-/// Who has not shown who they are.
+/// Principal of a client that is not authenticated.
 const ANONYMOUS: &str = "anonymous";
-/// In the place of an address.
+/// Shown instead of an address.
 const OTHERS: &str = "other addresses";
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub(super) struct RefusalTallies(Mutex<HashMap<RefusalSubject, RefusalTally>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RefusalSubject {
-    /// `None`: of many, or hidden.
+    /// `None`: several addresses, or an unknown one.
     pub(super) address: Option<AddressGroup>,
     pub(super) reason: RefusalReason,
     pub(super) principal: Option<Principal>,
@@ -61,7 +61,7 @@ impl RefusalTallies {
         tally.last = at;
     }
 
-    /// All of them, as rows; begins anew.
+    /// Takes all tallies as audit rows, and starts from zero.
     pub(super) fn take(&self) -> Vec<Decision> {
         let tallies = std::mem::take(&mut *self.0.lock());
         tallies.iter().map(|(subject, tally)| report(subject, tally)).collect()

@@ -1,5 +1,5 @@
-//! A token bucket for wrong keys per address. It is charged after a key turned out to be wrong, and
-//! only says how that is answered: whoever has a right key is never asked for a token.
+//! Token bucket per address for wrong keys. A token is charged only after a key proved to be wrong,
+//! and decides only the response to it. A valid key never needs a token.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,15 +13,15 @@ use super::AddressGroup;
 use crate::api_error::ApiError;
 use crate::limits::Limits;
 
-/// Addresses with a bucket of their own. A bucket is given up once it is full again, and is then as
-/// good as a new one: nobody gets tokens by making us forget.
+/// Addresses with a bucket of their own. A bucket is dropped once it is full again. It then equals
+/// a new one, so eviction never gives anybody extra tokens.
 const MAX_ADDRESSES: usize = 4096;
-/// Full buckets are looked for no more often, however many new addresses come.
+/// Minimum interval between sweeps for full buckets, however many new addresses come.
 const SWEEP_PAUSE: Duration = Duration::from_secs(1);
-/// The code of what is answered when there are no tokens.
+/// Error code of the response when the bucket is empty.
 pub(super) const TOO_MANY: &str = "too_many_wrong_keys";
 
-/// What was wrong.
+/// The kind of credential that was wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Credential {
     /// A key or a token in a header.
@@ -39,7 +39,7 @@ pub(crate) struct WrongKeyThrottle {
 #[derive(Default)]
 struct BucketTable {
     buckets: HashMap<AddressGroup, AddressBuckets>,
-    /// Of whoever hides where they are, and of those who come when the table is full.
+    /// Shared by clients with an unknown address and by those that come when the table is full.
     others: Option<AddressBuckets>,
     swept: Option<Instant>,
 }
@@ -65,7 +65,7 @@ impl WrongKeyThrottle {
         Self { keys: wrong_keys, logins: wrong_logins, table: Mutex::default() }
     }
 
-    /// Takes a token for a wrong key; `Err`: there is none for so long.
+    /// Takes a token for a wrong key. `Err`: the bucket is empty for this long.
     pub(crate) fn charge(
         &self,
         credential: Credential,
@@ -104,7 +104,7 @@ impl BucketTable {
     }
 }
 
-/// What a wrong key is answered with when there are no tokens.
+/// The response to a wrong key when the bucket is empty.
 pub(crate) fn too_many(wait: Duration) -> ApiError {
     let detail =
         "too many wrong keys were sent from this address; a right one is taken at any time";

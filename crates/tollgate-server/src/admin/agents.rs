@@ -1,4 +1,4 @@
-//! `/api/agents`: who uses tools here, and what their prompts come to.
+//! `/api/agents`: the configured agents, and a preview of their prompts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ fn find(gate: &Gate, name: &str) -> Result<Agent, ApiError> {
     })
 }
 
-/// The agent of whoever names none.
+/// The default agent, used by callers that name none.
 fn usual(gate: &Gate) -> Option<String> {
     let turn = gate.turn(TurnRequest::by(Actor::endless(Principal::local()))).ok()?;
     Some(turn.view.agent.to_string())
@@ -101,7 +101,7 @@ struct AgentsJson {
 struct AgentJson {
     name: String,
     description: String,
-    /// Whether it is the agent of whoever names none.
+    /// Whether it is the default agent, used by callers that name none.
     default: bool,
     prompt: Option<String>,
     greeting: Option<String>,

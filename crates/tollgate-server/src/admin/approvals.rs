@@ -1,4 +1,4 @@
-//! `/api/approvals`: calls that wait for a person's leave, and the decision on one of them.
+//! `/api/approvals`: calls that wait for approval, and the decision on one of them.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::auth::{AuthenticatedCaller, Right};
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
 
-/// Characters of a note.
+/// Limit on a note, in characters.
 const LONGEST_NOTE: usize = 1_000;
 
 const UNKNOWN: ApiError = ApiError::new(
@@ -112,7 +112,7 @@ struct ApprovalRequestJson<'a> {
     name: &'a str,
     server: &'a str,
     tool: &'a str,
-    /// `null` if they are too long to be shown whole.
+    /// `null` if they are too long to be shown in full.
     arguments: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     beginning: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! `/api/audit`: what was called and decided, page by page, as one export, or as it happens.
+//! `/api/audit`: the audit ledger, page by page, as one export, or as a live tail.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(crate) async fn audit(State(front): State<Arc<AppState>>, request: Request) 
 #[derive(Serialize)]
 struct AuditPageJson<'a> {
     rows: Vec<AuditRowJson<'a>>,
-    /// What `after` says for the next page.
+    /// Value of `after` for the next page.
     next: Option<u64>,
     last: u64,
 }
@@ -55,8 +55,8 @@ async fn page(front: &AppState, query: AuditQuery) -> Result<Response, ApiError>
     Ok(Json(AuditPageJson { rows, next: page.next, last: page.last }).into_response())
 }
 
-/// One page after the other, so that an export needs no more memory than one of them. A trail that
-/// cannot be read any more breaks the answer off: it must not look like its end.
+/// Streams one page after the other, so an export needs memory for one page only. If the ledger
+/// becomes unreadable, the response is aborted: it must not look complete.
 fn export(front: Arc<AppState>, asked: AuditQueryParams) -> Response {
     let (media, file, head) = match asked.format {
         AuditExportFormat::Csv => ("text/csv; charset=utf-8", "audit.csv", csv::head()),
@@ -112,7 +112,7 @@ struct AuditVerificationJson {
     head: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     broken: Option<AuditBreakJson>,
-    /// Rows that are gone from the end or the beginning.
+    /// Rows that are missing at the end or the beginning.
     losses: Vec<AuditLossJson>,
 }
 
@@ -124,7 +124,7 @@ struct AuditBreakJson {
 
 #[derive(Serialize)]
 struct AuditLossJson {
-    /// `null`: it shows just now, and will be noted at the next start.
+    /// `null`: detected just now. It will be recorded at the next start.
     found: Option<String>,
     kind: &'static str,
     problem: String,

@@ -1,4 +1,5 @@
-//! `POST /api/calibrate`: measures what may be measured, and tells each step as it is done.
+//! `POST /api/calibrate`: measures the latency of tools that may be called for that, and streams
+//! each step.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::fields::{BodyFields, bad, check_query};
 use crate::ops::for_admins;
 use crate::tier_assignment::{TierAssignmentJson, milliseconds};
 
-/// More do not fit into what is remembered of a tool.
+/// The latency window of a tool holds no more samples.
 const MOST_TIMES: u32 = 100;
 const KEYS: &[&str] = &["server", "tool", "times"];
 
@@ -75,7 +76,7 @@ fn no_tool(name: &str) -> ApiError {
     ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_tool", detail)
 }
 
-/// Dropping the answer stops the run.
+/// Dropping the response stops the run.
 fn stream_steps(front: Arc<AppState>, run: Calibration) -> Response {
     let keep_alive = front.limits.keep_alive;
     let telling = CalibrationStream { front, run, seen: BTreeMap::new() };
@@ -100,7 +101,7 @@ fn stream_steps(front: Arc<AppState>, run: Calibration) -> Response {
 struct CalibrationStream {
     front: Arc<AppState>,
     run: Calibration,
-    /// By exposed name.
+    /// Tools by exposed name.
     seen: BTreeMap<String, ToolId>,
 }
 

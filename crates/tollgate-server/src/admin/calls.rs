@@ -1,5 +1,4 @@
-//! `GET /api/calls`: what runs now and what ran lately, from memory. What is older stands in the
-//! audit trail.
+//! `GET /api/calls`: running and recent calls, from memory. Older calls are in the audit ledger.
 
 use std::sync::Arc;
 
@@ -34,10 +33,10 @@ const KEYS: &[&str] = &[
     "after",
     "limit",
 ];
-/// Calls of a page unless it says another number.
+/// Default page size.
 const DEFAULT_PAGE_CALLS: usize = 100;
 const MAX_PAGE_CALLS: usize = 500;
-/// Characters of a filter.
+/// Limit on a filter, in characters.
 const MAX_FILTER_CHARS: usize = 256;
 
 /// `GET /api/calls`
@@ -49,18 +48,18 @@ pub(crate) async fn calls(State(front): State<Arc<AppState>>, request: Request) 
 
 #[derive(Serialize)]
 struct CallPageJson<'a> {
-    /// The oldest first.
+    /// Oldest first.
     running: Vec<CallJson<'a>>,
-    /// The newest first.
+    /// Newest first.
     calls: Vec<CallJson<'a>>,
-    /// What `after` says for the next page.
+    /// Value of `after` for the next page.
     next: Option<u64>,
 }
 
 fn page(front: &AppState, asked: &CallQueryParams) -> Response {
     let calls = front.gate.calls();
     let now = calls.now();
-    // What runs stands on the first page only, and has no outcome yet.
+    // Running calls are on the first page only, and have no outcome yet.
     let is_first = asked.after.is_none() && asked.outcome.is_none();
     let mut running = if is_first { calls.running() } else { Vec::new() };
     running.retain(|course| asked.wants(course));
@@ -73,14 +72,14 @@ fn page(front: &AppState, asked: &CallQueryParams) -> Response {
     .into_response()
 }
 
-/// Calls by which the gateway measures.
+/// Whether the gateway's own probe calls are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProbeVisibility {
     Shown,
     LeftOut,
 }
 
-/// What a request wants to see.
+/// Query parameters of the request.
 struct CallQueryParams {
     turn: Option<String>,
     agent: Option<String>,
@@ -140,7 +139,7 @@ impl CallQueryParams {
     }
 }
 
-/// An empty value is the same as none.
+/// An empty value counts as absent.
 fn text(uri: &Uri, key: &str) -> Result<Option<String>, ApiError> {
     match parameter(uri, key).filter(|value| !value.is_empty()) {
         Some(value) if value.chars().count() > MAX_FILTER_CHARS => {

@@ -1,5 +1,5 @@
-//! `/api/config` and `/api/reload`: the config file over HTTP. What is shown has no secrets in
-//! it; what is sent is checked before anything is touched.
+//! `/api/config` and `/api/reload`: the config file over HTTP. Secrets are redacted in every
+//! response. A new text is validated before anything changes.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(crate) async fn read(State(front): State<Arc<AppState>>, request: Request) -
     api_response(shown.await)
 }
 
-/// `PUT /api/config`: the whole text, for the version that `if-match` names.
+/// `PUT /api/config`: replaces the whole text, if `if-match` names the current version.
 pub(crate) async fn write(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let written = async {
@@ -63,7 +63,7 @@ pub(crate) async fn write(State(front): State<Arc<AppState>>, request: Request) 
     api_response(written.await)
 }
 
-/// `POST /api/config/check`: what would come of a text.
+/// `POST /api/config/check`: validates a text and reports the effect it would have.
 pub(crate) async fn check(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let checked = async {
@@ -77,7 +77,7 @@ pub(crate) async fn check(State(front): State<Arc<AppState>>, request: Request) 
     api_response(checked.await)
 }
 
-/// `POST /api/reload`: reads the file again.
+/// `POST /api/reload`: reloads the file.
 pub(crate) async fn reload(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let reloaded = async {
@@ -89,7 +89,7 @@ pub(crate) async fn reload(State(front): State<Arc<AppState>>, request: Request)
     api_response(reloaded.await)
 }
 
-/// `GET /api/reload`: how the last reading went.
+/// `GET /api/reload`: result of the last reload.
 pub(crate) async fn reload_status(
     State(front): State<Arc<AppState>>,
     request: Request,
@@ -104,7 +104,7 @@ pub(crate) async fn reload_status(
     api_response(last)
 }
 
-/// Makes or tries a change and tells what came of it.
+/// Applies or previews a change, and returns its summary.
 pub(super) async fn change(
     operator: &dyn ConfigService,
     by: String,
@@ -117,7 +117,7 @@ pub(super) async fn change(
     Ok(response)
 }
 
-/// The version in `if-match`; `*` and no header are none in particular.
+/// The version in `if-match`. `None` for `*` or without the header: any version.
 pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let typed = value.to_str().unwrap_or_default().trim();

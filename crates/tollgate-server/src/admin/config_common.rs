@@ -1,4 +1,4 @@
-//! What the routes that change the configuration have in common: who may, and how it is told.
+//! Common parts of the routes that change the configuration: authorization and error mapping.
 
 use http::StatusCode;
 use http::request::Parts;
@@ -20,7 +20,7 @@ const NO_OPERATOR: ApiError = ApiError::new(
     "this gateway was started without a way to its config",
 );
 
-/// For those with the right `admin` only: a config names commands that run here.
+/// Requires the right `admin`: a config names commands that run on this host.
 pub(super) fn operator<'a>(
     front: &'a AppState,
     sent: &Parts,
@@ -29,7 +29,7 @@ pub(super) fn operator<'a>(
     front.operator.get().map(|operator| &**operator).ok_or(NO_OPERATOR)
 }
 
-/// The same for those who may look: nothing is told of the config and nothing changes.
+/// The same for observers: for routes that show nothing of the config and change nothing.
 pub(super) fn onlooker<'a>(
     front: &'a AppState,
     sent: &Parts,
@@ -38,7 +38,7 @@ pub(super) fn onlooker<'a>(
     front.operator.get().map(|operator| &**operator).ok_or(NO_OPERATOR)
 }
 
-/// Whose wish it is.
+/// The principal of the request.
 pub(super) fn asker(front: &AppState, sent: &Parts) -> Result<String, ApiError> {
     Ok(front.keys.visitor(sent)?.principal.as_str().to_owned())
 }
@@ -71,7 +71,7 @@ pub(super) fn map_config_error(why: &ConfigServiceError) -> ApiError {
     }
 }
 
-/// With the first mistake and its place: not everybody reads further.
+/// The first mistake and its position: many clients show nothing else.
 fn detail(why: &ConfigServiceError) -> String {
     let ConfigServiceError::Mistakes(report) = why else { return why.to_string() };
     let errors = report["diagnostics"].as_array().into_iter().flatten();

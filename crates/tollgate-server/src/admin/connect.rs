@@ -1,5 +1,4 @@
-//! `GET /api/connect`: what other programs need to use this gateway, at the address by which it was
-//! just asked.
+//! `GET /api/connect`: setup of client programs for this gateway, at the address of this request.
 
 use std::sync::Arc;
 
@@ -44,7 +43,7 @@ fn list_client_setups(front: &AppState, sent: &Parts) -> Result<Response, ApiErr
     Ok(Json(body).into_response())
 }
 
-/// As whoever asks reaches it. The guard let the host pass.
+/// The address by which the caller reaches the gateway. The host guard has checked the host.
 fn address(sent: &Parts) -> String {
     let scheme = match line(sent) {
         TransportSecurity::Tls => "https",

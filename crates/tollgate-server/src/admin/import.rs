@@ -1,5 +1,5 @@
-//! `POST /api/import`: what a pasted command line, URL or file of another program would be in the
-//! config. Changes nothing; what is wanted of it is added by `POST /api/servers`.
+//! `POST /api/import`: converts a pasted command line, URL or config file of another program into
+//! config entries. Changes nothing. `POST /api/servers` adds the chosen ones.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn preview_json(offered: &ImportPreview) -> Value {
         .collect();
     let dropped: Vec<Value> =
         offered.dropped.iter().map(|(what, why)| json!({"what": what, "why": why})).collect();
-    // Whoever sent them gets them back, to try a server before the variables are set.
+    // Return secrets to the sender, so that a server can be tried before the variables are set.
     let given: Map<String, Value> =
         offered.given.iter().map(|(name, value)| (name.clone(), json!(value.reveal()))).collect();
     json!({

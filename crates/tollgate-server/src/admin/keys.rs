@@ -1,5 +1,5 @@
-//! `/api/keys`: makes, shows, revokes and rotates keys. A secret is in the answer that made it, and
-//! in no other.
+//! `/api/keys`: creates, lists, revokes and rotates API keys. A secret appears only in the response
+//! that created it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,7 +100,7 @@ fn check_change(front: &AppState, sent: &Parts, name: &str) -> Result<(), ApiErr
     if front.keys.is_configured(name) { Err(of_the_config(name)) } else { Ok(()) }
 }
 
-/// A key for an agent that is not there would wait for whoever gets that name next.
+/// A key for a missing agent would later apply to any new agent of that name.
 fn check_agents(gate: &Gate, wanted: &KeyRequest) -> Result<(), ApiError> {
     for agent in wanted.agents.iter().flatten() {
         let agent = Some(agent.as_str());
@@ -110,7 +110,7 @@ fn check_agents(gate: &Gate, wanted: &KeyRequest) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Who does what to which key.
+/// Audit entry for a change of a key.
 struct KeyAuditEntry {
     by: Principal,
     outcome: &'static str,
@@ -128,7 +128,7 @@ impl KeyAuditEntry {
         Ok(Self { by, outcome, name: name.to_owned(), detail })
     }
 
-    /// What could not be kept holds all the same: it counts already.
+    /// The change stays in force even if the audit row cannot be written.
     async fn note(self, gate: &Gate) {
         let Self { by, outcome, name, detail } = self;
         let decision = Decision::new(AuditAction::Key, &by, outcome).about(&name).because(&detail);
@@ -138,8 +138,8 @@ impl KeyAuditEntry {
     }
 }
 
-/// Changes the keys where they are kept, lets in by them from now on, and notes that. A client that
-/// goes away in the middle of it changes nothing of that.
+/// Changes the stored keys, puts the change into force and writes the audit row. A client that
+/// disconnects meanwhile does not interrupt it.
 async fn change<T: Send + 'static>(
     front: &Arc<AppState>,
     deed: KeyAuditEntry,
@@ -191,7 +191,7 @@ struct IssuedKeyJson<'a> {
     shown: &'a KeySummary,
 }
 
-/// The only answer that has the secret in it: nobody on the way may keep it.
+/// The only response that contains the secret: no cache may store it.
 fn once(status: StatusCode, made: &IssuedKey) -> Response {
     let body = Json(IssuedKeyJson { key: made.secret.reveal(), shown: &made.shown });
     let no_store = HeaderValue::from_static("no-store");

@@ -1,4 +1,5 @@
-//! `/api/login`: a browser exchanges a key for a cookie, asks who it is, and leaves.
+//! `/api/login`: browser login. Exchanges a key for a cookie, reports the login status, and logs
+//! out.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::body;
 use crate::fields::{BodyFields, check_query};
 use crate::limits::Limits;
 
-/// Of a body with a key.
+/// Limit on a body with a key.
 const MAX_LOGIN_BODY_BYTES: usize = 4 << 10;
 const LOGIN_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -45,13 +46,13 @@ pub(crate) async fn enter(State(front): State<Arc<AppState>>, request: Request) 
     api_response(entered.await)
 }
 
-/// Wrong keys cannot be tried for long; a right one is never asked for a token.
+/// Throttles wrong keys. A valid key never needs a token.
 fn slowed_down(front: &AppState, problem: ApiError, address: Option<IpAddr>) -> ApiError {
     let charged = front.refused.throttle.charge(Credential::Login, address, front.clock.now());
     charged.err().map_or(problem, too_many)
 }
 
-/// A key is short, and whoever sends it may be anybody.
+/// A key is short, and the sender is not authenticated yet.
 fn narrow(limits: &Limits) -> Limits {
     let body_timeout = limits.body_timeout.min(LOGIN_BODY_TIMEOUT);
     Limits {

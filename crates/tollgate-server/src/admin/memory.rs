@@ -1,5 +1,5 @@
-//! `/api/memory`: what agents remember, for whoever runs the gateway: to look at, to correct, to
-//! carry from one place to another, and to forget. Agents themselves write through their tools.
+//! `/api/memory`: the memory of agents, for operators: read, correct, export, import and delete.
+//! Agents write through their tools.
 
 use std::sync::Arc;
 
@@ -45,20 +45,20 @@ use query_params::{MemoryQueryParams, bad_query};
 const NO_MEMORY: ApiError =
     ApiError::new(StatusCode::NOT_FOUND, "no_memory", "this gateway keeps no memory");
 
-/// Somebody who may, what they ask for, and where it is.
+/// An authorized request to the memory, with its namespace and agent.
 struct MemoryAdminRequest {
     gate: Arc<Gate>,
     mind: Arc<MemoryService>,
     by: Principal,
     asked: MemoryQueryParams,
-    /// As the query says, or that of whoever asks.
+    /// From the query, or the namespace of the caller.
     namespace: Namespace,
-    /// Through whose eyes, or for whom alone.
+    /// The agent whose view is read, or for which alone entries are written.
     agent: Option<AgentId>,
 }
 
 impl MemoryAdminRequest {
-    /// For those with the right `admin`. Parameters beside `namespace`, `agent` and `known` are
+    /// Requires the right `admin`. Parameters other than `namespace`, `agent` and `known` are
     /// refused.
     fn open(front: &AppState, sent: &Parts, known: &[&str]) -> Result<Self, ApiError> {
         for_admins(front, sent)?;
@@ -97,7 +97,7 @@ impl MemoryAdminRequest {
         MemoryAuthor { name: self.by.as_str().to_owned(), via: via.to_owned(), trust }
     }
 
-    /// What is kept for an agent that is not there would wait for whoever gets that name next.
+    /// Entries for a missing agent would later belong to any new agent of that name.
     fn check_agent(&self) -> Result<(), ApiError> {
         let Some(agent) = &self.agent else { return Ok(()) };
         match self.gate.agent(agent.as_str()) {
@@ -106,7 +106,7 @@ impl MemoryAdminRequest {
         }
     }
 
-    /// Into the audit trail. What could not be noted holds all the same: it is kept already.
+    /// Writes an audit row. The change stays in force even if the row cannot be written.
     async fn note(&self, outcome: &'static str, about: &str, detail: &str) {
         let detail = format!("in {}: {detail}", self.namespace);
         let decision =
@@ -121,7 +121,7 @@ impl MemoryAdminRequest {
     }
 }
 
-/// To its end, even when the client goes away: what was kept is also noted.
+/// Runs to completion even if the client disconnects, so that every change gets its audit row.
 async fn whole<T: Send + 'static>(
     work: impl Future<Output = Result<T, ApiError>> + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -132,7 +132,7 @@ fn agent(text: &str) -> Result<AgentId, ApiError> {
     AgentId::parse(text).map_err(|error| bad_query(format!("`agent`: {error}")))
 }
 
-/// `GET /api/memory`: the namespaces, and how much there is in each.
+/// `GET /api/memory`: the namespaces and their sizes.
 pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
@@ -152,7 +152,7 @@ pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Reques
     api_response(answered.await)
 }
 
-/// `DELETE /api/memory`: all of one author, all transcripts before a moment, or everything.
+/// `DELETE /api/memory`: everything of one author, all transcripts before a time, or everything.
 pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
@@ -184,7 +184,7 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
                 }
             }
             let place = if named { "" } else { " (and everywhere else)" };
-            // What is gone is gone, also where the rest could not be reached.
+            // Deleted entries stay deleted even if the rest could not be reached.
             let cut = if failed.is_some() { "; broken off, more may be gone" } else { "" };
             let detail = format!("{detail}{place}, {}{cut}", in_words(&gone));
             desk.note("forgotten", &about, &detail).await;
@@ -195,7 +195,7 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
     api_response(answered.await)
 }
 
-/// What is to be forgotten, and how that is called.
+/// What to delete, and its description for the audit row.
 fn parse_forget(
     desk: &MemoryAdminRequest,
 ) -> Result<(MemoryForgetTarget, String, String), ApiError> {
@@ -258,7 +258,7 @@ fn in_words(counts: &MemoryCounts) -> String {
     )
 }
 
-/// Nothing was there to be forgotten.
+/// 404 if nothing was deleted.
 fn gone_or(missing: ApiError, gone: &MemoryCounts) -> Result<Response, ApiError> {
     match *gone == MemoryCounts::default() {
         true => Err(missing),
@@ -271,8 +271,7 @@ fn missing(code: &'static str, what: &str, name: &str) -> ApiError {
     ApiError::with_detail(StatusCode::NOT_FOUND, code, detail)
 }
 
-/// Whoever names another thing in the body than in the path means one of them, and nobody knows
-/// which.
+/// Refuses a body that names another entity than the path: the intent is ambiguous.
 fn check_same(path: &str, body: Option<&str>) -> Result<(), ApiError> {
     match body {
         Some(body) if body != path => {

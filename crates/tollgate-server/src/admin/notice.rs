@@ -1,4 +1,4 @@
-//! How notices of the gate are shown.
+//! JSON representation of the gate's notices, for the event stream.
 
 use serde::Serialize;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `GET /api/overview`: what is up, what is slow, what needs a person.
+//! `GET /api/overview`: health summary of servers, slow tools, and items that need attention.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ mod attention;
 
 use attention::AttentionItem;
 
-/// Tools that are shown as slow.
+/// Number of slow tools shown.
 const SLOWEST: usize = 10;
 
 /// `GET /api/overview`
@@ -59,11 +59,11 @@ struct ConfigJson {
     file: Option<String>,
     /// Whether the file can be changed.
     writable: bool,
-    /// Whether the file, as last read, runs.
+    /// Whether the file, as last read, is in force.
     good: bool,
 }
 
-/// How many there are of each.
+/// Number of servers in each state.
 #[derive(Serialize, Default)]
 struct ServerCountsJson {
     ready: usize,
@@ -199,7 +199,7 @@ impl From<HourReport> for CallsJson {
     }
 }
 
-/// By what nearly all of their last calls took.
+/// By p99 latency, slowest first.
 fn slowest(gate: &Gate) -> Vec<SlowToolJson> {
     let catalog = gate.catalog();
     let measured = catalog.tools.iter().filter_map(|tool| {

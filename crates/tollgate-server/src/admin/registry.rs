@@ -1,5 +1,5 @@
-//! `GET /api/registry`: MCP servers that others published, and what the config would say for them.
-//! Adds nothing: that is for `POST /api/servers`, with what a person has seen.
+//! `GET /api/registry`: published MCP servers, with the config entry for each. Adds nothing:
+//! `POST /api/servers` does, after a person has reviewed the entry.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::fields::{check_query, parameter};
 
-/// Characters that are passed on.
+/// Limit on a parameter that is passed on.
 const MAX_PARAMETER_BYTES: usize = 2_048;
 
 pub(crate) async fn registry(State(front): State<Arc<AppState>>, request: Request) -> Response {

@@ -1,5 +1,5 @@
-//! `/api/servers`: the servers of the config, how they are, and changes of them. A change is one
-//! of the config file: it outlasts the process, and there is no other list of servers.
+//! `/api/servers`: the configured servers, their status, and changes to them. A change edits the
+//! config file, so it survives a restart. There is no other list of servers.
 
 use std::sync::Arc;
 
@@ -28,13 +28,13 @@ use crate::config_service::{ApplyMode, ConfigChange, ServerSwitch};
 use crate::fields::{bad, check_query, parameter};
 use crate::ops::{self, for_admins, for_observers};
 
-/// `GET /api/servers`: all of them and how they are.
+/// `GET /api/servers`: all servers with their status.
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     api_response(for_observers(&front, &sent).map(|()| ops::servers(&front)))
 }
 
-/// `POST /api/servers`: a server as the config writes it, and its `name`.
+/// `POST /api/servers`: adds a server, given its config keys and its `name`.
 pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let added = async {
@@ -55,7 +55,7 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
     api_response(added.await)
 }
 
-/// `DELETE /api/servers/{id}`: out of the config, with its lines.
+/// `DELETE /api/servers/{id}`: removes its lines from the config.
 pub(crate) async fn remove(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
@@ -89,7 +89,7 @@ pub(crate) async fn disable(
     )
 }
 
-/// `POST /api/servers/{id}/restart`: ends and starts it, whatever it does.
+/// `POST /api/servers/{id}/restart`: stops and starts it, even if it is busy.
 pub(crate) async fn restart(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
@@ -118,7 +118,7 @@ pub(crate) async fn restart(
     api_response(restarted.await)
 }
 
-/// `POST /api/servers/{id}/login`: the link at which somebody consents to its use.
+/// `POST /api/servers/{id}/login`: the OAuth consent link.
 pub(crate) async fn login(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
@@ -183,7 +183,7 @@ fn read_named(body: &[u8]) -> Result<(String, Map<String, Value>), ApiError> {
     Ok((name.ok_or_else(|| bad("`name` is missing".to_owned()))?, server))
 }
 
-/// The keys of a server, and its name if it says one. `null` is the same as nothing.
+/// The config keys of a server, and its name if given. `null` counts as absent.
 fn read(body: &[u8]) -> Result<(Option<String>, Map<String, Value>), ApiError> {
     let object = tollgate_core::json::Object::parse_bytes(body);
     let object = object.map_err(|error| bad(format!("not a server: {error}")))?;

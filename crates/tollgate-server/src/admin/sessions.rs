@@ -1,4 +1,4 @@
-//! `/api/sessions`: live sessions that are held, and what whoever runs the gateway wants of one.
+//! `/api/sessions`: open realtime sessions, and operator commands to one of them.
 
 use std::sync::Arc;
 
@@ -66,7 +66,8 @@ pub(crate) async fn tier(
     api_response(answered.await)
 }
 
-/// Has it done, and notes who wanted it. What could not be noted holds all the same.
+/// Runs the command and writes an audit row. The command stays in force even if the row cannot be
+/// written.
 async fn give(
     front: &AppState,
     sent: &Parts,
@@ -107,7 +108,7 @@ struct SessionJson<'a> {
     agent: &'a str,
     dialect: &'static str,
     model: &'a str,
-    /// `null`: without a budget.
+    /// `null`: no budget.
     tier: Option<&'static str>,
     tier_reason: &'a str,
     tools: usize,

@@ -1,4 +1,4 @@
-//! `GET /api/telemetry`: figures that installations may share and merge.
+//! `GET /api/telemetry`: latency figures that installations can share and merge.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! `/api/tools`: every tool that a server lists, whether it is served, flagged or withheld (in
-//! quarantine) and why, and what a person decides about it.
+//! `/api/tools`: every listed tool, whether it is served, flagged or quarantined and why, and the
+//! operator's decisions about it.
 
 use std::sync::Arc;
 

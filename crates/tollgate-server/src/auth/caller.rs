@@ -1,4 +1,4 @@
-//! Who was let in, and what they may do.
+//! The authenticated caller and its permissions.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -12,30 +12,30 @@ use super::key_snapshot::principal;
 use super::{ApiKey, CallerLease, Right, Rights};
 use crate::api_error::ApiError;
 
-/// A request that carries one in its extensions has been admitted already.
+/// Present in the extensions of every request that was authenticated.
 #[derive(Debug, Clone)]
 pub(crate) struct AuthenticatedCaller {
     pub(crate) principal: Principal,
     agents: Option<Arc<[AgentId]>>,
     pub(crate) rights: Rights,
-    /// `None`: nothing of its own limits them.
+    /// `None`: no limits of its own.
     pub(crate) grant: Option<Arc<PrincipalGrant>>,
     pub(crate) lease: CallerLease,
     by: CallerAuthMethod,
 }
 
-/// By what somebody was let in.
+/// How the caller was authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallerAuthMethod {
-    /// A key, the admin's token, or being this process.
+    /// A key, the admin token, or a call from within this process.
     Proof,
     /// A token of the issuer.
     Token,
-    /// By being on this machine, while there are no keys.
+    /// A local connection, while there are no keys.
     Place,
 }
 
-/// Who asks, and for which agent.
+/// The principal of a request, and its agent.
 #[derive(Debug)]
 pub(crate) struct ResolvedIdentity {
     pub(crate) principal: Principal,
@@ -46,11 +46,11 @@ pub(crate) struct ResolvedIdentity {
     pub(crate) lease: CallerLease,
 }
 
-/// Whom somebody may speak with.
+/// The agents and models that a caller may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallerReach {
     Everybody,
-    /// Some agents, and models only by them.
+    /// Some agents, and models only through them.
     Agents,
 }
 
@@ -63,7 +63,7 @@ const ADMIN_ONLY: ApiError = ApiError::new(
 );
 
 impl AuthenticatedCaller {
-    /// Whoever asks from within this process.
+    /// A caller within this process.
     pub(crate) fn local() -> Self {
         Self {
             principal: Principal::local(),
@@ -75,13 +75,13 @@ impl AuthenticatedCaller {
         }
     }
 
-    /// Whoever asks from this machine while there are no keys.
+    /// A caller on this machine while there are no keys.
     pub(super) fn passer_by(lease: CallerLease) -> Self {
         let rights = [Right::Execute, Right::OverrideTier].into_iter().collect();
         Self { rights, lease, by: CallerAuthMethod::Place, ..Self::local() }
     }
 
-    /// Whoever can read the data directory.
+    /// The holder of the admin token, which anybody who can read the data directory has.
     pub(super) fn admin() -> Self {
         Self { principal: Principal::from_name("admin"), ..Self::local() }
     }
@@ -112,22 +112,22 @@ impl AuthenticatedCaller {
         self.by == CallerAuthMethod::Token
     }
 
-    /// The same, let in by another way.
+    /// The same caller under another lease.
     pub(super) fn with_lease(&self, lease: &CallerLease) -> Self {
         Self { lease: lease.clone(), ..self.clone() }
     }
 
-    /// The same, as long as a login lasts.
+    /// The same caller, limited to the lifetime of a login.
     pub(super) fn for_no_longer_than(self, login: &LeaseTerm, until: SystemTime) -> Self {
         Self { lease: self.lease.within(login, until), ..self }
     }
 
-    /// The agents that they may speak with; `None`: all of them.
+    /// The agents that the caller may use. `None`: all of them.
     pub(crate) fn agents(&self) -> Option<&[AgentId]> {
         self.agents.as_deref()
     }
 
-    /// Whoever is only known by where they are has not said who they are.
+    /// Refuses callers that are known only by their address.
     pub(crate) fn must_be_proven(&self) -> Result<(), ApiError> {
         match self.by {
             CallerAuthMethod::Place => Err(ADMIN_ONLY),
@@ -144,7 +144,7 @@ impl AuthenticatedCaller {
         }
     }
 
-    /// A key that is for some agents only never reaches another one.
+    /// Resolves the agent. A key that is restricted to some agents never reaches another one.
     pub(crate) fn identify(self, named: Option<String>) -> Result<ResolvedIdentity, ApiError> {
         let reach = match &self.agents {
             None => CallerReach::Everybody,

@@ -1,5 +1,5 @@
-//! What a request shows to be let in. One credential, in a header: what could be read in two
-//! ways is not read at all, and a URL ends up in too many logs.
+//! Reads the credential of a request: exactly one, in a header. Ambiguous credentials are refused.
+//! Keys in a URL are refused, because URLs end up in many logs.
 
 use axum::extract::Query;
 use http::{HeaderMap, StatusCode, Uri, header};
@@ -7,9 +7,9 @@ use http::{HeaderMap, StatusCode, Uri, header};
 use crate::api_error::ApiError;
 
 const API_KEY: &str = "x-api-key";
-/// What clients of the Gemini API send.
+/// Header of Gemini API clients.
 const GOOGLE_API_KEY: &str = "x-goog-api-key";
-/// Parameters by which keys are sent elsewhere.
+/// Query parameters that other APIs use for keys.
 const IN_QUERY: &[&str] =
     &["key", "api_key", "apikey", "api-key", "x-api-key", "token", "access_token"];
 
@@ -19,7 +19,7 @@ const TWO_KEYS: ApiError = ApiError::new(
     "send one key, once: `authorization: Bearer …` or `x-api-key`",
 );
 
-/// The key as it was sent; `None` where there is none, or nothing that is one.
+/// The key as sent. `None` if there is none, or nothing that looks like one.
 pub(crate) fn read_credential(headers: &HeaderMap) -> Result<Option<&[u8]>, ApiError> {
     let authorization = single(headers, header::AUTHORIZATION.as_str())?;
     let api_key = match (single(headers, API_KEY)?, single(headers, GOOGLE_API_KEY)?) {
@@ -35,12 +35,12 @@ pub(crate) fn read_credential(headers: &HeaderMap) -> Result<Option<&[u8]>, ApiE
     Ok(sent.filter(|key| !key.is_empty()))
 }
 
-/// Even where none is needed: whoever sends a key in a URL will do so elsewhere.
+/// Refused even where no key is needed: a client that sends a key in a URL does so elsewhere, too.
 pub(crate) fn refuse_keys_in_query(uri: &Uri) -> Result<(), ApiError> {
     if uri.query().is_none_or(str::is_empty) {
         return Ok(());
     }
-    // A malformed query is refused by whoever reads it.
+    // The handler that reads the query refuses a malformed one.
     let Ok(Query(sent)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else { return Ok(()) };
     match sent.iter().find(|(name, _)| IN_QUERY.contains(&&*name.to_ascii_lowercase())) {
         Some((name, _)) => {

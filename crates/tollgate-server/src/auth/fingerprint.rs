@@ -1,5 +1,5 @@
-//! The SHA-256 of a key: all that is kept of it. Enough to know it again, of no use to whoever
-//! reads it.
+//! SHA-256 fingerprint of a key: the only form in which a key is stored. It identifies the key and
+//! is useless to an attacker who reads it.
 
 use std::fmt;
 
@@ -36,19 +36,19 @@ impl Fingerprint {
         Some(Self(bytes))
     }
 
-    /// The half by which it is looked up. Whoever times the lookup learns of a digest, not of a key.
+    /// The half used as lookup key. Timing the lookup reveals bits of a digest, not of a key.
     pub(super) fn place(&self) -> u128 {
         let (half, _) = self.0.split_at(16);
         u128::from_be_bytes(half.try_into().expect("half of 32 bytes"))
     }
 
-    /// In a time that does not depend on how much of it is right.
+    /// Constant-time comparison.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-/// Keys that people think up can be found from it.
+/// Weak keys chosen by people could be guessed from it, so it is not printed.
 impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("<fingerprint>")

@@ -1,4 +1,4 @@
-//! A key as the front has to know it, wherever it was made.
+//! API key as the authenticator knows it, from the config or from the store.
 
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use super::{Fingerprint, KeyRole, Rights};
 pub struct ApiKey {
     pub name: String,
     pub fingerprint: Fingerprint,
-    /// What it was before, while both let in.
+    /// The previous secret, during the grace period of a rotation.
     pub former: Option<FormerSecret>,
     /// `None`: every agent. An empty list: none.
     pub agents: Option<Vec<AgentId>>,
@@ -20,7 +20,7 @@ pub struct ApiKey {
     pub rights: Rights,
     pub grant: PrincipalGrant,
     pub expires: Option<SystemTime>,
-    /// When it was made, if that is known: two keys may have had one name.
+    /// Creation time, if known: two keys may have had the same name.
     pub made: Option<SystemTime>,
 }
 
@@ -31,7 +31,7 @@ pub struct FormerSecret {
 }
 
 impl ApiKey {
-    /// For every agent, without any right, for ever.
+    /// For every agent, without rights, without expiry.
     pub fn new(name: impl Into<String>, fingerprint: Fingerprint) -> Self {
         Self {
             name: name.into(),
@@ -46,13 +46,13 @@ impl ApiKey {
         }
     }
 
-    /// Whether both are one key, at two times.
+    /// Whether both are the same key at two points in time.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.made == other.made
     }
 
-    /// Why whoever holds this key has less once it is `next`; `None`: they have all that they had.
-    /// Limits are no rights: what runs goes on under them.
+    /// The reason why the holder of this key loses access when it becomes `next`. `None`: nothing
+    /// is lost. Limits are not rights: running work continues under the new limits.
     pub(super) fn loses_by(&self, next: &Self) -> Option<RevokedError> {
         let before = AccessPermissions {
             rights: self.rights,
@@ -69,7 +69,7 @@ impl ApiKey {
     }
 }
 
-/// What somebody may do, by a key or by a rule for tokens.
+/// Permissions of a key or of a token rule.
 pub(super) struct AccessPermissions<'h> {
     pub(super) rights: Rights,
     /// `None`: every agent.
@@ -78,7 +78,7 @@ pub(super) struct AccessPermissions<'h> {
 }
 
 impl AccessPermissions<'_> {
-    /// What is not in `after` any more, in words.
+    /// Description of the permissions that `after` lacks.
     pub(super) fn lost_by(&self, after: &AccessPermissions<'_>) -> Option<String> {
         let rights: Vec<&str> = self
             .rights
@@ -99,7 +99,7 @@ impl AccessPermissions<'_> {
     }
 }
 
-/// Whether a list has all that another one had; without a list, all there is.
+/// Whether `after` contains all of `before`. Without a list, everything is allowed.
 fn is_within<T: PartialEq>(before: Option<&[T]>, after: Option<&[T]>) -> bool {
     match (before, after) {
         (_, None) => true,

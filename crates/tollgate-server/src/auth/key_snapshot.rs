@@ -1,5 +1,5 @@
-//! All keys at one moment, by their fingerprints. A change makes the next one of it; what both
-//! have in common goes on.
+//! Immutable snapshot of all keys, indexed by fingerprint. A change creates the next snapshot.
+//! Leases that both have in common continue.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,32 +18,32 @@ pub(super) struct KeySnapshot {
     open: Option<AnonymousAccess>,
 }
 
-/// Whoever comes in without a key, while nobody was given one.
+/// Access without a key, while no keys exist.
 #[derive(Debug, Clone)]
 struct AnonymousAccess {
     visitor: AuthenticatedCaller,
     term: LeaseTerm,
 }
 
-/// Who comes in where there are no keys.
+/// Who gets access while no keys exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeylessPolicy {
     ThisMachine,
     Nobody,
 }
 
-/// Whoever a key was given to.
+/// The holder of a key.
 #[derive(Debug)]
 pub(super) struct KeyHolder {
     key: ApiKey,
     visitor: AuthenticatedCaller,
-    /// Ended when the key is gone, or has less than it had.
+    /// Ended when the key is revoked or loses permissions.
     term: LeaseTerm,
-    /// Seconds since 1970; zero: not since the process began.
+    /// Unix seconds. Zero: not used since the process started.
     used: AtomicU64,
 }
 
-/// One secret that lets a holder in.
+/// One valid secret of a holder.
 #[derive(Debug, Clone)]
 pub(super) struct KeySecretEntry {
     fingerprint: Fingerprint,
@@ -52,12 +52,12 @@ pub(super) struct KeySecretEntry {
 }
 
 impl KeySnapshot {
-    /// Nobody was given a key.
+    /// No keys.
     pub(super) fn nobody() -> Self {
         Self { holders: Vec::new(), ways: HashMap::new(), open: Some(AnonymousAccess::new()) }
     }
 
-    /// Whoever needs no key.
+    /// The caller that needs no key.
     pub(super) fn passer_by(&self) -> Option<&AuthenticatedCaller> {
         self.open.as_ref().map(|open| &open.visitor)
     }
@@ -66,7 +66,7 @@ impl KeySnapshot {
         self.ways.get(&fingerprint.place()).filter(|way| way.fingerprint.is(fingerprint))
     }
 
-    /// The next one. What is not in it any more ends here.
+    /// The next snapshot. Leases that are not part of it end here.
     pub(super) fn followed_by(&self, keys: &[ApiKey], without_keys: KeylessPolicy) -> Self {
         let holders: Vec<Arc<KeyHolder>> = keys.iter().map(|key| self.holder(key)).collect();
         let mut ways = HashMap::with_capacity(holders.len());
@@ -108,7 +108,7 @@ impl KeySnapshot {
         Self { holders, ways, open }
     }
 
-    /// Ends what was let in by what has run out by now.
+    /// Ends the leases of credentials that have expired.
     pub(super) fn expire(&self, now: SystemTime) {
         for way in self.ways.values().filter(|way| way.is_over(now)) {
             let name = &way.holder.key.name;
@@ -120,7 +120,7 @@ impl KeySnapshot {
         }
     }
 
-    /// When each holder last came in, if they did since the process began.
+    /// Time of last use per holder, for those used since the process started.
     pub(super) fn used(&self) -> HashMap<String, SystemTime> {
         let used = |holder: &Arc<KeyHolder>| {
             let seconds = holder.used.load(Ordering::Relaxed);
@@ -174,7 +174,7 @@ impl KeyHolder {
         }
     }
 
-    /// The same holder with more, or with another secret: what runs goes on.
+    /// The same holder with more permissions or another secret: its work continues.
     fn with_key(&self, key: &ApiKey) -> Self {
         let used = AtomicU64::new(self.used.load(Ordering::Relaxed));
         Self { used, ..Self::under(self.term.clone(), key) }
@@ -182,7 +182,7 @@ impl KeyHolder {
 }
 
 impl KeySecretEntry {
-    /// A former secret lets in until its time is over; so does a key that expires.
+    /// A former secret is valid until the end of its grace period, a key until it expires.
     pub(super) fn is_over(&self, now: SystemTime) -> bool {
         self.lease.until().is_some_and(|until| now >= until)
     }

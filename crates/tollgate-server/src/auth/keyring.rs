@@ -1,5 +1,5 @@
-//! Keys that are made by command and kept in the store. A secret is shown to whoever asked for the
-//! key, once; here only its fingerprint stays. Every method may block.
+//! Keyring: keys created by command and kept in the store. A secret is shown once, to the caller
+//! that created the key. Only its fingerprint is stored. Every method may block.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -42,7 +42,7 @@ pub enum KeyringError {
     Store(#[from] tollgate_store::Error),
 }
 
-/// A key that was just made; its secret is nowhere else.
+/// A key that was just created. Its secret exists nowhere else.
 #[derive(Debug)]
 pub struct IssuedKey {
     pub shown: KeySummary,
@@ -58,12 +58,12 @@ impl Keyring {
         Ok(self.store.keys().load()?)
     }
 
-    /// Whether nobody comes in without a key: one was made, even if the database has lost it.
+    /// Whether a key is required: one was created, even if the database has lost it.
     pub fn is_required(&self) -> Result<bool, KeyringError> {
         Ok(self.store.keys().is_required()?)
     }
 
-    /// Lets this machine in without a key again, unless a key is in force.
+    /// Allows local access without a key again, unless a valid key exists.
     pub fn open(&self) -> Result<(), KeyringError> {
         match self.store.keys().forget()? {
             true => Ok(()),
@@ -71,7 +71,7 @@ impl Keyring {
         }
     }
 
-    /// How many keys are in force.
+    /// Number of valid keys.
     pub fn in_force(&self) -> Result<usize, KeyringError> {
         let now = self.clock.wall();
         let is_live = |key: &&StoredKey| {
@@ -96,7 +96,7 @@ impl Keyring {
         }
     }
 
-    /// Another secret for the same key. The one before lets in for as long as `grace`.
+    /// A new secret for the same key. The previous one stays valid for `grace`.
     pub fn rotate(&self, name: &str, grace: Duration) -> Result<IssuedKey, KeyringError> {
         let secret = secret::make(SecretKind::Key).ok_or(KeyringError::NoRandomness)?;
         let until = (!grace.is_zero()).then(|| self.clock.wall() + grace.min(LONGEST_GRACE));
@@ -117,7 +117,7 @@ impl Keyring {
         Ok(self.store.keys().used(used)?)
     }
 
-    /// Another number whenever somebody else may have made or revoked a key.
+    /// Changes whenever another process may have created or revoked a key.
     pub(crate) fn version(&self) -> Result<(i64, bool), KeyringError> {
         Ok((self.store.data_version()?, self.is_required()?))
     }
@@ -127,8 +127,8 @@ fn fingerprint(secret: &Secret) -> [u8; 32] {
     *Fingerprint::of(secret.reveal().as_bytes()).as_bytes()
 }
 
-/// As the front has to know it; `None` for a row that another version wrote in other words: what
-/// it restricts is not known here, so it lets nobody in.
+/// Converts a stored key. `None` for a row of another version that cannot be understood: its
+/// restrictions are unknown, so it grants nothing.
 pub(super) fn key(stored: &StoredKey) -> Option<ApiKey> {
     let former = stored
         .secret

@@ -1,5 +1,5 @@
-//! How long somebody who was let in may stay: as long as the secret, its key and the login hold,
-//! and until they run out.
+//! Lease of an authenticated caller: valid as long as the secret, its key and the login, and until
+//! they expire.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,34 +7,34 @@ use tollgate_core::lease::{self, LeaseTerm, RevokedError};
 
 #[derive(Debug, Clone)]
 pub(crate) struct CallerLease {
-    /// All that can be taken away.
+    /// All revocable terms.
     terms: lease::RevocableLease,
-    /// Ended when what was presented lets nobody in any more.
+    /// Ended when the presented secret becomes invalid.
     presented: LeaseTerm,
-    /// Ended when whoever holds it lost something that they had.
+    /// Ended when the holder loses permissions.
     holder: LeaseTerm,
     until: Option<SystemTime>,
 }
 
 impl CallerLease {
-    /// For whoever needs no key that could be taken away.
+    /// For callers without a revocable key.
     pub(crate) fn endless() -> Self {
         Self::of(&LeaseTerm::new(), None)
     }
 
-    /// One way in of a holder. Ends with the holder, or alone.
+    /// A lease for one secret of a holder. Ends with the holder, or alone.
     pub(super) fn of(holder: &LeaseTerm, until: Option<SystemTime>) -> Self {
         let presented = LeaseTerm::new();
         let terms = lease::RevocableLease::of([presented.clone(), holder.clone()]);
         Self { terms, presented, holder: holder.clone(), until }
     }
 
-    /// The same way in, for another time. What came in before goes by that, too.
+    /// The same lease with another expiry. Earlier users share its revocation.
     pub(super) fn lasting(&self, until: Option<SystemTime>) -> Self {
         Self { until, ..self.clone() }
     }
 
-    /// The same, but no longer than a login.
+    /// The same lease, limited to the lifetime of a login.
     pub(super) fn within(&self, login: &LeaseTerm, until: SystemTime) -> Self {
         Self {
             terms: self.terms.and(login),
@@ -55,18 +55,18 @@ impl CallerLease {
         self.holder.is_same(holder)
     }
 
-    /// For all that is done with what was presented.
+    /// For work that depends on the presented secret.
     pub(crate) fn terms(&self) -> &lease::RevocableLease {
         &self.terms
     }
 
-    /// For what belongs to the holder, by whichever secret they come.
+    /// For objects of the holder, whichever secret is used.
     pub(crate) fn of_holder(&self) -> lease::RevocableLease {
         lease::RevocableLease::of([self.holder.clone()])
     }
 
-    /// Waits until nothing more may be said to whoever was let in. One whose time runs out is not
-    /// asked for its calls, which have limits of their own.
+    /// Waits until nothing more may be sent to the caller. Expiry ends only the responses: running
+    /// calls have limits of their own.
     pub(crate) async fn wait_for_end(self, now: SystemTime) -> RevokedError {
         let left = self.until.map(|until| until.duration_since(now).unwrap_or(Duration::ZERO));
         let over = async {

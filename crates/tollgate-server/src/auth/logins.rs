@@ -1,5 +1,5 @@
-//! Browsers that were let in: each holds a random word in a cookie, in the place of the key that it
-//! was exchanged for. A login is as good as its key: it ends when that does, or with the process.
+//! Browser logins: each holds a random token in a cookie, exchanged for a key. A login is valid as
+//! long as its key, and at most until the process ends.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,14 +18,14 @@ use super::secret::{self, SecretKind};
 use crate::access::AddressGroup;
 use crate::api_error::ApiError;
 
-/// How long a browser stays logged in.
+/// Lifetime of a login.
 pub(crate) const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
-/// Browsers with one key; the one that came first goes when there is one more.
+/// Logins per key. One more evicts the oldest.
 const MAX_LOGINS_PER_KEY: usize = 32;
-/// Strangers who may send a key at the same time, and how many of them from one address.
+/// Limits on concurrent login attempts, which are unauthenticated: in total, and per address.
 const MAX_CONCURRENT_LOGINS: usize = 16;
 const MAX_CONCURRENT_LOGINS_PER_ADDRESS: usize = 4;
-/// Proves that a request which changes something was made by the page.
+/// Header with the CSRF token. It proves that the page made a request that changes something.
 const PROOF: &str = "x-tollgate-csrf";
 
 const NO_PROOF: ApiError = ApiError::new(
@@ -37,14 +37,14 @@ const NO_PROOF: ApiError = ApiError::new(
 #[derive(Default)]
 pub(crate) struct BrowserLogins {
     open: Mutex<HashMap<u128, BrowserLogin>>,
-    /// Where those who send a key just now are.
+    /// Addresses of the login attempts in progress.
     entering: Mutex<Vec<Option<AddressGroup>>>,
 }
 
-/// Room for one who sends a key, given back when it is dropped.
+/// Permit for one login attempt. Dropping it releases it.
 pub(crate) struct LoginPermit<'l> {
     logins: &'l BrowserLogins,
-    /// `None`: whoever hides where they are.
+    /// `None`: the address is unknown.
     from: Option<AddressGroup>,
 }
 
@@ -61,7 +61,7 @@ struct BrowserLogin {
     word: Fingerprint,
     key: Fingerprint,
     until: SystemTime,
-    /// Ended when it is over: what came in by it ends with it.
+    /// Ended with the login. All leases under it end, too.
     term: LeaseTerm,
 }
 
@@ -71,7 +71,7 @@ impl Drop for BrowserLogin {
     }
 }
 
-/// Who a connection is from, and whether others can listen to it.
+/// Address of the peer, and whether the connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConnectionPeer {
     pub(crate) address: Option<IpAddr>,
@@ -84,14 +84,14 @@ pub(crate) enum TransportSecurity {
     Tls,
 }
 
-/// What a browser is given.
+/// The values sent to a browser after a login.
 pub(crate) struct LoginCookie {
     pub(crate) cookie: String,
     pub(crate) proof: String,
     pub(crate) until: SystemTime,
 }
 
-/// What a browser's cookie says.
+/// The login that a browser's cookie names.
 pub(super) struct VerifiedLogin {
     pub(super) key: Fingerprint,
     pub(super) proof: String,
@@ -100,7 +100,7 @@ pub(super) struct VerifiedLogin {
 }
 
 impl BrowserLogins {
-    /// A login in the place of this key. `None`: there is no randomness to make it from.
+    /// Opens a login for this key. `None`: the system has no randomness.
     pub(crate) fn open(
         &self,
         key: Fingerprint,
@@ -123,7 +123,7 @@ impl BrowserLogins {
         Some(LoginCookie { cookie, proof: proof(word.reveal()), until })
     }
 
-    /// Ends the login of this request; the cookie that takes the place of its own.
+    /// Ends the login of this request. Returns a cookie that clears its own.
     pub(crate) fn close(&self, sent: &Parts) -> String {
         for word in words(sent) {
             self.open.lock().remove(&Fingerprint::of(word.as_bytes()).place());
@@ -131,8 +131,8 @@ impl BrowserLogins {
         cookie(sent, "", Duration::ZERO)
     }
 
-    /// The key behind the cookie of a request. Only where the page asks: a socket is opened by any
-    /// page, and what is not read by browsers needs no cookie.
+    /// The login of a request's cookie. Accepted only on routes that the page uses: any page can
+    /// open a WebSocket, and routes not meant for browsers need no cookie.
     pub(super) fn read_login(
         &self,
         sent: &Parts,
@@ -159,8 +159,8 @@ impl BrowserLogins {
         Some(VerifiedLogin { key, proof: proof(word), until, term: term.clone() })
     }
 
-    /// Room for one who sends a key. Anybody may, so nobody is to fill the house by it, or to keep
-    /// others out.
+    /// Permit for a login attempt. Attempts are unauthenticated, so they must not exhaust the
+    /// gateway or block each other.
     pub(crate) fn enter(&self, address: Option<IpAddr>) -> Result<LoginPermit<'_>, ApiError> {
         let from = address.map(AddressGroup::of);
         let mut entering = self.entering.lock();
@@ -189,7 +189,7 @@ fn is_proven(sent: &Parts, word: &str) -> bool {
     sent.is_some_and(|sent| sent.ct_eq(proof(word).as_bytes()).into())
 }
 
-/// Made of the word itself: there is nothing to keep, and nothing to be had of the word.
+/// Derived from the token, so nothing needs to be stored, and it reveals nothing about the token.
 fn proof(word: &str) -> String {
     let made = digest(&SHA256, format!("proof of {word}").as_bytes());
     made.as_ref().iter().take(16).fold(String::new(), |mut text, byte| {
@@ -198,8 +198,8 @@ fn proof(word: &str) -> String {
     })
 }
 
-/// Whether nobody can listen between a browser and us, or the proxy before us: a browser says so
-/// itself, by the origin of what it posts and by a cookie that it has for TLS only.
+/// Whether the connection from the browser to us, or to the proxy before us, is encrypted. The
+/// browser shows that by the `Origin` of a POST and by a cookie that it sends over TLS only.
 pub(crate) fn line(sent: &Parts) -> TransportSecurity {
     let own =
         sent.extensions.get::<ConnectionPeer>().map_or(TransportSecurity::Plain, |peer| peer.line);
@@ -212,7 +212,7 @@ pub(crate) fn line(sent: &Parts) -> TransportSecurity {
     if is_tls { TransportSecurity::Tls } else { own }
 }
 
-/// Cookies know no ports: gateways beside each other would take each other's.
+/// Cookies ignore ports: without the port in the name, gateways on one host would share them.
 fn name(sent: &Parts, line: TransportSecurity) -> String {
     let host = sent.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let port = host.and_then(|host| host.rsplit_once(':')).map_or("", |(_, port)| port);
@@ -232,7 +232,7 @@ fn cookie(sent: &Parts, word: &str, lasts: Duration) -> String {
     format!("{name}={word}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}")
 }
 
-/// A browser may still have one of another time; only one of them can be open.
+/// A browser may still hold an old cookie. At most one of them belongs to an open login.
 fn words(sent: &Parts) -> impl Iterator<Item = &str> {
     let names = [TransportSecurity::Tls, TransportSecurity::Plain].map(|line| name(sent, line));
     let ours = cookies(&sent.headers).filter(move |(known, _)| names.iter().any(|it| it == known));

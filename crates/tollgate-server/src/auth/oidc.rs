@@ -1,5 +1,5 @@
-//! JWT authentication: whoever brings a token of an OpenID Connect issuer instead of a key. The token
-//! is read, checked and left here: it is for this gateway alone, and no server ever sees it.
+//! JWT authentication: accepts tokens of an OpenID Connect issuer instead of a key. A token is
+//! validated here and never forwarded: it is meant for this gateway only.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -22,26 +22,26 @@ pub(crate) mod resource;
 use issuer::{Issuer, JwkLookup};
 use jwt::{Jwt, JwtRequirements};
 
-/// What the config says of tokens.
+/// Token settings of the config.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OidcConfig {
-    /// As tokens write it, to the letter.
+    /// Compared exactly with the `iss` claim.
     pub issuer: String,
-    /// What a token must be for.
+    /// Required audience of a token.
     pub audience: String,
-    /// Where the keys of the issuer are; `None`: where its metadata says.
+    /// URL of the issuer's keys. `None`: taken from its metadata.
     pub jwks_url: Option<String>,
-    /// Under which URL clients know `/mcp`.
+    /// The URL by which clients know `/mcp`.
     pub resource: String,
-    /// What clients are told to ask for.
+    /// Scopes that clients are told to request.
     pub scopes: Vec<String>,
-    /// The claim that says who it is.
+    /// The claim that identifies the caller.
     pub claim: String,
-    /// The first one that fits counts. Without any, scopes alone give rights.
+    /// The first match wins. Without rules, only scopes grant rights.
     pub rules: Vec<TokenRule>,
 }
 
-/// What some tokens are good for.
+/// Permissions of matching tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRule {
     /// `None`: every token.
@@ -52,37 +52,37 @@ pub struct TokenRule {
     pub grant: PrincipalGrant,
 }
 
-/// A claim that has this value, or has it in its list.
+/// Matches a claim with this value, or with this value in its list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimMatcher {
     pub name: String,
     pub value: String,
 }
 
-/// In front of the name of a right: a scope that gives it.
+/// Prefix of a scope that grants the right of that name.
 const SCOPE: &str = "tollgate:";
-/// No issuer makes longer ones.
+/// Longer tokens are refused. No issuer makes them.
 const LONGEST_TOKEN: usize = 16 << 10;
 const LONGEST_PRINCIPAL: usize = 256;
 
-/// Lets in whoever has a token of the issuer.
+/// Authenticates tokens of one issuer.
 pub(crate) struct Oidc {
     pub(crate) auth: OidcConfig,
     issuer: Issuer,
-    /// Tokens that something runs under, by their fingerprints; `None` once other rules count.
+    /// Tokens with work running under them, by fingerprint. `None` once other rules apply.
     in_use: Mutex<Option<HashMap<u128, TokenInUse>>>,
 }
 
-/// A token that let somebody in, so that it can be judged again by other rules.
+/// A token in use, kept so that it can be checked again when the rules change.
 struct TokenInUse {
     claims: Value,
     term: LeaseTerm,
 }
 
-/// When it is worth looking which tokens nothing runs under any more.
+/// Number of tokens from which unused ones are removed.
 const MANY_TOKENS: usize = 1_024;
 
-/// What a token is good for by the rules.
+/// Permissions of a token under the rules.
 struct TokenGrant<'r> {
     principal: Principal,
     agents: Option<&'r [AgentId]>,
@@ -102,14 +102,14 @@ pub(super) const UNREACHABLE: ApiError = ApiError::new(
 );
 
 impl Oidc {
-    /// Asks the issuer for keys no more often than each `pause`. Must be called within a runtime.
+    /// Fetches the issuer's keys at most once per `pause`. Must be called within a runtime.
     pub(crate) fn new(auth: OidcConfig, pause: Duration) -> Self {
         let issuer = Issuer::new(&auth, pause);
         Self { auth, issuer, in_use: Mutex::new(Some(HashMap::new())) }
     }
 
-    /// Other rules count from now on: tokens that are good for less by them end, and all that runs
-    /// under them; the others go on.
+    /// Hands over to new rules. Tokens that lose permissions are revoked with everything that runs
+    /// under them. The others stay valid.
     pub(super) fn give_way(&self, next: Option<&Self>) {
         let Some(in_use) = self.in_use.lock().take() else { return };
         for (fingerprint, token) in in_use {
@@ -133,7 +133,7 @@ impl Oidc {
         }
     }
 
-    /// What a token is not good for any more by the next rules.
+    /// Description of what a token loses under the next rules.
     fn lost_by(&self, claims: &Value, next: &Self) -> Option<String> {
         let terms =
             |auth: &OidcConfig| (auth.issuer.clone(), auth.audience.clone(), auth.claim.clone());
@@ -148,13 +148,13 @@ impl Oidc {
         Some(format!("`{}` lost {lost}", before.principal.as_str()))
     }
 
-    /// Three parts, the first of which is an object in Base64: no key of ours looks like that.
+    /// Three parts, the first of which is a JSON object in Base64: no key of ours looks like that.
     pub(super) fn is_token(presented: &[u8]) -> bool {
         presented.starts_with(b"eyJ") && presented.iter().filter(|byte| **byte == b'.').count() == 2
     }
 
-    /// `path` is that of the request: a token may be for one agent alone. `None`: other rules count
-    /// by now.
+    /// `path` is that of the request: a token may be restricted to one agent. `None`: other rules
+    /// apply by now.
     pub(super) async fn admit(
         &self,
         presented: &[u8],
@@ -192,7 +192,7 @@ impl Oidc {
         Ok(Some(AuthenticatedCaller::with_token(principal, agents, (rights, grant), lease)))
     }
 
-    /// By which the token can be taken away; `None`: other rules count by now.
+    /// The term by which the token can be revoked. `None`: other rules apply by now.
     fn term(&self, token: Fingerprint, claims: &Value) -> Option<LeaseTerm> {
         let mut in_use = self.in_use.lock();
         let in_use = in_use.as_mut()?;
@@ -222,7 +222,7 @@ impl Oidc {
         Ok(TokenGrant { principal, agents, rights: given.with(granted), grant })
     }
 
-    /// The scope by which a token gets the right.
+    /// The scope that grants the right.
     pub(crate) fn scope_of(&self, right: Right) -> String {
         let by_rule = self.auth.rules.iter().find_map(|rule| {
             let when = rule.when.as_ref().filter(|when| when.name == "scope")?;
@@ -238,7 +238,7 @@ impl TokenGrant<'_> {
     }
 }
 
-/// Of a token without a rule.
+/// Grant of a token without a rule.
 const NO_GRANT: &PrincipalGrant =
     &PrincipalGrant { tools: None, rate_limit: None, concurrent: None, tenant: None };
 
@@ -258,12 +258,12 @@ impl ClaimMatcher {
     }
 }
 
-/// The claim of that name, or the one that a path with dots leads to.
+/// The claim of that name, or at that dotted path.
 fn find_claim<'c>(claims: &'c Value, name: &str) -> Option<&'c Value> {
     claims.get(name).or_else(|| name.split('.').try_fold(claims, |value, part| value.get(part)))
 }
 
-/// Rights by scopes, which stand in one text or in a list.
+/// Rights granted by scopes, which are one string or a list.
 fn rights_from_scopes(claims: &Value) -> Rights {
     let texts = ["scope", "scp"].into_iter().filter_map(|name| claims.get(name));
     let scopes = texts.flat_map(|value| match value {
@@ -274,7 +274,7 @@ fn rights_from_scopes(claims: &Value) -> Rights {
     scopes.filter_map(|scope| Right::parse(scope.strip_prefix(SCOPE)?)).collect()
 }
 
-/// RFC 6750: what is wrong with a token is said to whoever sent it.
+/// RFC 6750: tell the sender what is wrong with the token.
 fn bad_token(detail: &'static str) -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, "bad_token", detail)
 }

@@ -1,4 +1,4 @@
-//! What a key may do beside reading what its agents see.
+//! Rights of a key beyond reading what its agents see.
 
 use http::StatusCode;
 
@@ -10,15 +10,15 @@ pub enum Right {
     Execute,
     /// Ask for a latency tier above the agent's ceiling.
     OverrideTier,
-    /// Agree to calls that wait for a person.
+    /// Decide on calls that wait for approval.
     Approve,
-    /// See how the servers are and what happens. What happened, the audit trail, needs `Admin`.
+    /// See the status of servers and current events. The audit ledger needs `Admin`.
     Observe,
-    /// Everything that changes the gateway: servers, keys, config, what is trusted.
+    /// Everything that changes the gateway: servers, keys, config, trust decisions.
     Admin,
 }
 
-/// What a key is usually for.
+/// Presets of rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRole {
     Admin,
@@ -29,7 +29,7 @@ pub enum KeyRole {
 impl KeyRole {
     pub const ALL: [Self; 3] = [Self::Admin, Self::Operator, Self::Caller];
 
-    /// As the config writes it.
+    /// Its name in the config.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Admin => "admin",
@@ -42,7 +42,7 @@ impl KeyRole {
         Self::ALL.into_iter().find(|role| role.as_str() == text)
     }
 
-    /// Those that were named, or the usual ones. An admin has them all.
+    /// The named rights, or the defaults of the role. An admin has all of them.
     pub fn rights(self, named: Option<Rights>) -> Rights {
         match (self, named) {
             (Self::Admin, _) => Rights::ALL,
@@ -57,7 +57,7 @@ impl Right {
     pub const ALL: [Self; 5] =
         [Self::Execute, Self::OverrideTier, Self::Approve, Self::Observe, Self::Admin];
 
-    /// As the config writes it.
+    /// Its name in the config.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Execute => "execute",
@@ -72,7 +72,7 @@ impl Right {
         Self::ALL.into_iter().find(|right| right.as_str() == text)
     }
 
-    /// Why what needs it is refused.
+    /// The refusal of a request that needs this right.
     pub(crate) fn lacking(self, why: &str) -> ApiError {
         let detail = format!("this key lacks the right `{}`: {why}", self.as_str());
         ApiError::with_detail(StatusCode::FORBIDDEN, NO_RIGHT, detail)
@@ -93,7 +93,7 @@ impl Rights {
         self.0 & bit(right) != 0
     }
 
-    /// These and those.
+    /// The union.
     pub(crate) const fn with(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }

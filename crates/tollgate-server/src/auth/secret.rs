@@ -1,26 +1,26 @@
-//! Secrets that are made here: a prefix that says whose they are, 256 random bits, and a short
-//! checksum by which a typing mistake is told from a wrong key.
+//! Generated secrets: a prefix for their kind, 256 random bits, and a short checksum that tells a
+//! mistyped secret from a wrong one.
 
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tollgate_core::secret::Secret;
 
-/// What a secret is for.
+/// Kind of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretKind {
     Key,
     Admin,
-    /// Of a browser that is logged in.
+    /// Login of a browser.
     Login,
 }
 
-/// What a text is, as far as that can be seen without looking it up.
+/// Result of the offline check of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretCheck {
     Sound,
-    /// It begins like one of ours, and cannot be one.
+    /// It has our prefix but a wrong checksum or length.
     Mistyped,
-    /// Not made here.
+    /// No prefix of ours.
     Foreign,
 }
 
@@ -35,18 +35,18 @@ impl SecretKind {
 }
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// 62 to the power of 43 is just above 2 to the power of 256.
+/// 62^43 is just above 2^256.
 const BODY: usize = 43;
 const CHECKSUM: usize = 5;
 
-/// A secret that nobody has seen yet; the system may have no randomness to make it from.
+/// A new secret. `None` if the system has no randomness.
 pub fn make(kind: SecretKind) -> Option<Secret> {
     let random = SystemRandom::new();
     let mut text = kind.prefix().to_owned();
     let mut bytes = [0; 64];
     while text.len() < kind.prefix().len() + BODY {
         random.fill(&mut bytes).ok()?;
-        // Bytes above the last whole multiple of 62 would make some digits likelier than others.
+        // Rejection sampling: bytes above the last multiple of 62 would bias some digits.
         let fair = bytes.iter().filter(|byte| **byte < 248).map(|byte| usize::from(byte % 62));
         let missing = kind.prefix().len() + BODY - text.len();
         text.extend(fair.take(missing).map(|digit| char::from(DIGITS[digit])));

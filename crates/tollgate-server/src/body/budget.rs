@@ -1,8 +1,7 @@
-//! Back-pressure by memory: what the bodies of requests may take, all together.
+//! Back-pressure by memory: budget for the bodies of all requests.
 //!
-//! A request reserves room before its body is read, waits for it shortly, and gives it back when
-//! nothing of the body is left. Small bodies need none, so nobody who asks for little waits behind
-//! those who send much.
+//! A request reserves memory before its body is read, waits for it briefly, and releases it when
+//! the body is dropped. Small bodies need no reservation, so they never queue behind large ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,19 +16,19 @@ use tollgate_core::turn::Principal;
 use crate::api_error::ApiError;
 use crate::pressure::{ConnectionMemory, MemoryLimit};
 
-/// Bodies up to this size reserve nothing for themselves, only for what is made of them: how many
-/// there are is bounded by `limits.in_flight`.
+/// Bodies up to this size reserve nothing for themselves, only for what is parsed from them. Their
+/// number is bounded by `limits.in_flight`.
 pub(crate) const SMALL_BODY: usize = 64 << 10;
-/// How long a request waits for room.
+/// How long a request waits for a reservation.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(2);
-/// When there may be room again.
+/// `Retry-After` of a refused request.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Of the memory limit: a request takes up to four times its body, and half of the memory is for
-/// everything else.
+/// Divisor of the memory limit: a request takes up to four times its body, and half of the memory
+/// is for everything else.
 const SHARE_OF_MEMORY: u64 = 8;
-/// Where no limit is known.
+/// Budget if no memory limit is known.
 const WITHOUT_LIMIT: usize = 1 << 30;
-/// However little memory there is.
+/// Lower bound of the budget.
 const MIN_BUDGET_BYTES: usize = 4 << 20;
 
 pub(crate) struct BodyBudget {
@@ -40,9 +39,9 @@ pub(crate) struct BodyBudget {
 #[derive(Default)]
 struct BudgetState {
     reserved: usize,
-    /// Of principals that have reserved any. `None`: whoever comes without a key.
+    /// Bytes per principal, for those with reservations. `None`: callers without a key.
     by_principal: HashMap<Option<Principal>, usize>,
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: Vec<WaitingBody>,
     next_ticket: u64,
 }
@@ -54,21 +53,21 @@ struct WaitingBody {
     granted: oneshot::Sender<()>,
 }
 
-/// Room for the body of one request, until it is dropped. Empty to begin with.
+/// Memory permit for the body of one request, released when dropped. Initially empty.
 pub(crate) struct BodyPermit {
     budget: Arc<BodyBudget>,
     principal: Option<Principal>,
     bytes: AtomicUsize,
-    /// On whose account it is.
+    /// The connection to which the memory is charged.
     connection: Option<Arc<ConnectionMemory>>,
 }
 
-/// Why there is no room for a body.
+/// Why a reservation failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BodyBudgetError {
-    /// It would not fit if there were no other.
+    /// It exceeds the whole budget.
     NeverFits { limit: usize },
-    /// There was no room in time.
+    /// Timed out.
     NoRoom,
 }
 
@@ -115,7 +114,7 @@ impl BodyBudget {
         self.state.lock().reserved
     }
 
-    /// What one principal may reserve: a key leaves half of the room to others.
+    /// Limit of one principal: a key leaves half of the budget to others.
     fn share(&self, principal: Option<&Principal>) -> usize {
         if principal.is_some() { self.total / 2 } else { self.total }
     }
@@ -163,8 +162,8 @@ impl BodyBudget {
         self.grant(&mut state);
     }
 
-    /// Gives what is free to those who wait: first to whoever has the least, then to whoever came
-    /// first.
+    /// Grants free memory to waiting requests: first to the principal with the least, then in order
+    /// of arrival.
     fn grant(&self, state: &mut BudgetState) {
         loop {
             let next = (0..state.waiting.len())
@@ -178,7 +177,7 @@ impl BodyBudget {
                 });
             let Some(at) = next else { return };
             let one = state.waiting.remove(at);
-            // Whoever is gone takes nothing.
+            // The request may have been dropped meanwhile.
             if one.granted.send(()).is_ok() {
                 state.take(one.principal.as_ref(), one.bytes);
             }
@@ -188,7 +187,7 @@ impl BodyBudget {
 
 impl BudgetState {
     fn held_by(&self, principal: Option<&Principal>) -> usize {
-        // Few principals send large bodies at the same time.
+        // Few principals send large bodies at the same time, so a linear scan is fine.
         let mut all = self.by_principal.iter();
         all.find(|(it, _)| it.as_ref() == principal).map_or(0, |(_, bytes)| *bytes)
     }
@@ -210,7 +209,7 @@ impl BudgetState {
     }
 }
 
-/// A request that waits. Dropping it takes it out of the queue, and gives back what it was granted
+/// A waiting request. Dropping it removes it from the queue and releases what was granted
 /// meanwhile.
 struct QueuedReservation<'b> {
     budget: &'b BodyBudget,
@@ -234,13 +233,13 @@ impl Drop for QueuedReservation<'_> {
 }
 
 impl BodyPermit {
-    /// What it reserves is held for this connection. To be said before it grows.
+    /// Charges its memory to this connection. Call it before the permit grows.
     pub(crate) fn on_account_of(mut self, connection: Option<Arc<ConnectionMemory>>) -> Self {
         self.connection = connection;
         self
     }
 
-    /// Reserves so many bytes more.
+    /// Reserves `bytes` more.
     pub(crate) async fn grow(&self, bytes: usize) -> Result<(), BodyBudgetError> {
         let principal = self.principal.as_ref();
         let limit = self.budget.share(principal);
@@ -255,7 +254,7 @@ impl BodyPermit {
         Ok(())
     }
 
-    /// Bytes that it has.
+    /// Bytes reserved.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! The body of an answer, and something that lasts as long as it: a place among the requests, or the
-//! span of one.
+//! Response body with a drop guard: keeps a value, such as an in-flight permit or a span, alive as
+//! long as the body.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,5 +1,4 @@
-//! A body of JSON Lines, line by line as it comes: however long it is, no more than one line of it
-//! is held.
+//! Reads a JSON Lines body as a stream. At most one line is held in memory.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use super::{BodyMediaType, check_type};
 use crate::api_error::ApiError;
 use crate::limits::Limits;
 
-/// Bytes of one line: the longest text there is, with every character escaped.
+/// Limit on a line, in bytes: the longest allowed text with every character escaped.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
 const LINES: BodyMediaType = BodyMediaType {
@@ -24,9 +23,9 @@ const LINES: BodyMediaType = BodyMediaType {
 pub(crate) struct JsonLinesBody {
     body: Body,
     buffer: BytesMut,
-    /// Bytes of the buffer that have no line break in them.
+    /// Bytes of the buffer that were searched without finding a line break.
     looked: usize,
-    /// Between two parts.
+    /// Timeout between two chunks.
     patience: Duration,
     number: u64,
     is_over: bool,
@@ -39,12 +38,12 @@ impl JsonLinesBody {
         Ok(Self { body, buffer, looked: 0, patience, number: 0, is_over: false })
     }
 
-    /// Of the last line that was given, from 1 on, empty ones counted; 0: none was.
+    /// Number of the last line returned, from 1, counting empty lines. 0: none yet.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next one that has something in it.
+    /// The next line that is not empty.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ApiError> {
         loop {
             let Some(line) = self.line().await? else { return Ok(None) };

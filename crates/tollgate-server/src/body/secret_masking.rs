@@ -1,5 +1,5 @@
-//! Answers without secret values. Whatever a front says of servers, configs and failures goes through
-//! here; what servers said was masked before, as it came in.
+//! Masks secret values in responses. All text that a front writes about servers, configs and
+//! failures passes here. Output of servers was masked before, on arrival.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -16,10 +16,11 @@ use http_body_util::BodyExt as _;
 use tollgate_core::secret_values::{self, StreamMask};
 use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
-/// A larger answer is masked while it passes.
+/// Larger responses are masked as a stream.
 const MAX_WHOLE: u64 = 4 << 20;
 
-/// The answer without secret values. What is no text, such as the page's files, passes as it is.
+/// Masks secret values in a response. Bodies that are not text, such as files of the page, pass
+/// unchanged.
 pub(crate) async fn mask_response(response: Response) -> Response {
     let matcher = secret_values::current();
     if matcher.is_empty() || !is_text(response.headers()) {
@@ -31,7 +32,7 @@ pub(crate) async fn mask_response(response: Response) -> Response {
         let masked = MaskedBody { body, masking: Masking::Idle(StreamMask::default()) };
         return Response::from_parts(parts, Body::new(masked));
     }
-    // Most are made by now; the answer of a provider may still be on its way.
+    // Most bodies are complete by now. A provider's response may still be arriving.
     let bytes = match body.collect().await {
         Ok(collected) => collected.to_bytes(),
         Err(error) => return Response::from_parts(parts, error_body(error)),
@@ -51,7 +52,7 @@ pub(crate) async fn mask_response(response: Response) -> Response {
     Response::from_parts(parts, Body::from(masked))
 }
 
-/// What came was cut off, and so is what is handed on.
+/// The source was cut off, so the response is, too.
 fn error_body(error: axum::Error) -> Body {
     Body::from_stream(futures_util::stream::iter([Err::<Bytes, _>(error)]))
 }
@@ -70,17 +71,17 @@ struct MaskedBody {
     masking: Masking,
 }
 
-/// What is done with the frames of a body.
+/// State of masking a body's frames.
 enum Masking {
     Idle(StreamMask),
-    /// A large one is looked through where nobody waits for it.
+    /// A large frame is searched on the threads for large work.
     Offloaded(BoxFuture<'static, (StreamMask, Bytes)>),
     Over,
 }
 
-/// What of the chunk may be handed on, with what was kept back before.
+/// The part of the chunk that may be sent, together with what was held back before.
 fn mask_chunk(stream: &mut StreamMask, chunk: Bytes) -> Bytes {
-    // Tokens that were obtained since the stream began count, too.
+    // Also mask tokens that were obtained since the stream began.
     let matcher = secret_values::current();
     let masked = match stream.push(&matcher, &chunk) {
         Cow::Borrowed(same) if same.len() == chunk.len() => None,

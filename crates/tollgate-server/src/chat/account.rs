@@ -1,11 +1,11 @@
-//! What of a provider's account a key may use: whoever speaks with some agents only, nothing.
+//! Keeps keys that are restricted to agents away from the provider's account.
 
 use tollgate_llm::conversation::{ChatRequest, ChatTool, MediaSource, MessagePart, PartContent};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::{LlmError, LlmErrorKind};
 
-/// Whoever speaks with some agents only gets what these have: not what the provider runs on the
-/// gateway's account, nor what it keeps of others.
+/// Refuses features of the provider's account for keys that are restricted to some agents: hosted
+/// tools, which run on the gateway's account, and stored objects, which may belong to others.
 pub(super) fn keep_out(request: &ChatRequest) -> Result<(), LlmError> {
     let forbidden = |at: &str| {
         let message = format!("this key speaks with agents, which have no `{at}`: leave it out");

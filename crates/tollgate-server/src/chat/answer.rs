@@ -1,4 +1,4 @@
-//! Has a conversation answered: reads it, opens a turn for its agent, and lets the loop run.
+//! Answers a conversation: parses it, opens a turn for its agent, and runs the agent loop.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use crate::auth::CallerReach;
 use crate::request_context::{RequestContext, header, queue_depth};
 use crate::variables::PromptVariables;
 
-/// Of what was said no more chooses the tier.
+/// Length of the user's text that is used to choose the tier.
 const LONGEST_UTTERANCE: usize = 64 << 10;
 
-/// Why a turn sees tools of every tier.
+/// Reason shown when a turn sees tools of every tier.
 const NO_BUDGET: &str = "the agent has no budget";
 
 pub(super) async fn answer(
@@ -55,7 +55,7 @@ pub(super) async fn answer(
         }
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };
-    // Who sends results of tools goes on with the turn in which they were called.
+    // A request with tool results continues the turn in which the tools were called.
     if let Some(link) = &mut who.link {
         link.begins = request.begins_turn();
     }
@@ -65,7 +65,7 @@ pub(super) async fn answer(
         None => None,
         Some(agent) => {
             let (turn, reason) = match (agent.ceiling, who.tier) {
-                // An agent without a budget has none to choose from.
+                // An agent without a budget has no tier to choose.
                 (None, None) => (
                     front.gate.turn(who.turn_request(RequestedTier::Ceiling))?,
                     NO_BUDGET.to_owned(),
@@ -105,14 +105,14 @@ pub(super) async fn answer(
     }
 }
 
-/// The turn, and why it has its tier.
+/// The turn, and the reason for its tier.
 fn turn(
     front: &AppState,
     opened: &InboundChatRequest,
     who: &RequestContext,
     request: &ChatRequest,
 ) -> Result<(Turn, String), ChatApiError> {
-    // Before it is counted: what is refused is no turn of the conversation.
+    // Check the tier before the turn is counted: a refused request is not a turn.
     let named = match who.tier {
         Some(_) => Some(who.turn::<ChatApiError>(&front.gate)?),
         None => None,
@@ -134,7 +134,7 @@ fn turn(
     Ok((turn, choice.reason.to_string()))
 }
 
-/// The prompt, and after it what comes to the agent's mind.
+/// Appends recalled memories to the prompt.
 async fn append_memories(
     front: &AppState,
     (turn, conversation): (&Turn, Option<&str>),

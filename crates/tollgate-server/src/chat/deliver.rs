@@ -1,4 +1,4 @@
-//! Gives an answer to its client: whole, as events, or as a list that grows.
+//! Delivers an answer to the client: complete, as server-sent events, or as a growing JSON array.
 
 use std::time::Duration;
 
@@ -25,13 +25,13 @@ use crate::app_state::AppState;
 use crate::events::{self, EndsOnRevocation, StreamingResponse};
 use crate::response_store::PendingStoredResponse;
 
-/// Steps of an answer that may wait for a client that does not read.
+/// Queue length for a client that reads slowly.
 const QUEUE: usize = 64;
 const EVENTS: &str = "x-tollgate-events";
 
 pub(super) struct ChatDelivery {
     pub(super) opened: InboundChatRequest,
-    /// As the client sent it: some of it stands in the answer again.
+    /// The client's request, parts of which are repeated in the answer.
     pub(super) seen: ChatRequest,
     pub(super) headers: TurnResponseHeaders,
     pub(super) keeping: Option<PendingStoredResponse>,
@@ -58,8 +58,8 @@ pub(super) async fn whole(order: ChatDelivery) -> Result<Response, ChatApiError>
     Ok(response)
 }
 
-/// Waits for the first step, so that what fails at once is told by a status. Dropping the answer
-/// cancels what makes it.
+/// Waits for the first step, so that an early failure gets an HTTP status. Dropping the response
+/// cancels the work.
 pub(super) async fn stream_answer(
     front: &AppState,
     order: ChatDelivery,
@@ -99,7 +99,7 @@ pub(super) async fn stream_answer(
     let steps = stream::iter(first).chain(steps);
     let written = steps.flat_map(move |step| stream::iter(scribe.write(step)));
     let keep_alive = match dialect {
-        // A comment would break its clients.
+        // A comment would break Gemini clients.
         Dialect::Gemini => None,
         Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
             Some(front.limits.keep_alive)
@@ -120,26 +120,27 @@ enum ChatStreamStep {
     Ended(Result<Box<CompletionOutcome>, LlmError>),
 }
 
-/// Writes steps as events of the client's dialect.
+/// Encodes steps as events of the client's dialect.
 struct ChatStreamEncoder {
-    /// By which the answer is known here; `None`: as its model calls it.
+    /// Id of the answer in this gateway. `None`: the id that the model gave it.
     id: Option<String>,
     writer: Box<dyn StreamWriter>,
     notes: NoteFormat,
-    /// Notes that came before the answer began: some clients want its first event first.
+    /// Notes that came before the answer began. They are held back because some clients expect the
+    /// first event of the answer first.
     early: Option<Vec<StreamNote>>,
 }
 
-/// Events, or what is beside them.
+/// Events of the answer, or notes beside them.
 enum EncodedChunk {
     Frames(Vec<ChatSseEvent>),
     Notes(Bytes),
 }
 
-/// How a client hears what is no part of the answer.
+/// How notes beside the answer are sent to a client.
 #[derive(Clone, Copy)]
 enum NoteFormat {
-    /// Google's clients know nothing but data.
+    /// Google's clients accept only data events.
     Unwanted,
     Comments,
     Events(Dialect),
@@ -162,7 +163,7 @@ impl NoteFormat {
             Self::Events(Dialect::Gemini) => {
                 events::event(None, json!({ "tollgate": note }).to_string())
             }
-            // Its clients take every event for a chunk.
+            // Its clients treat every event as a chunk.
             Self::Events(Dialect::OpenAiChat) => {
                 note["choices"] = json!([]);
                 events::event(Some("tollgate"), note.to_string())
@@ -214,7 +215,7 @@ fn into_events(written: EncodedChunk) -> Bytes {
     }
 }
 
-/// Notes have no place in a list.
+/// A JSON array has no room for notes.
 fn json_array_response(written: impl Stream<Item = EncodedChunk> + Send + 'static) -> Response {
     let mut before = "[";
     let items = written.filter_map(move |written| {

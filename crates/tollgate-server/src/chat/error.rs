@@ -1,4 +1,4 @@
-//! Why there is no answer, on its way into the words of the caller's dialect.
+//! Errors of the chat APIs, and their translation into the caller's dialect.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -11,7 +11,7 @@ use crate::api_error::{ApiError, ApiErrorFormat, retry_after};
 
 #[derive(Debug)]
 pub(crate) enum ChatApiError {
-    /// By the front, before anything is looked at.
+    /// An HTTP-level error of the front, found before the content is read.
     Problem(ApiError),
     Failure(LlmError),
 }
@@ -41,7 +41,7 @@ fn failure_response(failure: &LlmError, dialect: Dialect) -> Response {
     if let Some(wait) = failure.retry_after {
         retry_after(response.headers_mut(), wait);
     }
-    // Both vendors' libraries heed it, and would otherwise send the request again by themselves.
+    // SDKs of both vendors obey this header. Otherwise they would retry by themselves.
     if failure.repeat == ResendSafety::RunsToolsAgain {
         response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
     }

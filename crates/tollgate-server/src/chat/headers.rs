@@ -1,4 +1,4 @@
-//! What was decided on the way to an answer, in its headers.
+//! Response headers that report the decisions made for an answer: tier, model, timings.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,13 +57,13 @@ impl TurnResponseHeaders {
         }
     }
 
-    /// What only the end knows.
+    /// Timings that are known only at the end.
     pub(crate) fn times(&mut self, times: CompletionTimes) {
         self.set("x-tollgate-tool-ms", &times.tools.as_millis().to_string());
         self.overhead(times.models + times.tools);
     }
 
-    /// What was neither the model's time nor the tools'.
+    /// The gateway's own time: neither the model's nor the tools'.
     pub(super) fn overhead(&mut self, others: Duration) {
         let all = self.clock.now().saturating_duration_since(self.began);
         let own = all.saturating_sub(others).as_micros();
@@ -74,7 +74,7 @@ impl TurnResponseHeaders {
         headers.extend(self.map);
     }
 
-    /// What no header can hold is left out of it.
+    /// Values that a header cannot hold are left out.
     fn set(&mut self, name: &'static str, value: &str) {
         const MAX_VALUE_CHARS: usize = 1_000;
         let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };

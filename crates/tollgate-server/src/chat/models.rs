@@ -1,5 +1,5 @@
-//! `GET /v1/models`: who can be asked, agents first. One form that clients of OpenAI's API and of
-//! Anthropic's both read.
+//! `GET /v1/models`: agents and models, agents first, in a form that clients of OpenAI and of
+//! Anthropic can both read.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) async fn one(
     found.unwrap_or_else(|refused| refused.response(Dialect::OpenAiChat))
 }
 
-/// Whoever speaks with some agents only sees no more than these.
+/// A key restricted to some agents sees only these.
 fn visible_models(front: &AppState, sent: &Parts) -> Result<Vec<ModelJson>, ChatApiError> {
     check_query(&sent.uri, &["limit", "after_id", "before_id", "beta"])?;
     let visitor = front.keys.visitor(sent)?;
@@ -89,7 +89,7 @@ struct ModelJson {
     r#type: &'static str,
     display_name: String,
     owned_by: String,
-    /// Nobody says when a model was made.
+    /// The creation time of a model is unknown.
     created: u64,
     created_at: &'static str,
 }

@@ -1,4 +1,4 @@
-//! Hands a request on to a model that speaks its dialect, and the answer back, both as they are.
+//! Pass-through: forwards a request to a model of the same dialect, and its answer back, unchanged.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) async fn pass(
         tracing::warn!(model, code = failure.kind.code(), %failure, "a model did not answer");
         failure
     })?;
-    // Errors cost nothing, and look like nothing that does.
+    // Errors cost nothing, and do not match a usage report.
     let (chat, name) = (Arc::clone(&front.chat), model.settings.name.clone());
     let note = move |usage: &TokenUsage| chat.figures().record_usage(&name, usage);
     let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));

@@ -1,4 +1,4 @@
-//! Who answers: an agent, whose name stands where a model's would, or a model alone.
+//! Resolves the model name of a chat request: to an agent or to a plain model.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use crate::request_context::{RequestContext, RequestOverrides};
 
 pub(super) struct ChatRequestTarget {
     pub(super) who: RequestContext,
-    /// `None`: no agent has a part in it.
+    /// `None`: a plain model.
     pub(super) agent: Option<Agent>,
-    /// In order of preference; at least one.
+    /// Models in order of preference, at least one.
     pub(super) chain: Vec<Arc<ModelHandle>>,
 }
 
@@ -41,7 +41,7 @@ impl ChatRequestTarget {
             return Ok(Self { who, agent: None, chain: vec![model] });
         };
         let agent = gate.agent(agent)?;
-        // Whoever speaks with some agents only does not reach more models by them.
+        // A key restricted to some agents reaches no further models through them.
         let is_its_own = agent.persona.models.iter().any(|model| model == named);
         let model = match who.reach {
             CallerReach::Agents if !is_its_own => return Err(not_yours(named, &agent).into()),
@@ -52,7 +52,7 @@ impl ChatRequestTarget {
         Ok(Self { who, agent: Some(agent), chain: vec![model] })
     }
 
-    /// The model that can be given the request as it is.
+    /// The model to which the request can be passed through unchanged.
     pub(super) fn passes(&self, dialect: Dialect) -> Option<Arc<ModelHandle>> {
         let model = self.chain.first().filter(|_| self.agent.is_none())?;
         let speaks = model.dialect() == Some(dialect);

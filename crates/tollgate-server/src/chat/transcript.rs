@@ -1,5 +1,5 @@
-//! What is said in a chat, on its way into the agent's memory. Also what nobody waited to hear the
-//! answer to was said: it is kept when this is dropped.
+//! Records a chat in the agent's memory. It is stored on drop, so a user message is kept even if
+//! the client does not wait for the answer.
 
 use std::sync::Arc;
 
@@ -21,20 +21,20 @@ pub(super) struct ChatTranscript {
 }
 
 impl ChatTranscript {
-    /// `None`: there is no memory to keep it in, or the agent keeps nothing.
+    /// `None`: there is no memory, or the agent stores no transcripts.
     pub(super) fn begin(front: &AppState, turn: &Turn, request: &ChatRequest) -> Option<Self> {
         if turn.view.memory.record == RecordPolicy::Nothing {
             return None;
         }
         let mind = Arc::clone(front.gate.memory()?);
-        // After the result of a tool that the client ran, the user has said nothing new.
+        // After the result of a client-side tool there is no new user message.
         let is_new = request.messages.last().is_some_and(|last| last.role == ChatRole::User);
         let heard = if is_new { request.utterance() } else { String::new() };
         let (turn, answered) = (turn.clone(), String::new());
         Some(Self { mind, turn, conversation: None, speaker: None, heard, answered })
     }
 
-    /// As the client names the conversation and whoever speaks in it.
+    /// Sets the client's names for the conversation and the speaker.
     pub(super) fn with_names(mut self, conversation: Option<&str>, speaker: Option<&str>) -> Self {
         self.conversation = conversation.map(str::to_owned);
         self.speaker = speaker.map(str::to_owned);

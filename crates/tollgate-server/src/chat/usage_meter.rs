@@ -1,5 +1,5 @@
-//! The body of an answer that is handed on, with a look at what it cost: its beginning and its end
-//! are held until it is over, without a copy.
+//! Meters the token usage of a passed-through answer. Keeps its beginning and its end until it is
+//! over, without a copy.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ pub(super) struct UsageMeteredBody<B, N: FnMut(&TokenUsage)> {
     head: Vec<u8>,
     tail: VecDeque<Bytes>,
     held: usize,
-    /// Told once, when it is over or broken off.
+    /// Called once, when the body ends or is dropped.
     note: N,
 }
 

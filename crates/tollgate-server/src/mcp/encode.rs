@@ -1,5 +1,5 @@
-//! How results and errors look to a client of each era. Results come from the gate in no era's
-//! own form; they are written once, straight into the message, without building a tree.
+//! Encodes results and errors for clients of each era. Results of the gate are era-neutral. They
+//! are written once, directly into the message, without building a JSON tree.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) const SERVER_INFO: &str = concat!(
     r#""}"#
 );
 
-/// How long a client may take a list for current. It is also told when one changes.
+/// How long a client may cache a list. Changes are also notified.
 const LIST_TTL_MS: u64 = 5_000;
 const DISCOVER_TTL_MS: u64 = 60_000;
 
@@ -31,11 +31,11 @@ const CAPABILITIES: &str = concat!(
     r#""resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}"#
 );
 
-/// A whole message, ready to be carried.
+/// A complete message, ready to send.
 #[derive(Debug, Clone)]
 pub(crate) enum EncodedMessage {
     Whole(String),
-    /// A long list stays where it is and is sent from there.
+    /// A long list is not copied but sent from the view.
     Framed {
         before: String,
         items: Bytes,
@@ -67,16 +67,16 @@ impl EncodedMessage {
     }
 }
 
-/// What kind of modern result is written.
+/// Kind of a modern result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ModernResultShape {
     /// An ordinary result.
     Complete,
-    /// What a resource holds: says how long it may be kept.
+    /// Content of a resource: includes a cache lifetime.
     Cacheable,
-    /// As [`ModernResultShape::Cacheable`], but after answers of a person: not to be kept.
+    /// As [`ModernResultShape::Cacheable`], but it depends on a person's answers: not cacheable.
     Stale,
-    /// `resultType` stands in it already: questions, or a task.
+    /// `resultType` is already present: questions, or a task.
     AsIs,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn modern_result(
     out
 }
 
-/// Our own `serverInfo`, and whose words a result is, beside whatever else the server put there.
+/// Writes our `serverInfo` and the origin of the result, beside the server's own `_meta`.
 fn push_meta(out: &mut String, mut meta: Object<'_>, origin: Option<&ResultOrigin>) {
     if meta.is_empty() {
         out.push_str(r#","_meta":{"io.modelcontextprotocol/serverInfo":"#);
@@ -132,7 +132,7 @@ fn push_meta(out: &mut String, mut meta: Object<'_>, origin: Option<&ResultOrigi
     push_field(out, "_meta", &meta.to_text());
 }
 
-/// Without what only modern clients know, and structured content only where it is an object.
+/// Removes fields that only modern clients know, and structured content that is not an object.
 pub(crate) fn legacy_result(
     id: &JsonRpcId,
     result: &RawValue,
@@ -160,7 +160,7 @@ pub(crate) fn legacy_result(
     out
 }
 
-/// A tool result that says what went wrong, in the form both eras share.
+/// A tool result with an error message, in the form that both eras share.
 pub(crate) fn failure(message: &str) -> Box<RawValue> {
     let mut text = String::from(r#"{"content":[{"type":"text","text":"#);
     json::push_string(&mut text, message);
@@ -168,7 +168,7 @@ pub(crate) fn failure(message: &str) -> Box<RawValue> {
     json::raw(text)
 }
 
-/// One page of a list, in its pre-rendered form.
+/// One page of a list, pre-rendered.
 pub(crate) fn list(
     id: &JsonRpcId,
     view: &Arc<View>,
@@ -200,7 +200,7 @@ pub(crate) fn list(
     Ok(EncodedMessage::Framed { before, items: Bytes::from_owner(items), after })
 }
 
-/// Which page of a list, in which form.
+/// Selects a page of a list and its form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListPageRequest<'a> {
     pub(crate) form: ListEra,
@@ -258,7 +258,7 @@ pub(crate) fn initialize(id: &JsonRpcId, revision: Revision) -> String {
     out
 }
 
-/// The answer to a legacy request that has nothing to say.
+/// The empty result of a legacy request.
 pub(crate) fn empty(id: &JsonRpcId) -> String {
     let mut out = begin_result(id, 2);
     out.push_str("}}");

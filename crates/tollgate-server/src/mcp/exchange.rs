@@ -1,6 +1,6 @@
-//! One request on its way: the future that answers it, and what is said before the answer.
-//! Dropping an exchange drops the future, and so cancels the call; unless the call is one that
-//! outlives its client.
+//! One request in progress: the future that answers it, and the messages sent before the answer.
+//! Dropping an exchange drops the future and so cancels the call, unless the call may outlive its
+//! client.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,16 +18,16 @@ use super::encode::EncodedMessage;
 use super::notifications::NotificationWriter;
 use crate::error_mapping::McpRequestError;
 
-/// How many messages may wait for a client that does not read.
+/// Queue length for a client that reads slowly.
 const QUEUE: usize = 64;
 
-/// What comes back at the end.
+/// The final answer.
 #[derive(Debug)]
 pub(super) struct ExchangeAnswer {
     pub(super) status: StatusCode,
-    /// The session that was opened.
+    /// Id of the session that was opened.
     pub(super) session: Option<Arc<str>>,
-    /// `None`: there is nothing to say.
+    /// `None`: no body.
     pub(super) text: Option<EncodedMessage>,
 }
 
@@ -53,7 +53,7 @@ impl ExchangeAnswer {
     }
 }
 
-/// The next thing that the client hears.
+/// The next output to the client.
 #[derive(Debug)]
 pub(super) enum ExchangeStep {
     /// A message before the answer.
@@ -81,12 +81,12 @@ impl Exchange {
         Self { answer: Some(answer), line, talk: None, ended: None }
     }
 
-    /// Whether it only says what happens elsewhere, and for how long nobody knows.
+    /// Whether it is a subscription stream of unbounded duration.
     pub(super) fn is_listening(&self) -> bool {
         matches!(self.talk, Some(NotificationSource::Messages(_)))
     }
 
-    /// Cancel-safe. Not to be asked again after the end.
+    /// Cancel-safe. Must not be called after the end.
     pub(super) async fn next(&mut self) -> ExchangeStep {
         std::future::poll_fn(|context| self.poll_next(context)).await
     }
@@ -101,7 +101,7 @@ impl Exchange {
             }
             let Some(answer) = &mut self.answer else { return Poll::Pending };
             match answer.as_mut().poll(context) {
-                // What was said before the answer is heard before it.
+                // Messages sent before the answer are delivered before it.
                 Poll::Ready(answer) => {
                     self.answer = None;
                     self.ended = Some(answer);
@@ -159,21 +159,21 @@ enum NotificationSource {
     Messages(mpsc::Receiver<String>),
 }
 
-/// Where the one who answers can say something before the answer.
+/// Channel by which a handler can send messages before its answer.
 pub(super) struct ExchangeChannel {
     carrier: ExchangeTransport,
     talk: Mutex<Option<NotificationSource>>,
     survivors: Mutex<Option<Arc<TaskGroup>>>,
 }
 
-/// What becomes of a request by way of its carrier.
+/// Transport of a request, which decides about streaming and cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExchangeTransport {
-    /// Can stream; the connection may go while the call goes on.
+    /// Can stream. The call may outlive the connection.
     Http,
-    /// Can stream; the call goes with the pipe.
+    /// Can stream. The call ends with the pipe.
     Pipe,
-    /// Only ever carries the answer.
+    /// Can send only the answer.
     AnswerOnly,
 }
 
@@ -186,13 +186,13 @@ impl ExchangeChannel {
         self.carrier == ExchangeTransport::Pipe
     }
 
-    /// For what a server says during the call.
+    /// Sends server notifications during the call.
     pub(super) fn events(&self, voice: NotificationWriter) -> Option<ServerEventSender> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         self.open(NotificationSource::Events(receiver, voice)).then_some(sender)
     }
 
-    /// For messages of our own.
+    /// Sends messages of our own.
     pub(super) fn messages(&self) -> Option<mpsc::Sender<String>> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         self.open(NotificationSource::Messages(receiver)).then_some(sender)
@@ -206,7 +206,7 @@ impl ExchangeChannel {
         true
     }
 
-    /// From here on the call is not cancelled by a connection that breaks.
+    /// From here on, a lost connection does not cancel the call.
     pub(super) fn outlive(&self, survivors: &Arc<TaskGroup>) {
         if self.carrier != ExchangeTransport::Pipe {
             *self.survivors.lock() = Some(Arc::clone(survivors));

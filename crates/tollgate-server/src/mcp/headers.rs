@@ -1,5 +1,5 @@
-//! Modern HTTP requests repeat parts of their body in headers, for proxies to route on. Whatever
-//! they repeat must be what the body says, or someone on the way saw another request than we do.
+//! Checks that the headers of modern HTTP requests agree with the body. They repeat parts of it so
+//! that proxies can route. If they differ, a proxy saw another request than we do.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::value::RawValue;
@@ -10,14 +10,14 @@ use tollgate_mcp::header;
 
 use crate::error_mapping::McpRequestError;
 
-/// The version header against the body's `_meta`.
+/// Checks the version header against the body's `_meta`.
 pub(super) fn check_version(headers: &HeaderMap, revision: &str) -> Result<(), McpRequestError> {
     let name = &header::PROTOCOL_VERSION;
     let value = single(headers, name)?.ok_or_else(|| missing(name))?;
     if value.as_bytes() == revision.as_bytes() { Ok(()) } else { Err(mismatch(name)) }
 }
 
-/// `Mcp-Method`, and `Mcp-Name` for the methods that have one.
+/// Checks `Mcp-Method`, and `Mcp-Name` for the methods that have one.
 pub(super) fn check_standard(
     headers: &HeaderMap,
     method: &str,
@@ -27,7 +27,7 @@ pub(super) fn check_standard(
     if value.as_bytes() != method.as_bytes() {
         return Err(mismatch(&header::METHOD));
     }
-    // A body without the field is refused for that, later.
+    // A missing field in the body is refused later.
     let Some(named) = header::named_by(method).and_then(|key| params.get(key)) else {
         return Ok(());
     };
@@ -35,7 +35,7 @@ pub(super) fn check_standard(
     if header::matches(value, named) { Ok(()) } else { Err(mismatch(&header::NAME)) }
 }
 
-/// `Mcp-Param-*` for the arguments that the tool's schema marks.
+/// Checks `Mcp-Param-*` for the arguments that the tool's schema marks.
 pub(super) fn check_mirrored(
     headers: &HeaderMap,
     tool: &Tool,
@@ -44,7 +44,7 @@ pub(super) fn check_mirrored(
     if tool.definition.headers.is_empty() {
         return Ok(());
     }
-    // Arguments that cannot be read are refused for that, later.
+    // Invalid arguments are refused later.
     let arguments = params.get("arguments").and_then(|raw| json::value(raw.get()).ok());
     for parameter in &tool.definition.headers {
         let Some(name) = header::param(&parameter.header) else { continue };

@@ -1,5 +1,5 @@
-//! MCP over HTTP: one endpoint for both eras. An answer is plain JSON unless something has to be
-//! said before it; only then it becomes an event stream.
+//! MCP over HTTP: one endpoint for both eras. A response is plain JSON, unless a message must be
+//! sent before the answer. Only then it becomes an event stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -107,7 +107,7 @@ struct McpPost {
     body: Bytes,
 }
 
-/// Owns everything that the answer is made from, so that it can outlive the connection.
+/// Owns all its inputs, so that it can outlive the connection.
 async fn serve(front: Arc<AppState>, post: McpPost, line: Arc<ExchangeChannel>) -> ExchangeAnswer {
     let McpPost { who, headers, body } = post;
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
@@ -198,7 +198,8 @@ async fn serve_batch(
     }
 }
 
-/// A modern notification is taken; a modern client has nothing to answer.
+/// A modern notification is accepted. Responses from a modern client are refused: it is never
+/// asked.
 fn modern_aside(message: &JsonRpcMessage<'_>) -> ExchangeAnswer {
     match message {
         JsonRpcMessage::Notification { .. } => ExchangeAnswer::nothing(),
@@ -208,7 +209,7 @@ fn modern_aside(message: &JsonRpcMessage<'_>) -> ExchangeAnswer {
     }
 }
 
-/// The stream on which a legacy session hears what no request of its own asked for.
+/// The stream for messages of a legacy session that belong to no request.
 fn stream_of_session(front: Arc<AppState>, agent: Option<String>, sent: &Parts) -> Response {
     let (session, who) = match session_for(&front, agent, sent) {
         Ok(found) => found,
@@ -241,9 +242,9 @@ fn end_of_session(front: &AppState, agent: Option<String>, sent: &Parts) -> Resp
     }
 }
 
-/// Why there is no session for a GET or a DELETE.
+/// Why a GET or DELETE finds no session.
 enum SessionLookupError {
-    /// Modern clients have none.
+    /// Modern clients have no sessions.
     NotAllowed,
     Problem(ApiError),
     Refused(McpRequestError),

@@ -1,4 +1,4 @@
-//! Requests of legacy clients, inside a session that `initialize` opened.
+//! Requests of legacy clients, in a session that `initialize` opened.
 
 use std::sync::Arc;
 
@@ -32,17 +32,18 @@ use crate::mcp_session::{
 };
 use crate::request_context::{RequestContext, RequestLink};
 
-/// A client in its session.
+/// A client of a session.
 #[derive(Clone, Copy)]
 pub(super) struct SessionClient<'s> {
     pub(super) session: &'s Arc<McpSession>,
-    /// Whoever asks now, with what they may and ask for now; the agent is the session's.
+    /// Context of the current request, with its own rights and settings. The agent is the
+    /// session's.
     pub(super) who: &'s RequestContext,
 }
 
 impl SessionClient<'_> {
-    /// Who asks, within the budget and by the filters of this request: by header, by `_meta`.
-    /// The session's budget holds where the request has none, its filters always.
+    /// Context of a request, with its tier and filters from headers and `_meta`. The session's tier
+    /// applies if the request has none. The session's filters always apply.
     fn who(
         &self,
         front: &AppState,
@@ -59,7 +60,6 @@ impl SessionClient<'_> {
         Ok(RequestContext { tier: who.tier.or(self.session.who.tier), ..who })
     }
 
-    /// The span of a request.
     fn begin_span(
         &self,
         front: &AppState,
@@ -80,7 +80,7 @@ impl SessionClient<'_> {
         )
     }
 
-    /// Who listens on the session's stream.
+    /// Context of the session's notification stream.
     pub(super) fn listening(&self) -> RequestContext {
         self.beside_meta(self.who.tier.or(self.session.who.tier))
     }
@@ -92,7 +92,7 @@ impl SessionClient<'_> {
         who.with_narrow(self.session.filters.clone())
     }
 
-    /// What a session reads is read in one turn, until its client names another.
+    /// All requests of a session belong to one turn, unless the client names another one.
     fn session_link(&self) -> RequestLink {
         let id = &self.session.id;
         match &self.who.link {
@@ -101,7 +101,7 @@ impl SessionClient<'_> {
         }
     }
 
-    /// A session has the agent that opened it: another one would see other tools.
+    /// The agent is fixed when the session opens: another agent would see other tools.
     fn same_agent(&self, front: &AppState, meta: &Object<'_>) -> Result<(), McpRequestError> {
         if !meta.contains(META_AGENT) {
             return Ok(());
@@ -115,7 +115,7 @@ impl SessionClient<'_> {
     }
 }
 
-/// Reads `initialize`: what the client is, and which revision both speak.
+/// Parses `initialize`: the client's info and the protocol revision to use.
 pub(super) fn opening(
     front: &AppState,
     who: RequestContext,
@@ -140,7 +140,7 @@ pub(super) fn opening(
     Ok(McpSessionParams { route, who, lease, filters, revision, client, told })
 }
 
-/// `initialize` over HTTP: opens a session that is found again by its id.
+/// `initialize` over HTTP: opens a session that later requests find by its id.
 pub(super) fn initialize(
     front: &AppState,
     who: RequestContext,
@@ -167,7 +167,7 @@ pub(super) fn initialize(
     }
 }
 
-/// One message of a session, whatever it is.
+/// Handles one message of a session.
 pub(super) async fn take(
     front: &AppState,
     speaker: SessionClient<'_>,
@@ -218,7 +218,7 @@ pub(super) async fn answer(
     ExchangeAnswer::from_result(&id, answered)
 }
 
-/// What is answered here, without any server.
+/// Methods answered locally, without an upstream server.
 fn local(
     front: &AppState,
     speaker: SessionClient<'_>,
@@ -289,7 +289,7 @@ fn subscribe(
     }
 }
 
-/// A request that goes through the gate, until it is answered or cancelled.
+/// A request to the gate, until it is answered or cancelled.
 async fn call(
     front: &AppState,
     speaker: SessionClient<'_>,
@@ -304,7 +304,7 @@ async fn call(
     served.end(answered.as_ref().ok());
     match answered {
         Ok(result) => ExchangeAnswer::from_result(&id, result.map(EncodedMessage::Whole)),
-        // The client said that it wants no answer.
+        // The client cancelled it and expects no answer.
         Err(futures_util::future::Aborted) => ExchangeAnswer::nothing(),
     }
 }
@@ -356,7 +356,7 @@ async fn run(
     Ok(offload_if_large(size, move || encode::legacy_result(&id, &result, origin.as_ref())).await)
 }
 
-/// The progress token; what else is in `_meta` and not of this hop goes on.
+/// Keeps the progress token. The rest of `_meta`, without keys of this hop, is forwarded.
 fn take_meta(params: &mut Object<'_>) -> Result<Option<Box<RawValue>>, McpRequestError> {
     let Some(mut raw) = params.object("_meta") else { return Ok(None) };
     let token = meta::progress_token(&raw)
@@ -374,14 +374,14 @@ fn handle_notification(session: &McpSession, method: &str, params: Option<&RawVa
     }
 }
 
-/// The request that a `notifications/cancelled` is about.
+/// The id of the request that `notifications/cancelled` names.
 pub(super) fn cancelled_id(params: Option<&RawValue>) -> Option<JsonRpcId> {
     let params = Object::parse(params?.get()).ok()?;
     JsonRpcId::parse(params.get("requestId")?).ok()
 }
 
-/// Several messages at once, which only 2025-03-26 knows. They run side by side; what servers
-/// say meanwhile is not passed on.
+/// A JSON-RPC batch, supported only by 2025-03-26. Its requests run concurrently. Notifications of
+/// servers are not forwarded meanwhile.
 pub(super) async fn batch(
     front: &AppState,
     speaker: SessionClient<'_>,

@@ -1,5 +1,6 @@
-//! Tells clients of changes: modern ones on `subscriptions/listen`, legacy ones on the stream of
-//! their session. A list is only said to have changed if this client would see another one.
+//! Change notifications: modern clients get them on `subscriptions/listen`, legacy clients on the
+//! stream of their session. A list change is notified only if this client would see a different
+//! list.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ enum ChangeNotification {
     Prompts,
     Resources,
     Updated(Arc<str>),
-    /// So many resources changed that some were missed: any may have.
+    /// The queue of updates overflowed: any resource may have changed.
     SomeUpdated,
 }
 
@@ -63,7 +64,7 @@ impl ChangeNotification {
     }
 }
 
-/// Waits for news that concern one client.
+/// Waits for changes that concern one client.
 struct ChangeWatcher {
     gate: Arc<Gate>,
     who: RequestContext,
@@ -75,12 +76,12 @@ struct ChangeWatcher {
 impl ChangeWatcher {
     fn new(gate: &Arc<Gate>, who: RequestContext, told: ListDigests) -> Self {
         let mut changes = gate.changes();
-        // What happened since the client was last told is looked at first.
+        // First check for changes since the client was last notified.
         changes.mark_changed();
         Self { gate: Arc::clone(gate), who, told, changes, updates: gate.resource_updates() }
     }
 
-    /// `None` when there will be no more. Cancel-safe.
+    /// `None` at the end. Cancel-safe.
     async fn next(&mut self) -> Option<Vec<ChangeNotification>> {
         loop {
             tokio::select! {
@@ -104,7 +105,7 @@ impl ChangeWatcher {
     }
 }
 
-/// What a modern client subscribed to, as far as it was accepted.
+/// The accepted part of a modern client's subscription.
 struct Subscription {
     lists: Vec<ChangeNotification>,
     watched: HashMap<String, ResourceWatch>,
@@ -129,7 +130,7 @@ impl Subscription {
         };
         let mut watched = HashMap::new();
         for uri in uris.into_iter().take(front.limits.watched_resources) {
-            // What does not exist for this client is left out of what is acknowledged.
+            // Resources that do not exist for this client are left out of the acknowledgement.
             if let Ok(watch) = front.gate.watch_resource(turn, &uri) {
                 watched.insert(uri, watch);
             }
@@ -172,7 +173,7 @@ fn every<'u>(
     uris.map(|uri| ChangeNotification::Updated(uri.as_str().into()).message(subscription)).collect()
 }
 
-/// `subscriptions/listen`: goes on until the client or the server stops.
+/// `subscriptions/listen`: runs until the client or the server stops.
 pub(super) async fn listen(
     front: &AppState,
     (who, turn): (RequestContext, &Turn),
@@ -209,7 +210,7 @@ pub(super) async fn listen(
     Ok(EncodedMessage::Whole(encode::modern_result(id, &end, None, ModernResultShape::Complete)))
 }
 
-/// Tells a legacy session what changes, until it ends, the server stops or another stream of the
+/// Notifies a legacy session of changes, until it ends, the server stops, or another stream of the
 /// same session takes over.
 pub(super) async fn tell(
     front: &AppState,
@@ -219,7 +220,7 @@ pub(super) async fn tell(
     let session = speaker.session;
     let mut over = session.take_stream();
     let who = speaker.listening();
-    // By other filters than those that opened the session, other lists are the ones to watch.
+    // With filters other than those of `initialize`, other lists must be watched.
     let is_as_opened = who.narrow == session.who.narrow && who.tier == session.who.tier;
     let Ok(turn) = who.turn::<McpRequestError>(&front.gate) else { return };
     let told = if is_as_opened { session.last_digests() } else { ListDigests::of(&turn.view) };
@@ -228,7 +229,7 @@ pub(super) async fn tell(
         let news = tokio::select! {
             biased;
             why = turn.lease.wait() => {
-                // The protocol has no other word for it.
+                // The protocol has no better message for this.
                 let _ = sender.send(notifications::closing(&why)).await;
                 return;
             }

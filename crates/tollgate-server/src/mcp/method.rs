@@ -1,4 +1,4 @@
-//! Every method that a client may send, and which era knows it.
+//! All client methods, and the eras that support them.
 
 use serde_json::value::RawValue;
 use tollgate_core::call::{RequestKind, TaskVerb};
@@ -58,13 +58,13 @@ impl McpMethod {
         found.map(|(_, method)| *method).ok_or_else(|| McpRequestError::unknown_method(era, name))
     }
 
-    /// Only a modern client sends it, even one that forgot to say so.
+    /// Sent by modern clients only, even if the request lacks a version.
     pub(super) fn is_modern_only(name: &str) -> bool {
         MODERN.iter().any(|(known, _)| *known == name)
     }
 }
 
-/// Keys of `params` that decide where a request goes; look-alikes are refused.
+/// Keys of `params` that route a request. Similar spellings are refused.
 const PARAM_KEYS: &[&str] = &[
     "name",
     "arguments",
@@ -77,7 +77,7 @@ const PARAM_KEYS: &[&str] = &[
     "_meta",
 ];
 
-/// Reads `params` once, for everyone after.
+/// Parses `params` once for all later steps.
 pub(super) fn params(raw: Option<&RawValue>) -> Result<Object<'_>, McpRequestError> {
     let Some(raw) = raw else { return Ok(Object::new()) };
     let params = Object::parse(raw.get())
@@ -90,7 +90,7 @@ pub(super) fn params(raw: Option<&RawValue>) -> Result<Object<'_>, McpRequestErr
     }
 }
 
-/// The field as a string; absent is fine, anything else is not.
+/// The field as a string. It may be absent, but must not have another type.
 pub(super) fn optional_string(
     params: &Object<'_>,
     key: &str,

@@ -1,4 +1,4 @@
-//! Requests of modern clients: everything they need is in the request, nothing is kept.
+//! Requests of modern clients: stateless, everything needed is in the request.
 
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
@@ -27,17 +27,17 @@ use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
 use crate::mcp_session::McpLogLevel;
 use crate::request_context::RequestContext;
 
-/// A request whose params were read.
+/// A request with parsed params.
 pub(super) struct ParsedMcpRequest<'a> {
     pub(super) id: JsonRpcId,
     pub(super) method: &'a str,
     pub(super) params: Object<'a>,
 }
 
-/// Where a request came from, and where answers go before the answer.
+/// Origin of a request, and the channel for messages before the answer.
 pub(super) struct ModernRequestSource<'a> {
     pub(super) who: RequestContext,
-    /// Of an HTTP request: they must agree with the body.
+    /// Headers of an HTTP request, which must agree with the body.
     pub(super) headers: Option<&'a HeaderMap>,
     pub(super) line: &'a ExchangeChannel,
 }
@@ -78,7 +78,7 @@ async fn respond(
     answered
 }
 
-/// A request that can be answered.
+/// A validated request.
 struct ModernRequest<'a> {
     who: RequestContext,
     headers: Option<&'a HeaderMap>,
@@ -126,7 +126,7 @@ impl ModernRequest<'_> {
     }
 }
 
-/// Reads what `_meta` must have, and leaves only what is to go on to a server.
+/// Reads the required keys of `_meta`, and leaves only those to forward to a server.
 fn read_meta(
     params: &mut Object<'_>,
     who: RequestContext,
@@ -236,7 +236,7 @@ impl ModernCall<'_> {
         Ok(offload_if_large(size, write).await)
     }
 
-    /// Only a client that asked for progress or logs needs more than the answer.
+    /// Needed only if the client requested progress or logs.
     fn events(&self) -> Option<tollgate_mcp::client::ServerEventSender> {
         let RequestMeta { client, progress_token, .. } = &self.meta;
         let level = client.log_level.as_deref().and_then(McpLogLevel::parse);
@@ -267,7 +267,8 @@ impl ModernCall<'_> {
     }
 }
 
-/// What the client brings back from an earlier round. It is for the gate, not for the server.
+/// The answers that a client returns from an earlier round. They are for the gate, not for the
+/// server.
 fn take_retry(params: &mut Object<'_>) -> Result<RoundAnswers, McpRequestError> {
     let state = method::optional_string(params, "requestState")?;
     let responses = params.get("inputResponses").map(ToOwned::to_owned);

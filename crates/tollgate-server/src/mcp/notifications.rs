@@ -1,4 +1,4 @@
-//! How what a server says during a call sounds to the client of that call.
+//! Translates notifications of a server during a call into messages for the client of that call.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use tollgate_mcp::meta::PROGRESS_TOKEN;
 
 use crate::mcp_session::{McpLogLevel, McpSession};
 
-/// Turns events into messages for one client's request.
+/// Encodes events as messages for one client request.
 pub(super) struct NotificationWriter {
-    /// The client's own token; without one it wants no progress.
+    /// The client's progress token. Without one it gets no progress.
     pub(super) token: Option<Box<RawValue>>,
     pub(super) hearer: NotificationTarget,
 }
 
 pub(super) enum NotificationTarget {
-    /// Logs from this level on; none without one. Never a question.
+    /// Minimum log level, `None` for no logs. Never a question.
     Modern(Option<McpLogLevel>),
     Legacy(Arc<McpSession>),
 }
 
 impl NotificationWriter {
-    /// `None`: the client is not to hear it.
+    /// `None`: not sent to this client.
     pub(super) fn say(&self, event: Event) -> Option<String> {
         match event {
             Event::Progress(params) => self.progress(params),
@@ -62,7 +62,7 @@ impl NotificationWriter {
     }
 }
 
-/// The last message of a stream that is closed because its reader may not read on.
+/// The last message of a stream that is closed because access was revoked.
 pub(super) fn closing(why: &RevokedError) -> String {
     let mut params = Object::new();
     params.set_string("level", "error");
@@ -71,7 +71,7 @@ pub(super) fn closing(why: &RevokedError) -> String {
     write::notification("notifications/message", &params.to_text())
 }
 
-/// The params of a notification with the id of the subscription it belongs to, if to any.
+/// The params of a notification, with the id of its subscription if it has one.
 pub(super) fn with_subscription_id(
     mut params: Object<'_>,
     subscription: Option<&RawValue>,

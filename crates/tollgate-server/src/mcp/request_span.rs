@@ -1,5 +1,5 @@
-//! The span of a client's MCP request: the server's side of it. Begun when it is known what the
-//! request is part of; what it was about and how it ended is told on the way.
+//! Trace span of an MCP request (server side). It starts when the parent trace is known. Target and
+//! outcome are recorded later.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::method::McpMethod;
 use crate::error_mapping::McpRequestError;
 use crate::request_context::RequestContext;
 
-/// `None`: nobody follows.
+/// `None`: tracing is off.
 pub(super) struct McpRequestSpan(Option<TraceSpan>);
 
-/// What is known of a request from the start.
+/// Attributes that are known at the start.
 pub(super) struct McpSpanInfo<'a> {
     pub(super) method: &'a str,
     pub(super) known: Option<McpMethod>,
@@ -31,13 +31,13 @@ impl McpRequestSpan {
     }
 
     pub(super) fn begin(tracer: &Tracer, who: &RequestContext, about: &McpSpanInfo<'_>) -> Self {
-        // A stream of news is not a request that is answered.
+        // A subscription stream is not a request with an answer.
         if !tracer.is_on() || about.known == Some(McpMethod::Listen) {
             return Self(None);
         }
         let method = match about.known {
             Some(_) => about.method.to_owned(),
-            // Strangers may call it anything.
+            // Clients can send any name, so it must not become a span name.
             None => OTHER_ERROR_TYPE.to_owned(),
         };
         let named = method.clone();
@@ -56,7 +56,7 @@ impl McpRequestSpan {
         Self(Some(span))
     }
 
-    /// Who asks, such that all that is done for them is part of this.
+    /// The context with this span as parent for all further work.
     pub(super) fn within(&self, who: RequestContext) -> RequestContext {
         match &self.0 {
             Some(span) => RequestContext { trace: span.trace().map(Arc::clone), ..who },
@@ -64,7 +64,8 @@ impl McpRequestSpan {
         }
     }
 
-    /// What the request names, if there is such a thing: other names are too many to be told.
+    /// Records the target of the request if it exists. Other names would have unbounded
+    /// cardinality.
     pub(super) fn about(&mut self, turn: &Turn, kind: RequestKind, params: &Object<'_>) {
         let Some(span) = self.0.as_mut().filter(|span| span.is_followed()) else { return };
         let Some(name) = params.string("name") else { return };
@@ -82,7 +83,7 @@ impl McpRequestSpan {
         });
     }
 
-    /// The tool's own end: one that failed is a result all the same.
+    /// The status of the tool call. A failed call is still a result.
     pub(super) fn record_status(&mut self, status: CallStatus) {
         let Some(span) = &mut self.0 else { return };
         match status {
@@ -99,7 +100,7 @@ impl McpRequestSpan {
         }
     }
 
-    /// What was answered: `None` if the client wants no answer any more.
+    /// The answer. `None` if the client cancelled the request.
     pub(super) fn end<T>(&mut self, answered: Option<&Result<T, McpRequestError>>) {
         let Some(span) = &mut self.0 else { return };
         match answered {

@@ -1,5 +1,5 @@
-//! MCP over a pipe: one message per line, both eras, any number of requests at once. The pipe is
-//! the client; when it ends, everything that runs for it ends too.
+//! MCP over stdio: one message per line, both eras, concurrent requests. The pipe is the client:
+//! when it ends, everything that runs for it ends, too.
 
 use std::collections::HashMap;
 use std::io;
@@ -35,23 +35,23 @@ use crate::limits::Limits;
 use crate::mcp_session::McpSession;
 use crate::request_context::RequestContext;
 
-/// How many messages may wait to be written.
+/// Length of the output queue.
 const QUEUE: usize = 64;
-/// How long requests may still run when the client has said its last word.
+/// How long requests may still run after the client closed its input.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the client may then take to read what is left.
+/// How long the client may then take to read the rest.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the pipe broke: {0}")]
 pub struct StdioError(#[from] io::Error);
 
-/// For whom a pipe is served.
+/// The client of a pipe.
 #[derive(Debug, Clone)]
 pub struct StdioClient<'a> {
     /// `None`: the default agent.
     pub agent: Option<&'a str>,
-    /// What it never sees.
+    /// Restricts the client's view.
     pub narrow: RequestFilter,
 }
 
@@ -68,7 +68,7 @@ where
     let limits = Limits::default();
     let mut lines = LineReader::new(reader, limits.body_bytes);
     let front = AppState::new(gate, Arc::new(SystemClock), limits);
-    // There is no other way in here than this pipe.
+    // Clients of a pipe have no REST route to fetch the rest of a result.
     let front = Arc::new(AppState { rest: OverflowPolicy::Lost, ..front });
     let (out, outgoing) = mpsc::channel(QUEUE);
     let who = RequestContext::local(client.agent, client.narrow);
@@ -87,7 +87,7 @@ where
             written = &mut writing => return Ok(written?),
             line = lines.next() => match line? {
                 Some(line) => {
-                    // Answers go out while the line waits for room.
+                    // Keep writing answers while this line waits for a permit.
                     let taken = pipe.take(line);
                     tokio::select! {
                         written = &mut writing => return Ok(written?),
@@ -103,7 +103,7 @@ where
     Ok(tokio::time::timeout(GRACE + FLUSH_TIMEOUT, end).await.unwrap_or_else(|_| Err(unread()))?)
 }
 
-/// Writes what there is in one go, and flushes when there is no more.
+/// Writes everything that is queued at once, and flushes when the queue is empty.
 async fn write_all<W: AsyncWrite + Unpin>(
     mut writer: W,
     mut outgoing: mpsc::Receiver<String>,
@@ -123,13 +123,13 @@ async fn write_all<W: AsyncWrite + Unpin>(
 
 struct StdioServer {
     front: Arc<AppState>,
-    /// The pipe is its client's alone.
+    /// Context of the only client of this pipe.
     who: RequestContext,
     session: Option<Arc<McpSession>>,
     running: HashMap<JsonRpcId, AbortHandle>,
-    /// How many messages each batch has that is being answered.
+    /// Number of requests in each running batch.
     batches: HashMap<task::Id, usize>,
-    /// A task that answers one request ends with its id.
+    /// A task for one request returns its id.
     tasks: JoinSet<Option<JsonRpcId>>,
     out: mpsc::Sender<String>,
 }
@@ -201,7 +201,7 @@ impl StdioServer {
         self.run(id, exchange);
     }
 
-    /// Whether so many more requests may run.
+    /// Whether `more` requests may start.
     fn has_room(&self, more: usize) -> bool {
         let in_batches: usize = self.batches.values().sum();
         self.running.len() + in_batches + more <= self.front.limits.in_flight
@@ -244,7 +244,7 @@ impl StdioServer {
                 McpRequestError::invalid("messages come one by one in this protocol revision");
             return self.refuse(None, &refused).await;
         };
-        // What is no list is refused without running anything.
+        // A batch that is not a list is refused without running anything.
         let count = serde_json::from_slice::<Vec<IgnoredAny>>(&text).map_or(0, |it| it.len());
         if count <= self.front.limits.batch && !self.has_room(count) {
             return self.refuse(None, &too_many()).await;
@@ -264,7 +264,7 @@ impl StdioServer {
         self.batches.insert(handle.id(), count);
     }
 
-    /// Whoever pipes in a few lines and closes still gets the answers that do not take long.
+    /// Short scripts that pipe in a few lines and close still get quick answers.
     async fn end(mut self) {
         self.front.stop.cancel();
         let all = async { while self.tasks.join_next().await.is_some() {} };
@@ -275,11 +275,11 @@ impl StdioServer {
         let _ = self.out.send(write::error_to_client(id, &refused.error)).await;
     }
 
-    /// A request that ended may be followed by another with its id.
+    /// The id of a finished request may be reused.
     fn forget_ended(&mut self) {
         while let Some(ended) = self.tasks.try_join_next_with_id() {
             match ended {
-                // After a cancellation the id may be another request's by now.
+                // After a cancellation the id may belong to another request.
                 Ok((task, Some(id))) => {
                     if self.running.get(&id).is_some_and(|handle| handle.id() == task) {
                         self.running.remove(&id);
@@ -288,7 +288,7 @@ impl StdioServer {
                 Ok((task, None)) => {
                     self.batches.remove(&task);
                 }
-                // Cancelled, or it panicked.
+                // Cancelled or panicked.
                 Err(error) => {
                     self.batches.remove(&error.id());
                     self.running.retain(|_, handle| handle.id() != error.id());
@@ -306,7 +306,7 @@ fn too_many() -> McpRequestError {
     )
 }
 
-/// A request that was read, on its own.
+/// A parsed request that owns its data.
 struct StdioRequest {
     id: JsonRpcId,
     method: String,
@@ -337,7 +337,7 @@ async fn carry(mut exchange: Exchange, out: mpsc::Sender<String>) {
     }
 }
 
-/// One request, in whichever era it speaks.
+/// Answers one request of either era.
 async fn answer(
     front: &AppState,
     (who, session): (RequestContext, Option<&Arc<McpSession>>),

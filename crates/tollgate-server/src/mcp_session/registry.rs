@@ -1,7 +1,7 @@
-//! The session registry of MCP clients.
+//! Session registry of legacy MCP clients.
 //!
-//! Each key has so many sessions, and each address; who has no more room makes some at the cost of
-//! its own oldest idle session, so that no handshake of one locks out another.
+//! Sessions are limited per key and per address. A client at its limit evicts its own oldest idle
+//! session, so it cannot lock out others by opening sessions.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ struct McpSessionLimits {
     per_address: usize,
 }
 
-/// A session is looked for only among those of its owner.
+/// Sessions of one owner. Lookups never see sessions of others.
 type OwnedSessions = HashMap<Arc<str>, Arc<McpSession>>;
 
 #[derive(Default)]
@@ -43,7 +43,7 @@ struct McpSessionTable {
     count: usize,
 }
 
-/// There are as many sessions as there may be, and all of them are in use.
+/// The limit is reached and no session is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SessionLimitError {
     #[error("this key has {0} sessions, all of them in use; end one, or try again later")]
@@ -72,7 +72,8 @@ impl McpSessionRegistry {
     ) -> Result<Arc<McpSession>, SessionLimitError> {
         let session = Arc::new(McpSession::new(opening));
         session.last_used.store(self.now(), Ordering::Relaxed);
-        // What is evicted ends outside of the lock: its watches end with it.
+        // Evicted sessions are dropped after the lock is released, because their watches end with
+        // them.
         let mut evicted = Vec::new();
         let mut entries = self.entries.write();
         self.make_room(&mut entries, &session.who, &mut evicted)?;
@@ -81,8 +82,8 @@ impl McpSessionRegistry {
         Ok(session)
     }
 
-    /// Whoever has no room left loses what is idle; others lose nothing, unless there is no room at
-    /// all: then it is whoever has most.
+    /// Evicts an idle session of the principal or address at its limit. At the total limit it
+    /// evicts from the principal with the most sessions.
     fn make_room(
         &self,
         entries: &mut McpSessionTable,
@@ -112,8 +113,13 @@ impl McpSessionRegistry {
         Ok(())
     }
 
+<<<<<<< HEAD:crates/tollgate-server/src/mcp_session/registry.rs
     /// Says the same of a session that is another's and of one that never was.
     pub(crate) fn find(&self, id: &str, who: &RequestContext) -> Option<Arc<McpSession>> {
+=======
+    /// A session of another owner is reported like one that never existed.
+    pub(in crate::mcp) fn find(&self, id: &str, who: &RequestContext) -> Option<Arc<McpSession>> {
+>>>>>>> comments-c4:crates/tollgate-server/src/mcp/session/registry.rs
         let session = self.entries.read().by_principal.get(&who.principal)?.get(id).cloned()?;
         if session.route != who.agent || self.is_over(&session, 2) {
             return None;
@@ -122,8 +128,13 @@ impl McpSessionRegistry {
         Some(session)
     }
 
+<<<<<<< HEAD:crates/tollgate-server/src/mcp_session/registry.rs
     pub(crate) fn close(&self, session: &Arc<McpSession>) {
         // Its watches end with it, outside of the lock.
+=======
+    pub(in crate::mcp) fn close(&self, session: &Arc<McpSession>) {
+        // Dropped after the lock is released, because its watches end with it.
+>>>>>>> comments-c4:crates/tollgate-server/src/mcp/session/registry.rs
         let closed = self.entries.write().remove(Some(Arc::clone(session)));
         if let Some(closed) = closed {
             closed.cancel_all();
@@ -134,12 +145,12 @@ impl McpSessionRegistry {
         self.entries.read().count
     }
 
-    /// Forgets sessions that nobody used for long.
+    /// Removes sessions that were idle for too long.
     pub(crate) fn sweep(&self) {
         self.forget(|session| self.is_over(session, 1));
     }
 
-    /// Ends sessions whose owner may not go on with them, and all that runs in them.
+    /// Ends sessions whose lease was revoked, with all that runs in them.
     pub(crate) fn close_revoked(&self) -> Vec<(Principal, RevokedError)> {
         let entries = self.entries.read();
         let owned = entries.by_principal.values().flat_map(HashMap::values);
@@ -152,7 +163,7 @@ impl McpSessionRegistry {
         over.into_iter().filter_map(told).collect()
     }
 
-    /// Forgets all sessions that nothing runs in: there is no room for those who may come back.
+    /// Removes all idle sessions under memory pressure.
     pub(crate) fn shed(&self) {
         self.forget(is_idle);
     }
@@ -167,8 +178,8 @@ impl McpSessionRegistry {
         drop(entries);
     }
 
-    /// Idle for too long, and held by nobody but those who look: a running call or an open
-    /// stream holds its session. Or its owner has lost the key, or got other rights with it.
+    /// Idle for too long, with no references beside `lookers`: a running call or an open stream
+    /// holds its session. Or its lease was revoked.
     fn is_over(&self, session: &Arc<McpSession>, lookers: usize) -> bool {
         if session.lease.revocation().is_some() {
             return true;
@@ -184,7 +195,7 @@ impl McpSessionRegistry {
     }
 }
 
-/// Nothing runs in it: a call or a stream holds its session.
+/// No references beside the table: a call or a stream holds its session.
 fn is_idle(session: &Arc<McpSession>) -> bool {
     Arc::strong_count(session) == 1
 }
@@ -194,7 +205,7 @@ impl McpSessionTable {
         self.by_principal.get(principal).map_or(0, HashMap::len)
     }
 
-    /// Of one principal, or of all.
+    /// The oldest idle session of one principal, or of all.
     fn oldest_idle(
         &self,
         principal: Option<&Principal>,

@@ -1,4 +1,4 @@
-//! Calls, tools and tiers.
+//! Metrics of calls, tools and tiers.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::table::{
 };
 use super::text::{HistogramBuckets, MetricLabels, PrometheusText, seconds};
 
-/// What stands for all tools that have no series of their own.
+/// Label for all tools without a series of their own.
 const OTHER: &str = "other";
 
 pub(super) fn write(text: &mut PrometheusText, gate: &Gate) {
@@ -137,7 +137,7 @@ fn catalog(text: &mut PrometheusText, gate: &Gate) {
     }
 }
 
-/// Why a tool stands where it does, in one word.
+/// Why a tool has its tier, as a label.
 fn reason(assigned: &AssignedTier) -> &'static str {
     if assigned.cause.trouble.is_some_and(|trouble| trouble.lift == TierLift::OneUp)
         && assigned.health != ToolHealth::Healthy

@@ -1,4 +1,4 @@
-//! The gateway itself, and its process.
+//! Metrics of the gateway and its process.
 
 use std::time::SystemTime;
 

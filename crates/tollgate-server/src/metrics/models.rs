@@ -1,4 +1,4 @@
-//! Models: tokens, and how many rounds agents need.
+//! Metrics of models: tokens, and rounds per agent turn.
 
 use tollgate_llm::agent::{ChatService, ROUND_BUCKETS};
 

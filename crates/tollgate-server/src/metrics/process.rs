@@ -1,9 +1,9 @@
-//! What Linux says of this process. Elsewhere it says nothing.
+//! Process statistics from Linux `/proc`. Empty on other systems.
 
 use std::fs;
 use std::time::Duration;
 
-/// Linux shows CPU time in hundredths of a second, whatever its own clock ticks.
+/// Linux reports CPU time in hundredths of a second, whatever its timer frequency.
 const TICK: Duration = Duration::from_millis(10);
 
 #[derive(Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) struct ProcessStats {
     pub(super) cpu: Duration,
     pub(super) resident_bytes: u64,
     pub(super) open_files: usize,
-    /// `None`: as many as it likes.
+    /// `None`: unlimited.
     pub(super) most_files: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn look() -> Option<ProcessStats> {
     })
 }
 
-/// The name of the process stands in parentheses and may hold spaces and more of them.
+/// The process name is in parentheses and may contain spaces and parentheses.
 fn cpu(stat: &str) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);

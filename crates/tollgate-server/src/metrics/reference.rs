@@ -1,4 +1,4 @@
-//! `docs/metrics.md`, made from the table so that it cannot say anything else.
+//! Generates `docs/metrics.md` from the metric table, so that they cannot differ.
 
 use std::fmt::Write as _;
 

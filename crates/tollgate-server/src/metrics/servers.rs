@@ -1,4 +1,4 @@
-//! Servers, and the people whose leave calls wait for.
+//! Metrics of upstream servers and of pending approvals.
 
 use tollgate_engine::gate::Gate;
 use tollgate_engine::upstream::UpstreamState;

@@ -1,5 +1,5 @@
-//! Sessions: of clients of the older protocol, and live ones by their dialects. Tool seconds by turn
-//! seconds are the tools' share of the turns.
+//! Metrics of sessions: legacy MCP sessions, and realtime sessions by dialect. Tool seconds divided
+//! by turn seconds is the tools' share of the turns.
 
 use tollgate_llm::realtime::SessionTotals;
 

@@ -1,7 +1,7 @@
-//! Every family of metrics there is: the page is written from this table, and so is
-//! `docs/metrics.md`. Names and labels are promises to dashboards.
+//! Table of all metric families: both `/metrics` and `docs/metrics.md` are generated from it. Names
+//! and labels are stable for dashboards.
 
-/// What is measured under one name.
+/// One metric family.
 #[derive(Debug)]
 pub(super) struct MetricFamily {
     pub(super) name: &'static str,
@@ -9,7 +9,7 @@ pub(super) struct MetricFamily {
     /// One line, without backslashes.
     pub(super) help: &'static str,
     pub(super) labels: &'static [&'static str],
-    /// What the reference says beside that.
+    /// Further text for the reference.
     pub(super) about: &'static str,
 }
 
@@ -417,7 +417,7 @@ pub(super) const PROCESS_MOST_FILES: MetricFamily = MetricFamily {
     about: "",
 };
 
-/// By section, as the reference has them.
+/// By section of the reference.
 pub(super) const SECTIONS: &[(&str, &[&MetricFamily])] = &[
     (
         "Calls",

@@ -1,5 +1,5 @@
-//! The text format of Prometheus, version 0.0.4: families, samples, histograms. Labels may hold
-//! strangers' text: nothing in it gets out of its quotes or its line.
+//! Prometheus text format, version 0.0.4: families, samples, histograms. Labels may contain
+//! untrusted text, so everything that could end a quote or a line is escaped.
 
 use std::fmt::{Display, Write as _};
 
@@ -12,7 +12,7 @@ pub(super) struct PrometheusText {
     out: String,
 }
 
-/// One histogram: how many were up to each bound.
+/// One histogram with cumulative counts per bound.
 pub(super) struct HistogramBuckets<'b> {
     pub(super) counts: &'b [(u64, u64)],
     /// The same bounds as text.
@@ -22,14 +22,14 @@ pub(super) struct HistogramBuckets<'b> {
 }
 
 impl<'b> HistogramBuckets<'b> {
-    /// Of spans, in seconds.
+    /// From durations, in seconds.
     pub(super) fn of(spans: &'b HistogramSnapshot, bounds: &'b [String]) -> Self {
         let HistogramSnapshot { up_to, count, sum } = spans;
         Self { counts: up_to, bounds, count: *count, sum: sum.as_secs_f64() }
     }
 }
 
-/// The label pairs of a sample, written.
+/// Encoded label pairs of a sample.
 pub(super) struct MetricLabels(String);
 
 impl MetricLabels {
@@ -37,7 +37,7 @@ impl MetricLabels {
         Self(String::new())
     }
 
-    /// As many values as the family has labels, in their order.
+    /// One value per label of the family, in the same order.
     pub(super) fn of(family: &MetricFamily, values: &[&str]) -> Self {
         let mut pairs = String::new();
         for (label, value) in family.labels.iter().zip(values) {
@@ -52,7 +52,8 @@ impl MetricLabels {
     }
 }
 
-/// Signs that end lines for some readers, or steer terminals, are shown as what they are not.
+/// Control characters and line separators are replaced: they could break lines or control
+/// terminals.
 fn escape(value: &str, out: &mut String) {
     for sign in value.chars() {
         match sign {
@@ -67,7 +68,7 @@ fn escape(value: &str, out: &mut String) {
 }
 
 impl PrometheusText {
-    /// Must stand before all samples of the family, once.
+    /// Must be called once, before all samples of the family.
     pub(super) fn family(&mut self, family: &MetricFamily) {
         let MetricFamily { name, help, .. } = family;
         let kind = family.kind.as_str();
@@ -119,7 +120,7 @@ impl PrometheusText {
     }
 }
 
-/// Upper ends of buckets in seconds, as Prometheus writes numbers.
+/// Upper bounds of buckets in seconds, in Prometheus notation.
 pub(super) fn seconds(micros: &[u64]) -> Vec<String> {
     #[expect(clippy::cast_precision_loss, reason = "bounds are small and round")]
     let written = |micros: &u64| (*micros as f64 / 1e6).to_string();

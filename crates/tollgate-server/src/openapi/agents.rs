@@ -1,4 +1,4 @@
-//! Agents, as the config has them.
+//! OpenAPI: agents of the config.
 
 use super::OpenApiSection;
 use super::operation::Operation;

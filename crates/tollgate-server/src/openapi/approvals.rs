@@ -1,4 +1,4 @@
-//! Calls that wait for a person's leave.
+//! OpenAPI: calls that wait for approval.
 
 use serde_json::json;
 

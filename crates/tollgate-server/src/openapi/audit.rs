@@ -1,4 +1,4 @@
-//! What was called and decided.
+//! OpenAPI: the audit ledger.
 
 use serde_json::{Value, json};
 

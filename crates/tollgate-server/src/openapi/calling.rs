@@ -1,4 +1,4 @@
-//! Tools called over plain HTTP.
+//! OpenAPI: tool calls over REST.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) fn area() -> OpenApiSection {
     }
 }
 
-/// By which every request under `/v1` can say who it is and what it sees.
+/// Adds the headers by which every `/v1` request can name its agent and its tier.
 pub(super) fn with_context_headers(operation: Operation) -> Operation {
     operation.header("x-tollgate-agent", text(), "the agent, where the request names none").header(
         "x-tollgate-tier",

@@ -1,4 +1,4 @@
-//! What runs now and what ran lately.
+//! OpenAPI: running and recent calls.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The config file, and reading it again.
+//! OpenAPI: the config file and its reload.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What happens beside the answers to calls, as it happens.
+//! OpenAPI: the event stream.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(super) fn area() -> OpenApiSection {
     }
 }
 
-/// The data of a kind of events.
+/// Schema of the data for each kind of event.
 type EventSchemas = Vec<(&'static str, Value)>;
 
 fn calls() -> EventSchemas {

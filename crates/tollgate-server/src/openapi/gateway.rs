@@ -1,4 +1,4 @@
-//! Whether the gateway runs, and how.
+//! OpenAPI: health and status of the gateway.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What others have, into the config; and what others need to use this gateway.
+//! OpenAPI: import of other programs' configs, and setup of client programs.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Keys of clients: all but what opens, which is shown once.
+//! OpenAPI: API keys. Secrets are shown once.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A browser exchanges a key for a cookie.
+//! OpenAPI: browser login.
 
 use super::OpenApiSection;
 use super::operation::Operation;

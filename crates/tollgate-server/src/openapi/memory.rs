@@ -1,4 +1,4 @@
-//! What agents remember.
+//! OpenAPI: the memory of agents.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) fn area() -> OpenApiSection {
     }
 }
 
-/// In which namespace, and through whose eyes.
+/// An operation with the parameters for namespace and agent.
 fn scoped_operation(
     (method, path): (&'static str, &'static str),
     id: &'static str,
@@ -306,7 +306,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     [entity_schemas(), transcript_schemas()].concat()
 }
 
-/// Who there is, and how they are to each other.
+/// Entities and their relations.
 fn entity_schemas() -> Vec<(&'static str, Value)> {
     let relation = object(
         &[
@@ -345,7 +345,7 @@ fn entity_schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What was said and told.
+/// Transcripts and facts.
 fn transcript_schemas() -> Vec<(&'static str, Value)> {
     vec![
         (

@@ -1,4 +1,4 @@
-//! One operation of the document: method, path, and what goes in and comes out.
+//! One OpenAPI operation: method, path, parameters, body and responses.
 #![expect(clippy::needless_pass_by_value, reason = "schemas are handed over to be put in")]
 
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ pub(super) struct Operation {
     pub(super) path: &'static str,
     id: &'static str,
     summary: &'static str,
-    /// What a key must have for it; `None`: anybody may ask.
+    /// Required right of the key. `None`: public.
     right: Option<&'static str>,
     parameters: Vec<Value>,
     body: Option<Value>,
@@ -36,7 +36,7 @@ impl Operation {
         }
     }
 
-    /// Another right than `admin`.
+    /// Requires another right than `admin`.
     pub(super) fn needs(self, right: &'static str) -> Self {
         Self { right: Some(right), ..self }
     }
@@ -59,7 +59,7 @@ impl Operation {
         self
     }
 
-    /// A parameter that has to be there.
+    /// Marks a parameter as required.
     pub(super) fn require(mut self, name: &str) -> Self {
         let found = self.parameters.iter_mut().find(|it| it["name"] == name);
         if let Some(parameter) = found {
@@ -81,7 +81,7 @@ impl Operation {
         self.gives_media((status, "application/json"), about, schema)
     }
 
-    /// One more form of the answer with this status.
+    /// Adds another media type for the response with this status.
     pub(super) fn gives_media(
         mut self,
         (status, media): (u16, &str),
@@ -99,7 +99,7 @@ impl Operation {
         self
     }
 
-    /// With a header of the answer.
+    /// Adds an `ETag` header to the response.
     pub(super) fn with_etag(mut self, status: u16) -> Self {
         let schema = json!({"type": "string", "pattern": "^\"[^\"]+\"$"});
         let header = json!({"schema": schema, "description": "the version, for `if-match`"});
@@ -128,7 +128,7 @@ impl Operation {
         self.gives_media((200, "text/event-stream"), about, schema)
     }
 
-    /// Refusals that are this operation's own, by their codes.
+    /// Errors specific to this operation, by code.
     pub(super) fn refuses(mut self, refusals: &[(u16, &str)]) -> Self {
         for (status, about) in refusals {
             let answer = problems::answer(self.path, about);

@@ -1,4 +1,4 @@
-//! How a refusal looks, and who is let in: what all operations have in common.
+//! Parts common to all OpenAPI operations: error responses and security.
 
 use serde_json::{Value, json};
 
@@ -63,10 +63,10 @@ pub(super) fn area() -> OpenApiSection {
     }
 }
 
-/// Below `/v1` errors are told as clients there expect them.
+/// Error response of a path. Below `/v1` it has the format that clients expect there.
 pub(super) fn answer(path: &str, about: &str) -> Value {
     let (media, schema) = match path {
-        // In the words of whose format was asked for.
+        // The format depends on the requested dialect.
         "/v1/mcp/tool/execute" => ("application/json", free()),
         path if path.starts_with("/v1/") => ("application/json", schema_ref("Error")),
         _ => ("application/problem+json", schema_ref("Problem")),
@@ -83,7 +83,7 @@ pub(super) fn security() -> Value {
     })
 }
 
-/// Without any keys in the config, `/v1` is open on loopback.
+/// While there are no keys, `/v1` is open on loopback.
 pub(super) fn security_for(path: &str, right: Option<&str>) -> Value {
     match (right, path.starts_with("/v1/")) {
         (None, _) => json!([]),

@@ -1,4 +1,4 @@
-//! Schemas in few words: JSON Schema 2020-12, as OpenAPI 3.1 has it.
+//! Builders for JSON Schema 2020-12, as used by OpenAPI 3.1.
 #![expect(clippy::needless_pass_by_value, reason = "schemas are handed over to be put in")]
 
 use serde_json::{Map, Value, json};
@@ -44,12 +44,12 @@ pub(super) fn texts() -> Value {
     list(text())
 }
 
-/// Names that nobody can foresee, and what stands behind each.
+/// An object with arbitrary keys and values of one type.
 pub(super) fn map(of: Value) -> Value {
     json!({"type": "object", "additionalProperties": of})
 }
 
-/// An object of which nothing is said here.
+/// An object without further constraints.
 pub(super) fn free() -> Value {
     json!({"type": "object", "additionalProperties": true})
 }
@@ -58,7 +58,7 @@ pub(super) fn schema_ref(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// With words for whoever reads it.
+/// Adds a description.
 pub(super) fn with_description(mut schema: Value, about: &str) -> Value {
     schema["description"] = json!(about);
     schema
@@ -76,7 +76,7 @@ pub(super) fn or_null(mut schema: Value) -> Value {
 
 type SchemaFields<'f> = &'f [(&'f str, Value)];
 
-/// What an answer has; `perhaps` may be missing.
+/// An object in a response. Fields of `perhaps` are optional.
 pub(super) fn object(always: SchemaFields<'_>, perhaps: SchemaFields<'_>) -> Value {
     let properties: Map<String, Value> =
         always.iter().chain(perhaps).map(|(key, it)| ((*key).to_owned(), it.clone())).collect();
@@ -84,7 +84,7 @@ pub(super) fn object(always: SchemaFields<'_>, perhaps: SchemaFields<'_>) -> Val
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-/// The same and more.
+/// An object with further fields.
 pub(super) fn extend(base: &Value, more: Value) -> Value {
     let mut all = base.clone();
     for (key, schema) in more["properties"].as_object().into_iter().flatten() {
@@ -95,7 +95,7 @@ pub(super) fn extend(base: &Value, more: Value) -> Value {
     all
 }
 
-/// What a request may have: nothing else is taken, and `null` is the same as nothing.
+/// An object in a request: no other fields are accepted, and `null` counts as absent.
 pub(super) fn body(needed: SchemaFields<'_>, perhaps: SchemaFields<'_>) -> Value {
     let perhaps: Vec<(&str, Value)> =
         perhaps.iter().map(|(key, it)| (*key, or_null(it.clone()))).collect();

@@ -1,4 +1,4 @@
-//! Servers: how they are, and the part of the config they stand in.
+//! OpenAPI: upstream servers, their status and their config entries.
 
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ pub(super) fn tag() -> Value {
     json!({"type": "string", "pattern": "^(\\*|\"[^\"]+\")$"})
 }
 
-/// A server as the config writes it; `docs/configuration.md` has its keys.
+/// A server entry of the config. `docs/configuration.md` documents its keys.
 fn keys(needed: &Value) -> Value {
     json!({
         "type": "object",

@@ -1,4 +1,4 @@
-//! Live sessions: who talks.
+//! OpenAPI: realtime sessions.
 
 use super::OpenApiSection;
 use super::operation::Operation;

@@ -1,5 +1,4 @@
-//! Tools for whoever runs the gateway: which there are, how quick they are, and whether they are
-//! trusted.
+//! OpenAPI: tools for the operator: inventory, latency and trust.
 
 use serde_json::{Value, json};
 

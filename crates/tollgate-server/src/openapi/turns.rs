@@ -1,4 +1,4 @@
-//! The tier of a turn.
+//! OpenAPI: the tier of a turn.
 
 use serde_json::json;
 

@@ -1,7 +1,7 @@
-//! What the control group of this process uses and may use, in both versions of control groups.
+//! Memory use and limit of this process's control group (cgroup v1 and v2).
 //!
-//! The kernel kills by this number, so children and socket buffers count; pages of files that were
-//! not used lately do not, since they are given up before anybody is killed.
+//! The kernel's OOM killer uses this number, so children and socket buffers count. Inactive page
+//! cache does not count, because the kernel reclaims it first.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use super::MemoryGauge;
 
 const ROOT: &str = "/sys/fs/cgroup";
-/// The first version writes a number beyond all memory for "no limit".
+/// cgroup v1 writes a number beyond all memory for "no limit".
 const NO_LIMIT: u64 = 1 << 60;
 
-/// A group, and the names that its version gives to its files.
+/// A group, with the file names of its cgroup version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ControlGroup {
     folder: PathBuf,
@@ -40,7 +40,7 @@ impl ControlGroupVersion {
         }
     }
 
-    /// In `memory.stat`, of the group and those below it.
+    /// Key in `memory.stat`, for the group and its descendants.
     fn reclaimable(self) -> &'static str {
         match self {
             Self::One => "total_inactive_file",
@@ -49,7 +49,7 @@ impl ControlGroupVersion {
     }
 }
 
-/// The group with the smallest limit on the way from ours to the root, and that limit.
+/// The group with the smallest limit between ours and the root, and that limit.
 pub(super) fn tightest_limit() -> Option<(u64, ControlGroup)> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limited = ancestors(&groups).into_iter().filter_map(|group| Some((group.limit()?, group)));
@@ -68,7 +68,7 @@ fn ancestors(groups: &str) -> Vec<ControlGroup> {
             }
             _ => continue,
         };
-        // In a container the path may be one of the host, and not be there.
+        // In a container the path may be one of the host and not exist here.
         for group in Path::new(path.trim_start_matches('/')).ancestors() {
             all.push(ControlGroup { folder: root.join(group), version });
         }

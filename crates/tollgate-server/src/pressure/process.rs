@@ -1,4 +1,4 @@
-//! What Linux says of this process: how much memory it has resident. Elsewhere it says nothing.
+//! Resident memory of this process, from Linux `/proc`. Unknown on other systems.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The opening handshake of RFC 6455, as far as it is the server's: everything that is not quite so
-//! is refused in HTTP. No extension is ever agreed to.
+//! WebSocket opening handshake of RFC 6455, server side. Any deviation is refused with an HTTP
+//! error. No extension is ever accepted.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -45,7 +45,7 @@ impl WebSocketHandshake {
         Ok(Self { accept: accept.map_err(|_| bad("`sec-websocket-key` cannot be answered"))? })
     }
 
-    /// Says yes. Of the protocols that were offered only the one that carries no key is named.
+    /// Accepts. Of the offered subprotocols only one that contains no key is echoed.
     pub(super) fn response(self, sent: &Parts) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -62,7 +62,8 @@ impl WebSocketHandshake {
     }
 }
 
-/// Says to whoever speaks plain HTTP, or an older WebSocket, what is spoken here (RFC 6455, 4.4).
+/// Tells a plain HTTP client, or one with an older WebSocket version, what is required (RFC 6455,
+/// 4.4).
 pub(super) fn asking(mut response: Response) -> Response {
     if response.status() == StatusCode::UPGRADE_REQUIRED {
         let headers = response.headers_mut();
@@ -73,7 +74,7 @@ pub(super) fn asking(mut response: Response) -> Response {
     response
 }
 
-/// The sub-protocol that goes with the way in which a key was sent.
+/// The subprotocol that belongs to the way in which a key was sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AgreedSubprotocol(pub(super) &'static str);
 

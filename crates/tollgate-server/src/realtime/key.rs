@@ -1,5 +1,5 @@
-//! The key of whoever opens a socket. Browsers cannot set headers there, so providers take it from
-//! elsewhere; here it is brought to where all keys are, before anybody looks or logs.
+//! Key of a WebSocket client. Browsers cannot set headers there, so providers accept it elsewhere.
+//! It is moved to the header before anything reads or logs the request.
 
 use axum::extract::Query;
 use http::request::Parts;
@@ -8,13 +8,13 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use super::handshake::{AgreedSubprotocol, tokens};
 use crate::api_error::ApiError;
 
-/// What OpenAI's clients offer beside the key.
+/// Subprotocol that OpenAI's clients offer beside the key.
 pub(super) const PROTOCOL: &str = "realtime";
-/// Before the key itself.
+/// Prefix of the key.
 const IN_PROTOCOL: &str = "openai-insecure-api-key.";
-/// Of Deepgram's: the key is the one after it.
+/// Subprotocols of Deepgram. The next item is the key.
 const BEFORE_KEY: &[&str] = &["token", "bearer"];
-/// How browsers send it to Gemini.
+/// Query parameters of browsers that connect to Gemini.
 const IN_QUERY: &[&str] = &["key", "access_token"];
 
 const TWO_KEYS: ApiError = ApiError::new(
@@ -23,8 +23,8 @@ const TWO_KEYS: ApiError = ApiError::new(
     "send one key, once: as `authorization: Bearer …` or in the sub-protocol",
 );
 
-/// Takes the key from the sub-protocols and, for Gemini, from the URL, and puts it into
-/// `authorization`. Requests that open no socket stay as they are.
+/// Moves the key from the subprotocols and, for Gemini, from the URL to `authorization`. Other
+/// requests than WebSocket handshakes stay unchanged.
 pub(crate) fn bring_key(parts: &mut Parts) -> Result<(), ApiError> {
     if !parts.headers.contains_key(header::SEC_WEBSOCKET_KEY) {
         return Ok(());
@@ -65,7 +65,7 @@ fn from_protocols(parts: &mut Parts) -> Option<String> {
         }
         (None, None) => return None,
     };
-    // What is left of it says nothing that nobody may see.
+    // The remaining subprotocols contain no secret.
     let rest: Vec<&str> =
         offered.iter().filter(|token| !token.contains(&key)).map(String::as_str).collect();
     match HeaderValue::try_from(rest.join(", ")) {
@@ -94,7 +94,7 @@ fn from_query(parts: &mut Parts) -> Result<Vec<String>, ApiError> {
     Ok(keys.into_iter().filter(|key| !key.is_empty()).collect())
 }
 
-/// What stands behind the `=`, decoded.
+/// The decoded value after the `=`.
 fn value(pair: &str) -> Option<String> {
     let uri = format!("/?{pair}").parse().ok()?;
     let Query(mut pairs) = Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?;

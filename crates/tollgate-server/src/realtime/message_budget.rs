@@ -1,7 +1,7 @@
-//! Back-pressure on live sessions: memory for messages that are not whole yet.
+//! Back-pressure on realtime sessions: memory for incomplete messages.
 //!
-//! Sessions are many, and a message may have megabytes: what has come of it counts against the
-//! memory for bodies, and while there is no room nothing more of it is read.
+//! There are many sessions, and a message may have megabytes. Its received part counts against the
+//! memory budget for bodies. While the budget is exhausted, nothing more is read.
 
 use std::io;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use tollgate_llm::realtime::wire::MessageStream;
 use crate::body::{BodyBudget, BodyBudgetError, BodyPermit, SMALL_BODY};
 use crate::pressure::ConnectionMemory;
 
-/// By how much a message reserves room as it grows.
+/// Step by which a growing message reserves memory.
 const STEP: usize = 512 << 10;
 /// A client's stream of WebSocket frames.
 pub(super) struct BudgetedStream<S> {
@@ -24,7 +24,7 @@ pub(super) struct BudgetedStream<S> {
     budget: Arc<BodyBudget>,
     principal: Option<Principal>,
     connection: Option<Arc<ConnectionMemory>>,
-    /// Of the message that is under way, until more is read after its end.
+    /// Permit of the current message, held until more is read after its end.
     permit: Option<Arc<BodyPermit>>,
     reserving: Option<BoxFuture<'static, Result<(), BodyBudgetError>>>,
 }
@@ -45,12 +45,13 @@ impl<S> BudgetedStream<S> {
         }
     }
 
-    /// What it reserves is held for this connection.
+    /// Charges its memory to this connection.
     pub(super) fn on_account_of(self, connection: Option<Arc<ConnectionMemory>>) -> Self {
         Self { connection, ..self }
     }
 
-    /// Ready when there is room for what has come. An error ends the session: there was none in time.
+    /// Ready when memory for the received part is reserved. An error ends the session: the
+    /// reservation timed out.
     fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             if let Some(reserving) = &mut self.reserving {

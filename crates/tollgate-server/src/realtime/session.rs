@@ -1,5 +1,5 @@
-//! A connection that has become a socket: until both sides of a session are there, and then for as
-//! long as it lasts.
+//! A connection after its upgrade to WebSocket: waits until both sides of a session are connected,
+//! and then runs it.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -38,14 +38,15 @@ use crate::pressure::ConnectionMemory;
 use crate::request_context::{RequestContext, queue_depth};
 use crate::variables::PromptVariables;
 
-/// Until a client has said what it wants.
+/// Timeout for the client's first message, which selects the model.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Why a session ends that could have gone on.
+/// Close reason at shutdown.
 const STOPS: &str = "the gateway stops";
-/// Of a reason to close.
+/// Limit on a close reason, in bytes.
 const LONGEST_REASON: usize = 123;
 
-/// What a connection does when it is no HTTP any more: run by whoever serves it, in its own task.
+/// The task of a connection after its HTTP upgrade. The code that serves the connection runs it, in
+/// the same task.
 #[derive(Clone, Default)]
 pub(crate) struct UpgradeHandover(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
@@ -61,11 +62,11 @@ impl UpgradeHandover {
 
 type ClientWebSocket = WebSocketStream<BudgetedStream<TokioIo<Upgraded>>>;
 
-/// What runs once the socket is there.
+/// Runs once the socket is available.
 pub(super) type UpgradeCallback =
     Box<dyn FnOnce(Upgraded, LargeWork) -> BoxFuture<'static, ()> + Send>;
 
-/// Somebody who was let in and has not said yet with which model they want to talk.
+/// An authenticated client that has not selected a model yet.
 pub(super) struct PendingSession {
     front: Arc<AppState>,
     who: RequestContext,
@@ -75,7 +76,7 @@ pub(super) struct PendingSession {
     conversation: Option<String>,
     queue_depth: u32,
     variables: BTreeMap<String, String>,
-    /// On whose account its messages are.
+    /// The connection to which its messages are charged.
     connection: Option<Arc<ConnectionMemory>>,
 }
 
@@ -136,7 +137,7 @@ impl PendingSession {
         WebSocketStream::from_raw_socket(stream, Role::Server, Some(wire::config())).await
     }
 
-    /// Why a session must end, once it must.
+    /// Resolves to the reason when the session must end.
     fn ends(&self) -> SessionEnds {
         let (front, lease) = (Arc::clone(&self.front), self.who.lease.clone());
         let stop = front.stop.clone();
@@ -162,7 +163,7 @@ impl PendingSession {
     }
 }
 
-/// When the agent is taken away; at once if it is already.
+/// Resolves when the agent is removed, at once if it is already.
 async fn wait_for_agent_removal(
     of_agent: Result<RevocableLease, UnknownAgentError>,
 ) -> RevokedError {
@@ -172,7 +173,7 @@ async fn wait_for_agent_removal(
     }
 }
 
-/// The provider is there already.
+/// Starts a session whose provider is connected already.
 pub(super) fn start_with_provider(
     front: Arc<AppState>,
     knock: PendingSession,
@@ -188,7 +189,7 @@ pub(super) fn start_with_provider(
     })
 }
 
-/// The first message says which provider is meant.
+/// Starts a session whose first message selects the provider.
 pub(super) fn start_after_first_message(
     front: Arc<AppState>,
     knock: PendingSession,
@@ -197,7 +198,7 @@ pub(super) fn start_after_first_message(
         async move {
             let mut client = knock.socket(upgraded, &large_work).await;
             if let Some(greeting) = knock.live.greeting() {
-                // Whoever is gone already is noticed by what follows.
+                // If the client is gone already, the next step notices.
                 let _ = client.send(Message::text(greeting)).await;
             }
             let mut ends = knock.ends();

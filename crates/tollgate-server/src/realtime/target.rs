@@ -1,4 +1,4 @@
-//! With whom somebody wants to talk: an agent always, and a model that holds live sessions in the
+//! Resolves the target of a realtime session: always an agent, and a model that supports the
 //! protocol of the path.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::auth::{CallerReach, Right};
 use crate::fields::{self, parameter};
 use crate::request_context::{RequestContext, RequestOverrides};
 
-/// Who comes, and with what wishes; what a browser cannot say in headers it says in the URL.
+/// Context of the client. Settings that a browser cannot send as headers come from the URL.
 pub(super) fn who(front: &AppState, sent: &Parts) -> Result<RequestContext, ApiError> {
     let tier = parameter(&sent.uri, "tier").map(|text| fields::tier("tier", &text)).transpose()?;
     let model = parameter(&sent.uri, "model");
@@ -27,7 +27,7 @@ pub(super) fn who(front: &AppState, sent: &Parts) -> Result<RequestContext, ApiE
     let who = RequestContext::read(&front.keys, sent, RequestOverrides { agent, tier })?;
     who.rights.need(Right::Execute)?;
     if who.tier.is_some() {
-        // A tier that they may not have is refused now, not in the middle of a talk.
+        // Refuse a tier without permission now, not during the session.
         who.turn::<ApiError>(&front.gate)?;
     }
     Ok(who)
@@ -41,7 +41,7 @@ pub(super) fn agent(front: &AppState, who: &RequestContext) -> Result<Agent, Api
     Ok(agent?)
 }
 
-/// The model that was named, or the agent's own where none was, or none that is one here.
+/// The named model. If none is named, or (Deepgram) none that is known here, the agent's own.
 pub(super) fn model(
     front: &AppState,
     (who, agent): (&RequestContext, &Agent),
@@ -52,7 +52,7 @@ pub(super) fn model(
         let known = agent.persona.models.iter().filter_map(|name| models.find(name));
         known.into_iter().find(|model| model.is_live() && speaks(model, live))
     };
-    // Deepgram's clients name the model behind the voice, which is none of ours.
+    // Deepgram's clients name the model behind the voice, which is unknown here.
     let named = named.filter(|name| {
         *name != agent.id.as_str()
             && (live != RealtimeProtocol::Deepgram || models.find(name).is_some())
@@ -93,7 +93,7 @@ fn speaks(model: &ModelHandle, live: RealtimeProtocol) -> bool {
     model.provider_kind() == Some(live.provider())
 }
 
-/// The only one that there is.
+/// The only model for this protocol.
 fn only(models: &ModelRegistry, live: RealtimeProtocol) -> Option<Arc<ModelHandle>> {
     let mut known = models.list().iter().filter(|model| model.is_live() && speaks(model, live));
     match (known.next(), known.next()) {

@@ -1,5 +1,5 @@
-//! `POST /v1/code`: a program that somebody wrote by hand, run as those of models are, whether or not
-//! there is code mode.
+//! `POST /v1/code`: runs a program written by a person under the same rules as those of models,
+//! whether or not the agent has code mode.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::request_context::{RequestContext, RequestOverrides};
 
 const KEYS: &[&str] = &["code", "agent", "tier"];
 
-/// Going away ends the program.
+/// A client that disconnects ends the program.
 pub(crate) async fn code(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let ran = async {
@@ -42,7 +42,7 @@ pub(crate) async fn code(State(front): State<Arc<AppState>>, request: Request) -
     }
 }
 
-/// A program of someone who may run it.
+/// An authorized request to run a program.
 struct RunCodeRequest {
     turn: Turn,
     source: String,
@@ -70,7 +70,7 @@ impl RunCodeRequest {
     }
 }
 
-/// The program is not to blame.
+/// The program is not the cause of these errors.
 fn not_run(why: &ProgramNotRunError) -> ApiError {
     match why {
         ProgramNotRunError::Unavailable(why) => unavailable(why),
@@ -101,12 +101,12 @@ fn unavailable(why: &SandboxUnavailableError) -> ApiError {
     }
 }
 
-/// What became of a program. A program that failed is an answer.
+/// Outcome of a program. A program that failed is still a successful response.
 #[derive(Serialize)]
 struct ProgramOutcomeJson<'a> {
     status: &'static str,
     prints: &'a str,
-    /// Left out if the program set none.
+    /// Absent if the program set none.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]

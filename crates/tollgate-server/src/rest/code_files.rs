@@ -1,5 +1,5 @@
-//! `GET /v1/code`: what a model reads before it writes a program, for whoever wants to see it or writes
-//! one by hand. Whether the agent has code mode makes no difference.
+//! `GET /v1/code`: the files that a model reads before it writes a program, for people. It does not
+//! depend on whether the agent has code mode.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ async fn look(
     Ok(Json(json!({ "agent": turn.view.agent.as_str(), "text": text })).into_response())
 }
 
-/// The list, unless one of the others is asked for.
+/// Lists the files, unless another operation is requested.
 fn choose_meta_tool(asked: &CodeFilesParams) -> Result<(MetaTool, Map<String, Value>), ApiError> {
     let arguments = |pairs: &[(&str, &str)]| {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect()

@@ -1,5 +1,5 @@
-//! `POST /v1/tools/execute`: one call and its outcome, which comes alone or, for whoever accepts
-//! only events, after all that is said while the call runs.
+//! `POST /v1/tools/execute`: one call and its outcome. Clients that accept only events also get the
+//! notifications during the call.
 
 use std::iter;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use crate::events::{self, ServerSentEvent};
 use crate::fields::{BodyFields, bad, check_query};
 use crate::request_context::{RequestContext, RequestOverrides};
 
-/// How many events may wait for a client that does not read.
+/// Event queue length for a client that reads slowly.
 const QUEUE: usize = 64;
 
 pub(crate) async fn execute(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -55,7 +55,7 @@ pub(crate) async fn execute(State(front): State<Arc<AppState>>, request: Request
     }
 }
 
-/// Dropping the answer cancels the call.
+/// Dropping the response cancels the call.
 fn stream_call(front: Arc<AppState>, order: ExecuteRequest) -> Response {
     let keep_alive = front.limits.keep_alive;
     let (sender, said) = mpsc::channel(QUEUE);
@@ -79,27 +79,27 @@ fn encode_event(event: client::Event) -> Option<ServerSentEvent> {
         client::Event::Announcement(message) => {
             Some(ServerSentEvent::new("announcement", &serde_json::json!({ "message": &*message })))
         }
-        // Nobody is there to answer, and dropping it says so.
+        // There is nobody to answer. Dropping the question reports that.
         client::Event::Question(_) => None,
     }
 }
 
-/// A call that is over.
+/// A finished call.
 struct ExecuteOutcome {
     /// As JSON.
     outcome: String,
-    /// Of one that was not run for now.
+    /// Present if the call was not run for now.
     refusal: Option<CallRefusal>,
 }
 
-/// Why a call was not run, and when to come back.
+/// HTTP status of a call that was not run, and its `Retry-After`.
 struct CallRefusal {
     status: StatusCode,
     retry_after: Duration,
 }
 
 impl CallRefusal {
-    /// Made too often; or its server has no room for it, or rests.
+    /// Rate limited, or its server is at capacity or its circuit breaker is open.
     fn of(outcome: &Outcome) -> Option<Self> {
         let status = match outcome.status {
             call::CallStatus::RateLimited => StatusCode::TOO_MANY_REQUESTS,
@@ -128,13 +128,13 @@ impl ExecuteOutcome {
 
 const KEYS: &[&str] = &["name", "arguments", "agent", "tier", "late", "consumer", "also"];
 
-/// A call that was asked for by someone who may.
+/// An authorized call.
 struct ExecuteRequest {
     turn: Turn,
     name: String,
     params: Object<'static>,
     caps: ResultCaps,
-    /// Who else is to get the outcome of this one run.
+    /// Further consumers of the outcome of this one call.
     also: Vec<(&'static str, ResultCaps)>,
     freshness: CacheFreshness,
     late: LateResultPolicy,
@@ -202,7 +202,7 @@ impl ExecuteRequest {
     }
 }
 
-/// Whether an answer that was kept will do.
+/// Whether a cached answer is acceptable.
 pub(super) fn freshness(sent: &Parts) -> CacheFreshness {
     match sent.headers.contains_key("x-tollgate-no-cache") {
         true => CacheFreshness::Fresh,
@@ -210,7 +210,7 @@ pub(super) fn freshness(sent: &Parts) -> CacheFreshness {
     }
 }
 
-/// What became of one call, if it was one.
+/// The outcome of a call, if the reply has one.
 pub(super) fn into_outcome(reply: Result<Reply, CallError>) -> Result<Outcome, ApiError> {
     match reply {
         Ok(Reply::Tool(outcome)) => Ok(outcome),
@@ -227,7 +227,7 @@ pub(super) fn into_outcome(reply: Result<Reply, CallError>) -> Result<Outcome, A
     }
 }
 
-/// Who will use the result, and so how much of it is of use.
+/// The consumer of the result, which decides how much of it is useful.
 fn consumer(key: &str, name: &str) -> Result<(&'static str, ResultCaps), ApiError> {
     let found = ResultCaps::TABLE.iter().find(|(known, _)| *known == name);
     found.copied().ok_or_else(|| {
@@ -236,7 +236,7 @@ fn consumer(key: &str, name: &str) -> Result<(&'static str, ResultCaps), ApiErro
     })
 }
 
-/// Each once, in the order in which they were named.
+/// Without duplicates, in the given order.
 fn others(names: Vec<String>) -> Result<Vec<(&'static str, ResultCaps)>, ApiError> {
     let mut others: Vec<(&'static str, ResultCaps)> = Vec::new();
     for name in names {
@@ -248,7 +248,7 @@ fn others(names: Vec<String>) -> Result<Vec<(&'static str, ResultCaps)>, ApiErro
     Ok(others)
 }
 
-/// The outcome of the first with those of the others in it, by their names; all are JSON objects.
+/// Merges the outcomes of further consumers, by name, into the first. All are JSON objects.
 fn together(first: &str, others: impl Iterator<Item = (&'static str, String)>) -> String {
     let mut also = Object::new();
     for (name, outcome) in others {

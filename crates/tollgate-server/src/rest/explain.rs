@@ -1,5 +1,5 @@
-//! `GET /v1/tools?explain=true`: every tool there is, whether the agent would see it, and what
-//! keeps the others out. For admins: it names what nobody else can see.
+//! `GET /v1/tools?explain=true`: every tool, whether the agent would see it, and the reason if not.
+//! For admins only: it names tools that nobody else can see.
 
 use serde::Serialize;
 use tollgate_core::filter::ToolExplanation;
@@ -8,7 +8,7 @@ use tollgate_core::turn::Turn;
 #[derive(Serialize)]
 pub(super) struct ExplanationJson<'a> {
     agent: &'a str,
-    /// `null`: without a budget.
+    /// `null`: no budget.
     tier: Option<&'static str>,
     catalog_version: u64,
     tools: Vec<ExplainedToolJson<'a>>,
@@ -20,10 +20,10 @@ struct ExplainedToolJson<'a> {
     server: &'a str,
     tool: &'a str,
     visible: bool,
-    /// `"code"` where a program calls it, and nobody by its name.
+    /// `"code"` if only programs can call it, not clients by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     reach: Option<&'static str>,
-    /// Which level keeps it out.
+    /// The filter level that excludes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `GET /v1/tools?leaderboard=true`: the measured tools that an agent sees, by kind, quickest first.
+//! `GET /v1/tools?leaderboard=true`: measured tools of an agent's view, by category, fastest first.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tollgate_engine::gate::Gate;
 
 use crate::tier_assignment::milliseconds;
 
-/// The kind of tools whose operator named none.
+/// Category of tools without a configured one.
 const OTHER: &str = "other";
 
 #[derive(Serialize)]

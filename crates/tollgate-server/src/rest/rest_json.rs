@@ -1,4 +1,4 @@
-//! How the plain API shows tools and outcomes.
+//! JSON representation of tools and outcomes in the REST API.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::tier_assignment::TierAssignmentJson;
 #[derive(Serialize)]
 pub(super) struct ViewJson<'a> {
     agent: &'a str,
-    /// `null`: without a budget.
+    /// `null`: no budget.
     tier: Option<&'static str>,
     catalog_version: u64,
     tools: Vec<ViewToolJson<'a>>,
@@ -37,7 +37,7 @@ impl<'a> ViewJson<'a> {
     }
 }
 
-/// They name tools of every server, also of those that the caller cannot see.
+/// For admins only: problems name tools of every server, also those that the caller cannot see.
 pub(super) fn problems(rights: Rights, all: &[CatalogProblem]) -> &[CatalogProblem] {
     if rights.has(Right::Admin) { all } else { &[] }
 }
@@ -87,7 +87,7 @@ impl<'a> ViewToolJson<'a> {
 struct CatalogProblemJson<'a> {
     server: &'a str,
     tool: &'a str,
-    /// Or is it there all the same?
+    /// Whether the tool is excluded because of the problem.
     left_out: bool,
     problem: String,
 }
@@ -103,17 +103,17 @@ impl<'a> From<&'a CatalogProblem> for CatalogProblemJson<'a> {
     }
 }
 
-/// The shape that every outcome has, wherever it is shown.
+/// Common JSON shape of every outcome.
 #[derive(Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the wire has two")]
 pub(super) struct OutcomeJson<'a> {
     status: &'static str,
     message: &'a str,
     data: &'a Value,
-    /// The content as MCP has it, where more than text is in it.
+    /// The MCP content, if it has more than text.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<Box<RawValue>>,
-    /// What is wrong with the data by the tool's own output schema.
+    /// Violations of the tool's output schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
     retryable: bool,
@@ -125,7 +125,7 @@ pub(super) struct OutcomeJson<'a> {
     handle: Option<String>,
     duration_ms: u128,
     cached: bool,
-    /// Whose words it is; absent from what the gateway itself says.
+    /// Source of the text. Absent for texts of the gateway itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Box<RawValue>>,
 }
@@ -143,7 +143,7 @@ impl<'a> OutcomeJson<'a> {
             data: &spoken.data,
             content: match wording {
                 MessageWording::AsWritten => beyond_text(&result),
-                // It would be too much for those who listen, and nothing to say.
+                // Not useful for speech output.
                 MessageWording::Spoken { .. } => None,
             },
             warning: warning(&result),

@@ -1,5 +1,5 @@
-//! `GET /v1/results/{handle}`: a large result that did not fit into its answer, or a late result
-//! that missed it, page by page.
+//! `GET /v1/results/{handle}`: a large result that did not fit into its answer, or a late result,
+//! page by page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::app_state::AppState;
 use crate::fields::check_query;
 use crate::request_context::RequestLink;
 
-/// Says the same of a handle that is over, another's or made up.
+/// The same for expired, foreign and invalid handles.
 const UNKNOWN: ApiError = ApiError::new(
     StatusCode::NOT_FOUND,
     "unknown_result",
@@ -76,7 +76,7 @@ async fn read(
         ResultLookup::Pending { since } => {
             Ok(Json(PendingResultJson::new(&handle, since)).into_response())
         }
-        // Whichever page it is, all of the result is read for it.
+        // Every page reads the whole result.
         ResultLookup::Ready(kept) => {
             if let Some(link) = &link {
                 front.gate.note_linked(&principal, link.as_turn_link(), &kept.outcome);
@@ -124,7 +124,7 @@ impl<'a> PendingResultJson<'a> {
 struct ResultPageJson<'a> {
     handle: &'a str,
     status: &'static str,
-    /// How the call ended.
+    /// Final status of the call.
     outcome: &'static str,
     name: &'a str,
     page: u32,
@@ -134,7 +134,7 @@ struct ResultPageJson<'a> {
     data: &'a RawValue,
 }
 
-/// What the data of a page is of the whole.
+/// Which part of the whole result a page contains.
 #[derive(Serialize)]
 struct PageContentJson<'a> {
     kind: &'static str,

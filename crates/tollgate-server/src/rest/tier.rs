@@ -1,4 +1,5 @@
-//! `POST /v1/tier`: the latency budget of a turn, from what was said, and what fits into it.
+//! `POST /v1/tier`: chooses the latency tier of a turn from the user's text, and lists the tools
+//! that fit.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
 use crate::request_context::{RequestContext, RequestOverrides, header, queue_depth};
 
-/// Nobody says more in one turn, and what is pasted does not choose the tier.
+/// No turn has a longer spoken text. Pasted text does not influence the tier.
 const LONGEST_TEXT: usize = 64 << 10;
 const KEYS: &[&str] = &["text", "agent", "conversation", "queue_depth", "override", "partial"];
 
@@ -63,7 +64,7 @@ fn choose(front: &AppState, sent: &Parts, body: &[u8]) -> Result<ChosenTierJson,
     };
     let wishes = RequestOverrides { agent: asked.text("agent")?, tier: asked.tier("override")? };
     let who = RequestContext::read(&front.keys, sent, wishes)?;
-    // Before it is counted: what is refused is no turn of the conversation.
+    // Check the tier before the turn is counted: a refused request is not a turn.
     let named = match who.tier {
         Some(_) => Some(who.turn::<ApiError>(&front.gate)?),
         None => None,

@@ -1,5 +1,5 @@
-//! `POST /v1/mcp/tool/execute`: calls as a model asked its client for them, in the words of the
-//! model's API, and messages back that the client appends to its conversation.
+//! `POST /v1/mcp/tool/execute`: runs tool calls in the format of a model's API, and returns
+//! messages that the client appends to its conversation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,10 +33,10 @@ use crate::chat::{ChatApiError, TurnResponseHeaders};
 use crate::fields::{check_query, parameter};
 use crate::request_context::{RequestContext, RequestOverrides};
 
-/// As many as a turn of the gateway's own loop makes.
+/// As many as a turn of the gateway's own agent loop makes.
 const MOST_CALLS: usize = 32;
 
-/// By the names of the contract, and by those of the formats of tools.
+/// By the names of the API contract, and by those of the tool formats.
 const FORMATS: &[(&str, Dialect)] = &[
     ("chat", Dialect::OpenAiChat),
     ("responses", Dialect::OpenAiResponses),
@@ -87,7 +87,7 @@ fn dialect(sent: &Parts) -> Result<Dialect, ApiError> {
     })
 }
 
-/// Calls that were asked for by someone who may.
+/// Authorized tool calls.
 struct ToolCallsRequest {
     turn: Turn,
     reason: &'static str,
@@ -97,7 +97,7 @@ struct ToolCallsRequest {
     freshness: CacheFreshness,
 }
 
-/// All of them, over.
+/// Results of all calls.
 struct ToolCallsOutcome {
     messages: Value,
     took: Duration,
@@ -125,7 +125,7 @@ impl ToolCallsRequest {
         Ok(Self { turn, reason, dialect, calls, extent, freshness: freshness(sent) })
     }
 
-    /// Side by side; the messages come in the order of the calls.
+    /// Runs the calls concurrently. The messages are in the order of the calls.
     async fn run(self, front: &AppState) -> Result<ToolCallsOutcome, ChatApiError> {
         let ready: Vec<Result<call::GateRequest<'_>, Box<Outcome>>> =
             self.calls.iter().map(|call| self.request(call)).collect();
@@ -169,7 +169,7 @@ impl ToolCallsRequest {
         Ok(ToolCallsOutcome { messages, took })
     }
 
-    /// What the gate is asked, or why it is not asked at all.
+    /// The request to the gate, or an outcome if the call is not sent to it.
     fn request(&self, call: &FunctionCall) -> Result<call::GateRequest<'static>, Box<Outcome>> {
         let sent = arguments::parse(&call.arguments).map_err(|unreadable| {
             let message = unreadable.to_string();

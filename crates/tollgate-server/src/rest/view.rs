@@ -1,4 +1,4 @@
-//! `GET /v1/tools`: what an agent would see now.
+//! `GET /v1/tools`: the current view of an agent.
 
 use std::sync::Arc;
 
@@ -42,11 +42,11 @@ pub(crate) async fn tools(State(front): State<Arc<AppState>>, request: Request) 
     listed.unwrap_or_else(|problem| problem.response(ApiErrorFormat::OpenAi))
 }
 
-/// In which form the view is shown.
+/// Output format of the view.
 #[derive(Debug, Clone, Copy)]
 enum ViewFormat {
     Plain,
-    /// As models are offered tools.
+    /// A tool format of a model API.
     Tools(tools::ToolFormat),
     Leaderboard,
     Explained,

@@ -1,8 +1,8 @@
-//! Accepts connections, on a thread of its own that never waits for anything else.
+//! Accept loop, on a thread of its own that never blocks on anything else.
 //!
-//! A connection stays here until its first bytes are there: probes (`/healthz`, `/readyz`) are
-//! answered at once, whatever the workers do; everything else is handed to them. Connections that
-//! say nothing cost no more than their place, and the oldest of them make room for new ones.
+//! A connection stays here until its first bytes arrive. Probes (`/healthz`, `/readyz`) are
+//! answered at once, however busy the workers are. Everything else is handed to the workers. Silent
+//! connections cost no more than their slot, and the oldest are evicted for new ones.
 
 use std::fs::File;
 use std::io;
@@ -26,29 +26,30 @@ use super::workers::{AcceptedConnection, Workers};
 use crate::api_error::ApiError;
 use crate::pressure::{MEMORY_POLL_INTERVAL, PressureLevel};
 
-/// Connections whose first bytes have not come yet. Honest clients send them at once.
+/// Limit on connections without a first byte. Honest clients send at once.
 const MAX_SILENT: usize = 1024;
 const MAX_SILENT_PER_ADDRESS: usize = 512;
-/// Connections that are served when memory is at its end, because they may be probes.
+/// Connections still served at critical memory pressure, because they may be probes.
 const LAST_CONNECTIONS: usize = 16;
-/// Between two connections that are reset for their memory: by then it has been given back to the
-/// system, and it is known whether one was enough.
+/// Interval between resets for memory: by then the memory is released, and it is known whether one
+/// reset was enough.
 const BETWEEN_RESETS: Duration = Duration::from_secs(1);
-/// How long to wait when no more connections can be accepted.
+/// Back-off when accepting fails.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Until a connection that was told to go has given its file back.
+/// Time for an evicted connection to close its file descriptor.
 const EVICTION_PAUSE: Duration = Duration::from_millis(2);
-/// The same trouble is told no more often.
+/// Minimum interval between equal warnings.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(1);
-/// Time for somebody who is refused to hear it.
+/// Time limit for sending a refusal.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
-/// Of what they sent so much is read: a connection that is closed on unread bytes may lose the answer.
+/// Input that is still read from a refused client: closing a connection with unread bytes may lose
+/// the response.
 const REFUSAL_READ: u64 = 64 << 10;
-/// No more files for this process, or for all.
+/// No more file descriptors, for this process or system-wide.
 const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
-/// The thread that accepts. Dropping it ends it.
+/// The accept thread. Dropping it stops it.
 pub(super) struct Acceptor {
     _kill: DropGuard,
     ended: oneshot::Receiver<()>,
@@ -84,7 +85,7 @@ impl Acceptor {
                     Err(error) => tracing::error!(%error, "nobody can be accepted"),
                 }
             });
-            // Files of those who were waiting are closed before anybody hears of the end.
+            // Close the descriptors of waiting connections before the end is reported.
             drop(runtime);
             let _ = done.send(());
         };
@@ -96,7 +97,7 @@ impl Acceptor {
     pub(super) async fn end(self) {
         let Self { _kill, ended } = self;
         drop(_kill);
-        // It cannot end without a word, and if it did, it would have ended.
+        // The thread always sends before it ends. A failed receive also means that it has ended.
         let _ = ended.await;
     }
 }
@@ -106,7 +107,7 @@ struct AcceptLoop {
     workers: Arc<Workers>,
     silent: Arc<ConnectionTable>,
     served: Arc<ConnectionTable>,
-    /// Places for when memory is at its end.
+    /// Permits for critical memory pressure.
     last: Arc<Semaphore>,
 }
 
@@ -131,7 +132,7 @@ impl AcceptLoop {
                     Ok((stream, from)) => {
                         trouble.prepare();
                         let origin = self.origin(from.ip());
-                        // All of them are idle: the oldest makes room.
+                        // All of them are idle: the oldest is evicted.
                         if let Ok(place) = self.silent.admit(origin) {
                             greeting.spawn(Arc::clone(&self).greet(stream, origin, place));
                         }
@@ -144,14 +145,14 @@ impl AcceptLoop {
         }
     }
 
-    /// Waits for the first bytes, answers probes, and hands everything else on.
+    /// Waits for the first bytes, answers probes, and hands over everything else.
     async fn greet(
         self: Arc<Self>,
         stream: TcpStream,
         origin: ConnectionOrigin,
         place: ConnectionPermit,
     ) {
-        // Without it, events wait for the acknowledgement of the one before.
+        // Without it, events would wait for the acknowledgement of the previous one.
         let _ = stream.set_nodelay(true);
         let activity = Arc::clone(&place.activity);
         tokio::select! {
@@ -171,7 +172,7 @@ impl AcceptLoop {
             let Ok(Ok(count @ 1..)) = heard else { return };
             match probe::read(bytes.get(..count).unwrap_or_default()) {
                 FirstBytes::Probe(probe) => {
-                    // They are there already.
+                    // These bytes were peeked, so reading them does not block.
                     let head = bytes.get_mut(..probe.head_bytes).unwrap_or_default();
                     if stream.read_exact(head).await.is_err() {
                         return;
@@ -200,7 +201,7 @@ impl AcceptLoop {
     async fn hand_over(&self, stream: TcpStream, origin: ConnectionOrigin, may_be_probe: bool) {
         let last = match self.app.front.pressure.level() {
             PressureLevel::Calm | PressureLevel::Tight | PressureLevel::Severe => None,
-            // Over TLS it is not known yet what is asked for.
+            // Over TLS the path is not known yet.
             PressureLevel::Critical if may_be_probe => {
                 match Arc::clone(&self.last).try_acquire_owned() {
                     Ok(place) => Some(place),
@@ -216,7 +217,7 @@ impl AcceptLoop {
             }
             Err(error) => {
                 tracing::debug!(%error, "a connection was refused");
-                // Over TLS there are no words before the handshake.
+                // Over TLS nothing can be sent before the handshake.
                 if self.app.tls.load().is_none() {
                     self.refuse(stream, &error.into()).await;
                 }
@@ -234,7 +235,7 @@ impl AcceptLoop {
         let _ = tokio::time::timeout(REFUSAL_TIME, refused).await;
     }
 
-    /// Out of files, or a client that went away between knocking and entering: the listener lives on.
+    /// Out of descriptors, or the client is gone again: keep listening.
     async fn recover(&self, error: &io::Error, trouble: &mut AcceptRecovery) {
         let is_passing = matches!(
             error.kind(),
@@ -253,12 +254,12 @@ impl AcceptLoop {
     }
 }
 
-/// Closes at once, and keeps nothing of the connection.
+/// Closes at once, without a response, and keeps nothing of the connection.
 fn refuse_unheard(stream: &TcpStream) {
     let _ = stream.set_zero_linger();
 }
 
-/// Resets connections while memory is at its end: first the one that holds most.
+/// Resets connections at critical memory pressure, the largest first.
 struct MemoryRelief {
     last_reset: Option<Instant>,
 }
@@ -282,12 +283,13 @@ impl MemoryRelief {
     }
 }
 
-/// What there is to do when nobody can be accepted.
+/// State for recovering from accept errors.
 struct AcceptRecovery {
-    /// Given up for the next connection when there are no other files: it may be a probe.
+    /// Spare descriptor, released for the next connection when no others are left: it may be a
+    /// probe.
     spare: Option<File>,
     warned: Option<Instant>,
-    /// Since it was told.
+    /// Errors since the last warning.
     untold: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Which connections there are, and from where. One address cannot take them all, and one that only
-//! sits there makes room for one that asks something: the limit is no way to lock others out.
+//! Connection table with limits in total and per address. An idle connection is evicted for a new
+//! one, so neither one address nor idle clients can exhaust the limit.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -12,11 +12,11 @@ use tokio::sync::Notify;
 use crate::access::AddressGroup;
 use crate::pressure::ConnectionMemory;
 
-/// So many connections that were told to go may still be on their way out, beside a quarter of the limit.
+/// Evicted connections that may still be closing, beside a quarter of the limit.
 const MAX_CLOSING: usize = 64;
-/// Resetting a connection that holds less would free nothing that matters.
+/// Resetting a connection that holds less would not help.
 const WORTH_A_RESET: usize = 256 << 10;
-/// The activity of a connection that was told to go.
+/// State of an evicted connection.
 const EVICTED_STATE: u32 = u32::MAX;
 
 /// All connections of one kind.
@@ -28,20 +28,20 @@ pub(super) struct ConnectionTable {
 
 #[derive(Default)]
 struct ConnectionEntries {
-    /// By the order in which they came.
+    /// In order of arrival.
     by_address: HashMap<AddressGroup, BTreeMap<u64, Arc<ConnectionActivity>>>,
-    /// In `by_address`.
+    /// Number of entries in `by_address`.
     count: usize,
-    /// Told to go, and not gone yet.
+    /// Evicted, but not closed yet.
     closing: usize,
     next: u64,
 }
 
-/// Whether the address of a new connection counts.
+/// Whether the limit per address applies to a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionOrigin {
     Client(IpAddr),
-    /// Of a proxy, or of this machine, where one may run: it stands for many clients.
+    /// A trusted proxy, or this machine, where one may run: it stands for many clients.
     Shared(IpAddr),
 }
 
@@ -53,7 +53,7 @@ impl ConnectionOrigin {
     }
 }
 
-/// Every connection is busy, of this address or of all.
+/// Every connection is busy, of this address or in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ConnectionLimitError {
     #[error("this address has as many connections as it may have")]
@@ -62,23 +62,23 @@ pub(super) enum ConnectionLimitError {
     Total,
 }
 
-/// What a connection does: nothing, or answering.
+/// Activity of a connection: idle or serving.
 #[derive(Default)]
 pub(super) struct ConnectionActivity {
-    /// Requests and sessions, or [`EVICTED_STATE`].
+    /// Number of running requests and sessions, or [`EVICTED_STATE`].
     running: AtomicU32,
-    /// It asked for something, at some time.
+    /// It has sent a request before.
     has_asked: AtomicBool,
-    /// Bytes wait for a peer that does not take them.
+    /// Output waits for a peer that does not read.
     sending: AtomicBool,
     evicted: Notify,
-    /// It is closed by a reset, which drops what the system holds for the peer.
+    /// It is closed by a TCP reset, which drops what the kernel buffers for the peer.
     is_reset: AtomicBool,
     memory: Arc<ConnectionMemory>,
 }
 
 impl ConnectionActivity {
-    /// `None`: the connection was told to go before this request was seen.
+    /// `None`: the connection was evicted before this request was read.
     pub(super) fn begin(self: &Arc<Self>) -> Option<ActivityGuard> {
         let order = Ordering::AcqRel;
         let one_more = |running: u32| (running != EVICTED_STATE).then(|| running + 1);
@@ -90,7 +90,7 @@ impl ConnectionActivity {
     }
 
     pub(super) fn set_sending(&self, sending: bool) {
-        // Written at every stalled write only.
+        // Only written when a write stalls or continues.
         if self.sending.load(Ordering::Relaxed) != sending {
             self.sending.store(sending, Ordering::Relaxed);
         }
@@ -104,13 +104,13 @@ impl ConnectionActivity {
         self.is_reset.load(Ordering::Acquire)
     }
 
-    /// Ends the connection, whatever it does.
+    /// Ends the connection, even if it is busy.
     fn reset(&self) {
         self.is_reset.store(true, Ordering::Release);
         self.evicted.notify_one();
     }
 
-    /// Returns when the connection has to make room, or is reset.
+    /// Returns when the connection is evicted or reset.
     pub(super) async fn wait_for_eviction(&self) {
         self.evicted.notified().await;
     }
@@ -127,7 +127,7 @@ impl ConnectionActivity {
     }
 }
 
-/// A request or a session that runs on the connection, until it is dropped.
+/// A request or a session on the connection, until it is dropped.
 pub(super) struct ActivityGuard(Arc<ConnectionActivity>);
 
 impl Drop for ActivityGuard {
@@ -136,7 +136,7 @@ impl Drop for ActivityGuard {
     }
 }
 
-/// A connection in the table, until it is dropped.
+/// A connection in the table, removed when dropped.
 pub(super) struct ConnectionPermit {
     table: Arc<ConnectionTable>,
     group: AddressGroup,
@@ -154,8 +154,8 @@ impl ConnectionTable {
         self.entries.lock().count
     }
 
-    /// Room for one more; if there is none, the oldest idle one of the same address has to go, or of
-    /// the address that has most.
+    /// Admits a connection. At the limit, evicts the oldest idle one of the same address, or of the
+    /// address with the most.
     pub(super) fn admit(
         self: &Arc<Self>,
         origin: ConnectionOrigin,
@@ -180,18 +180,18 @@ impl ConnectionTable {
         Ok(ConnectionPermit { table: Arc::clone(self), group, number, activity })
     }
 
-    /// Resets the connection for which most memory is held; `None` if none holds enough to matter.
+    /// Resets the connection that holds the most memory. `None` if none holds enough to matter.
     pub(super) fn reset_biggest(&self) -> Option<ResetConnection> {
         self.entries.lock().reset_biggest()
     }
 
-    /// Tells one idle connection to go; `false` if there is none.
+    /// Evicts one idle connection. `false` if there is none.
     pub(super) fn evict(&self) -> bool {
         self.entries.lock().evict_any().is_some()
     }
 }
 
-/// A connection that was ended for what it held.
+/// A connection that was reset to free its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ResetConnection {
     pub(super) address: AddressGroup,
@@ -221,8 +221,8 @@ impl ConnectionEntries {
         others.into_iter().find_map(|group| self.evict_from(group))
     }
 
-    /// First who never asked for anything: a connection that is used now and then goes after those
-    /// that are not, even if it is older. Who waits for the peer to take bytes goes last.
+    /// First connections that never sent a request: one that is used occasionally is evicted after
+    /// those, even if it is older. Last those with output that the peer has not read.
     fn evict_from(&mut self, group: AddressGroup) -> Option<()> {
         let of = self.by_address.get_mut(&group)?;
         let is_silent = |activity: &ConnectionActivity| !activity.has_asked.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The front without a socket: for commands that start a gateway of their own.
+//! The HTTP front without a socket, for commands that start a gateway of their own.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -10,14 +10,14 @@ use crate::auth::AuthenticatedCaller;
 use crate::body::mask_response;
 
 impl HttpServer {
-    /// Answers one request from within this process, which needs no key.
+    /// Answers one request of this process, without a key.
     pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (parts, body) = self.open(request).await.into_parts();
         let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
         Response::from_parts(parts, body)
     }
 
-    /// As [`Self::answer`], with a body that is read as it comes: for streams of events.
+    /// As [`Self::answer`], with a streamed body: for event streams.
     pub async fn stream(
         &self,
         request: Request<Bytes>,

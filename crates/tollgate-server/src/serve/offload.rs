@@ -1,4 +1,4 @@
-//! Requests with large bodies, which are answered where nobody else has to wait.
+//! Moves requests with large bodies off the workers.
 
 use std::future::{Future, poll_fn};
 use std::task::Poll;
@@ -7,8 +7,8 @@ use tollgate_mcp::offload;
 
 use crate::body::BodyAdmission;
 
-/// Answers a request here until its body turns out to be large, and from then on by the threads for
-/// large work: all that is made of such a body takes long, from parsing to the audit's digest.
+/// Polls a request on the worker until its body proves to be large, and from then on the threads
+/// for large work: everything done with such a body takes long, from parsing to the audit digest.
 pub(super) async fn offloaded_if_large<F>(handled: F, admission: &BodyAdmission) -> F::Output
 where
     F: Future<Output: Send + 'static> + Send + 'static,

@@ -1,5 +1,5 @@
-//! Finds polls that keep a worker from everybody else it serves. By the processor time of
-//! the thread: what another process took away in between is nobody's fault.
+//! Detects polls that block a worker for too long. Measured in CPU time of the thread, so
+//! that preemption by other processes does not count.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,7 +21,7 @@ impl PollWatch {
         Duration::from_nanos(self.longest_nanoseconds.load(Ordering::Relaxed))
     }
 
-    /// Forgets what it saw.
+    /// Resets the maximum.
     pub fn reset(&self) {
         self.longest_nanoseconds.store(0, Ordering::Relaxed);
     }

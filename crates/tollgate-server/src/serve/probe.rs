@@ -1,8 +1,8 @@
-//! Probes of load balancers and orchestrators (`/healthz`, `/readyz`), read and answered without
-//! any part of the rest: as bytes, one whole head at a time.
+//! Health probes of load balancers and orchestrators (`/healthz`, `/readyz`), parsed and answered
+//! as bytes, one complete head at a time, without the rest of the HTTP stack.
 //!
-//! What is not exactly a probe is none, and goes the way of all requests, where the same paths are
-//! answered as well.
+//! Only exact probes are recognised. Everything else takes the normal path, where the same routes
+//! exist as well.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,25 +19,26 @@ use crate::{ops, readiness};
 /// The head of a probe is much shorter.
 pub(super) const MAX_HEAD_BYTES: usize = 1024;
 const MAX_HEADERS: usize = 32;
-/// No method of HTTP/1.1 begins so.
+/// No HTTP/1.1 method begins like this.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
-/// In answers to plain probes on a port that serves HTTPS: a client must not take it for a plain one.
+/// Header in responses to plain probes on an HTTPS port, so that a client does not mistake it for a
+/// plain one.
 const HTTPS_PORT: HeaderName = HeaderName::from_static("x-tollgate-scheme");
-/// Some connection is idle by then.
+/// By then some connection is likely to be idle.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// What a connection begins with, or goes on with.
+/// Classification of the first bytes of a connection or of its next request.
 pub(super) enum FirstBytes {
     Probe(Box<HealthProbe>),
     /// The preface of HTTP/2 with prior knowledge (RFC 9113, 3.4), or the beginning of it.
     Http2,
-    /// For the workers; a probe that is written in another way is among them.
+    /// For the workers. It may still be a probe in another spelling.
     Other {
         may_be_probe: bool,
     },
 }
 
-/// A whole request for `/healthz` or `/readyz`.
+/// A complete request for `/healthz` or `/readyz`.
 pub(super) struct HealthProbe {
     parts: Parts,
     pub(super) head_bytes: usize,
@@ -57,7 +58,7 @@ pub(super) fn read(bytes: &[u8]) -> FirstBytes {
     }
 }
 
-/// By the path alone, however the rest is written.
+/// Checks the path only, in any spelling of the rest.
 fn asks_for_probe(bytes: &[u8]) -> bool {
     let target = bytes.strip_prefix(b"GET ").or_else(|| bytes.strip_prefix(b"HEAD "));
     let is_path = |target: &[u8]| target.starts_with(b"/healthz") || target.starts_with(b"/readyz");
@@ -94,7 +95,7 @@ impl HealthProbe {
     pub(super) async fn answer(&self, app: &HttpApp) -> ProbeResponse {
         let path = self.parts.uri.path();
         let refused = app.guard.load().check(&self.parts).err();
-        // Whoever sends what no client sends does not get a second request on the connection.
+        // A client that sends what no real client sends gets no second request on the connection.
         let closes = refused.is_some() || self.asks_to_close() || app.front.stopping.is_cancelled();
         let mut response = match &refused {
             Some(problem) => problem.response(ApiErrorFormat::of(path)),
@@ -149,7 +150,7 @@ pub(super) const HTTP2_REFUSAL: ApiError = ApiError::new(
     "HTTP/2 is not spoken here; use HTTP/1.1",
 );
 
-/// What somebody hears who is refused before anything was read.
+/// Response to a connection that is refused before anything is read.
 pub(super) async fn refusal(problem: &ApiError, now: SystemTime) -> Vec<u8> {
     let response = problem.response(ApiErrorFormat::ProblemDetails);
     encode(response, (&Method::GET, true), &httpdate::fmt_http_date(now)).await

@@ -1,5 +1,4 @@
-//! The way of one request: where it comes from, whether it may come in, its place among the others,
-//! and its answer.
+//! Request pipeline: client address, authentication, in-flight permit, handler, response.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -50,7 +49,7 @@ async fn respond(app: &HttpApp, mut request: Request<Incoming>) -> Response {
     response
 }
 
-/// From where a request comes; behind a trusted proxy, all who ask see the client's address.
+/// The client address. Behind a trusted proxy, handlers see the client's address as the peer.
 fn locate(app: &HttpApp, request: &mut Request<Incoming>) -> Option<IpAddr> {
     let peer = request.extensions().get::<ConnectionPeer>().copied()?;
     let proxies = app.proxies.load();
@@ -61,7 +60,7 @@ fn locate(app: &HttpApp, request: &mut Request<Incoming>) -> Option<IpAddr> {
     address
 }
 
-/// The answer, and who was let in.
+/// The response and the authenticated caller.
 async fn handle(
     app: &HttpApp,
     (parts, body): (Parts, Incoming),
@@ -75,7 +74,7 @@ async fn handle(
     (serve_admitted(app, (parts, body), (visitor.as_ref(), style)).await, visitor)
 }
 
-/// Whether a request may come in at all, and as whom; `None`: as nobody, where nobody may.
+/// Authenticates a request. `None`: anonymous, on a public route.
 async fn admit(
     app: &HttpApp,
     mut parts: Parts,
@@ -149,7 +148,7 @@ async fn serve_admitted(
     };
     let response = mask_response(response).await;
     let response = match admission {
-        // Streams are still made from what was sent.
+        // Streams still use the body of the request.
         Some(admission) if events::is_stream(&response) => {
             response.map(|body| holding(body, admission.permit))
         }
@@ -167,7 +166,7 @@ async fn serve_admitted(
         None => response,
     };
     if uri.path().starts_with("/api/") {
-        // Whatever stands in it, no browser takes it for a page.
+        // Browsers must never render it as a page.
         let nosniff = http::HeaderValue::from_static("nosniff");
         response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
     }
@@ -175,7 +174,7 @@ async fn serve_admitted(
     if !listens(&method, &response) {
         return place.keep_for(response);
     }
-    // Whoever only listens has a place of another kind, and holds it as long.
+    // A listening stream takes a permit of another class, and holds it as long.
     let share = visitor.and_then(|it| share(it, app.front.limits.streams_per_key));
     match app.front.streams.enter(share) {
         Ok(seat) => response.map(|body| holding(body, seat)),
@@ -183,12 +182,12 @@ async fn serve_admitted(
     }
 }
 
-/// What is asked to the last.
+/// Paths that are answered until the end of the shutdown.
 fn is_probe(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz")
 }
 
-/// Room for one more request, if there is; `None` for what always has some.
+/// An in-flight permit for the request. `None` for requests that are always admitted.
 fn take(
     app: &HttpApp,
     path: &str,
@@ -205,7 +204,7 @@ fn take(
     app.front.crowd.enter(share).map(Some)
 }
 
-/// Whoever comes without a key is everybody on this machine.
+/// Callers without a key have no share of their own: they all are this machine.
 fn share(visitor: &AuthenticatedCaller, most: u32) -> Option<PrincipalShare> {
     let principal = &visitor.principal;
     (*principal != Principal::local())
@@ -216,7 +215,7 @@ fn key_of(visitor: Option<&AuthenticatedCaller>) -> Option<Principal> {
     share(visitor?, 0).map(|share| share.principal)
 }
 
-/// When memory is at its end, no connection stays.
+/// At critical memory pressure, the connection is closed after the refusal.
 fn turned_away(app: &HttpApp, response: Response) -> Response {
     match app.front.pressure.level() {
         PressureLevel::Critical => closing(response),
@@ -237,7 +236,7 @@ async fn panic_to_response(
     }
 }
 
-/// Whoever sends what no client sends does not get a second request on the connection.
+/// A client that sends what no real client sends gets no second request on the connection.
 fn closing(mut response: Response) -> Response {
     let close = http::HeaderValue::from_static("close");
     response.headers_mut().insert(http::header::CONNECTION, close);

@@ -1,5 +1,5 @@
-//! The handshake before a connection is served over TLS: bounded in time, on the connection's own
-//! task. Whoever speaks plain HTTP is told so, and let go.
+//! TLS handshake with a timeout, on the connection's own task. Plain HTTP clients get an error and
+//! are disconnected.
 
 use std::io;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio_rustls::server::TlsStream;
 
 use crate::limits::Limits;
 
-/// The first byte of every TLS connection: a record of the handshake.
+/// First byte of every TLS connection: a handshake record.
 const HANDSHAKE: u8 = 22;
-/// Of what somebody sends in plain, so much is read: a connection that is closed on unread bytes may
-/// lose the answer.
+/// Input that is still read from a plain client: closing a connection with unread bytes may lose
+/// the response.
 const MAX_PLAIN_BYTES_READ: u64 = 64 << 10;
 
 const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\

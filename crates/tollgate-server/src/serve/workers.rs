@@ -1,7 +1,7 @@
-//! The threads that serve connections: one for each core, each with a runtime of its own.
+//! Worker threads that serve connections: one per core, each with its own single-threaded runtime.
 //!
-//! A connection stays on its worker, and so does the call to the server behind it: handing work
-//! from thread to thread costs more than most calls.
+//! A connection stays on its worker, and so does the call to the upstream server: passing work
+//! between threads costs more than most calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,10 +18,10 @@ use super::connections::ConnectionPermit;
 use super::poll_watch::WatchedFuture;
 use super::{HttpApp, connection};
 
-/// However much there is to do, timers are looked at often enough for deadlines to hold: a poll
-/// may take half a millisecond when a server floods.
+/// Timers are checked at least this often under load, so that deadlines hold: a poll may take half
+/// a millisecond when a server floods.
 const POLLS_BETWEEN_TIMERS: u32 = 16;
-/// Time for sessions that are cut to say goodbye.
+/// Time for aborted sessions to close properly.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Dropping them ends every connection at once.
@@ -36,19 +36,19 @@ struct Worker {
     drained: parking_lot::Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// A connection, and what lets it be served.
+/// An accepted connection and its permits.
 pub(super) struct AcceptedConnection {
     pub(super) stream: std::net::TcpStream,
     pub(super) admitted: ConnectionPermit,
-    /// Its place among the few that are served when memory is at its end.
+    /// Its permit among the few that are served at critical memory pressure.
     pub(super) last: Option<OwnedSemaphorePermit>,
 }
 
-/// What a worker works with.
+/// State of a worker.
 struct WorkerLoop {
     app: Arc<HttpApp>,
     connections: mpsc::Receiver<AcceptedConnection>,
-    /// Takes whoever waits for the end of what was begun before the drain.
+    /// Signals that all work from before the drain has ended.
     drained: oneshot::Sender<()>,
     kill: CancellationToken,
 }
@@ -57,7 +57,7 @@ impl Workers {
     pub(super) fn start(app: &Arc<HttpApp>) -> Self {
         let kill = CancellationToken::new();
         let count = thread::available_parallelism().map_or(1, usize::from);
-        // Nobody is handed over who was not admitted, so there is always room.
+        // Every connection has a permit, so the channel never overflows.
         let waiting = app.front.limits.connections.saturating_mul(2).clamp(64, 1 << 20);
         let worker = |number: usize| {
             let (sender, connections) = mpsc::channel(waiting);
@@ -81,13 +81,13 @@ impl Workers {
     pub(super) fn take(&self, accepted: AcceptedConnection) {
         let next = self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len().max(1);
         if let Some(worker) = self.workers.get(next) {
-            // A worker ends only when everything does.
+            // A worker ends only at shutdown.
             let _ = worker.connections.try_send(accepted);
         }
     }
 
-    /// Waits for what was begun before the drain, as long as the limits allow. Meanwhile others are
-    /// told that the gateway stops.
+    /// Waits for work from before the drain, as long as the limits allow. Meanwhile new requests
+    /// are told that the gateway is stopping.
     pub(super) async fn wait_for_drain(&self) {
         let drained = self.workers.iter().filter_map(|worker| worker.drained.lock().take());
         futures_util::future::join_all(drained).await;
@@ -134,7 +134,7 @@ impl WorkerLoop {
         };
         let ended = async {
             drain(&mut running, &app).await;
-            // Nobody waiting is fine.
+            // It is fine if nobody waits.
             let _ = drained.send(());
             std::future::pending::<()>().await;
         };
@@ -156,7 +156,7 @@ fn begin(running: &mut JoinSet<()>, app: &Arc<HttpApp>, accepted: AcceptedConnec
     });
 }
 
-/// Until everything has ended, or the time for that has.
+/// Waits until everything has ended, or the time limit is reached.
 async fn drain(running: &mut JoinSet<()>, app: &HttpApp) {
     let limit = app.front.limits.drain;
     let ended = async { while running.join_next().await.is_some() {} };

@@ -1,7 +1,7 @@
-//! Write timeout: a write that makes no progress for too long fails, so that slow readers do not
-//! hold memory for ever.
+//! Write timeout: a write without progress for too long fails, so that slow readers do not hold
+//! memory forever.
 //!
-//! It also counts what waits to be written, to find the connection that holds most.
+//! It also counts pending output, to find the connection that holds most.
 
 use std::future::Future;
 use std::io;
@@ -17,14 +17,14 @@ use tokio_rustls::server::TlsStream;
 
 use super::connections::ConnectionActivity;
 
-/// What can be closed so that the peer sees a reset, and nothing is kept for it.
+/// Connections that can be closed with a TCP reset, so that nothing is kept for the peer.
 pub(super) trait Abortable {
     fn abort_on_close(&self);
 }
 
 impl Abortable for TcpStream {
     fn abort_on_close(&self) {
-        // Without it, what the peer has not read stays in the system for minutes.
+        // Otherwise the kernel keeps unread output for minutes.
         let _ = self.set_zero_linger();
     }
 }
@@ -38,7 +38,7 @@ impl Abortable for TlsStream<TcpStream> {
 pub(super) struct WriteTimeoutStream<S: Abortable> {
     stream: S,
     limit: Duration,
-    /// Runs while a write waits.
+    /// Timer that runs while a write is blocked.
     waiting: Option<Pin<Box<Sleep>>>,
     activity: Arc<ConnectionActivity>,
 }
@@ -48,7 +48,7 @@ impl<S: Abortable> WriteTimeoutStream<S> {
         Self { stream, limit, waiting: None, activity }
     }
 
-    /// The same for a write of so many bytes: what is not taken waits in memory.
+    /// The same for a write of `offered` bytes. The part that is not written stays in memory.
     fn written(
         &mut self,
         context: &mut Context<'_>,

@@ -1,5 +1,4 @@
-//! The certificate that a gateway shows: read from files or signed by the local CA, as the config
-//! says, and when it is time for another one.
+//! TLS certificate of the gateway: read from files or signed by the local CA, and renewed in time.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -14,10 +13,10 @@ use crate::command_error::CommandError;
 use crate::config::{Config, TlsSource};
 use crate::local_ca::{LocalCa, RENEWED_AFTER};
 
-/// By these names every gateway is known on its own machine.
+/// Names of every gateway on its own machine.
 const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Where a certificate came from, to see when that is out of date.
+/// Source state of a certificate, to detect when it is out of date.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum CertificateStamp {
     #[default]
@@ -26,7 +25,7 @@ pub(super) enum CertificateStamp {
     Signed(SystemTime),
 }
 
-/// Size, number, and when it last changed in any way, to the nanosecond.
+/// Size, inode and change time in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CertificateFileState {
     bytes: u64,
@@ -34,7 +33,7 @@ pub(super) struct CertificateFileState {
     changed: (i64, i64),
 }
 
-/// As the config says; `None`: plain HTTP.
+/// The certificate of the config. `None`: plain HTTP.
 pub(super) async fn obtain(config: &Config) -> Result<Option<TlsIdentity>, CommandError> {
     match &config.tls {
         None => Ok(None),
@@ -57,10 +56,10 @@ pub(super) async fn obtain(config: &Config) -> Result<Option<TlsIdentity>, Comma
     }
 }
 
-/// A line of a key is enough to know it by.
+/// Minimum length of a line that is masked: one line identifies a key.
 const LONG_LINE: usize = 40;
 
-/// Masks the lines of a private key, should anything ever repeat the file.
+/// Masks the lines of a private key, in case the file is ever echoed.
 fn mask_key(file: &Path) {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let lines = text.lines().filter(|line| line.len() >= LONG_LINE && !line.starts_with('-'));
@@ -68,8 +67,8 @@ fn mask_key(file: &Path) {
 }
 
 impl CertificateStamp {
-    /// How it stands now. To be taken before a certificate is obtained, so that no change between
-    /// the two is missed.
+    /// The current state. Must be taken before the certificate is obtained, so that no change in
+    /// between is missed.
     pub(super) async fn of(config: &Config) -> Self {
         match &config.tls {
             None => Self::None,
@@ -80,7 +79,7 @@ impl CertificateStamp {
         }
     }
 
-    /// Whether another certificate is due; in words, so that two states can be told apart.
+    /// The reason for a renewal, if it is due. Different states have different texts.
     pub(super) async fn renewal_reason(&self) -> Option<String> {
         match self {
             Self::None => None,
@@ -98,7 +97,7 @@ impl CertificateStamp {
 
     async fn of_files(paths: Vec<PathBuf>) -> Self {
         let look = move || paths.into_iter().map(|path| (path.clone(), state(&path))).collect();
-        // A panic there is a file that is not there.
+        // Treat a panic like missing files.
         Self::Files(tokio::task::spawn_blocking(look).await.unwrap_or_default())
     }
 }

@@ -1,4 +1,4 @@
-//! The model of meanings that the config names, ready to be asked.
+//! Creates the embedding model that the config names.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::blocking;
 use crate::command_error::CommandError;
 use crate::config::Config;
 
-/// `None`: the memory is searched by words. A model on this machine is read here, whole.
+/// `None`: the memory is searched by text only. A local model is loaded completely here.
 pub async fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, CommandError> {
     match &config.embedding {
         None => Ok(None),

@@ -1,4 +1,4 @@
-//! `tollgate chat`, as typed.
+//! Arguments of `tollgate chat`.
 
 use clap::Args;
 

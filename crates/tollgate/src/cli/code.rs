@@ -1,4 +1,4 @@
-//! `tollgate code`, as typed.
+//! Arguments of `tollgate code`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `tollgate connect`, as typed.
+//! Arguments of `tollgate connect`.
 
 use std::path::PathBuf;
 

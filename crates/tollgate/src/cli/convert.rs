@@ -1,10 +1,10 @@
-//! `tollgate convert`, as typed.
+//! Arguments of `tollgate convert`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// By the names that `tollgate_llm::tools::ToolFormat` knows.
+/// The names of `tollgate_llm::tools::ToolFormat`.
 const FORMATS: [&str; 7] =
     ["mcp", "openai", "openai-responses", "anthropic", "gemini", "openai-realtime", "gemini-live"];
 

@@ -1,4 +1,4 @@
-//! `tollgate import`, as typed.
+//! Arguments of `tollgate import`.
 
 use clap::Args;
 

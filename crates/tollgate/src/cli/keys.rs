@@ -1,4 +1,4 @@
-//! `tollgate keys`.
+//! Arguments of `tollgate keys`.
 
 use clap::{Args, Subcommand, value_parser};
 

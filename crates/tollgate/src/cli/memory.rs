@@ -1,4 +1,4 @@
-//! The commands about what agents remember, as typed.
+//! Arguments of `tollgate memory`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Commands for whoever runs the gateway, as typed: `doctor`, `bench`, `man`, `manual`.
+//! Arguments of the operator commands `doctor`, `bench`, `man` and `manual`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The commands that change which servers there are, as typed.
+//! Arguments of `tollgate servers add`, `remove`, `enable` and `disable`.
 
 use clap::{Args, Subcommand};
 
@@ -82,7 +82,7 @@ pub struct AddServerArgs {
 }
 
 impl AddServerArgs {
-    /// Nothing was said: somebody is to be asked.
+    /// No arguments were given: run the interactive wizard.
     pub fn is_bare(&self) -> bool {
         self.name.is_none()
             && self.from_registry.is_none()

@@ -1,4 +1,4 @@
-//! The commands about live sessions, as typed.
+//! Arguments of `tollgate sessions`.
 
 use clap::{Args, Subcommand};
 

@@ -1,5 +1,5 @@
-//! `tollgate approvals`: calls that wait for a person's leave. Lists them, decides one, or stays and
-//! asks on the terminal for each that comes.
+//! `tollgate approvals`: calls that wait for approval. Lists them, decides on one, or watches and
+//! asks on the terminal for each new one.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, IsTerminal as _};
@@ -14,9 +14,9 @@ use crate::config::Config;
 use crate::gateway::{Gateway, GatewayEvent, RemoteGateway};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 
-/// Requests that may wait while one is answered; the list is asked again when some were missed.
+/// Queue length for notifications while a question is open. The list is fetched again anyway.
 const QUEUE: usize = 64;
-/// Characters of arguments in the list.
+/// Characters of arguments shown in the list.
 const MAX_ARGUMENT_CHARACTERS: usize = 120;
 
 pub(super) async fn run(
@@ -24,7 +24,7 @@ pub(super) async fn run(
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
-    // Calls wait in a gateway that serves; one of our own would have none.
+    // Calls wait in a serving gateway. An in-process one would have none.
     let Some(remote) = RemoteGateway::find(config).await else {
         let place = config.listen;
         return Err(CommandError::new(format!(
@@ -95,7 +95,7 @@ async fn watch(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
     let (sender, mut asked) = mpsc::channel(QUEUE);
     let listening = gateway.events(move |event| {
         if ["approval_requested", "missed"].contains(&&*event.name) {
-            // Whoever is behind looks at the list anyway.
+            // A full queue is fine: the list is fetched again anyway.
             let _ = sender.try_send(());
         }
     });
@@ -126,7 +126,8 @@ fn tell(event: &GatewayEvent, output: Output) {
     }
 }
 
-/// One question on the terminal. What cannot be decided any more is said, and no failure.
+/// Asks one question on the terminal. A decision that is no longer possible is reported, but is not
+/// a failure.
 async fn ask(gateway: &Gateway, request: &Value, output: Output) -> Result<(), CommandError> {
     output.note(&clean(&format!(
         "`{}` wants to call `{}` as agent `{}`",
@@ -157,7 +158,7 @@ async fn ask(gateway: &Gateway, request: &Value, output: Output) -> Result<(), C
     Ok(())
 }
 
-/// As JSON. What is not shown is said.
+/// The arguments as JSON, with a note if they are truncated.
 fn arguments(request: &Value, most: usize) -> String {
     let (shown, all) = match request["beginning"].as_str() {
         Some(beginning) => (beginning.to_owned(), request["arguments_bytes"].as_u64()),

@@ -1,5 +1,5 @@
-//! `tollgate audit`: what was called and decided, by whom, and how it came out; `verify` recomputes
-//! the hashes by which the rows hold together.
+//! `tollgate audit`: shows the audit ledger: calls and decisions, by whom, and their outcomes.
+//! `verify` checks the hash chain of the rows.
 
 use serde_json::{Value, json};
 use tollgate_core::turn::Principal;
@@ -13,10 +13,10 @@ use crate::config::Config;
 use crate::gateway::{Gateway, GatewayEvent};
 use crate::output::{Output, OutputFormat, TextTable, clean, pluralize};
 
-/// Rows of the table unless another number is given, and before those that are followed.
+/// Default number of rows in the table, and before followed rows.
 const SHOWN: usize = 50;
 const SHOWN_BEFORE: usize = 10;
-/// Rows that are asked for at once.
+/// Rows per request.
 const PAGE: usize = 1_000;
 
 pub(super) async fn run(
@@ -68,7 +68,7 @@ async fn verify(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
     if found["ok"] == true { Ok(()) } else { Err(CommandError::Said) }
 }
 
-/// Works on the files themselves: whoever can write them is believed.
+/// Works directly on the files: write access to them is sufficient authorization.
 async fn acknowledge(config: &Config, output: Output) -> Result<(), CommandError> {
     let OfflineKeyring { ledger, .. } = app::open_offline_keyring(config).await?;
     let losses = ledger.acknowledge_losses(&Principal::local()).await;
@@ -111,7 +111,7 @@ async fn show(
     Ok(())
 }
 
-/// The last rows, newest first, and the last there is.
+/// The last rows, newest first, and the number of the last one.
 async fn newest(
     gateway: &Gateway,
     filters: &[(&str, String)],
@@ -169,7 +169,7 @@ async fn ask(
     gateway.audit(&query).await
 }
 
-/// Until somebody stops it. A connection that breaks is opened anew behind the last row.
+/// Runs until it is stopped. After a broken connection it resumes behind the last row.
 async fn follow(
     gateway: &Gateway,
     filters: &[(&str, String)],
@@ -236,7 +236,7 @@ impl AuditPrinter {
         }
     }
 
-    /// One row as it comes: no column waits for another.
+    /// Prints one row at once, without aligned columns.
     fn print_live_row(&self, row: &Value) {
         if self.format != AuditFormat::Table {
             return self.print(std::slice::from_ref(row));

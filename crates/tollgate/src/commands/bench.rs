@@ -1,5 +1,5 @@
-//! `tollgate bench`: how many calls of a tool a gateway does, and how long they take, beside what
-//! its health route takes: the difference is the call.
+//! `tollgate bench`: load test: throughput and latency of a tool's calls, compared with the health
+//! route. The difference is the cost of the call.
 
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,9 @@ mod statistics;
 
 use statistics::LoadStatistics;
 
-/// Of the whole time, what the health route gets.
+/// Divisor of the total time for the share of the health route.
 const SHARE: u32 = 5;
-/// So many different complaints are shown.
+/// Number of different errors shown.
 const COMPLAINTS: usize = 3;
 
 pub(super) async fn run(
@@ -82,7 +82,7 @@ async fn measure(
     Ok((base, Some(tool.await)))
 }
 
-/// The arguments, if the tool may be called again and again.
+/// The arguments, if the tool may be called repeatedly.
 async fn order(
     wanted: &operate::BenchArgs,
     name: &str,
@@ -103,7 +103,7 @@ async fn order(
     arguments::parse(&wanted.arguments, &tool["input_schema"]).map(Value::Object)
 }
 
-/// Calls one after the other on each connection until the time is over.
+/// Sends calls one after the other on each connection until the time is over.
 async fn load<F>(connections: u32, time: Duration, call: impl Fn() -> F) -> LoadStatistics
 where
     F: Future<Output = Result<(), String>>,
@@ -127,7 +127,7 @@ where
         }
         let answer = call().await;
         lane.note(SystemClock.now() - began, answer);
-        // A gateway of this process answers without ever waiting.
+        // An in-process gateway may answer without ever yielding.
         tokio::task::yield_now().await;
     }
 }

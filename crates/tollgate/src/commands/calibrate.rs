@@ -1,5 +1,5 @@
-//! `tollgate calibrate`: measures the tools that can be called without harm, and says which those
-//! are, where they stand now, and why the others were left alone.
+//! `tollgate calibrate`: measures the tools that can be called without side effects, and reports
+//! them, their tiers, and why the others were skipped.
 
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,7 @@ async fn measure(
     output: Output,
 ) -> Result<CalibrateReport, CommandError> {
     let what = scope(calibrate, gateway).await?;
-    // Who may measure may still have no agent to see tools for: then there is no before.
+    // The caller may have no agent to list tools for. Then there is nothing to compare with.
     let before = gateway.tools(ToolViewQuery::default()).await.unwrap_or_default();
     let mut measured = CalibrateReport { before, ..CalibrateReport::default() };
     let mut bar = output.bar();
@@ -56,7 +56,8 @@ async fn measure(
     Ok(CalibrateReport { after, ..measured })
 }
 
-/// One name may be a server's or a tool's. Servers go before: a tool has its server in its name.
+/// The name may be that of a server or a tool. Servers are checked first: a tool name contains its
+/// server.
 async fn scope(calibrate: &CalibrateArgs, gateway: &Gateway) -> Result<Value, CommandError> {
     let mut what = Map::new();
     if let Some(times) = calibrate.times {
@@ -71,7 +72,7 @@ async fn scope(calibrate: &CalibrateArgs, gateway: &Gateway) -> Result<Value, Co
     Ok(Value::Object(what))
 }
 
-/// What came of each tool, in the order in which they were first heard of.
+/// Results per tool, in the order in which they were first reported.
 #[derive(Debug, Default)]
 struct CalibrateReport {
     before: Value,
@@ -83,9 +84,9 @@ struct CalibrateReport {
 struct CalibratedTool {
     name: String,
     probes: u32,
-    /// Of the last step: `probed_count`, `skipped`, `new`.
+    /// Outcome of the last step: `probed`, `skipped`, `new`.
     outcome: String,
-    /// Why there were no probes, or no more.
+    /// Why there were no probes, or no more of them.
     why: Option<String>,
 }
 

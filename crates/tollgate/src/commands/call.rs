@@ -1,4 +1,4 @@
-//! `tollgate call NAME k=v…`: one call, through the same door as every other.
+//! `tollgate call NAME k=v…`: one call, through the same gate as every other.
 
 use serde_json::Value;
 use tollgate_core::call::CallStatus;
@@ -44,7 +44,7 @@ async fn ask(call: &CallArgs, gateway: &Gateway) -> Result<Value, CommandError> 
     gateway.execute(GatewayCall { name: &call.name, arguments, view, freshness }).await
 }
 
-/// What becomes of a result behind a handle when the command is over.
+/// Whether a result behind a handle is still available after the command.
 #[derive(Clone, Copy)]
 enum HandleLifetime {
     Readable,
@@ -52,14 +52,14 @@ enum HandleLifetime {
     Lost,
 }
 
-/// The sentence for people; how it went beside it.
+/// Prints the message for people, with status and duration.
 fn print(outcome: &Value, stays: HandleLifetime, output: Output) {
     let status = outcome["status"].as_str().unwrap_or("?");
     let message = clean(outcome["message"].as_str().unwrap_or_default());
     if !has_answer(outcome) {
         output.note(&format!("{status}: {message}"));
     } else if message == DONE && !outcome["data"].is_null() {
-        // It has no sentence for itself: the data is the answer.
+        // There is no message: the data is the answer.
         output.json(&outcome["data"]);
     } else {
         output.line(&message);
@@ -70,7 +70,7 @@ fn print(outcome: &Value, stays: HandleLifetime, output: Output) {
     if let Some(warning) = outcome["warning"].as_str() {
         output.note(&clean(&format!("note: {warning}")));
     }
-    // Where a result is to be found is said below.
+    // The location of the result is printed below.
     let hint = outcome["retry_hint"].as_str().filter(|_| outcome["handle"].is_null());
     if let Some(hint) = hint {
         output.note(&clean(hint));
@@ -95,7 +95,7 @@ fn print(outcome: &Value, stays: HandleLifetime, output: Output) {
     }
 }
 
-/// Content that is no text, in a line: what it is and how large, or where.
+/// Describes non-text content in one line: type and size, or URL.
 fn describe_content(item: &Value) -> String {
     let text = |of: &Value, key: &str| of[key].as_str().unwrap_or("?").to_owned();
     let kind = text(item, "type");
@@ -115,7 +115,7 @@ fn describe_content(item: &Value) -> String {
     }
 }
 
-/// Bytes behind base64.
+/// Number of bytes encoded as Base64.
 fn decoded_len(data: &Value) -> usize {
     let data = data.as_str().unwrap_or_default().trim_end_matches('=');
     data.len() / 4 * 3 + data.len() % 4 * 3 / 4
@@ -135,7 +135,7 @@ fn has_answer(outcome: &Value) -> bool {
         .any(|status| outcome["status"] == status.as_str())
 }
 
-/// A result that comes later is no failure.
+/// A result that comes later is not a failure.
 fn is_well(outcome: &Value) -> bool {
     has_answer(outcome) || outcome["status"] == CallStatus::Pending.as_str()
 }

@@ -1,5 +1,5 @@
-//! `tollgate chat`: talks with an agent on the terminal. Words are shown as they come, calls of tools
-//! as they happen, and calls that need leave are asked about. What is piped in is one message.
+//! `tollgate chat`: a chat with an agent on the terminal. Streams the text, shows tool calls, and
+//! asks for approval where a call needs it. Piped input is one message.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -19,9 +19,9 @@ mod user_input;
 use answer::{ChatToolCall, StreamedChatAnswer};
 use screen::ChatScreen;
 
-/// Rounds of calls that were asked about, in one turn.
+/// Limit on rounds of approved calls in one turn.
 const MOST_ROUNDS: usize = 16;
-/// Of a message that is piped in.
+/// Limit on a piped message.
 const MAX_PIPED_MESSAGE_BYTES: u64 = 4 << 20;
 const HELP: &str = "/new forgets what was said, /tier fast|standard|deep|auto sets the budget, /quit \
                     ends; Ctrl-C ends an answer, Ctrl-D the conversation";
@@ -40,7 +40,7 @@ pub(super) async fn run(
     talked
 }
 
-/// What every request of the conversation says beside its body.
+/// Headers of every request of the conversation.
 fn headers(wanted: &ChatArgs) -> Result<Vec<(String, String)>, CommandError> {
     let mut headers = vec![
         ("x-tollgate-events".to_owned(), "true".to_owned()),
@@ -58,12 +58,12 @@ fn headers(wanted: &ChatArgs) -> Result<Vec<(String, String)>, CommandError> {
 
 const TIER: &str = "x-tollgate-tier";
 
-/// One conversation.
+/// One conversation on the terminal.
 struct TerminalChat<'g> {
     gateway: &'g Gateway,
     agent: String,
     headers: Vec<(String, String)>,
-    /// The messages so far, as the API keeps them.
+    /// The messages so far, in the format of the API.
     said: Vec<Value>,
     output: Output,
 }
@@ -80,7 +80,7 @@ impl TerminalChat<'_> {
         }
     }
 
-    /// What is piped in, and the answer to it.
+    /// Sends the piped message and prints the answer.
     async fn once(&mut self) -> Result<(), CommandError> {
         let mut message = String::new();
         let read = io::stdin().take(MAX_PIPED_MESSAGE_BYTES + 1).read_to_string(&mut message);
@@ -155,7 +155,7 @@ impl TerminalChat<'_> {
         if self.output.form == OutputFormat::Text {
             self.output.note(&clean(&note));
         }
-        // Who may not look at agents, or talks with a model alone, is not greeted.
+        // No greeting without the right to read agents, or with a plain model.
         let Ok(Some(greeting)) = self.gateway.greeting(&self.agent, &self.headers).await else {
             return;
         };
@@ -163,7 +163,8 @@ impl TerminalChat<'_> {
         self.said.push(json!({"role": "assistant", "content": greeting}));
     }
 
-    /// A message of the person, and all that follows from it. One that came to nothing is forgotten.
+    /// A user message and everything that follows from it. If it fails, the message is removed
+    /// again.
     async fn turn(
         &mut self,
         message: &str,
@@ -188,7 +189,7 @@ impl TerminalChat<'_> {
         Err(CommandError::new(format!("the model asked for calls {MOST_ROUNDS} times; ask anew")))
     }
 
-    /// The model's next answer; `None` if it was ended. What was said of it stays said.
+    /// The model's next answer. `None` if it was interrupted. The received part is kept.
     async fn next_answer(
         &mut self,
         interrupts: &mut Interrupts,
@@ -231,7 +232,7 @@ impl TerminalChat<'_> {
         }
     }
 
-    /// Asks about each call, has those run that may, and adds what came of them.
+    /// Asks for approval of each call, runs the approved ones, and appends the results.
     async fn settle(
         &mut self,
         calls: &[ChatToolCall],

@@ -1,4 +1,4 @@
-//! `tollgate check`: all mistakes of a config, or that there are none.
+//! `tollgate check`: validates a config and reports all mistakes.
 
 use serde_json::json;
 use tollgate_core::secret_values::MIN_BYTES;
@@ -49,7 +49,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// What built-in tools cannot use of the files that the config names. It stops nothing.
+/// Contents of configured files that built-in tools cannot use. Not an error.
 fn left_out(config: &Config) -> Vec<String> {
     shipped_servers::flaws(&config.settings.builtin).iter().map(ToString::to_string).collect()
 }

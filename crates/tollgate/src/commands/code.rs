@@ -1,4 +1,5 @@
-//! `tollgate code FILE`: a program of a person's own, run as those of models are.
+//! `tollgate code FILE`: runs a program written by a person under the same rules as those of
+//! models.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,7 +14,7 @@ use crate::output::{Output, OutputFormat, pluralize, pretty, span};
 
 mod failure_report;
 
-/// More than any gateway reads.
+/// Larger than any gateway accepts.
 const MAX_SOURCE_BYTES: u64 = 1 << 20;
 
 pub(super) async fn run(
@@ -35,7 +36,7 @@ pub(super) async fn run(
     if ran.error.is_none() { Ok(()) } else { Err(CommandError::Said) }
 }
 
-/// What it said, what it gives, and what went wrong.
+/// Prints its output, its result, and its error.
 fn print(ran: &CodeRunResult, file: &Path, output: Output) {
     output.print_program_output(&ran.prints);
     if !ran.prints.is_empty() && !ran.prints.ends_with('\n') {
@@ -65,7 +66,7 @@ fn print(ran: &CodeRunResult, file: &Path, output: Output) {
     }
 }
 
-/// Standard input may take its time, and Ctrl-C must end that, too.
+/// Reading standard input may take long, and Ctrl-C must interrupt it.
 async fn read(file: &Path) -> Result<String, CommandError> {
     let owned = file.to_owned();
     let reading = tokio::task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! `tollgate completions SHELL`
+//! `tollgate completions SHELL`: prints a shell completion script.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;

@@ -1,5 +1,5 @@
 //! `tollgate conformance-client`: the client role of the MCP conformance suite. The server under
-//! test is put behind a gate of its own, and its tools are called as any caller would call them.
+//! test runs behind a gate of its own, and its tools are called through it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ use crate::output::Output;
 mod auto_responder;
 mod headless_consent;
 
-/// How often the gate is asked whether the server has come up; each time waits seconds.
+/// Number of checks whether the server is up. Each waits for seconds.
 const MAX_SETTLE_ROUNDS: usize = 12;
 const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
@@ -90,7 +90,7 @@ fn server(gate: &Gate) -> Option<(UpstreamState, String)> {
     Some((found.status.state, found.status.reason))
 }
 
-/// The calls that the scenario names, or each of the server's tools once.
+/// The calls that the scenario names, or each tool of the server once.
 fn calls(turn: &Turn, context: &Value) -> Vec<(String, Value)> {
     if let Some(calls) = context.get("toolCalls").and_then(Value::as_array) {
         let call = |call: &Value| {
@@ -143,7 +143,7 @@ fn settings(
     })
 }
 
-/// A directory for this run alone: scenarios run side by side.
+/// A directory for this run only: scenarios run concurrently.
 fn scratch() -> Result<PathBuf, CommandError> {
     let name = format!("tollgate-conformance-{}", std::process::id());
     let data = std::env::temp_dir().join(name);

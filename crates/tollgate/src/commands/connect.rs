@@ -1,4 +1,5 @@
-//! `tollgate connect`: how another program comes to this gateway, printed or put into its file.
+//! `tollgate connect`: setup of a client program for this gateway, printed or written into its
+//! config file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::config::{Config, ConfigOrigin, ConfigRequest, Environment, edit};
 use crate::connect::{self, KEY, Snippet, SnippetAccess, SnippetTarget};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 
-/// In the place of a difference.
+/// Shown instead of a diff that cannot be redacted.
 const UNREDACTABLE_DIFF: &str =
     "what changes is not shown: the file has secrets that could not be hidden\n";
 
@@ -43,7 +44,7 @@ pub(super) async fn run(
     if let Some(key) = &wanted.key {
         snippet.text = snippet.text.replace(KEY, key);
         snippet.note = snippet.note.map(|note| note.replace(KEY, key));
-        // A link is for handing on; a key is not.
+        // A link is meant to be passed on, a key is not.
         snippet.link = None;
     }
     match (wanted.write, ClientApp::find(typed)) {
@@ -89,7 +90,7 @@ async fn target(wanted: &ConnectArgs, config: &Config) -> Result<SnippetTarget, 
     })
 }
 
-/// For a program that is started elsewhere.
+/// The program may be started in another directory.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -106,7 +107,7 @@ fn parse_base_url(url: &str) -> Result<String, CommandError> {
     }
 }
 
-/// Where a client on this machine finds it.
+/// The address for clients on this machine.
 fn address(config: &Config) -> String {
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let mut listen = config.listen;
@@ -167,7 +168,7 @@ fn write(
     let label = path.display().to_string();
     let entry = connect::entry(client, target).to_string();
     let entry = match &wanted.key {
-        // A key is one text in it; whatever it has in it, it stays one.
+        // Escaped, so that the key stays one JSON string whatever it contains.
         Some(key) => entry.replace(KEY, &json_escape(key)),
         None => entry,
     };
@@ -211,7 +212,7 @@ fn write(
     Ok(())
 }
 
-/// As it stands between quotes.
+/// Escaped, without the quotes.
 fn json_escape(key: &str) -> String {
     let quoted = json!(key).to_string();
     quoted[1..quoted.len() - 1].to_owned()

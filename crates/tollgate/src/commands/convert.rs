@@ -1,5 +1,5 @@
-//! `tollgate convert`: tools, or results of tools, from one API's format into another's. Needs no
-//! gateway and no config. What gets lost on the way is told on standard error.
+//! `tollgate convert`: converts tools, or results of tools, between API formats. Needs no gateway
+//! and no config. Losses are reported on standard error.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -16,7 +16,7 @@ use crate::cli::convert::ConvertArgs;
 use crate::command_error::CommandError;
 use crate::output::{self, Output, clean, pluralize};
 
-/// More than any catalogue has.
+/// Larger than any catalogue.
 const MAX_INPUT_BYTES: u64 = 64 << 20;
 
 pub(super) fn run(wanted: &ConvertArgs, output: Output) -> Result<(), CommandError> {
@@ -56,12 +56,12 @@ fn read(file: Option<&Path>) -> Result<Value, CommandError> {
     strict::value(&text).map_err(|malformed| bad(format!("not JSON: {malformed}")))
 }
 
-/// From where to where.
+/// Source and target format.
 #[derive(Debug, Clone, Copy)]
 struct ConvertFormats {
     from: Option<ToolFormat>,
     to: ToolFormat,
-    /// Models are to be bound to the schemas.
+    /// Strict mode: models are bound to the schemas.
     strict: Option<StrictToolFormat>,
 }
 
@@ -94,7 +94,7 @@ fn definitions(document: Value, way: ConvertFormats, output: Output) -> Result<(
     told.print((!is_empty).then_some(written), "tools", output)
 }
 
-/// As people know it, whatever it is written in.
+/// The name of a tool in any format.
 fn name(definition: &Value) -> Option<String> {
     let own = definition.get("name").or_else(|| definition.get("function")?.get("name"));
     Some(own?.as_str()?.to_owned())
@@ -119,10 +119,10 @@ fn results(
     told.print(Some(made.results), "results", output)
 }
 
-/// What is said beside the result.
+/// Notes beside the result.
 #[derive(Default)]
 struct ConvertReport {
-    /// Of each: the tool, and what it lost.
+    /// Tool and its loss.
     lost: Vec<(String, ConversionLoss)>,
     notes: Vec<String>,
     failed: Vec<String>,

@@ -1,5 +1,5 @@
-//! `tollgate doctor`: whether a gateway can run here as its config says, and what to do where it
-//! cannot. `--probe` only asks one that runs, for health checks.
+//! `tollgate doctor`: checks whether a gateway can run here as its config says, and gives advice.
+//! `--probe` only checks a running one, for container health checks.
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -16,7 +16,7 @@ use crate::output::{Output, OutputFormat, clean, pluralize};
 
 mod machine_checks;
 
-/// How one thing is.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DoctorFinding {
     about: &'static str,
@@ -29,7 +29,7 @@ struct DoctorFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DoctorStatus {
     Well,
-    /// It runs, but somebody should look.
+    /// Works, but needs attention.
     Odd,
     Bad,
 }
@@ -89,7 +89,7 @@ pub(super) async fn run(
     }
 }
 
-/// Whether the gateway that should run here is ready.
+/// Whether the running gateway is ready.
 async fn probe(config: &Config, output: Output) -> Result<(), CommandError> {
     let none = || CommandError::new(format!("no gateway answers on {}", config.listen));
     let gateway = Gateway::running(config).await.ok_or_else(none)?;
@@ -208,7 +208,7 @@ async fn database(config: &Config) -> DoctorFinding {
     }
 }
 
-/// Where conversations are kept: in a file, or in PostgreSQL.
+/// The storage of the memory: a file, or PostgreSQL.
 async fn memory(gateway: &Gateway) -> DoctorFinding {
     let state = gateway.readiness().await.ok();
     let state = state.as_ref().and_then(|it| it["memory"].as_str()).unwrap_or("ready").to_owned();
@@ -262,7 +262,7 @@ async fn servers(config: &Config, gateway: &Gateway) -> Vec<DoctorFinding> {
     findings
 }
 
-/// Servers that can make no files where they run.
+/// Servers that cannot create files in their working directory.
 fn working_directories(config: &Config) -> Vec<DoctorFinding> {
     let private = PrivateFiles::default();
     private.add(app::private(config));

@@ -1,5 +1,5 @@
-//! `tollgate import`: servers of other programs into the config, with a report of what was carried
-//! over and what was not.
+//! `tollgate import`: imports servers of other programs into the config, and reports what was
+//! converted and what was not.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ mod sources;
 use plan::ImportPlan;
 use sources::ImportSource;
 
-/// A source that was read, and what is to become of it.
+/// A parsed source and the plan for it.
 struct PlannedImport {
     source: ImportSource,
     imported: ImportedConfig,
@@ -61,7 +61,7 @@ pub(super) async fn run(
         };
         let mut imported = match import::read(&source.text, &asked) {
             Ok(imported) => imported,
-            // Of several files one may have no servers.
+            // With several files, one may have no servers.
             Err(import::ImportError::Unknown | import::ImportError::Nothing)
                 if wanted.source.is_none() =>
             {
@@ -116,7 +116,7 @@ pub(super) async fn run(
     }
 }
 
-/// How it went.
+/// Result of an import.
 struct ImportOutcome {
     mode: ApplyMode,
     heard: Option<Value>,
@@ -199,7 +199,7 @@ impl PlannedImport {
                 json!({"section": section, "name": name, "action": step.id(), "notes": notes})
             })
             .collect();
-        // What stands in the file by wish is not printed for that.
+        // With `--inline` the entries contain secrets, so they are not printed.
         let servers: Vec<Value> = self.plan.servers().map(|keys| json!(keys)).collect();
         let dropped: Vec<Value> = self
             .imported

@@ -1,5 +1,5 @@
-//! `tollgate keys`: makes keys and takes them back. Asks the gateway that runs, so that it knows at
-//! once; without one the store is changed directly, and nothing is started for it.
+//! `tollgate keys`: creates and revokes keys. Uses the running gateway, so that it takes effect at
+//! once. Without one, changes the store directly and starts nothing.
 
 use std::time::Duration;
 
@@ -53,8 +53,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// For whoever can write the data directory, and for nobody who only has a key: a gateway that runs
-/// notices within a second.
+/// Needs write access to the data directory: a key is not sufficient. A running gateway notices
+/// within a second.
 async fn open(config: &Config, output: Output) -> Result<(), CommandError> {
     if !config.keys.is_empty() || config.auth.is_some() {
         let message = "`keys` or `auth` of the config ask for a key; take them out first";
@@ -147,7 +147,7 @@ impl KeyBackend {
     }
 }
 
-/// Who did what to which key, as a gateway would note it.
+/// Writes the same audit row as a gateway would.
 async fn note(
     ledger: &AuditLedger,
     (outcome, name, detail): (&'static str, &str, &str),
@@ -157,7 +157,7 @@ async fn note(
     noted.map_err(|error| CommandError::new(format!("`{name}` is {outcome}, but {error}")))
 }
 
-/// As `POST /api/keys` takes it.
+/// Body of `POST /api/keys`.
 fn create_request(new: &CreateKeyArgs) -> Result<Value, CommandError> {
     let CreateKeyArgs { name, role, agents, rights, tools, rate, concurrent, tenant, expires } =
         new;
@@ -177,7 +177,7 @@ fn create_request(new: &CreateKeyArgs) -> Result<Value, CommandError> {
     Ok(Value::Object(said.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>()))
 }
 
-/// A date, or so long from now on.
+/// A date, or a duration from now.
 fn moment(text: &str) -> Result<String, CommandError> {
     if date::parse(text).is_some() {
         return Ok(text.to_owned());
@@ -209,14 +209,14 @@ fn check_free(config: &Config, name: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// As `POST /api/keys` answers.
+/// In the format of the response to `POST /api/keys`.
 fn created_key_json(made: &IssuedKey) -> Value {
     let mut shown = json!(made.shown);
     shown["key"] = json!(made.secret.reveal());
     shown
 }
 
-/// The secret alone on standard output, so that a script can take it.
+/// Only the secret goes to standard output, so that a script can capture it.
 fn show(made: &Value, output: Output) {
     match (output.form, made["key"].as_str()) {
         (OutputFormat::Text, Some(key)) => {

@@ -1,4 +1,4 @@
-//! `tollgate man`: manual pages, made from the command line itself.
+//! `tollgate man`: manual pages, generated from the command line definition.
 
 use std::fs;
 use std::path::Path;

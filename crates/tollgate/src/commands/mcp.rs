@@ -1,4 +1,4 @@
-//! `tollgate mcp`: MCP on standard input and output.
+//! `tollgate mcp`: MCP over stdio.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) async fn run(mcp: &McpArgs, config: &Config) -> Result<(), CommandErr
         ..TurnRequest::by(Actor::endless(Principal::local()))
     };
     app.gate().turn(asked).map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
-    // The first list should be whole; a client that asks earlier waits in the pipe.
+    // The first list should be complete. A client that asks earlier waits in the pipe.
     app.gate().settled().await;
     let gate = Arc::clone(app.gate());
     let client = StdioClient { agent: mcp.agent.as_deref(), narrow };

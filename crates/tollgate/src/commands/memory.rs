@@ -1,5 +1,5 @@
-//! `tollgate memory`: what agents remember, for whoever runs the gateway. Asks the gateway that
-//! runs; without one, one in this process that starts no servers.
+//! `tollgate memory`: the memory of agents, for the operator. Uses the running gateway, or an
+//! in-process one that starts no servers.
 
 use http::Method;
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ pub(super) async fn run(
     done
 }
 
-/// One command, and whom it asks.
+/// One command and the gateway it uses.
 struct MemoryCommandRun<'s> {
     gateway: &'s Gateway,
     wanted: &'s MemoryArgs,
@@ -56,7 +56,7 @@ impl MemoryCommandRun<'_> {
         }
     }
 
-    /// What every request says: which memory, and through whose eyes.
+    /// Query of every request: namespace and agent.
     fn query(&self) -> Vec<(&'static str, String)> {
         let MemoryArgs { namespace, agent, .. } = self.wanted;
         let pairs = [("namespace", namespace), ("agent", agent)];
@@ -69,7 +69,7 @@ impl MemoryCommandRun<'_> {
         query
     }
 
-    /// What was done, in words or as it was answered.
+    /// Prints what was done, as text or as the JSON response.
     fn say(&self, words: &str, answer: &Value) {
         match self.output.form {
             OutputFormat::Json => self.output.json(answer),
@@ -213,13 +213,13 @@ impl MemoryCommandRun<'_> {
     }
 }
 
-/// Only what was given.
+/// Only the fields that are set.
 fn without_nulls<const N: usize>(fields: [(&str, Value); N]) -> Value {
     let said = fields.into_iter().filter(|(_, value)| !value.is_null());
     Value::Object(said.map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-/// `age=41 trade=smuggler`: what reads as JSON is that, all else is text.
+/// `age=41 trade=smuggler`: valid JSON values are parsed, everything else is a string.
 fn pairs(typed: &[String]) -> Result<Value, CommandError> {
     let mut pairs = Map::new();
     for pair in typed {

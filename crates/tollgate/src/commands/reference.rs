@@ -1,4 +1,4 @@
-//! `docs/cli.md`, made from the command line itself so that it cannot say anything else.
+//! Generates `docs/cli.md` from the command line definition, so that they cannot differ.
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
@@ -114,7 +114,7 @@ fn takes_value(argument: &Arg) -> bool {
     matches!(argument.get_action(), ArgAction::Set | ArgAction::Append)
 }
 
-/// A bar would end its cell.
+/// An unescaped bar would end the table cell.
 fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -1,4 +1,4 @@
-//! `tollgate reload`: a gateway that runs reads its config again.
+//! `tollgate reload`: makes a running gateway reload its config.
 
 use super::servers::change::describe_reload;
 use crate::command_error::CommandError;

@@ -1,4 +1,4 @@
-//! `tollgate result HANDLE`: what a call left behind a handle.
+//! `tollgate result HANDLE`: shows the result of a call behind a handle.
 
 use serde_json::Value;
 use tollgate_core::call::CallStatus;
@@ -14,7 +14,7 @@ pub(super) async fn run(
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
-    // A gateway of this process would have made no call yet.
+    // An in-process gateway would have no results yet.
     let Some(remote) = RemoteGateway::find(config).await else {
         let why = format!(
             "no gateway runs at {}, and a result stays with the one that made the call",
@@ -54,7 +54,7 @@ fn print(answer: &Value, output: Output) {
     }
 }
 
-/// It is there, and the call went well.
+/// The result is available and the call succeeded.
 fn is_good(answer: &Value) -> bool {
     [CallStatus::Ok, CallStatus::NoResults]
         .iter()

@@ -1,4 +1,4 @@
-//! `tollgate serve`: the gateway, until it is told to stop.
+//! `tollgate serve`: runs the gateway until it is stopped.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) async fn run(
     request: ConfigRequest,
     output: Output,
 ) -> Result<(), CommandError> {
-    // From here on a signal ends this in good order, wherever it stands.
+    // From here on a signal leads to an orderly shutdown at any point.
     let mut ends = EndSignals::listen(TerminalPresence::look());
     let config = &loaded.config;
     let started = tokio::select! {
@@ -43,7 +43,7 @@ pub(super) async fn run(
         app.gate().settled().await;
         output.note(&format!("tollgate is ready on {url}"));
         if app.server.is_open() {
-            // What is behind the `#` stays in the browser: no server logs it.
+            // Browsers do not send the fragment after `#`, so no server logs it.
             let link = format!("admin: {url}/#token={}", app.admin.reveal());
             if !output.link_on_terminal(&link) {
                 output.note(&format!("admin: {url}/ with the token in {}", token_file.display()));
@@ -64,14 +64,14 @@ pub(super) async fn run(
                 app.server.skip_grace();
             }
             stop.cancel();
-            // Children are stopped either way.
+            // Child processes are stopped in both cases.
             tokio::select! {
                 () = serving => {}
                 _ = ends.next() => {}
             }
         }
     }
-    // No config is taken any more.
+    // No more config reloads.
     drop(reloader);
     app.stop().await;
     Ok(())
@@ -102,7 +102,7 @@ async fn start(config: &Config) -> Result<StartedGateway, CommandError> {
     Ok(StartedGateway { app, listener, url })
 }
 
-/// What makes clients of this machine trust the local CA, ready to be pasted into a shell.
+/// Shell command that makes clients on this machine trust the local CA.
 fn ca_trust_hint(config: &Config) -> Option<String> {
     let Some(TlsSource::Local) = &config.tls else { return None };
     let file = local_ca::file(&config.data);

@@ -1,4 +1,4 @@
-//! `tollgate servers`: how the MCP servers behind the gateway are.
+//! `tollgate servers`: status of the MCP servers behind the gateway.
 
 use serde_json::Value;
 use tollgate_core::id::ServerId;
@@ -36,7 +36,7 @@ pub(super) async fn run(
     }
 }
 
-/// Only one that runs has something to restart.
+/// Only a running gateway has servers to restart.
 async fn restart(name: &str, config: &Config, output: Output) -> Result<(), CommandError> {
     let answer = running(config).await?.restart(name).await?;
     match (output.form, &answer["restarted"]) {

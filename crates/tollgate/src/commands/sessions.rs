@@ -1,4 +1,4 @@
-//! `tollgate sessions`: the live speech sessions of a gateway that runs.
+//! `tollgate sessions`: realtime sessions of a running gateway.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(super) async fn run(
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
-    // Sessions are held by a gateway that serves; one of our own would have none.
+    // Sessions exist in a serving gateway only. An in-process one would have none.
     let Some(remote) = RemoteGateway::find(config).await else {
         let place = config.listen;
         return Err(CommandError::new(format!("no gateway runs at {place}; nobody talks there")));

@@ -1,5 +1,4 @@
-//! `tollgate telemetry`: figures of the tools, for whoever wants to share them. Nothing is sent
-//! anywhere.
+//! `tollgate telemetry`: latency figures of the tools, as a file to share. Nothing is sent.
 
 use std::fs;
 use std::io::Read as _;
@@ -14,7 +13,7 @@ use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, pluralize};
 use crate::telemetry::TelemetryExport;
 
-/// More than any installation has tools.
+/// Larger than the figures of any installation.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 pub(super) async fn export(

@@ -1,4 +1,4 @@
-//! `tollgate tier "…"`: which latency budget an utterance gets, and what can be called in it.
+//! `tollgate tier "…"`: the latency tier of an utterance, and the tools that fit.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Only what was typed.
+/// Only the given options.
 fn body(said: &TierArgs) -> Value {
     let mut body = Map::from_iter([("text".to_owned(), json!(said.utterance))]);
     let typed = [

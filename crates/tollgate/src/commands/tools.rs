@@ -1,4 +1,4 @@
-//! `tollgate tools`: what an agent sees, how fast it is, and what was left out.
+//! `tollgate tools`: the view of an agent, the latency of its tools, and catalogue problems.
 
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// What the gateway is asked for.
+/// Query parameters of the request.
 pub(super) fn view_query(view: &cli::ViewArgs) -> ToolViewQuery<'_> {
     let filters = view.filters.flags();
     ToolViewQuery { agent: view.agent.as_deref(), tier: view.tier.as_deref(), filters }
@@ -108,7 +108,7 @@ fn notes(answer: &Value, output: Output) {
     }
 }
 
-/// Whose view it is, and within which budget.
+/// The agent of the view, and its tier.
 pub(super) fn seen_by(answer: &Value) -> String {
     let agent = answer["agent"].as_str().unwrap_or("?");
     match answer["tier"].as_str() {
@@ -117,7 +117,7 @@ pub(super) fn seen_by(answer: &Value) -> String {
     }
 }
 
-/// A problem of a tool that is there all the same is only a note.
+/// For a tool that is still listed, a problem is only a note.
 fn describe_problem(problem: &Value) -> String {
     let text = |key: &str| problem[key].as_str().unwrap_or("?");
     let (name, why) = (format!("{}/{}", text("server"), text("tool")), text("problem"));
@@ -125,7 +125,7 @@ fn describe_problem(problem: &Value) -> String {
         true => ("left out", " is left out: "),
         false => ("note", ": "),
     };
-    // The text begins with the name, mostly; once is enough.
+    // The text usually begins with the tool's name. Do not repeat it.
     match why.strip_prefix(&format!("`{name}`{link}")) {
         Some(why) => format!("{kind}: {name}: {why}"),
         None => format!("{kind}: {why}"),

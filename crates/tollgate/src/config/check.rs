@@ -1,5 +1,5 @@
-//! From what was typed to what runs: every rule that concerns more than one value. Reports all
-//! mistakes; a config comes out only when there are none.
+//! Semantic validation of the config: all rules that concern more than one value. Reports all
+//! mistakes. Returns a config only if there are none.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub(super) mod unimplemented_keys;
 mod unmatched_names;
 mod web;
 
-/// How names are compared where two must not look alike: any case, `-` as `_`.
+/// Normalizes a name for the comparison of similar names: any case, `-` as `_`.
 fn fold_name(name: &str) -> String {
     name.to_lowercase().replace('-', "_")
 }
@@ -129,7 +129,7 @@ pub(super) fn check(
     })
 }
 
-/// Where servers are looked for.
+/// URL of the MCP registry.
 fn registry(fields: &SectionFields, problems: &mut Problems) -> Option<String> {
     let section = fields.section("registry");
     match section.and_then(|section| Some((section, section.text("url")?))) {
@@ -142,7 +142,7 @@ fn environment(fields: &SectionFields) -> String {
     fields.text("environment").map_or("default", |text| text.value).to_owned()
 }
 
-/// Of the fronts.
+/// Limits of the fronts.
 fn front(fields: &SectionFields) -> tollgate_server::Limits {
     let usual = tollgate_server::Limits::default();
     let section = fields.section("limits");
@@ -154,7 +154,7 @@ fn front(fields: &SectionFields) -> tollgate_server::Limits {
         whole(key).map_or(usual, |most| u32::try_from(most).unwrap_or(u32::MAX))
     };
     let live_sessions = many("live_sessions", usual.live_sessions);
-    // Each session holds one; all that they leave are for requests.
+    // Each realtime session holds a connection. Enough must remain for requests.
     let needed = usual.connections.max(live_sessions.saturating_add(usual.in_flight));
     let connections = many("connections", needed);
     let shutdown = fields.section("shutdown");
@@ -265,7 +265,7 @@ fn default_agent(
     }
 }
 
-/// A name that should be one of `known` and is not.
+/// Reports a name that is not one of `known`.
 fn unknown_name(
     found: Spanned<&str>,
     (path, what): (&str, &str),
@@ -285,7 +285,7 @@ fn unknown_name(
     }
 }
 
-/// Reports names of one kind that could be taken for each other. True when `name` is new.
+/// Reports names of one kind that could be confused. True when `name` is new.
 fn is_new(
     seen: &mut BTreeSet<String>,
     (path, what): (&str, &str),
@@ -305,7 +305,7 @@ fn milliseconds(value: Spanned<u64>) -> Duration {
     Duration::from_millis(value.value)
 }
 
-/// A path of the config: as seen from the gateway's directory.
+/// A path of the config, relative to the gateway's directory.
 fn absolute(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Option<PathBuf> {
     let key = last(path);
     if text.value.starts_with("~/") {

@@ -1,5 +1,5 @@
-//! What is wrong with a config, where, and what to write instead. Collected by every step of
-//! reading, so that one run shows all mistakes of a file. Printed by `render`.
+//! Diagnostics of a config: error, position, and advice. Collected by every step, so that one run
+//! shows all mistakes of a file. `render` prints them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::line_redaction;
 use super::secrets::SecretValues;
 
-/// More mistakes than this are not one file's, but the wrong file.
+/// More mistakes than this mean that it is the wrong file.
 const MAX_DIAGNOSTICS: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,7 @@ pub enum Severity {
     Warning,
 }
 
-/// A stretch of the file: lines and columns from 1, columns in characters, the end exclusive.
+/// A range in the file: lines and columns from 1, columns in characters, the end exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceSpan {
     pub line: usize,
@@ -26,13 +26,13 @@ pub struct SourceSpan {
     pub end_column: usize,
 }
 
-/// Where a mistake was made.
+/// Location of a mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DiagnosticLocation {
     /// The file as a whole: missing, too large, not text.
     File,
     At(SourceSpan),
-    /// A flag of the command line, or the variable that stands for it.
+    /// A flag of the command line, or its environment variable.
     Flag(&'static str),
 }
 
@@ -51,21 +51,21 @@ impl Diagnostic {
         Self { severity, place, key: key.to_owned(), message, help: Vec::new() }
     }
 
-    /// Adds a line that says what to write instead.
+    /// Adds a line of advice.
     pub fn help(&mut self, text: impl Into<String>) -> &mut Self {
         self.help.push(text.into());
         self
     }
 }
 
-/// Everything found so far, and the places that must not be shown.
+/// All problems so far, and the ranges that must not be printed.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     list: Vec<Diagnostic>,
     secrets: Vec<SourceSpan>,
-    /// The secrets that were read so far, by value.
+    /// Secret values read so far.
     pub(super) values: SecretValues,
-    /// Whether the text could be read as YAML, so that its secrets are known.
+    /// Whether the text could be parsed as YAML, so that its secrets are known.
     pub(super) is_read: bool,
 }
 
@@ -97,7 +97,7 @@ impl Problems {
         self.list.iter().any(|found| found.severity == Severity::Error)
     }
 
-    /// Closes the collection. What was hidden is gone from the lines that the report keeps.
+    /// Finishes the collection. Hidden ranges are removed from the lines in the report.
     pub(super) fn into_report(self, file: &str, source: &str) -> ConfigReport {
         let mut diagnostics = self.list;
         diagnostics.sort_by_key(|found| (found.place, found.severity));
@@ -148,25 +148,25 @@ impl From<SourceSpan> for DiagnosticLocation {
     }
 }
 
-/// All that was found in one file. Holds no secret: it may be logged and sent.
+/// All diagnostics of one file. Contains no secrets: it may be logged and sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigReport {
     pub file: String,
-    /// The lines that the diagnostics are about.
+    /// The source lines of the diagnostics.
     pub(super) lines: BTreeMap<usize, String>,
-    /// In the order of the file.
+    /// In file order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl ConfigReport {
-    /// One complaint about the file as a whole.
+    /// A single error about the whole file.
     pub fn about(file: &str, message: impl Into<String>) -> Self {
         let mut problems = Problems::default();
         problems.error(DiagnosticLocation::File, "", message);
         problems.into_report(file, "")
     }
 
-    /// One line per mistake, each with the level that a log gives it.
+    /// One line per mistake, with its log level.
     pub fn lines_with_levels(&self) -> Vec<(&'static str, String)> {
         let line = |found: &Diagnostic| {
             let level = match found.severity {
@@ -203,7 +203,7 @@ impl fmt::Display for ConfigReport {
     }
 }
 
-/// The parser counts the blanks after a quoted text to it.
+/// The parser includes trailing blanks in the span of a quoted text.
 fn trim(span: &mut SourceSpan, line: &[char]) {
     while span.line == span.end_line
         && span.end_column > span.column + 1
@@ -213,7 +213,7 @@ fn trim(span: &mut SourceSpan, line: &[char]) {
     }
 }
 
-/// The same for parts that are given in bytes of the line as it was read.
+/// The same for parts given in bytes of the original line.
 fn overwrite_parts(line: &mut [char], text: &str, parts: &[Range<usize>]) {
     if parts.is_empty() {
         return;
@@ -225,7 +225,7 @@ fn overwrite_parts(line: &mut [char], text: &str, parts: &[Range<usize>]) {
     }
 }
 
-/// Columns as in [`SourceSpan`]; blanks at the end of a hidden text are none of it.
+/// Columns as in [`SourceSpan`]. Trailing blanks of a hidden text do not belong to it.
 fn overwrite(line: &mut [char], from: usize, to: usize) {
     let (from, mut to) = (from - 1, to.saturating_sub(1).min(line.len()));
     while to > from && line[to - 1].is_whitespace() {

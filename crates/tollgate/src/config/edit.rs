@@ -1,8 +1,8 @@
-//! Changes of a config's text that leave everything else as it was typed.
+//! Edits the text of a config and leaves everything else as typed.
 //!
-//! Comments, order and indentation stay. Each change is a cut by place, and the text that comes out is read again: it must say
-//! what the old one said and the change, nothing more and nothing less. Called by the commands
-//! and by the reloader; who may change what is not known here.
+//! Comments, order and indentation stay. Each edit is a splice at a position. The result is parsed
+//! again: it must contain exactly the old values with the edit applied. Used by the commands and
+//! the reloader. Authorization is done there.
 
 use std::path::Path;
 
@@ -23,21 +23,21 @@ pub use entry::{entry, entry_source};
 use yaml::YamlStyle;
 use yaml_edits::YamlEditor;
 
-/// One change of a config.
+/// One edit of a config.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConfigEdit {
-    /// A server below the others, with its keys as the config writes them.
+    /// Adds a server below the others, with its config keys.
     Add {
         name: String,
         server: Map<String, Value>,
     },
-    /// A thing of another section of named things, such as `agents`.
+    /// Adds an entry to another section of named entries, such as `agents`.
     Insert {
         section: &'static str,
         name: String,
         keys: Map<String, Value>,
     },
-    /// Out of such a section.
+    /// Removes an entry from such a section.
     Take {
         section: &'static str,
         name: String,
@@ -45,7 +45,7 @@ pub enum ConfigEdit {
     Remove {
         name: String,
     },
-    /// A key of a named thing; `None` takes it out.
+    /// Sets a key of an entry. `None` removes it.
     Set {
         section: &'static str,
         name: String,
@@ -54,7 +54,7 @@ pub enum ConfigEdit {
     },
 }
 
-/// Why a text was left as it is.
+/// Why a text was not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigEditError {
     #[error("there is a server `{0}` already")]
@@ -67,12 +67,12 @@ pub enum ConfigEditError {
     Missing { section: &'static str, name: String },
     #[error("the config cannot be read: {0}")]
     Unreadable(Box<ConfigReport>),
-    /// It can be done by hand; `paste` is what to write, or which lines to take out.
+    /// The edit must be made by hand. `paste` is the text to insert, or the lines to remove.
     #[error("the file is written in a way that is not changed by itself ({why}); {paste}")]
     Odd { why: String, paste: String },
 }
 
-/// The text after the change.
+/// The text after the edit.
 pub fn apply(file: &Path, text: &str, edit: &ConfigEdit) -> Result<String, ConfigEditError> {
     let before = value(file, text)?;
     edit.check(&before)?;
@@ -99,18 +99,18 @@ pub fn apply(file: &Path, text: &str, edit: &ConfigEdit) -> Result<String, Confi
     Err(edit.odd("more than this would change".to_owned()))
 }
 
-/// What changes, as `diff -u` shows it; empty when nothing does.
+/// Unified diff, empty without changes.
 pub fn diff(file: &Path, old: &str, new: &str) -> String {
     let name = file.display().to_string();
     TextDiff::from_lines(old, new).unified_diff().context_radius(3).header(&name, &name).to_string()
 }
 
-/// Whether a server of the config is run; `None` when there is none of this name.
+/// Whether a configured server is enabled. `None` if there is none of this name.
 pub fn is_enabled(config: &Value, name: &str) -> Option<bool> {
     thing(config, "servers", name).map(|server| server["enabled"] != Value::Bool(false))
 }
 
-/// What a config says of a named thing.
+/// The values of a named entry.
 pub fn thing<'c>(config: &'c Value, section: &str, name: &str) -> Option<&'c Value> {
     match &config[section] {
         Value::Object(known) => known.get(name),
@@ -119,7 +119,7 @@ pub fn thing<'c>(config: &'c Value, section: &str, name: &str) -> Option<&'c Val
     }
 }
 
-/// A config with nothing but this server in it.
+/// A config with only this server.
 pub fn document(name: &str, server: Map<String, Value>) -> String {
     lines("servers", name, server)
 }
@@ -130,7 +130,7 @@ fn lines(section: &str, name: &str, keys: Map<String, Value>) -> String {
     yaml::block(&top, 0, YamlStyle { step: 2, line: "\n" })
 }
 
-/// What the text says.
+/// The parsed values of the text.
 fn value(file: &Path, text: &str) -> Result<Value, ConfigEditError> {
     let mut problems = Problems::default();
     let tree = yaml_tree::parse(text, &mut problems);
@@ -142,7 +142,7 @@ fn value(file: &Path, text: &str) -> Result<Value, ConfigEditError> {
 }
 
 impl ConfigEdit {
-    /// What it is called.
+    /// Name of the entry.
     pub fn name(&self) -> &str {
         match self {
             Self::Add { name, .. }
@@ -162,7 +162,7 @@ impl ConfigEdit {
         }
     }
 
-    /// What to write, or to take out, by hand.
+    /// What to insert or remove by hand.
     pub fn paste(&self) -> String {
         match self {
             Self::Remove { name } | Self::Take { name, .. } => {
@@ -177,7 +177,7 @@ impl ConfigEdit {
         }
     }
 
-    /// The lines to write by hand, from the top; `None` where some are to be taken out.
+    /// The lines to insert by hand, from the top level. `None` if lines are to be removed.
     pub fn yaml(&self) -> Option<String> {
         match self {
             Self::Add { name, server } => Some(document(name, server.clone())),
@@ -210,7 +210,7 @@ impl ConfigEdit {
         }
     }
 
-    /// The same change of what the text says.
+    /// Applies the edit to the parsed values.
     fn apply_to_value(&self, before: Value) -> Value {
         let mut top = match before {
             Value::Object(top) => top,
@@ -242,7 +242,7 @@ impl ConfigEdit {
     }
 }
 
-/// One more, in the form of the others.
+/// Adds an entry in the form of the existing ones.
 fn put(known: &mut Value, (name, keys): (&str, &Map<String, Value>)) {
     match known {
         Value::Array(items) if !items.is_empty() => {
@@ -260,7 +260,7 @@ fn put(known: &mut Value, (name, keys): (&str, &Map<String, Value>)) {
     }
 }
 
-/// Empty braces and nothing are the same to a reader: of servers, and of one server's keys.
+/// An empty map and nothing are equivalent, for the servers and for the keys of one server.
 fn normalize_empty(mut config: Value, section: &str) -> Value {
     let is_bare = |value: &Value| {
         value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
@@ -293,7 +293,7 @@ fn set(servers: &mut Value, name: &str, (key, value): (&str, Option<&Value>)) {
     }
 }
 
-/// The things of a section in their order; that of servers decides who keeps a name.
+/// Names in a section, in order. The order of servers decides name collisions.
 pub fn names(config: &Value, section: &str) -> Vec<String> {
     match &config[section] {
         Value::Object(known) => known.keys().cloned().collect(),

@@ -1,5 +1,5 @@
-//! `${NAME}`, `${NAME:-default}` and `${file:/path}` in texts of the config. Nothing nests, and
-//! what comes out is never looked at again; `$${` stands for `${`.
+//! Expands `${NAME}`, `${NAME:-default}` and `${file:/path}` in texts of the config. Nothing nests,
+//! and the result is never expanded again. `$${` stands for `${`.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use tollgate_core::secret_values;
 
-/// Where variables and secret files come from: the process, or a table in tests.
+/// Source of variables and secret files: the process, or a table in tests.
 pub trait Environment {
     fn variable(&self, name: &str) -> Option<String>;
 
@@ -20,7 +20,7 @@ pub trait Environment {
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessEnvironment;
 
-/// A secret is a line, not a file system.
+/// A secret is one line. Larger files are refused.
 const LARGEST_FILE: u64 = 64 * 1024;
 
 impl Environment for ProcessEnvironment {
@@ -41,7 +41,7 @@ impl Environment for ProcessEnvironment {
     }
 }
 
-/// Notes the files that are asked for: they are secrets of the gateway.
+/// Records the files that are read: they contain secrets of the gateway.
 pub(super) struct RecordingEnvironment<'a> {
     from: &'a dyn Environment,
     files: RefCell<BTreeSet<PathBuf>>,
@@ -91,7 +91,7 @@ impl fmt::Display for ExpandError {
 }
 
 impl ExpandError {
-    /// What to do about it.
+    /// Advice for the user.
     pub(super) fn help(&self) -> String {
         match self {
             Self::Unset { name } => {
@@ -107,7 +107,7 @@ impl ExpandError {
     }
 }
 
-/// Whether `text` has anything that [`expand`] would touch.
+/// Whether `text` contains anything that [`expand`] would change.
 pub(super) fn has_variable(text: &str) -> bool {
     text.contains("${")
 }
@@ -156,14 +156,14 @@ fn value(inside: &str, environment: &dyn Environment) -> Result<String, ExpandEr
     }
 }
 
-/// `${NAME}` and nothing else says where a secret is, not what it is.
+/// `${NAME}` alone is a reference to a secret and does not reveal it.
 pub fn is_reference(text: &str) -> bool {
     let inside = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     inside.is_some_and(|name| is_name(name) || name.starts_with("file:/"))
 }
 
-/// The name of the secret that a text is nothing but a reference to. What is in a file of its own is
-/// one, whatever the file is called.
+/// The name of the secret, if a text is nothing but a reference to it. The content of a secret file
+/// counts as a secret, whatever the file is called.
 pub(super) fn secret_reference(text: &str) -> Option<&str> {
     let inside = text.strip_prefix("${")?.strip_suffix('}')?;
     if inside.starts_with("file:") {
@@ -173,7 +173,7 @@ pub(super) fn secret_reference(text: &str) -> Option<&str> {
     (is_name(name) && secret_values::sounds_secret(name)).then_some(name)
 }
 
-/// The variables that a text refers to, each with its default; also where `$${` only looks like it.
+/// The variables that a text refers to, with their defaults. Includes escaped ones (`$${`).
 pub fn references(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let inside = text.split("${").skip(1).filter_map(|part| part.split('}').next());
     inside.map(with_default).filter(|(name, _)| is_name(name))
@@ -186,7 +186,7 @@ fn with_default(inside: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// As shells name variables.
+/// A valid name of a shell variable.
 pub fn is_name(name: &str) -> bool {
     let mut characters = name.chars();
     characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')

@@ -1,5 +1,5 @@
-//! The config file on disk: read with the hash of what was read, and written whole or not at
-//! all, only over exactly what was read. Blocks; called from threads that may.
+//! The config file on disk: read with a content hash, and written atomically, only if the content
+//! is still the one that was read. Blocks, so it must not run on async threads.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -14,13 +14,13 @@ use rustix::fs::{Access, access};
 use super::diagnostic::Problems;
 use super::{ConfigReport, source};
 
-/// How long to wait for another program that writes the same file.
+/// How often to retry while another program holds the lock on the file.
 const LOCK_ATTEMPTS: u32 = 100;
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(20);
-/// Whoever names commands and keys is nobody else's business.
+/// The file contains commands and keys, so only the owner may read it.
 const PRIVATE: u32 = 0o600;
 
-/// A file as it was at one moment.
+/// Snapshot of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFileSnapshot {
     pub path: PathBuf,
@@ -30,7 +30,7 @@ pub struct ConfigFileSnapshot {
     has_mark: bool,
 }
 
-/// Which content: SHA-256, in hex.
+/// Content hash: SHA-256, in hex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigVersion(String);
 
@@ -57,7 +57,7 @@ pub enum ConfigWriteError {
 }
 
 impl ConfigFileSnapshot {
-    /// The file, whatever it says.
+    /// Reads the file, whatever its content.
     pub fn read(path: &Path) -> Result<Self, ConfigReport> {
         let name = path.display().to_string();
         let mut problems = Problems::default();
@@ -75,7 +75,7 @@ impl ConfigFileSnapshot {
         }
     }
 
-    /// Puts `text` in the place of what was read, if that is still there. A link stays a link.
+    /// Replaces the content if it is still the one that was read. A symlink stays a symlink.
     pub fn write(&self, text: &str) -> Result<Self, ConfigWriteError> {
         let target = fs::canonicalize(&self.path).map_err(|error| self.write_error(&error))?;
         let held = File::open(&target).map_err(|error| self.write_error(&error))?;
@@ -105,7 +105,7 @@ impl ConfigFileSnapshot {
         })
     }
 
-    /// Which content the file would have with this text.
+    /// The version of the file with this text.
     pub fn version_with(&self, text: &str) -> ConfigVersion {
         ConfigVersion::of(&self.bytes_with(text))
     }
@@ -115,13 +115,13 @@ impl ConfigFileSnapshot {
         format!("{mark}{text}").into_bytes()
     }
 
-    /// Two who write at once: the second finds the file changed, not half of each.
+    /// With two concurrent writers, the second finds the file changed, instead of a mixture.
     fn lock(&self, held: &File) -> Result<(), ConfigWriteError> {
         for _ in 0..LOCK_ATTEMPTS {
             match held.try_lock() {
                 Ok(()) => return Ok(()),
                 Err(TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY_PAUSE),
-                // A file system without locks: the comparison alone has to do.
+                // The file system has no locks. The comparison alone has to suffice.
                 Err(TryLockError::Error(_)) => return Ok(()),
             }
         }
@@ -141,8 +141,7 @@ impl ConfigFileSnapshot {
     }
 }
 
-/// Whether the file can be replaced, or made where it is not there, as far as that is to be seen
-/// without doing it.
+/// Whether the file can be replaced or created, as far as that is known without trying.
 pub fn is_writable(path: &Path) -> bool {
     let may = |path: &Path| access(path, Access::WRITE_OK).is_ok();
     let Ok(target) = fs::canonicalize(path) else { return may(folder(path)) };
@@ -150,7 +149,7 @@ pub fn is_writable(path: &Path) -> bool {
     is_open && may(&target) && may(folder(&target)) && !is_mounted(&target)
 }
 
-/// A file that is mounted by itself cannot be replaced.
+/// A bind-mounted file cannot be replaced.
 fn is_mounted(target: &Path) -> bool {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     mounts.lines().filter_map(|line| line.split(' ').nth(4)).any(|at| Path::new(at) == target)
@@ -160,7 +159,7 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes a file that is not there yet.
+/// Creates a new file.
 pub fn create(path: &Path, text: &str) -> Result<ConfigFileSnapshot, ConfigWriteError> {
     let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path);
     let written = made.and_then(|mut file| {
@@ -190,21 +189,21 @@ fn classify_io_error(path: &Path, error: &io::Error) -> ConfigWriteError {
     match error.kind() {
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem
-        // A file that is mounted by itself cannot be replaced.
+        // A bind-mounted file cannot be replaced.
         | io::ErrorKind::ResourceBusy => ConfigWriteError::ReadOnly { file, why: error.to_string() },
         _ => ConfigWriteError::Failed { file, why: error.to_string() },
     }
 }
 
-/// In the same directory: a rename stays within the file system.
+/// In the same directory, because a rename must stay within the file system.
 fn beside(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
     target.with_file_name(format!(".{name}.{}.new", std::process::id()))
 }
 
-/// All of it, on the disk, with the mode and the owner of what it replaces.
+/// Writes and syncs the file, with the mode and the owner of the one it replaces.
 fn put(path: &Path, bytes: &[u8], like: &fs::Metadata) -> io::Result<()> {
-    // One left behind by a process that died.
+    // Left behind by a process that crashed.
     let _ = fs::remove_file(path);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path)?;
     file.write_all(bytes)?;
@@ -216,7 +215,7 @@ fn put(path: &Path, bytes: &[u8], like: &fs::Metadata) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The name as well; where that cannot be asked for, the system does it in its own time.
+/// Also syncs the directory entry. If that fails, the system writes it later.
 fn sync_directory(path: &Path) {
     let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
 }

@@ -1,5 +1,5 @@
-//! YAML values that stay values: what JSON would call a number, `true`, `false` or `null` is one;
-//! everything else plain is a text (`no`, `0o17`, `12:30`).
+//! YAML scalars as JSON values: JSON numbers, `true`, `false` and `null` keep their type. All other
+//! plain scalars are strings (`no`, `0o17`, `12:30`).
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! What must not be shown of a line of a config that could not be read: whoever mistypes a config
-//! shows the complaint about it to others. Works on the text alone, so it rather hides too much.
+//! Redacts secrets in a line of a config that could not be parsed, because users share error
+//! messages. Works on the text only, so it hides too much rather than too little.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use tollgate_core::secret_values::{looks_random, sounds_secret};
 
 /// Blocks whose values are all secret.
 const BLOCKS: [&str; 2] = ["env", "headers"];
-/// A longer line is nothing that anybody typed: it is hidden whole.
+/// A longer line is hidden completely.
 const LONGEST_LINE: usize = 4_096;
-/// Around a value.
+/// Quotes around a value.
 const QUOTES: &[char] = &['"', '\''];
 
 /// The parts of line `number` (from 1) to be hidden, in bytes.
@@ -55,7 +55,7 @@ fn is_in_block(source: &str, number: usize) -> bool {
     })
 }
 
-/// What stands behind `--api-key`, with a blank, a comma or an equals sign between.
+/// The value after a flag such as `--api-key`, separated by a blank, a comma or an equals sign.
 fn flag_values(line: &str) -> Vec<Range<usize>> {
     let words: Vec<Range<usize>> = words(line).collect();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! `docs/configuration.md`, made from the tables so that it cannot say anything else.
+//! Generates `docs/configuration.md` from the tables, so that they cannot differ.
 
 use super::table::{KeyKind, KeyPresence, SectionSpec, TOP, TextKind};
 

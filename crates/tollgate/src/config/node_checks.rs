@@ -1,4 +1,4 @@
-//! Questions about single nodes of a config file, for its reader.
+//! Predicates on single nodes of a config file.
 
 use super::diagnostic::Problems;
 use super::expand;
@@ -20,7 +20,7 @@ pub(super) fn is_reference(node: &ConfigYamlNode) -> bool {
     }
 }
 
-/// Whether a thing of this name is likely to be nobody's business.
+/// Whether a name suggests a secret value.
 pub fn sounds_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     ["token", "secret", "key", "pass", "auth", "credential"].iter().any(|word| name.contains(word))

@@ -1,5 +1,5 @@
-//! The config as typed: it fits the tables (kinds, ranges, known keys) and every value knows its
-//! place, but nothing says yet that the whole makes sense. Made by `read`, used by `check`.
+//! The config as typed: it matches the tables (kinds, ranges, known keys) and every value has its
+//! position, but it is not validated as a whole. Built by `read`, used by `check`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::diagnostic::SourceSpan;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spanned<T> {
     pub value: T,
@@ -33,16 +33,16 @@ pub(super) type RawConfigItem = Spanned<RawConfigValue>;
 #[derive(Debug)]
 pub(super) struct SectionFields {
     pub at: SourceSpan,
-    /// Where it is in the file: `servers.files`.
+    /// Its path in the file: `servers.files`.
     pub path: String,
-    /// `None` was there and could not be read: it has been reported.
+    /// `None`: present but invalid, and reported already.
     pub(super) values: BTreeMap<&'static str, Option<RawConfigItem>>,
 }
 
 const DISAGREE: &str = "the table gives this key another kind";
 
 impl SectionFields {
-    /// Whether the key was typed at all, readable or not.
+    /// Whether the key is present, valid or not.
     pub(super) fn has(&self, key: &str) -> bool {
         self.values.contains_key(key)
     }
@@ -52,7 +52,7 @@ impl SectionFields {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// Where the value stands, or the section if there is none.
+    /// Position of the value, or of the section if there is none.
     pub(super) fn place(&self, key: &str) -> SourceSpan {
         self.item(key).map_or(self.at, |item| item.at)
     }
@@ -85,7 +85,7 @@ impl SectionFields {
         })
     }
 
-    /// The texts of a list; none when the key is not there.
+    /// The strings of a list. Empty when the key is missing.
     pub(super) fn texts(&self, key: &str) -> Vec<Spanned<&str>> {
         self.items(key)
             .iter()
@@ -96,7 +96,7 @@ impl SectionFields {
             .collect()
     }
 
-    /// The user's own names and the texts behind them.
+    /// User-defined names with their strings.
     pub(super) fn table(&self, key: &str) -> Vec<(&Spanned<String>, &str)> {
         self.item(key).map_or_else(Vec::new, |item| match &item.value {
             RawConfigValue::Table(pairs) => pairs
@@ -117,7 +117,7 @@ impl SectionFields {
         })
     }
 
-    /// Whether a word stands in the place of the section.
+    /// Whether a word is used instead of the section.
     pub(super) fn is_word(&self, key: &str) -> bool {
         self.item(key).is_some_and(|item| matches!(item.value, RawConfigValue::Text(_)))
     }

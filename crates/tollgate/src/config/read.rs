@@ -1,5 +1,5 @@
-//! Fits a YAML tree to the tables: unknown keys, wrong kinds and numbers out of range are found
-//! here, variables are expanded here. Whether the whole makes sense is for `check` to say.
+//! Matches a YAML tree against the tables: finds unknown keys, wrong kinds and numbers out of
+//! range, and expands variables. `check` validates the whole.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ use super::wording::{
 };
 use super::yaml_tree::{ConfigScalarStyle, ConfigYamlData, ConfigYamlNode, ConfigYamlPair};
 
-/// Reads the top of the file.
+/// Reads the top level of the file.
 pub(super) fn read(
     node: &ConfigYamlNode,
     environment: &dyn Environment,
@@ -240,7 +240,7 @@ impl SectionReader<'_> {
         None
     }
 
-    /// Words are split before variables are expanded: a value cannot add a word.
+    /// Words are split before variables are expanded, so a value cannot add a word.
     fn words(&mut self, node: &ConfigYamlNode, path: &str) -> Option<Vec<String>> {
         let typed = match &node.data {
             ConfigYamlData::Scalar { text, .. } if !node.is_null() => {
@@ -319,7 +319,7 @@ impl SectionReader<'_> {
         Some(RawConfigValue::List(read))
     }
 
-    /// What stands behind a flag that is named like a secret.
+    /// Hides the value of a flag whose name suggests a secret.
     fn hide_arguments(&mut self, read: &[RawConfigItem]) {
         let text = |item: &RawConfigItem| match &item.value {
             RawConfigValue::Text(text) => text.clone(),
@@ -390,7 +390,7 @@ impl SectionReader<'_> {
         Some(read)
     }
 
-    /// One entry of a list of named things, its `name` taken out.
+    /// One entry of a list of named entries, with its `name` removed.
     fn entry(
         &mut self,
         item: &ConfigYamlNode,
@@ -439,7 +439,7 @@ impl SectionReader<'_> {
         Some(RawConfigValue::List(read))
     }
 
-    /// Reports the key; says which one was meant, so that it is not also reported as missing.
+    /// Reports the key. Returns the suggested one, so that it is not reported as missing as well.
     fn unknown(
         &mut self,
         pair: &ConfigYamlPair,

@@ -1,21 +1,21 @@
-//! A report for people (the line, a caret, what to write instead) and for programs (JSON).
+//! Renders a report for people (source line, caret, advice) and for programs (JSON).
 
 use serde_json::{Value, json};
 
 use super::diagnostic::{ConfigReport, Diagnostic, DiagnosticLocation, Severity};
 
-/// Colours belong on a terminal only; whoever prints knows.
+/// Whether to use colours, which belong on a terminal only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColorMode {
     Plain,
     Coloured,
 }
 
-/// Longer lines are cut around the caret.
+/// Longer lines are truncated around the caret.
 const MAX_EXCERPT_COLUMNS: usize = 120;
 
 impl ConfigReport {
-    /// Every diagnostic with its source line; empty when there is none.
+    /// Every diagnostic with its source line. Empty when there is none.
     pub fn render(&self, paint: ColorMode) -> String {
         let mut text = String::new();
         for found in &self.diagnostics {
@@ -108,7 +108,7 @@ fn as_json(found: &Diagnostic) -> Value {
     value
 }
 
-/// The line as shown, how far to indent the caret, and how wide it is.
+/// The displayed line, and the indentation and width of the caret.
 pub fn excerpt(line: &str, column: usize, end: usize) -> (String, usize, usize) {
     let clean: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let start = (column - 1).min(clean.len());

@@ -1,10 +1,11 @@
-//! The JSON Schema (draft 2020-12) of the config, made from the tables; for editors and checkers.
+//! JSON Schema (draft 2020-12) of the config, generated from the tables, for editors and
+//! validators.
 
 use serde_json::{Map, Value, json};
 
 use super::table::{KeyKind, KeyPresence, SectionSpec, TOP};
 
-/// What `tollgate check --schema` prints.
+/// The output of `tollgate check --schema`.
 pub fn schema() -> Value {
     let mut definitions = Map::new();
     let top = section(&TOP, &mut definitions);
@@ -45,7 +46,7 @@ fn section(of: &SectionSpec, definitions: &mut Map<String, Value>) -> Value {
 
 fn kind(of: &KeyKind, definitions: &mut Map<String, Value>) -> Value {
     match of {
-        // What is typed is what counts: `8080` behind a text key is the text 8080.
+        // Scalars count as typed: `8080` for a text key is the string 8080.
         KeyKind::Text(_) => json!({ "type": ["string", "number", "boolean"] }),
         KeyKind::Flag => json!({ "type": "boolean" }),
         KeyKind::Whole(range) => {
@@ -88,11 +89,11 @@ fn kind(of: &KeyKind, definitions: &mut Map<String, Value>) -> Value {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SchemaEntryForm {
     Plain,
-    /// As an entry of a list, where the name is a key like the others.
+    /// As an entry of a list, with the name as a key.
     WithName,
 }
 
-/// Puts a section under `$defs`, once, and says how to refer to it.
+/// Adds a section to `$defs`, once, and returns its reference.
 fn define(of: &SectionSpec, form: SchemaEntryForm, definitions: &mut Map<String, Value>) -> String {
     let slug = of.title.replace("[]", "").replace('.', "-").to_lowercase();
     let slug = match form {

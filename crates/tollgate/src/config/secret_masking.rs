@@ -1,7 +1,8 @@
-//! A config that may be shown.
+//! Redacts the secrets of a config.
 //!
-//! Every secret typed into it is `***` and a fingerprint, references such as `${TOKEN}` stay. What is sent back gets its secrets again by their fingerprints, so
-//! that saving an unedited text changes nothing. Who may see it is for others to say.
+//! Every secret in the text becomes `***` and a fingerprint. References such as `${TOKEN}` stay. In
+//! an edited text the secrets are restored by their fingerprints, so saving an unchanged text
+//! changes nothing. Authorization is done elsewhere.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,15 +20,15 @@ use super::secrets::SecretValues;
 use super::table::{KeyKind, SectionSpec, TOP, TextKind};
 use super::{expand, yaml_tree};
 
-/// What stands for a secret, before its fingerprint.
+/// Prefix of a redacted secret, before its fingerprint.
 const MASK: &str = "***";
 /// Hex digits of a fingerprint.
 const DIGITS: usize = 12;
 
-/// Makes fingerprints that mean something to this process only: nobody can try guesses on them.
+/// Creates fingerprints with a key of this process, so that nobody can test guesses against them.
 pub struct SecretMasks(hmac::Key);
 
-/// A secret of a text and where it is typed.
+/// A secret in a text and its position.
 struct TypedSecret {
     at: Range<usize>,
     said: String,
@@ -39,14 +40,14 @@ impl SecretMasks {
         Self(key.unwrap_or_else(|_| hmac::Key::new(hmac::HMAC_SHA256, &[])))
     }
 
-    /// The text with its secrets covered. One that is not YAML is not shown at all: nobody can
-    /// say where its secrets are.
+    /// The text with its secrets redacted. Invalid YAML is not shown at all, because its secrets
+    /// cannot be found.
     pub fn cover(&self, file: &Path, text: &str) -> Result<String, ConfigReport> {
         let found = secrets(file, text)?;
         Ok(splice_all(text, found.iter().map(|it| (&it.at, quote(&self.fingerprint(&it.said))))))
     }
 
-    /// The text as it is to be saved: secrets that were covered are taken from `old`.
+    /// The text to save: redacted secrets are restored from `old`.
     pub fn uncover(&self, file: &Path, text: &str, old: &str) -> Result<String, ConfigReport> {
         refuse_masked(file, text, old)?;
         let known = self.secrets_by_fingerprint(file, old);
@@ -75,7 +76,7 @@ impl SecretMasks {
         Ok(splice_all(text, splices.iter().map(|(at, secret)| (at, secret.clone()))))
     }
 
-    /// The same for one server's keys that are not part of a text yet.
+    /// The same for the keys of one server that are not part of a text yet.
     pub fn uncover_keys(
         &self,
         file: &Path,
@@ -99,7 +100,7 @@ impl SecretMasks {
         }
     }
 
-    /// The secrets of a text by their fingerprints.
+    /// The secrets of a text by fingerprint.
     fn secrets_by_fingerprint(&self, file: &Path, text: &str) -> HashMap<String, String> {
         let found = secrets(file, text).unwrap_or_default();
         found.into_iter().map(|it| (self.fingerprint(&it.said), it.said)).collect()
@@ -118,8 +119,8 @@ impl Default for SecretMasks {
     }
 }
 
-/// A secret that stands where none is expected, such as in a comment, was masked by its value when the
-/// text was shown. Nobody can say any more which one it was, and it must not be lost by saving.
+/// A secret in an unexpected place, such as a comment, was masked by its value in the output. It
+/// cannot be restored, so saving is refused instead of losing it.
 fn refuse_masked(file: &Path, text: &str, old: &str) -> Result<(), ConfigReport> {
     if !text.contains(MASKED_VALUE) || old.contains(MASKED_VALUE) {
         return Ok(());
@@ -130,7 +131,7 @@ fn refuse_masked(file: &Path, text: &str, old: &str) -> Result<(), ConfigReport>
     Err(ConfigReport::about(&file.display().to_string(), why))
 }
 
-/// In every text of it, however deep; `strange` is one that covers nothing.
+/// Restores the secrets in all nested strings. `strange` is a mask without a secret.
 fn uncover(value: &mut Value, known: &HashMap<String, String>, strange: &mut Option<String>) {
     match value {
         Value::String(said) if is_covered(said) => match known.get(said) {
@@ -160,7 +161,7 @@ fn splice_all<'a>(text: &str, parts: impl Iterator<Item = (&'a Range<usize>, Str
     out
 }
 
-/// In the order of the text, each once.
+/// In text order, without duplicates.
 fn secrets(file: &Path, text: &str) -> Result<Vec<TypedSecret>, ConfigReport> {
     let mut problems = Problems::default();
     yaml_tree::parse(text, &mut problems);
@@ -184,7 +185,7 @@ struct TypedSecretSearch<'a> {
 }
 
 impl<'a> TypedSecretSearch<'a> {
-    /// Which nodes aliases stand for.
+    /// Collects the nodes that aliases refer to.
     fn note(&mut self, node: &'a LayoutNode) {
         if node.anchor != 0 {
             self.anchors.insert(node.anchor, node);
@@ -202,15 +203,15 @@ impl<'a> TypedSecretSearch<'a> {
             match section.key(&pair.key) {
                 Some(key) => self.value(pair, &key.kind),
                 None if pair.key == "<<" => self.visit_merged(&pair.value, section),
-                // An entry of a list of named things.
+                // The name in a list of named entries.
                 None if pair.key == "name" => {}
-                // Nobody knows what it is: `toekn` may be anything.
+                // An unknown key may hold a secret, such as the misspelt `toekn`.
                 None => self.everything_in(pair),
             }
         }
     }
 
-    /// What is merged in is looked at where it stands; written here it belongs here.
+    /// A merged alias is visited where it is defined. An inline map belongs to this section.
     fn visit_merged(&mut self, node: &'a LayoutNode, section: &'static SectionSpec) {
         match &node.shape {
             LayoutShape::Map(..) => self.section(node, section),
@@ -251,13 +252,13 @@ impl<'a> TypedSecretSearch<'a> {
                     self.inner(item, section);
                 }
             }
-            // Found where it is typed.
+            // Visited where it is defined.
             (_, LayoutShape::Alias(_)) => {}
             _ => self.everything_in(pair),
         }
     }
 
-    /// Words of a command that are secret; of a command in one text the whole of it.
+    /// Secret words of a command. A command in one string is hidden completely.
     fn words(&mut self, node: &'a LayoutNode) {
         let found = |words: &[String]| SecretValues::default().note_words(words);
         match &node.shape {
@@ -286,7 +287,7 @@ impl<'a> TypedSecretSearch<'a> {
         }
     }
 
-    /// An address with a password or a token in it.
+    /// A URL that contains a password or a token.
     fn address(&mut self, node: &'a LayoutNode) {
         let LayoutShape::Scalar(said) = &node.shape else { return };
         let mut values = SecretValues::default();
@@ -296,7 +297,7 @@ impl<'a> TypedSecretSearch<'a> {
         }
     }
 
-    /// What has references in it says where secrets are, not what they are.
+    /// A text with references names secrets, but does not contain them.
     fn hide(&mut self, node: &'a LayoutNode, said: &str) {
         if !expand::has_variable(said) {
             self.found.push(TypedSecret { at: node.from..node.to, said: said.to_owned() });
@@ -346,7 +347,8 @@ impl<'a> TypedSecretSearch<'a> {
         }
     }
 
-    /// Where a value is typed: a block (`|`) begins with its sign, before its first line.
+    /// Range of a value in the text: a block scalar begins with its indicator (`|`), before its
+    /// first line.
     fn typed_range(&self, pair: &LayoutPair) -> Range<usize> {
         let between = &self.text[pair.colon..pair.value.from];
         let sign = between.find(['|', '>']).filter(|_| between.contains('\n'));
@@ -354,7 +356,7 @@ impl<'a> TypedSecretSearch<'a> {
     }
 }
 
-/// `${NAME}` says where a secret is, not what it is; with the word Bearer before it as well.
+/// `${NAME}`, also after the word Bearer, is a reference to a secret and does not reveal it.
 fn is_harmless(key: &str, said: &str) -> bool {
     let bare = match said.split_once(' ') {
         Some((word, rest)) if word.eq_ignore_ascii_case("bearer") => rest.trim(),

@@ -1,5 +1,5 @@
-//! The secrets of a config, by value: collected while it is read, so that they can be masked wherever
-//! they turn up later. Values that are no secrets by the rules of `secret_values` are left out.
+//! Secret values of a config: collected while it is read, so that they can be masked in all output.
+//! Values that `secret_values` does not treat as secrets are left out.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use tollgate_core::secret_values::{
     self, MaskJudgement, SecretMatcher, judge, looks_random, sounds_secret,
 };
 
-/// What the config's secrets are, and which of them cannot be masked.
+/// The secrets of the config, and those that cannot be masked.
 #[derive(Clone, Default)]
 pub struct SecretValues {
     values: Vec<Secret>,
-    /// Keys of the config whose values are too short, or too common, to be looked for.
+    /// Config keys whose values are too short or too common to be masked.
     pub unfit: Vec<String>,
 }
 
@@ -25,17 +25,18 @@ impl fmt::Debug for SecretValues {
     }
 }
 
-/// More secrets than this are no config that anybody wrote by hand, and cost too much to look for.
+/// Limit on the number of secrets. No handwritten config has more, and searching for them costs
+/// time.
 const MAX_VALUES: usize = 4_096;
-/// How deep JSON inside of a variable is looked into.
+/// Depth to which JSON inside a variable is searched.
 const MAX_JSON_DEPTH: usize = 8;
-/// A line of a key file that is worth looking for.
+/// Minimum length of a line of a key file that is masked.
 const LONG_LINE: usize = 16;
-/// Words before the secret of an `authorization` header.
+/// Schemes before the secret of an `authorization` header.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "apikey"];
 
 impl SecretValues {
-    /// Masks them from now on, in the whole process.
+    /// Masks them from now on in the whole process.
     pub fn mask_from_now_on(&self) {
         secret_values::configure(self.values.iter().map(Secret::reveal));
     }
@@ -44,12 +45,12 @@ impl SecretValues {
         self.values.is_empty()
     }
 
-    /// Finds these values alone, whatever the process masks.
+    /// A matcher for these values only.
     pub(super) fn matcher(&self) -> SecretMatcher {
         SecretMatcher::new(self.values.iter().map(Secret::reveal))
     }
 
-    /// Adds a value whatever it looks like.
+    /// Adds a value unconditionally.
     pub fn add(&mut self, value: &str) {
         if self.values.len() < MAX_VALUES {
             self.values.push(Secret::new(value.trim()));
@@ -59,7 +60,7 @@ impl SecretValues {
         }
     }
 
-    /// A value that stands under `path`, whose last part is its name.
+    /// Adds a value under `path`, whose last part is its name.
     pub(super) fn note(&mut self, path: &str, value: &str) {
         let name = path.rsplit('.').next().unwrap_or(path);
         if self.note_inside(name, value, MAX_JSON_DEPTH) == MaskJudgement::Unfit {
@@ -67,7 +68,7 @@ impl SecretValues {
         }
     }
 
-    /// Whatever is secret of an address: the password, parts of the query, parts of the path.
+    /// Adds the secret parts of a URL: password, parts of the query, parts of the path.
     pub(super) fn note_url(&mut self, url: &str) {
         let Some((_, rest)) = url.split_once("://") else { return };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -95,7 +96,7 @@ impl SecretValues {
         }
     }
 
-    /// The words of a command. Says which of them are secret.
+    /// Adds the secret words of a command. Returns which of them are secret.
     pub(super) fn note_words(&mut self, words: &[String]) -> Vec<bool> {
         let mut secret = vec![false; words.len()];
         for (at, word) in words.iter().enumerate() {
@@ -186,7 +187,7 @@ impl SecretValues {
         }
     }
 
-    /// Of `Basic dXNlcjpwYXNz`.
+    /// The password in `Basic dXNlcjpwYXNz`.
     fn add_password(&mut self, encoded: &str) {
         let decoded = STANDARD.decode(encoded.trim()).ok();
         let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());

@@ -1,5 +1,4 @@
-//! Gets the text of a config file, and refuses what cannot be one: devices, huge files, other
-//! encodings.
+//! Reads the text of a config file, and refuses devices, huge files and other encodings.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -10,7 +9,7 @@ use super::diagnostic::{DiagnosticLocation, Problems};
 /// Far more than a config for a thousand servers.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
-/// At most what a config may have, and one byte more.
+/// Reads at most one byte more than the limit.
 pub(super) fn bytes_of(path: &Path, problems: &mut Problems) -> Option<Vec<u8>> {
     match bytes(path, problems) {
         Ok(bytes) => Some(bytes),
@@ -75,7 +74,7 @@ fn bytes(path: &Path, problems: &mut Problems) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Without waiting: the file may have become a pipe since it was looked at.
+/// Opens without blocking: the file may have been replaced by a FIFO meanwhile.
 #[cfg(unix)]
 fn open_nonblocking(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -88,7 +87,7 @@ fn opened(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Whoever can write the config can run commands as us.
+/// Warns if others can write the config: they could run commands as us.
 #[cfg(unix)]
 fn warn_of_writers(about: &std::fs::Metadata, problems: &mut Problems) {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,7 @@
-//! "Did you mean": the nearest of the words that would have been right. Unlike names of tools
-//! (`tollgate_core::nearest`), a key that merely begins like another is not taken for it.
+//! "Did you mean" suggestions: the nearest valid word. Unlike names of tools
+//! (`tollgate_core::nearest`), a common prefix alone is not a match.
 
-/// The nearest of `known`, if it is near enough to be what was meant.
+/// The nearest of `known`, if it is near enough.
 pub(super) fn nearest<'a>(
     typed: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -20,12 +20,12 @@ pub(super) fn nearest<'a>(
         .map(|(_, word)| word)
 }
 
-/// How names are compared: `apiKey`, `api_key` and `api-key` are one word.
+/// Normalizes a name: `apiKey`, `api_key` and `api-key` are equal.
 fn fold(word: &str) -> Vec<char> {
     word.chars().filter(|c| *c != '_' && *c != '-').flat_map(char::to_lowercase).take(64).collect()
 }
 
-/// Edits from one to the other: insert, delete, replace, or swap two neighbours.
+/// Edit distance: insert, delete, replace, or swap two neighbours.
 fn distance(a: &[char], b: &[char]) -> usize {
     let width = b.len() + 1;
     let mut rows: Vec<Vec<usize>> = vec![(0..width).collect()];

@@ -1,10 +1,10 @@
-//! What YAML's own grammar refuses, in words that say what to do.
+//! YAML syntax errors with advice.
 
 use saphyr_parser::ScanError;
 
 use super::diagnostic::{DiagnosticLocation, Problems, SourceSpan};
 
-/// What YAML's own grammar refuses, in words that say what to do.
+/// Reports a YAML syntax error with advice.
 pub(super) fn report(text: &str, error: &ScanError, problems: &mut Problems) {
     let (line, column) = (error.marker().line(), error.marker().col() + 1);
     let at = SourceSpan { line, column, end_line: line, end_column: column + 1 };
@@ -40,7 +40,7 @@ pub(super) fn report(text: &str, error: &ScanError, problems: &mut Problems) {
     }
 }
 
-/// A broken file has no tree that says what is secret: words that sound so hide their line.
+/// Without a parsed tree the secrets are unknown: a line with a suspicious word is hidden.
 fn hide_line(source: &str, line: usize, problems: &mut Problems) {
     let lower = source.to_lowercase();
     let sounds = ["token", "secret", "key", "password", "auth", "bearer", "@"];

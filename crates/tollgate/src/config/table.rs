@@ -1,5 +1,5 @@
-//! Every key of the config, once: its place, its kind, its default, what it is for. The reader,
-//! the did-you-mean, the JSON Schema and `docs/configuration.md` are all made from these tables.
+//! Tables of all config keys: position, kind, default, description. The parser, the did-you-mean
+//! suggestions, the JSON Schema and `docs/configuration.md` are all generated from them.
 
 mod agent;
 mod audit;
@@ -22,13 +22,13 @@ use server::SERVER;
 use telemetry::TELEMETRY;
 use trust::TRUST;
 
-/// A place in the config with keys of its own.
+/// A section of the config with its own keys.
 #[derive(Debug)]
 pub(super) struct SectionSpec {
-    /// What a reader of the manual calls it.
+    /// Title in the manual.
     pub title: &'static str,
     pub keys: &'static [KeySpec],
-    /// Words of other products, and what is written here instead.
+    /// Keys of other products, and their equivalents here.
     pub elsewhere: &'static [(&'static str, &'static str)],
 }
 
@@ -43,26 +43,26 @@ pub(super) struct KeySpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyPresence {
     Required,
-    /// May be left out; the text says what holds then.
+    /// Optional. The text describes the default.
     Default(&'static str),
 }
 
-/// What may stand behind a key.
+/// Kind of a key's value.
 #[derive(Debug)]
 pub(super) enum KeyKind {
     Text(TextKind),
     Flag,
     Whole(KeyRange),
     Choice(&'static [&'static str]),
-    /// A command line: a list of words, or one text that is split like a shell does.
+    /// A command line: a list of words, or one string that is split like in a shell.
     Words,
     List(&'static Self),
-    /// Names of the user's own, each with such a value.
+    /// User-defined names, each with such a value.
     Table(&'static Self),
     Section(&'static SectionSpec),
-    /// A section, or this word in its place.
+    /// A section, or this word instead.
     SectionOr(&'static SectionSpec, &'static str),
-    /// Names of the user's own, each with such a section; or a list whose entries have a `name`.
+    /// User-defined names, each with such a section, or a list of entries with a `name`.
     Named(&'static SectionSpec),
     /// A list of such sections.
     Entries(&'static SectionSpec),
@@ -74,18 +74,18 @@ pub(super) enum KeyKind {
 pub(super) enum TextKind {
     /// `${VAR}` is expanded.
     Plain,
-    /// For people and models to read; a `$` is a `$`.
+    /// Text for people and models. `$` has no special meaning.
     Prose,
     /// Expanded, and never shown.
     Secret,
 }
 
-/// Whole numbers, both ends included.
+/// Range of integers, inclusive.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyRange {
     pub least: u64,
     pub most: u64,
-    /// What is counted: `milliseconds`. Empty where the name says it.
+    /// Unit: `milliseconds`. Empty where the name says it.
     pub unit: &'static str,
 }
 
@@ -473,7 +473,7 @@ impl SectionSpec {
 }
 
 impl KeyKind {
-    /// Left empty, it counts as left out.
+    /// An empty value counts as absent.
     pub(super) fn is_collection(&self) -> bool {
         matches!(
             self,

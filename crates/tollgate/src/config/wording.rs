@@ -1,8 +1,8 @@
-//! How messages name keys and say what would have been right.
+//! Wording of messages: names of keys and suggestions.
 
 use super::table::{KeyKind, KeyRange, SectionSpec, TOP};
 
-/// Where a key that is unknown here would be right.
+/// The section where an unknown key would be valid.
 pub(super) fn better_place(key: &str, section: &SectionSpec, near: Option<&str>) -> Option<String> {
     if let Some((_, help)) = section.elsewhere.iter().find(|(word, _)| *word == key) {
         return Some((*help).to_owned());
@@ -70,7 +70,7 @@ pub(super) fn shorten(text: &str) -> String {
     }
 }
 
-/// A sentence goes on: "The key" becomes "the key", "PEM file" stays.
+/// For the middle of a sentence: "The key" becomes "the key", "PEM file" stays.
 pub(super) fn lower_first(text: &str) -> String {
     let mut characters = text.chars();
     match (characters.next(), text.chars().nth(1)) {

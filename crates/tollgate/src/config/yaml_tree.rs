@@ -1,5 +1,5 @@
-//! YAML as a tree in which every value knows where it stands. Bounded: depth, number of values,
-//! what aliases may unfold to. Knows nothing of keys and their meaning; `read` does.
+//! YAML as a tree with the position of every value. Limits depth, number of values, and expansion
+//! of aliases. `read` knows the keys.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use super::diagnostic::{Problems, SourceSpan};
 use super::syntax;
 
-/// How deep lists and maps may nest; the config itself needs eight.
+/// Nesting limit of lists and maps. The config itself needs eight.
 const MAX_YAML_DEPTH: usize = 64;
-/// How many values a file may hold, after aliases are unfolded.
+/// Limit on the values of a file, after aliases are expanded.
 const MOST_VALUES: usize = 100_000;
 
 #[derive(Debug, Clone)]
 pub(super) struct ConfigYamlNode {
-    /// A map or list in a map stands where its key stands.
+    /// A map or list inside a map has the position of its key.
     pub at: SourceSpan,
     pub data: ConfigYamlData,
 }
@@ -30,7 +30,7 @@ pub(super) enum ConfigYamlData {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfigScalarStyle {
     Plain,
-    /// In quotes, or a block: a text and nothing else.
+    /// Quoted, or a block scalar: always a string.
     Quoted,
 }
 
@@ -73,7 +73,7 @@ impl ConfigYamlNode {
     }
 }
 
-/// The one document of `text`; `None` when there is nothing in it, or nothing that can be read.
+/// The only document of `text`. `None` when it is empty or invalid.
 pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<ConfigYamlNode> {
     let mut builder = ConfigYamlBuilder {
         problems,
@@ -98,7 +98,7 @@ pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<ConfigYamlNod
     builder.root
 }
 
-/// The problem was reported; reading on makes no sense.
+/// The problem was reported. Parsing stops.
 struct AlreadyReportedError;
 
 struct ConfigYamlBuilder<'a> {
@@ -110,7 +110,7 @@ struct ConfigYamlBuilder<'a> {
     root: Option<ConfigYamlNode>,
 }
 
-/// A list or map whose end has not come yet.
+/// A list or map that is not complete yet.
 struct OpenConfigNode {
     at: SourceSpan,
     anchor: usize,
@@ -194,7 +194,7 @@ impl ConfigYamlBuilder<'_> {
         self.finish_node(node, 0)
     }
 
-    /// A value is complete: it belongs to whatever is open.
+    /// Adds a complete value to the open collection.
     fn finish_node(
         &mut self,
         node: ConfigYamlNode,
@@ -235,7 +235,8 @@ impl ConfigYamlBuilder<'_> {
         ConfigYamlNode { at: open.at, data }
     }
 
-    /// The pairs of one map: each key once, and what `<<` brings where the map itself is silent.
+    /// The pairs of one map: unique keys, plus the merged pairs of `<<` for keys that the map
+    /// lacks.
     fn pairs(
         &mut self,
         typed: Vec<ConfigYamlPair>,

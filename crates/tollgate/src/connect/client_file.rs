@@ -1,4 +1,4 @@
-//! The entry of this gateway in a text that a client has already: nothing else in it changes.
+//! Merges the entry of this gateway into the config file of a client, without other changes.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{ClientFileFormat, KEY, NAME, json_insert};
 use crate::config::edit::{self, ConfigEdit};
 use crate::import::parse_document;
 
-/// Why a file is left as it is.
+/// Why a file was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientFileMergeError {
     #[error("it cannot be read: {0}")]
@@ -17,7 +17,7 @@ pub enum ClientFileMergeError {
     Odd,
 }
 
-/// `old` with the entry in its place; the same text if it is there already.
+/// `old` with the entry added or replaced. Unchanged if it is there already.
 pub fn merge_entry(
     form: ClientFileFormat,
     old: &str,
@@ -54,7 +54,7 @@ pub fn merge_entry(
     }
 }
 
-/// A key that stands there is not replaced by the word for one: it was shown only once.
+/// An existing key is not replaced by the placeholder: it was shown only once.
 fn keep_key(new: &mut Value, old: &Value) {
     match (new, old) {
         (Value::String(new), Value::String(old)) => {
@@ -96,7 +96,7 @@ pub(super) fn values(form: ClientFileFormat, text: &str) -> Result<Value, Client
     if value.is_object() { Ok(value) } else { Err(ClientFileMergeError::Odd) }
 }
 
-/// A table at the end, or in the place of the one that is there.
+/// Appends the table, or replaces the existing one.
 fn in_toml(old: &str, root: &str, entry: &Value) -> Option<String> {
     let table = toml_table(root, entry);
     let own = [format!("[{root}.{NAME}]"), format!("[{root}.{NAME}.")];
@@ -113,7 +113,7 @@ fn in_toml(old: &str, root: &str, entry: &Value) -> Option<String> {
     };
     let is_next = |line: &&str| line.trim_start().starts_with('[') && !is_own(line);
     let to = lines[from..].iter().position(is_next).map_or(lines.len(), |at| from + at);
-    // What stands above the next table is about that.
+    // Comments above the next table belong to that table.
     let is_about_next = |line: &&&str| line.trim().is_empty() || line.trim_start().starts_with('#');
     let to = to - lines[from..to].iter().rev().take_while(is_about_next).count();
     let gap = match lines.get(to) {
@@ -144,7 +144,7 @@ pub(super) fn toml_table(root: &str, entry: &Value) -> String {
     text
 }
 
-/// JSON's texts, numbers and lists are TOML's; only maps are written otherwise.
+/// Strings, numbers and lists of JSON are valid TOML. Only maps differ.
 fn toml_value(value: &Value) -> String {
     match value {
         Value::Object(pairs) => {

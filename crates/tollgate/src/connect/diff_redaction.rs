@@ -1,5 +1,4 @@
-//! The difference of a client's file, as it may be shown: what its other entries carry is nobody's
-//! business, nor is the key that stood in ours.
+//! Redacts the diff of a client's config file: secrets of other entries, and the old key of ours.
 
 use serde_json::Value;
 
@@ -7,15 +6,15 @@ use super::{ClientFileFormat, KEY, client_file};
 use crate::config::{is_reference, sounds_secret};
 use crate::import::{looks_secret, secrets_of_command, secrets_of_url};
 
-/// Stands for what is not shown.
+/// Replaces hidden text.
 const HIDDEN: &str = "<hidden>";
-/// Shorter texts are no secrets, and would be found everywhere.
+/// Shorter texts are not secrets, and would match everywhere.
 const MIN_SECRET_BYTES: usize = 4;
-/// Maps whose values are handed to a server.
+/// Maps whose values are passed to a server.
 const CARRIERS: [&str; 5] = ["env", "envs", "environment", "headers", "http_headers"];
 
-/// `diff` of two texts without the secrets of either; `None` where one of them is spelled so that
-/// it cannot be found again.
+/// `diff` of two texts without their secrets. `None` if a secret cannot be located because of its
+/// spelling.
 pub fn redact_diff(form: ClientFileFormat, texts: [&str; 2], diff: &str) -> Option<String> {
     let mut secrets = Vec::new();
     for text in texts {
@@ -32,7 +31,7 @@ pub fn redact_diff(form: ClientFileFormat, texts: [&str; 2], diff: &str) -> Opti
     Some(redact(diff, &spellings).split_inclusive('\n').map(redact_comment).collect())
 }
 
-/// What is switched off is in no document: only its looks tell.
+/// Commented-out text is not parsed, so it is checked by its appearance only.
 fn redact_comment(line: &str) -> String {
     let bare = line.get(1..).unwrap_or_default().trim_start();
     let is_comment = ["//", "/*", "*", "#"].iter().any(|mark| bare.starts_with(mark));
@@ -51,14 +50,14 @@ fn secrets_in(form: ClientFileFormat, text: &str) -> Option<Vec<String>> {
     Some(search.0)
 }
 
-/// As JSON, TOML and YAML write it.
+/// In the notation of JSON, TOML and YAML.
 fn secret_spellings(secret: &str) -> [String; 3] {
     let json = Value::from(secret).to_string();
     let json = json.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(&json);
     [secret.to_owned(), json.to_owned(), secret.replace('\'', "''")]
 }
 
-/// The longest that begins at a place is covered as a whole.
+/// The longest match at a position is hidden.
 fn redact(text: &str, spellings: &[String]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -78,7 +77,7 @@ fn redact(text: &str, spellings: &[String]) -> String {
     out
 }
 
-/// Where a value stands.
+/// Context of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SecretContext {
     Settings,
@@ -116,7 +115,7 @@ impl DiffSecretSearch {
         }
     }
 
-    /// `DEBUG: "true"` says nothing, and would hide every other `true`.
+    /// `DEBUG: "true"` is not a secret, and would hide every other `true`.
     fn collect_carried(&mut self, key: &str, text: &str) {
         let is_trivial = matches!(text, "true" | "false") || text.parse::<u32>().is_ok();
         if !is_trivial || sounds_secret(key) && text.parse::<bool>().is_err() {
@@ -135,12 +134,13 @@ impl DiffSecretSearch {
         }
     }
 
-    /// A text that holds a secret looks like one, also when that is covered.
+    /// Skips texts that are redacted already: a text with a redacted secret still looks like a
+    /// secret.
     fn all(&mut self, secrets: &[String]) {
         secrets.iter().filter(|it| !it.contains(HIDDEN)).for_each(|it| self.push(it));
     }
 
-    /// Line by line: that is how a difference shows it.
+    /// Line by line, because a diff shows single lines.
     fn push(&mut self, secret: &str) {
         for line in secret.lines() {
             let bare = without_scheme(line.trim());
@@ -159,7 +159,7 @@ fn is_secret(key: &str) -> bool {
     words.iter().any(|word| key.contains(word)) && !key.contains("env")
 }
 
-/// `Bearer abc` is about `abc`.
+/// The secret in `Bearer abc` is `abc`.
 fn without_scheme(text: &str) -> &str {
     match text.split_once(' ') {
         Some((word, rest))

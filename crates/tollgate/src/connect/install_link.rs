@@ -1,4 +1,4 @@
-//! Links that install the gateway in an editor when a person opens them.
+//! Install links for editors, to be opened by a person.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

@@ -1,25 +1,25 @@
-//! Puts one member into a map of a JSON text and leaves all else as it was typed, comments and
-//! all. What comes out is read again by the caller.
+//! Inserts one member into a map of a JSON text and leaves everything else as typed, including
+//! comments. The caller parses the result again.
 
 use serde_json::Value;
 
-/// Where a map stands and what its members are.
+/// Position of a map, and its members.
 struct JsonObjectSpan {
-    /// Behind its opening brace.
+    /// Position behind its opening brace.
     from: usize,
-    /// At its closing brace.
+    /// Position of its closing brace.
     to: usize,
     members: Vec<JsonMemberSpan>,
 }
 
 struct JsonMemberSpan {
     key: String,
-    /// Of the value.
+    /// Start of the value.
     from: usize,
     to: usize,
 }
 
-/// The text with `value` as `root.name`; `None` where the text is no such map.
+/// The text with `value` as `root.name`. `None` if the text is no such map.
 pub(super) fn put(text: &str, (root, name): (&str, &str), value: &Value) -> Option<String> {
     let start = skip(text, 0)?;
     let top = map(text, start)?;
@@ -38,7 +38,7 @@ pub(super) fn put(text: &str, (root, name): (&str, &str), value: &Value) -> Opti
     }
 }
 
-/// Behind the last member, on a line of its own.
+/// Adds it behind the last member, on a line of its own.
 fn insert_member(text: &str, map: &JsonObjectSpan, (key, value): (&str, &Value)) -> String {
     let outer = indentation(text, map.from - 1);
     let column = match map.members.first() {
@@ -64,13 +64,13 @@ fn insert_member(text: &str, map: &JsonObjectSpan, (key, value): (&str, &Value))
     }
 }
 
-/// Where the comma behind the last member ends, if there is one.
+/// End of the comma behind the last member, if there is one.
 fn comma(rest: &str) -> Option<usize> {
     let at = skip(rest, 0)?;
     rest[at..].starts_with(',').then_some(at + 1)
 }
 
-/// How far a comment goes that fills the rest of the line: it is about what stands before it.
+/// Length of a comment that fills the rest of the line. It belongs to the text before it.
 fn remark(rest: &str) -> usize {
     let Some((line, _)) = rest.split_once('\n') else { return 0 };
     let line = line.trim_end();
@@ -79,14 +79,14 @@ fn remark(rest: &str) -> usize {
     if is_remark { line.len() } else { 0 }
 }
 
-/// The blanks that the line of a byte begins with.
+/// The indentation of a line.
 fn indentation(text: &str, at: usize) -> String {
     let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
     let line = &text[start..];
     line[..line.len() - line.trim_start_matches([' ', '\t']).len()].to_owned()
 }
 
-/// Over several lines, all but the first at `column`.
+/// On several lines, all but the first indented by `column`.
 fn indent_value(value: &Value, column: &str) -> String {
     format!("{value:#}").replace('\n', &format!("\n{column}"))
 }
@@ -113,7 +113,7 @@ fn map(text: &str, at: usize) -> Option<JsonObjectSpan> {
     text[at..].starts_with('}').then_some(JsonObjectSpan { from, to: at, members })
 }
 
-/// Behind the value that begins here.
+/// Position behind the value that begins here.
 fn value(text: &str, at: usize) -> Option<usize> {
     match text[at..].chars().next()? {
         '"' => string(text, at),
@@ -145,7 +145,7 @@ fn value(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Behind the text in quotes that begins here.
+/// Position behind the string that begins here.
 fn string(text: &str, at: usize) -> Option<usize> {
     let mut escaped = false;
     let end = text[at..].char_indices().skip(1).find(|(_, c)| {
@@ -156,7 +156,7 @@ fn string(text: &str, at: usize) -> Option<usize> {
     end.map(|(end, _)| at + end + 1)
 }
 
-/// Behind blanks and comments.
+/// Position behind blanks and comments.
 fn skip(text: &str, at: usize) -> Option<usize> {
     let mut at = at;
     loop {

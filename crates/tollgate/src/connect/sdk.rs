@@ -1,8 +1,8 @@
-//! Programs that use the gateway, as short as they can be.
+//! Minimal code samples for SDKs that use the gateway.
 
 use super::{KEY, Snippet, SnippetAccess, SnippetTarget};
 
-/// A snippet and what it is made of: `{base}`, `{mcp}`, `{model}`, and lines for keys.
+/// A template with the placeholders `{base}`, `{mcp}`, `{model}`, and lines for keys.
 struct SnippetTemplate {
     id: &'static str,
     name: &'static str,
@@ -11,7 +11,7 @@ struct SnippetTemplate {
     note: Option<&'static str>,
 }
 
-/// SDKs want some key, also where none is needed.
+/// SDKs require some key, even where none is needed.
 const ANY_KEY: &str = "none";
 
 const TEMPLATES: &[SnippetTemplate] = &[

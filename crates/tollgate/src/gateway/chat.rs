@@ -1,4 +1,4 @@
-//! What a conversation asks of the gateway.
+//! Gateway requests of a chat.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
@@ -12,14 +12,14 @@ use crate::command_error::CommandError;
 type HeaderPairs = [(String, String)];
 
 impl Gateway {
-    /// The agent of whoever names none.
+    /// The default agent.
     pub async fn usual_agent(&self) -> Result<String, CommandError> {
         let view = self.get("/v1/tools").await?;
         let name = view["agent"].as_str().map(str::to_owned);
         name.ok_or_else(|| CommandError::new("the gateway does not say which agent it has"))
     }
 
-    /// What the agent says first, if it does.
+    /// The agent's greeting, if it has one.
     pub async fn greeting(
         &self,
         agent: &str,
@@ -31,7 +31,7 @@ impl Gateway {
         Ok(rendered["greeting"].as_str().map(str::to_owned))
     }
 
-    /// `POST /v1/chat/completions`, streamed: tells each event as it comes; gives the headers.
+    /// `POST /v1/chat/completions`, streamed: reports each event, and returns the headers.
     pub async fn chat(
         &self,
         body: &Value,
@@ -53,7 +53,7 @@ impl Gateway {
         Err(CommandError::new("the gateway does not stream its answer"))
     }
 
-    /// `POST /v1/mcp/tool/execute`: calls of a model in, messages out.
+    /// `POST /v1/mcp/tool/execute`: runs calls of a model, and returns messages.
     pub async fn run_calls(
         &self,
         calls: &Value,

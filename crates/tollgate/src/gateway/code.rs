@@ -1,4 +1,4 @@
-//! What programs ask of the gateway.
+//! Gateway requests of programs (code mode).
 
 use http::Method;
 use serde_json::value::RawValue;
@@ -9,26 +9,26 @@ use tollgate_core::text::percent_encoded;
 use super::{Gateway, ToolViewQuery, decode_response, request};
 use crate::command_error::CommandError;
 
-/// What became of a program.
+/// Outcome of a program.
 #[derive(Debug)]
 pub struct CodeRunResult {
     pub prints: String,
-    /// As it was written: numbers in it may be larger than any of ours.
+    /// Raw JSON: its numbers may exceed our types.
     pub result: Option<Box<RawValue>>,
     pub error: Option<CodeRunFailure>,
     pub calls: usize,
     pub duration_ms: f64,
-    /// All that the gateway said, as JSON.
+    /// The whole response, as JSON.
     pub whole: String,
 }
 
 #[derive(Debug)]
 pub struct CodeRunFailure {
     pub message: String,
-    /// From 1, as the column.
+    /// From 1, like the column.
     pub line: Option<usize>,
     pub column: Option<usize>,
-    /// The line itself.
+    /// The source line.
     pub text: Option<String>,
     pub hint: Option<String>,
 }
@@ -95,8 +95,8 @@ impl Gateway {
             .ok_or_else(|| CommandError::new("the gateway's answer cannot be read"))
     }
 
-    /// `GET /v1/code`: what a model looks up before it writes a program; the list of files, or
-    /// what is asked for.
+    /// `GET /v1/code`: documentation for writing a program: the list of files, or the requested
+    /// part.
     pub async fn code_docs(
         &self,
         asked: Option<(&str, &str)>,

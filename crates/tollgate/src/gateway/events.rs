@@ -1,4 +1,4 @@
-//! An answer that comes in steps: server-sent events with JSON in them, the last one the result.
+//! Reads a response of server-sent events with JSON data. The last event is the result.
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, header};
@@ -12,14 +12,14 @@ use crate::command_error::CommandError;
 
 const LARGEST_EVENT: usize = 16 * 1024 * 1024;
 
-/// One step.
+/// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GatewayEvent {
     pub name: String,
     pub data: Value,
 }
 
-/// Tells every step as soon as it is whole, and keeps how it ended.
+/// Reports every event as soon as it is complete, and keeps the last one.
 pub(super) struct GatewayEventListener<'a> {
     decoder: SseDecoder,
     each: &'a mut (dyn FnMut(GatewayEvent) + Send),
@@ -58,7 +58,7 @@ impl<'a> GatewayEventListener<'a> {
     }
 }
 
-/// Reads a body to its end: a stream goes to `heard` as it comes, all else is kept.
+/// Reads a body to its end: streams go to `heard` as they arrive, other bodies are collected.
 pub(crate) async fn read<B, E>(
     response: Response<B>,
     heard: &mut (dyn FnMut(&[u8]) + Send),
@@ -79,12 +79,12 @@ where
     Ok(Response::from_parts(parts, whole.freeze()))
 }
 
-/// Server-sent events.
+/// Whether it is a stream of server-sent events.
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     kind(headers).is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-/// What is read as it comes, however much it is: events, or lines.
+/// Whether it is read as a stream without a size limit: events, or JSON Lines.
 pub(super) fn is_endless(headers: &HeaderMap) -> bool {
     is_stream(headers) || kind(headers).is_some_and(|kind| kind.starts_with("application/x-ndjson"))
 }

@@ -1,4 +1,4 @@
-//! What a gateway is asked about the memory.
+//! Gateway requests about the memory.
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
@@ -11,9 +11,9 @@ use crate::command_error::CommandError;
 /// Parameters of a query.
 pub type QueryPairs<'q> = [(&'q str, String)];
 
-/// Lines that were not taken.
+/// Lines that were refused.
 pub struct MemoryImportError {
-    /// From 1; `None`: it was about none of them.
+    /// From 1. `None`: not about a single line.
     pub line: Option<u64>,
     pub why: String,
 }
@@ -28,7 +28,7 @@ impl Gateway {
         self.ask(request(Method::GET, &address(path, query), None)?).await
     }
 
-    /// The same; `None` for what is not there.
+    /// The same. `None` for 404.
     pub async fn recall(
         &self,
         path: &str,
@@ -56,7 +56,7 @@ impl Gateway {
         self.ask(request(Method::DELETE, &address(path, query), None)?).await
     }
 
-    /// `POST /api/memory/import`: whole lines, as many as fit into one request.
+    /// `POST /api/memory/import`: complete lines, as many as fit into one request.
     pub async fn import(
         &self,
         query: &QueryPairs<'_>,
@@ -75,7 +75,7 @@ impl Gateway {
         }
     }
 
-    /// `GET /api/memory/export`: gives the parts to `each` as they come.
+    /// `GET /api/memory/export`: passes the chunks to `each` as they arrive.
     pub async fn export(
         &self,
         query: &QueryPairs<'_>,
@@ -93,7 +93,7 @@ impl Gateway {
     }
 }
 
-/// `/session/a%20b` for the parts of a path that somebody typed.
+/// `/session/a%20b`: a path with user input.
 pub fn path(collection: &str, id: &str) -> String {
     format!("/{collection}/{}", percent_encoded(id))
 }
@@ -110,7 +110,7 @@ fn import_error(response: &Response<Bytes>) -> MemoryImportError {
     let silent = || format!("the gateway answered {}", response.status());
     let why = complaint(&body).map_or_else(silent, str::to_owned);
     let line = body["line"].as_u64();
-    // Which line it is is said by whoever knows the file.
+    // The caller, which knows the file, adds its own line number.
     let prefix = line.map(|line| format!("line {line}: ")).unwrap_or_default();
     MemoryImportError { line, why: why.strip_prefix(&prefix).unwrap_or(&why).to_owned() }
 }

@@ -1,4 +1,4 @@
-//! A gateway that runs already, over HTTP.
+//! HTTP client of a running gateway.
 
 use std::error::Error;
 use std::iter::successors;
@@ -24,7 +24,7 @@ use crate::admin_token;
 use crate::command_error::CommandError;
 use crate::config::{Config, ConfiguredKey, KeyProof};
 
-/// Whoever does not answer this soon is not there.
+/// A gateway that does not answer within this time counts as not running.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longer than any call may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3_700);
@@ -38,8 +38,8 @@ pub struct RemoteGateway {
 }
 
 impl RemoteGateway {
-    /// The gateway at the configured address, if there is one. Others that answer there are not
-    /// told our key.
+    /// The gateway at the configured address, if there is one. Our key is not sent to another
+    /// server at this address.
     pub async fn find(config: &Config) -> Option<Self> {
         if config.listen.port() == 0 {
             return None;
@@ -56,7 +56,7 @@ impl RemoteGateway {
     }
 
     fn plain(listen: SocketAddr) -> Self {
-        // Nothing is asked over TLS by it, so nobody needs to be trusted.
+        // This client is never used over TLS, so no certificates are trusted.
         let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_protocol_versions(rustls::DEFAULT_VERSIONS)
             .expect("the provider has the versions that are its default")
@@ -79,14 +79,14 @@ impl RemoteGateway {
         Self { client, scheme: "https", address: reachable(listen), key: None }
     }
 
-    /// Itself, if it is a gateway of ours that answers.
+    /// Returns itself if a gateway of ours answers.
     async fn probe(self) -> Option<Self> {
         let request = Request::get("/healthz").body(Bytes::new()).ok()?;
         let answer = tokio::time::timeout(PROBE_TIMEOUT, self.exchange(request, &mut |_| ()))
             .await
             .ok()?
             .ok()?;
-        // A port that serves HTTPS answers plain probes as well, and nothing else.
+        // A port with HTTPS answers plain probes as well, but nothing else.
         if answer.headers().get("x-tollgate-scheme").is_some_and(|scheme| scheme != self.scheme) {
             return None;
         }
@@ -99,7 +99,7 @@ impl RemoteGateway {
         self.follow(request, &mut |_| ()).await
     }
 
-    /// Gives the parts of an event stream to `heard` as they come.
+    /// Passes the chunks of an event stream to `heard` as they arrive.
     pub async fn follow(
         &self,
         request: Request<Bytes>,
@@ -147,14 +147,14 @@ impl RemoteGateway {
     }
 }
 
-/// An error and all that led to it: what fails a connection stands in the causes.
+/// An error with its causes: the reason for a failed connection is in the causes.
 fn with_causes(error: &(dyn Error + 'static)) -> String {
     let causes = successors(error.source(), |&error| error.source());
     let told: Vec<String> = causes.map(ToString::to_string).collect();
     if told.is_empty() { error.to_string() } else { told.join(": ") }
 }
 
-/// Where to knock: an address for every interface is none to connect to.
+/// The address to connect to: a wildcard address is replaced.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -164,8 +164,8 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-/// What opens most: an admin's key of the config, else the token of the data directory, else a key
-/// that may call tools.
+/// The key with the most rights: an admin key of the config, else the admin token of the data
+/// directory, else a key that may call tools.
 fn key(config: &Config) -> Option<Secret> {
     let plain = |key: &ConfiguredKey| match &key.proof {
         KeyProof::Key(key) => Some(key.clone()),

@@ -1,4 +1,4 @@
-//! What is asked about live sessions.
+//! Gateway requests about realtime sessions.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ impl Gateway {
         if response.status().is_success() { Ok(()) } else { decode_response(&response).map(drop) }
     }
 
-    /// `POST /api/sessions/{id}/tier`; `None`: what is said decides again.
+    /// `POST /api/sessions/{id}/tier`. `None`: the tier is chosen automatically again.
     pub async fn session_tier(&self, id: &str, tier: Option<&str>) -> Result<Value, CommandError> {
         let path = format!("/api/sessions/{}/tier", percent_encoded(id));
         self.ask(request(Method::POST, &path, Some(&json!({ "tier": tier })))?).await

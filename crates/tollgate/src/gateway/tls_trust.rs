@@ -1,7 +1,8 @@
-//! How a command knows that it talks to its own gateway over TLS: by the CA of the data directory,
-//! or by the very certificate that the config names.
+//! TLS trust of a command in its own gateway: the CA of the data directory, or exactly the
+//! certificate that the config names.
 //!
-//! No other authority counts, and no name: it is the address of the config that is asked.
+//! No other authority is accepted. Names are not checked, because the address comes from the
+//! config.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use rustls::{
 use crate::config::{Config, TlsSource};
 use crate::local_ca;
 
-/// What a gateway over TLS must show; `None` where there cannot be one.
+/// TLS settings for the gateway. `None` if it cannot serve TLS.
 pub(super) fn of(config: &Config) -> Option<ClientConfig> {
     match &config.tls {
         Some(TlsSource::Files { cert, .. }) => trust_certificate(cert),
-        // Only `serve` is told to use it; whether it was shows in the data directory.
+        // Only `serve` has the flag `--tls`. The data directory shows whether it was used.
         Some(TlsSource::Local) | None => signed_by(&local_ca::file(&config.data)),
     }
 }
@@ -45,7 +46,7 @@ fn trust_certificate(file: &Path) -> Option<ClientConfig> {
     Some(builder.with_no_client_auth())
 }
 
-/// Takes one certificate, from whoever has its key.
+/// Accepts exactly one certificate (certificate pinning).
 #[derive(Debug)]
 struct PinnedCertificateVerifier {
     certificate: CertificateDer<'static>,

@@ -1,4 +1,4 @@
-//! AVA's YAML: `mcp.servers` as a map with nearly our keys, and `contexts`.
+//! Imports AVA's YAML: `mcp.servers` as a map with nearly our keys, and `contexts`.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::server_draft::ServerDraft;
 use super::source_map::SourceMap;
 use super::{ImportedEntry, common_keys};
 
-/// Keys that mean the same here.
+/// Keys with the same meaning here.
 const SAME: &[&str] = &["restart", "defaults"];
 
 pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
@@ -35,7 +35,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     sheet.leave(top);
 }
 
-/// How contexts call the tools of servers.
+/// How contexts refer to the tools of servers.
 #[derive(Default)]
 struct AvaToolNames {
     servers: Vec<String>,
@@ -95,7 +95,7 @@ fn one(
     sheet.server(draft);
 }
 
-/// The live model of each provider, by the provider's name there.
+/// The realtime model of each provider, by AVA's name of the provider.
 fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Vec<(String, String)> {
     let mut models = Vec::new();
     for (name, mut source) in top.named_maps("providers") {
@@ -161,7 +161,7 @@ fn agent(
 }
 
 impl AvaToolNames {
-    /// What a tool is called here: AVA puts `mcp_` before the server.
+    /// The name of a tool here: AVA puts `mcp_` before the server.
     fn here(&self, tool: &str) -> Option<String> {
         if self.exposed.iter().any(|name| name == tool) {
             return Some(tool.to_owned());

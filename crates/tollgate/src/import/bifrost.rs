@@ -1,5 +1,5 @@
-//! Bifrost's `config.json`: `mcp.client_configs`, and `providers` with lists of keys. A value may
-//! be `env.NAME`, or a map that says where it comes from.
+//! Imports Bifrost's `config.json`: `mcp.client_configs`, and `providers` with lists of keys. A
+//! value may be `env.NAME`, or a map with its source.
 
 use serde_json::{Map, Value, json};
 
@@ -39,14 +39,14 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     sheet.leave(top);
 }
 
-/// What an empty list of tools means.
+/// Meaning of an empty list of tools.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EmptyListMeaning {
     All,
     None,
 }
 
-/// Milliseconds that a call may take.
+/// Call timeout in milliseconds.
 fn manager(mcp: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Option<f64> {
     let mut manager = mcp.inner("tool_manager_config")?;
     let timeout = manager.take("tool_execution_timeout").and_then(|value| span(&value));
@@ -56,7 +56,7 @@ fn manager(mcp: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Option<f64> 
     timeout
 }
 
-/// `"30s"`, `"1m"`, `"500ms"`; seconds, or Go's nanoseconds.
+/// `"30s"`, `"1m"`, `"500ms"`, seconds, or Go's nanoseconds.
 fn span(value: &Value) -> Option<f64> {
     if let Some(number) = value.as_f64() {
         return Some(if number >= 1e6 { number / 1e6 } else { number * 1_000.0 });
@@ -208,7 +208,7 @@ fn provider(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) 
     }
 }
 
-/// Bifrost puts `/v1` behind the address itself.
+/// Bifrost appends `/v1` to the address itself.
 fn with_version(name: &str, base: String) -> String {
     let is_named = ["anthropic", "gemini"].contains(&name);
     match is_named || base.trim_end_matches('/').ends_with("/v1") || base.starts_with("env.") {
@@ -217,7 +217,7 @@ fn with_version(name: &str, base: String) -> String {
     }
 }
 
-/// A value, or where it comes from.
+/// A value, or a reference to its source.
 fn text_or_reference(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

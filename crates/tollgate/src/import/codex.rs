@@ -1,4 +1,4 @@
-//! Codex: `[mcp_servers.NAME]` in TOML, with names of variables where others have values.
+//! Imports Codex: `[mcp_servers.NAME]` in TOML, with names of variables instead of values.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::source_map::SourceMap;
 use crate::client_apps::ClientApp;
 
 pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
-    // Whoever it is said to be of: its times are its own.
+    // Even if another program was named: the units of its timeouts are those of Codex.
     sheet.client = ClientApp::find("codex");
     for (name, server) in top.named_maps("mcp_servers") {
         one(&name, server, sheet);
@@ -37,7 +37,7 @@ fn one(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
     common_keys::server(name, source, sheet);
 }
 
-/// Names of variables that are handed on.
+/// Names of forwarded variables.
 fn forwarded_variables(source: &mut SourceMap) -> Vec<String> {
     let Some(Value::Array(names)) = source.take("env_vars") else { return Vec::new() };
     let name = |item: &Value| match item {

@@ -1,4 +1,4 @@
-//! What is collected while a text is read: the result, and the habits of its author.
+//! Collects the result of an import, with the conventions of the source program.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -14,14 +14,14 @@ use super::{DroppedItem, ImportedConfig, ImportedEntry, ImportedSectionEntry, Se
 use crate::client_apps::ClientApp;
 use crate::config::sounds_secret;
 
-/// What secrets look like. Made once: that takes its time.
+/// Detects secrets by their appearance. Created once, because that is slow.
 static MASKER: LazyLock<SecretMasker> = LazyLock::new(|| SecretMasker::new(&[], Vec::new()));
 
 pub(super) struct ImportCollector<'a> {
     pub(super) client: Option<&'static ClientApp>,
     pub(super) spelling: VariableSyntax,
     secrets: SecretPlacement,
-    /// By texts before this one.
+    /// Variables of earlier texts.
     given: &'a [(String, Secret)],
     taken: HashSet<(&'static str, String)>,
     imported: ImportedConfig,
@@ -55,24 +55,24 @@ impl<'a> ImportCollector<'a> {
         self.imported.dropped.push(DroppedItem { what: what.into(), why: why.into() });
     }
 
-    /// What nobody took out of a source, and what was wrong in it.
+    /// Reports the unused keys and the mistakes of a source.
     pub(super) fn leave(&mut self, source: SourceMap) {
         self.imported.dropped.extend(source.rest());
     }
 
-    /// What was wrong in a source; what else is there has nothing to do with servers.
+    /// Reports the mistakes of a source. Its other keys are unrelated to servers.
     pub(super) fn blame(&mut self, source: SourceMap) {
         self.imported.dropped.extend(source.mistakes());
     }
 
-    /// An id for `name` that nothing else of its section has, and what is to be said of it.
+    /// A unique id for `name` in its section, and a note if it differs.
     pub(super) fn id(&mut self, section: &'static str, name: &str) -> (String, Option<String>) {
         let id = self.free(section, &fitting(name));
         let note = (id != name).then(|| format!("called `{}` there", shorten_name(name)));
         (id, note)
     }
 
-    /// `name`, or with a number behind it if it is taken.
+    /// `name`, with a number appended if it is taken.
     pub(super) fn free(&mut self, section: &'static str, name: &str) -> String {
         let mut id = name.to_owned();
         let mut number = 2;
@@ -90,7 +90,7 @@ impl<'a> ImportCollector<'a> {
         self.imported.servers.push(found);
     }
 
-    /// How many there are so far.
+    /// Number of servers so far.
     pub(super) fn servers(&self) -> usize {
         self.imported.servers.len()
     }
@@ -99,14 +99,14 @@ impl<'a> ImportCollector<'a> {
         self.imported.servers.last().map(|last| last.name.clone())
     }
 
-    /// One more key of the server that came last.
+    /// Adds a key to the last server.
     pub(super) fn last_key(&mut self, key: &str, value: serde_json::Value) {
         if let Some(last) = self.imported.servers.last_mut() {
             last.keys.insert(key.to_owned(), value);
         }
     }
 
-    /// Something to say of the server that came last.
+    /// Adds a note to the last server.
     pub(super) fn last_note(&mut self, note: String) {
         if let Some(last) = self.imported.servers.last_mut() {
             last.notes.push(note);
@@ -121,7 +121,7 @@ impl<'a> ImportCollector<'a> {
         MASKER.text(value).is_some()
     }
 
-    /// `${NAME:-default}` as `${NAME}` wherever the default is a secret.
+    /// Removes the default from `${NAME:-default}` where it is a secret.
     pub(super) fn without_defaults(
         &mut self,
         text: &str,
@@ -134,7 +134,7 @@ impl<'a> ImportCollector<'a> {
                 let (name, default) = inside.split_once(":-")?;
                 Some((name, default, behind))
             });
-            // Behind another `$` it is no variable.
+            // After another `$` it is not a variable.
             let known = known.filter(|_| {
                 self.secrets == SecretPlacement::InTheEnvironment && !out.ends_with('$')
             });
@@ -155,7 +155,7 @@ impl<'a> ImportCollector<'a> {
         out
     }
 
-    /// What is written for `value`: itself, or where it is to be found.
+    /// The text for a secret `value`: itself, or a reference.
     pub(super) fn externalize_secret(
         &mut self,
         (owner, name): (&str, &str),
@@ -187,7 +187,7 @@ impl<'a> ImportCollector<'a> {
         reference
     }
 
-    /// The value of something called `name`, hidden if it is nobody's business.
+    /// The text for the value of `name`: a reference if it is a secret.
     pub(super) fn value(&mut self, place: (&str, &str), value: &str) -> String {
         match !is_trivial(value) && (sounds_secret(place.1) || Self::looks_secret(value)) {
             true => self.externalize_secret(place, value),
@@ -217,12 +217,12 @@ impl<'a> ImportCollector<'a> {
     }
 }
 
-/// Nobody's secret.
+/// Certainly not a secret.
 fn is_trivial(value: &str) -> bool {
     matches!(value, "" | "true" | "false") || value.parse::<u32>().is_ok()
 }
 
-/// A stranger's name, short enough to be read.
+/// A name from the source, truncated for display.
 pub(super) fn shorten_name(name: &str) -> String {
     tollgate_core::text::truncate_chars(name, 60)
 }

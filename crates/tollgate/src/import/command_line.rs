@@ -1,4 +1,4 @@
-//! A command line or a URL, pasted; also the line that adds a server to another program.
+//! Imports a pasted command line or URL, also the command that adds a server to another program.
 
 use super::collector::{ImportCollector, shorten_name};
 use super::common_keys::{self, ImportedTransport};
@@ -7,7 +7,7 @@ use super::variable_syntax::VariableSyntax;
 use super::{ImportError, jsonc};
 use crate::config::is_variable;
 
-/// One line (or several that a backslash joins) which is no document.
+/// One line (or several joined by backslashes) that is not a document.
 pub(super) fn is_line(text: &str) -> bool {
     let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let begins = joined.chars().next().unwrap_or_default();
@@ -21,7 +21,7 @@ pub(super) fn is_line(text: &str) -> bool {
     !joined.contains('\n') && !is_document
 }
 
-/// `"name": …`, or a text alone; a program in quotes has its arguments behind it.
+/// `"name": …`, or a string alone. A quoted program is followed by its arguments.
 fn is_key(text: &str) -> bool {
     let Some(inside) = text.strip_prefix('"') else { return false };
     let behind = inside.split_once('"').map_or("", |(_, behind)| behind.trim_start());
@@ -50,7 +50,7 @@ pub(super) fn read(
     }
     let (env, words) = assignments(words);
     let adds = AddCommand::of(&words);
-    // A shell would have put variables in; in JSON they are spelled as in files.
+    // A shell would have expanded variables. In JSON they are written as in files.
     if adds.as_ref().is_none_or(|adds| adds.form == AddCommandForm::Flags) {
         sheet.spelling = VariableSyntax::Bare;
     }
@@ -119,10 +119,10 @@ fn is_for_a_shell(word: &str) -> bool {
         || word.ends_with(';')
 }
 
-/// `claude mcp add …` and its like.
+/// `claude mcp add …` and similar commands.
 struct AddCommand {
     program: &'static str,
-    /// Words before what is to be read.
+    /// Number of words to skip.
     skip: usize,
     form: AddCommandForm,
 }
@@ -133,7 +133,7 @@ enum AddCommandForm {
     Flags,
     /// A name, then JSON.
     Json,
-    /// JSON that has the name.
+    /// JSON that contains the name.
     Named,
 }
 
@@ -191,7 +191,7 @@ fn flags(
             Some((flag, value)) => (flag, Some(value.to_owned())),
             None => (word.as_str(), None),
         };
-        // Behind the name and the program, flags are the program's.
+        // After the name and the program, flags belong to the program.
         let is_command = places.get(1).is_some_and(|place: &String| !is_url(place));
         if !flag.starts_with('-') || is_command {
             places.push(word.clone());
@@ -241,7 +241,7 @@ fn flags(
     Ok(())
 }
 
-/// Names between commas.
+/// Comma-separated names.
 fn split_names(text: &str) -> Vec<String> {
     text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

@@ -1,5 +1,5 @@
-//! What nearly all programs write the same way: a command with arguments and variables, or a URL
-//! with headers.
+//! Server keys common to nearly all programs: a command with arguments and variables, or a URL with
+//! headers.
 
 use serde_json::json;
 
@@ -8,13 +8,13 @@ use super::name::fitting;
 use super::server_draft::ServerDraft;
 use super::source_map::SourceMap;
 
-/// What their words for it mean.
+/// Meaning of a transport name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ImportedTransport {
     Command,
     Http,
     Sse,
-    /// Nothing that is spoken here.
+    /// A transport that is not supported here.
     Strange,
 }
 
@@ -32,7 +32,7 @@ impl ImportedTransport {
 pub(super) const AUTO_EXECUTE_HINT: &str =
     "which tools run unasked is said by `auto_execute` of an agent";
 
-/// A server, from what it has of the usual keys; the rest stays in `source`.
+/// A server from its common keys. The rest stays in `source`.
 pub(super) fn server(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
     let mut draft = ServerDraft::new(sheet, name);
     if !reach(&mut source, &mut draft, sheet) {
@@ -50,14 +50,14 @@ pub(super) fn server(name: &str, mut source: SourceMap, sheet: &mut ImportCollec
     sheet.server(draft);
 }
 
-/// How it is reached; `false` if that cannot be said.
+/// Determines the transport. `false` if that is not possible.
 fn reach(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportCollector<'_>) -> bool {
     let said = source.any_text(&["type", "transport", "transportType"]);
     let kind = said.as_deref().map(ImportedTransport::of);
     let url = source.any_text(&["httpUrl", "serverUrl"]).map(|url| (url, None));
     let sse = match kind {
         Some(ImportedTransport::Sse) => Some("sse"),
-        // Gemini's word for it; others find out themselves.
+        // In Gemini CLI `url` means SSE. Other programs detect it.
         None if sheet.is("gemini-cli") => Some("sse"),
         None if source.peek("url").as_str().is_some_and(ends_in_sse) => Some("sse"),
         _ => None,
@@ -116,15 +116,15 @@ fn reach(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportColl
 
 pub(super) const UNSPOKEN: &str = "its address begins with neither `http://` nor `https://`";
 
-/// Whether an address can be reached from here, or nobody knows before its variables are set.
+/// Whether the scheme of a URL is supported, or unknown until its variables are set.
 pub(super) fn is_spoken(url: &str, sheet: &ImportCollector<'_>) -> bool {
     let (url, _) = super::variable_syntax::rewrite_variables(url.trim(), sheet.spelling);
     let lower = url.to_ascii_lowercase();
     url.contains("${") || ["http://", "https://"].iter().any(|it| lower.starts_with(it))
 }
 
-/// The words of a command: `npx -y x` in one text is split, unless arguments stand beside it or it
-/// is the path of a program.
+/// The words of a command: `npx -y x` in one string is split, unless there are separate arguments
+/// or it is the path of a program.
 pub(super) fn whole(command: Vec<String>, arguments: Option<Vec<String>>) -> Vec<String> {
     let split = match (command.as_slice(), &arguments) {
         ([text], None) if !is_path(text) => shell_words::split(text).ok(),
@@ -134,13 +134,13 @@ pub(super) fn whole(command: Vec<String>, arguments: Option<Vec<String>>) -> Vec
     words.into_iter().chain(arguments.unwrap_or_default()).collect()
 }
 
-/// Blanks in `/Applications/My App.app/bin/x` are its own.
+/// Blanks in `/Applications/My App.app/bin/x` belong to the path.
 fn is_path(text: &str) -> bool {
     let has_arguments = [" -", " /", "'", "\""].iter().any(|it| text.contains(it));
     text.starts_with('/') && !has_arguments
 }
 
-/// Switches, times, and which tools there are.
+/// Enabled state, timeouts, and lists of tools.
 fn habits(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &ImportCollector<'_>) {
     let disabled = source.flag("disabled").unwrap_or(false);
     if disabled || source.flag("enabled") == Some(false) {
@@ -170,7 +170,7 @@ fn habits(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &ImportCollect
     }
 }
 
-/// OAuth with a person's consent.
+/// OAuth login by a person.
 fn consent(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportCollector<'_>) {
     for key in ["oauth", "auth"] {
         if !source.peek(key).is_object() {
@@ -216,7 +216,7 @@ fn text_of(value: &serde_json::Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// A name for a server whose file has none: from its program or its host.
+/// A name for a server without one: from its program or its host.
 pub(super) fn name_of(words: &[String], url: Option<&str>) -> String {
     match url {
         Some(url) => {
@@ -250,7 +250,7 @@ fn program(words: &[String]) -> String {
     super::name::of_package(named.unwrap_or(runner))
 }
 
-/// The image of `docker run`: the first word that is neither a flag nor the value of one.
+/// The image of `docker run`: the first word that is neither a flag nor its value.
 fn image(words: &[String]) -> Option<&str> {
     let takes =
         ["-e", "--env", "-v", "--volume", "--mount", "-p", "--name", "--network", "--env-file"];

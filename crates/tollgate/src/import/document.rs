@@ -1,4 +1,4 @@
-//! From a text to its values, and from the shape of these to whoever wrote them.
+//! Parses a document, and detects the program it belongs to by its structure.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(super) fn read(
     given_to(top, asked, sheet)
 }
 
-/// JSON with comments, TOML or YAML, as values.
+/// Parses JSON with comments, TOML or YAML.
 pub fn parse_document(text: &str, file: Option<&Path>) -> Result<Value, ImportError> {
     match DocumentSyntax::of(text, file) {
         DocumentSyntax::Json => jsonc::parse(text),
@@ -85,7 +85,7 @@ fn given_to(
     Ok(())
 }
 
-/// Whoever writes such files.
+/// The program that writes such files.
 fn author(top: &SourceMap) -> Option<(&'static str, FormatReader)> {
     let mcp = top.peek("mcp");
     let servers = top.peek("servers");
@@ -116,7 +116,7 @@ fn author(top: &SourceMap) -> Option<(&'static str, FormatReader)> {
     })
 }
 
-/// Servers without a list around them: one, or a map of some.
+/// Servers without an enclosing list: one, or a map of several.
 fn loose(
     mut top: SourceMap,
     asked: &ImportContext<'_>,
@@ -168,7 +168,7 @@ fn is_ava(servers: &Value) -> bool {
     any(servers, |it| it.get("transport").is_some() && it.get("type").is_none())
 }
 
-/// Its providers have lists of keys.
+/// Providers of Bifrost have lists of keys.
 fn is_bifrost(top: &SourceMap) -> bool {
     any(top.peek("providers"), |it| it.get("keys").is_some_and(Value::is_array))
 }

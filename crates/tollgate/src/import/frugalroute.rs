@@ -1,4 +1,4 @@
-//! FrugalRoute: a list `mcpServers` whose entries have an `id`; `apiKey` is a bearer token.
+//! Imports FrugalRoute: a list `mcpServers` whose entries have an `id`. `apiKey` is a bearer token.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Glyphoxa's YAML: `mcp.servers` as a list, `npcs`, and one provider for each of its stages.
+//! Imports Glyphoxa's YAML: `mcp.servers` as a list, `npcs`, and one provider per stage.
 
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ fn one(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
     }
 }
 
-/// OAuth client credentials, of the server that came last.
+/// OAuth client credentials of the last server.
 fn credentials(mut oauth: SourceMap, sheet: &mut ImportCollector<'_>) {
     let secret = oauth.text("client_secret").unwrap_or_default();
     let Some(owner) = sheet.last_server() else { return };
@@ -60,7 +60,7 @@ fn credentials(mut oauth: SourceMap, sheet: &mut ImportCollector<'_>) {
     sheet.leave(oauth);
 }
 
-/// Names of the models that agents may have, by engine.
+/// Names of the models for agents, by engine.
 #[derive(Default)]
 struct GlyphoxaModels {
     cascaded: Option<String>,

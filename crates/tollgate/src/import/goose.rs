@@ -1,4 +1,5 @@
-//! Goose: `extensions` in YAML, with `cmd`, `envs`, names of secrets in `env_keys`, and seconds.
+//! Imports Goose: `extensions` in YAML, with `cmd`, `envs`, names of secrets in `env_keys`, and
+//! timeouts in seconds.
 
 use serde_json::json;
 

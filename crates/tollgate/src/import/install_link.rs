@@ -1,11 +1,11 @@
-//! Links that install a server in an editor: what they carry.
+//! Imports install links of editors.
 
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 
 use super::ImportError;
 
-/// The name and the text inside; `None` for anything that is no such link.
+/// The name and the config text in a link. `None` for anything else.
 pub(super) fn open_link(text: &str) -> Option<Result<(Option<String>, String), ImportError>> {
     let (scheme, rest) = text.split_once(':')?;
     let query = rest.split_once('?').map(|(path, query)| (path.trim_start_matches('/'), query));
@@ -23,7 +23,7 @@ pub(super) fn open_link(text: &str) -> Option<Result<(Option<String>, String), I
             let config = value(query, "config").map(|json| (value(query, "name"), json));
             Some(config.ok_or_else(broken_link_error))
         }
-        // The link itself, once more escaped.
+        // Contains the link itself, escaped once more.
         ("https", "vscode.dev/redirect" | "insiders.vscode.dev/redirect") => {
             let link = value(query, "url").filter(|link| link.starts_with("vscode"));
             Some(link.and_then(|link| open_link(&link)).unwrap_or_else(|| Err(broken_link_error())))
@@ -40,7 +40,7 @@ fn value(query: &str, name: &str) -> Option<String> {
 
 fn cursor(query: &str) -> Result<(Option<String>, String), ImportError> {
     let config = value(query, "config").ok_or_else(broken_link_error)?;
-    // A `+` of base64 that was not escaped reads as a blank.
+    // An unescaped `+` of Base64 is decoded as a blank.
     let config = config.replace(' ', "+");
     let bytes = BASE64_STANDARD
         .decode(&config)
@@ -54,7 +54,7 @@ fn broken_link_error() -> ImportError {
     ImportError::Syntax("the link carries nothing that can be read".to_owned())
 }
 
-/// Without its percent signs; `None` if that is no text.
+/// Percent-decoded. `None` if it is not UTF-8.
 fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,5 +1,5 @@
-//! JSON as people keep it in settings: with comments and with commas too many. Bounded in depth;
-//! a key that stands twice is an error, since only one of them could count.
+//! Parser for JSON with comments and trailing commas, as used in settings files. Nesting is
+//! limited. A duplicate key is an error, because only one of them could win.
 
 use serde_json::{Map, Value};
 
@@ -76,7 +76,7 @@ impl JsoncReader<'_> {
         Ok(Value::Array(list))
     }
 
-    /// Whether this is the end; takes the comma before the next member, and one before the end.
+    /// Whether this is the end. Consumes the comma before the next member, and a trailing comma.
     fn ends_with(&mut self, end: char, before: usize) -> Result<bool, ImportError> {
         self.skip()?;
         if before > 0 && self.peek() != Some(end) {
@@ -118,7 +118,7 @@ impl JsoncReader<'_> {
         }
     }
 
-    /// Blanks and comments.
+    /// Skips blanks and comments.
     fn skip(&mut self) -> Result<(), ImportError> {
         loop {
             let rest = &self.text[self.at..];

@@ -1,5 +1,5 @@
-//! `mcpServers`: Claude Code, Claude Desktop, Cursor, Copilot CLI, Gemini CLI, Windsurf and
-//! Antigravity, Cline and Roo. They differ in words, which `plain` all knows.
+//! Imports `mcpServers`: Claude Code, Claude Desktop, Cursor, Copilot CLI, Gemini CLI, Windsurf and
+//! Antigravity, Cline and Roo. `common_keys` knows the keys of all of them.
 
 use super::collector::ImportCollector;
 use super::common_keys;
@@ -21,7 +21,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     for (name, server) in servers {
         common_keys::server(&name, server, sheet);
     }
-    // Claude Code keeps what belongs to a folder below that folder's name.
+    // Claude Code stores settings of a folder under the name of the folder.
     for (folder, mut project) in top.named_maps("projects") {
         for (name, server) in project.named_maps("mcpServers") {
             common_keys::server(&name, server, sheet);
@@ -35,7 +35,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     sheet.blame(top);
 }
 
-/// Whose words these are, where they give it away.
+/// The program, where the keys reveal it.
 fn author(server: &SourceMap) -> Option<&'static ClientApp> {
     let has = |keys: &[&str]| keys.iter().any(|key| server.has(key));
     let kind = server.peek("type").as_str().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Names as this config has them, from names that anybody chose.
+//! Converts foreign names to valid names of this config.
 
-/// A name that can be an id: letters, digits, `_` and `-`, a letter first, at most 64.
+/// A valid id: letters, digits, `_` and `-`, a letter first, at most 64 characters.
 pub(super) fn fitting(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
     let mut id = String::new();
@@ -18,8 +18,8 @@ pub(super) fn fitting(name: &str) -> String {
     id[..id.len().min(64)].to_owned()
 }
 
-/// What a name is taken for in its section: servers and agents must differ in more than case,
-/// `-` and `_`.
+/// Normalizes a name for its section: servers and agents must differ in more than case, `-` and
+/// `_`.
 pub fn fold_name(section: &str, name: &str) -> String {
     match section {
         "servers" | "agents" => name.to_ascii_lowercase().replace('-', "_"),
@@ -27,7 +27,7 @@ pub fn fold_name(section: &str, name: &str) -> String {
     }
 }
 
-/// As shells name variables: `my-server` is `MY_SERVER`.
+/// As a shell variable: `my-server` is `MY_SERVER`.
 pub fn variable(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     let name: String = name.chars().map(letter).collect();
@@ -39,7 +39,7 @@ pub fn variable(name: &str) -> String {
     }
 }
 
-/// What a package or an image is best called: `@scope/mcp-server-git@1.2` is `git`.
+/// A short name for a package or an image: `@scope/mcp-server-git@1.2` is `git`.
 pub fn of_package(package: &str) -> String {
     let bare = package.trim_end_matches('/');
     let bare = bare.rsplit(['/', '\\']).next().unwrap_or(bare);
@@ -55,7 +55,7 @@ pub fn of_package(package: &str) -> String {
     fitting(bare)
 }
 
-/// What a host is best called: `mcp.example.com` is `example`.
+/// A short name for a host: `mcp.example.com` is `example`.
 pub(super) fn of_host(host: &str) -> String {
     let labels: Vec<&str> = host.split('.').collect();
     let common = ["mcp", "api", "www", "server", "gateway", "tools"];

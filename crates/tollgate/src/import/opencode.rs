@@ -1,4 +1,4 @@
-//! opencode: `mcp`, with `local` and `remote` servers and `{env:NAME}`.
+//! Imports opencode: `mcp`, with `local` and `remote` servers and `{env:NAME}`.
 
 use super::collector::ImportCollector;
 use super::common_keys;
@@ -11,7 +11,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     sheet.client = ClientApp::find("opencode");
     for (name, mut server) in top.named_maps("mcp") {
         server.rename("environment", "env");
-        // `false` only says that none is tried.
+        // `false` only means that OAuth is not tried.
         if server.peek("oauth").as_bool() == Some(false) {
             server.forget(&["oauth"]);
         }

@@ -1,4 +1,4 @@
-//! Providers of models as the four gateways name them, and what they are here.
+//! Imports model providers of the four supported gateways.
 
 use serde_json::{Map, Value, json};
 
@@ -6,16 +6,16 @@ use super::ImportedEntry;
 use super::collector::ImportCollector;
 use super::variable_syntax::rewrite_variables;
 
-/// A provider of theirs.
+/// A provider of another gateway.
 pub(super) struct ImportedProvider<'a> {
-    /// As they call it: `openai`, `google_live`.
+    /// Its name there: `openai`, `google_live`.
     pub(super) name: &'a str,
     pub(super) base_url: Option<String>,
     pub(super) key: Option<String>,
     pub(super) more: Map<String, Value>,
 }
 
-/// `name` contains, what speaks its API, where it begins.
+/// Part of `name`, kind of provider here, default base URL.
 const KINDS: &[(&str, &str, Option<&str>)] = &[
     ("groq", "openai", Some("https://api.groq.com/openai/v1")),
     ("openrouter", "openai", Some("https://openrouter.ai/api/v1")),
@@ -31,11 +31,11 @@ const KINDS: &[(&str, &str, Option<&str>)] = &[
     ("deepgram", "deepgram", None),
 ];
 
-/// Writes it down; `None` if nothing here speaks its API.
+/// Adds the provider. `None` if its API is not supported here.
 pub(super) fn put(named: ImportedProvider<'_>, sheet: &mut ImportCollector<'_>) -> Option<String> {
     let lower = named.name.to_ascii_lowercase();
     let known = KINDS.iter().find(|(word, _, _)| lower.contains(word));
-    // Somebody's own with an address of its own is most likely a compatible one.
+    // An unknown provider with its own URL is most likely OpenAI-compatible.
     let (kind, usual) = match (known, &named.base_url) {
         (Some((_, kind, usual)), _) => (*kind, *usual),
         (None, Some(_)) => ("openai", None),
@@ -60,7 +60,7 @@ pub(super) fn put(named: ImportedProvider<'_>, sheet: &mut ImportCollector<'_>) 
     Some(name)
 }
 
-/// A model of a provider; the name under which agents have it.
+/// Adds a model of a provider. Returns its name for agents.
 pub(super) fn model(
     (provider, id): (&str, &str),
     api: Option<&str>,

@@ -1,5 +1,5 @@
-//! One server of this config while it is written down. Variables get this config's spelling, and
-//! secrets a place elsewhere.
+//! Builds one server entry: converts variables to the syntax of this config, and replaces secrets
+//! by references.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ pub(super) struct ServerDraft {
     notes: Vec<String>,
 }
 
-/// The longest time that the config takes for one call.
+/// The longest call timeout that the config accepts.
 const LONGEST_MS: f64 = 3_600_000.0;
 
 impl ServerDraft {
@@ -53,7 +53,7 @@ impl ServerDraft {
         self.put("command", written);
     }
 
-    /// A word of a command line that may be, or hold, a secret.
+    /// A word of a command line that may be or contain a secret.
     fn argument(
         &self,
         sheet: &mut ImportCollector<'_>,
@@ -76,7 +76,7 @@ impl ServerDraft {
                 return format!("{key}{between}{scheme}{hidden}");
             }
         }
-        // `--header=X-Api-Key:…` has a word inside.
+        // `--header=X-Api-Key:…` contains another word.
         if let Some((flag, inside)) = word.split_once('=').filter(|_| word.starts_with('-')) {
             let hidden = self.argument(sheet, None, inside);
             if hidden != inside {
@@ -89,7 +89,7 @@ impl ServerDraft {
         }
     }
 
-    /// Where it is reached; `transport` only where it is not the usual one.
+    /// Sets the URL. `transport` is set only if it is not the default.
     pub(super) fn url(
         &mut self,
         sheet: &mut ImportCollector<'_>,
@@ -141,7 +141,7 @@ impl ServerDraft {
         self.extend("env", pairs);
     }
 
-    /// A bearer token among them becomes `auth`.
+    /// Sets the headers. A bearer token among them becomes `auth`.
     pub(super) fn headers(
         &mut self,
         sheet: &mut ImportCollector<'_>,
@@ -180,13 +180,13 @@ impl ServerDraft {
         auth[key] = value.into();
     }
 
-    /// By a person's consent.
+    /// OAuth login by a person.
     pub(super) fn login(&mut self) {
         self.auth("login", true);
         self.note(format!("consent is given by `tollgate servers login {}`", self.name));
     }
 
-    /// Whether a header or a token says who asks: there is one way to do that.
+    /// Whether a header or a token authenticates already: only one way is possible.
     pub(super) fn is_authorized(&self) -> bool {
         let headers = self.keys.get("headers").and_then(Value::as_object);
         let by_header = headers.is_some_and(|headers| {
@@ -230,7 +230,7 @@ impl ServerDraft {
     }
 }
 
-/// `Bearer abc` is `("Bearer ", "abc")`; a value without a scheme has an empty one.
+/// `Bearer abc` is `("Bearer ", "abc")`. Without a scheme the first part is empty.
 fn split_scheme(value: &str) -> (&str, &str) {
     let scheme = value.find(' ').map_or("", |at| &value[..at]);
     let known = ["bearer", "basic", "token", "apikey", "digest", "bot"];
@@ -240,13 +240,13 @@ fn split_scheme(value: &str) -> (&str, &str) {
     }
 }
 
-/// Whether an argument of this name holds a secret. `--auth oauth` does not.
+/// Whether an argument of this name is a secret. `--auth oauth` is not.
 fn names_secret(name: &str, value: &str) -> bool {
     let lower = name.to_lowercase();
     let surely = ["token", "secret", "pass", "api-key", "api_key", "apikey", "credential"];
     let is_word = value.len() <= 12 && value.chars().all(|c| c.is_ascii_lowercase());
     sounds_secret(&lower) && (surely.iter().any(|word| lower.contains(word)) || !is_word)
         && !value.is_empty()
-        // A file that holds it is no secret.
+        // The path of a file is not a secret.
         && !value.starts_with(['/', '.', '~'])
 }

@@ -1,12 +1,12 @@
-//! A map of somebody else's file. What is understood is taken out of it; what is left at the end
-//! was not carried over, and is said to be so.
+//! A map of a source file. Keys that are understood are taken out. The rest is reported as not
+//! imported.
 
 use serde_json::{Map, Value};
 
 use super::DroppedItem;
 
 pub(super) struct SourceMap {
-    /// Where it stands: `mcpServers.github`.
+    /// Its path: `mcpServers.github`.
     pub(super) at: String,
     keys: Map<String, Value>,
     dropped: Vec<DroppedItem>,
@@ -15,7 +15,7 @@ pub(super) struct SourceMap {
 const NO_PLACE: &str = "has no counterpart here";
 
 impl SourceMap {
-    /// `None` for what is no map.
+    /// `None` if it is not a map.
     pub(super) fn of(at: impl Into<String>, value: Value) -> Option<Self> {
         match value {
             Value::Object(keys) => Some(Self { at: at.into(), keys, dropped: Vec::new() }),
@@ -43,7 +43,7 @@ impl SourceMap {
         }
     }
 
-    /// The first of several spellings that is there.
+    /// The first of several spellings that is present.
     pub(super) fn any_text(&mut self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| self.text(key))
     }
@@ -64,7 +64,7 @@ impl SourceMap {
         }
     }
 
-    /// Names and texts; a list of `NAME=VALUE` as well.
+    /// Names and strings, also from a list of `NAME=VALUE`.
     pub(super) fn table(&mut self, key: &str) -> Vec<(String, String)> {
         let Some(value) = self.take(key) else { return Vec::new() };
         let pairs: Option<Vec<(String, String)>> = match &value {
@@ -89,7 +89,7 @@ impl SourceMap {
         }
     }
 
-    /// A number that is no less than one; also `"30"`.
+    /// A number of at least one, also as `"30"`.
     pub(super) fn number(&mut self, key: &str) -> Option<f64> {
         let value = self.take(key)?;
         let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
@@ -149,14 +149,14 @@ impl SourceMap {
         self.keys.insert(key.to_owned(), value);
     }
 
-    /// The same under another name.
+    /// Renames a key.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         if let Some(value) = self.take(from) {
             self.put(to, value);
         }
     }
 
-    /// Puts pairs into a map that may be there already; what is there stays.
+    /// Adds pairs to a map that may exist. Existing pairs stay.
     pub(super) fn merge(&mut self, key: &str, pairs: impl IntoIterator<Item = (String, Value)>) {
         for (name, value) in pairs {
             let table = self.keys.entry(key).or_insert_with(|| Value::Object(Map::new()));
@@ -166,17 +166,17 @@ impl SourceMap {
         }
     }
 
-    /// What is left of it, as JSON.
+    /// The remaining keys, as JSON.
     pub(super) fn to_json_text(&self) -> String {
         Value::Object(self.keys.clone()).to_string()
     }
 
-    /// All that is in it.
+    /// Takes all pairs.
     pub(super) fn everything(&mut self) -> Vec<(String, Value)> {
         std::mem::take(&mut self.keys).into_iter().collect()
     }
 
-    /// Leaves a key behind, for a reason.
+    /// Drops a key, with a reason for the report.
     pub(super) fn drop(&mut self, key: &str, why: &str) {
         let Some(value) = self.take(key) else { return };
         let is_empty = match &value {
@@ -191,14 +191,14 @@ impl SourceMap {
         }
     }
 
-    /// Leaves keys behind of which nobody needs to hear.
+    /// Drops keys without a report.
     pub(super) fn forget(&mut self, keys: &[&str]) {
         for key in keys {
             self.keys.shift_remove(*key);
         }
     }
 
-    /// For programs to which an empty list says nothing.
+    /// For programs to which an empty list means nothing.
     pub(super) fn forget_empty(&mut self, key: &str) {
         if self.peek(key).as_array().is_some_and(Vec::is_empty) {
             self.forget(&[key]);
@@ -238,7 +238,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// `NAME=VALUE`; a name alone is handed on from the environment.
+/// `NAME=VALUE`. A name alone is forwarded from the environment.
 fn pair(text: &str) -> Option<(String, String)> {
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name.to_owned(), value.to_owned()),

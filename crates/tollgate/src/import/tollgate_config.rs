@@ -1,4 +1,4 @@
-//! A config of this program, or a part of one: its servers as they are.
+//! Imports a config of Tollgate itself, or a part of one: its servers unchanged.
 
 use super::collector::ImportCollector;
 use super::server_draft::ServerDraft;

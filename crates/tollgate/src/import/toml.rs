@@ -1,4 +1,4 @@
-//! TOML as values.
+//! Parses TOML as JSON values.
 
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};

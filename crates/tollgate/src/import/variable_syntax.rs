@@ -1,11 +1,11 @@
-//! How programs write variables in their files, and what this config writes for them.
+//! Variable syntax of other programs, and its conversion to that of this config.
 
 use serde_json::Value;
 
 use super::name::variable;
 use crate::config::is_variable;
 
-/// Beside `${NAME}` and `${env:NAME}`, which are read everywhere.
+/// Accepted syntax beside `${NAME}` and `${env:NAME}`, which are accepted everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VariableSyntax {
     Usual,
@@ -13,20 +13,21 @@ pub(super) enum VariableSyntax {
     Bare,
     /// `{env:NAME}` and `{file:path}`.
     Braces,
-    /// `env.NAME`, alone.
+    /// `env.NAME` as the whole value.
     Dotted,
-    /// This config's own.
+    /// The syntax of this config.
     Own,
 }
 
 impl VariableSyntax {
-    /// Whether a file can be named. Where it cannot, nobody gets to send one of ours away.
+    /// Whether the syntax can refer to files. Where it cannot, an imported text must not make us
+    /// send one of our files away.
     pub(super) fn names_files(self) -> bool {
         matches!(self, Self::Braces | Self::Own)
     }
 }
 
-/// A text with its variables as this config writes them, and what is to be said of them.
+/// The text with its variables in the syntax of this config, and notes about them.
 pub(super) fn rewrite_variables(text: &str, spelling: VariableSyntax) -> (String, Vec<String>) {
     let dotted = text.strip_prefix("env.").filter(|name| is_variable(name));
     if let Some(name) = dotted.filter(|_| spelling == VariableSyntax::Dotted) {
@@ -58,7 +59,7 @@ pub(super) fn rewrite_variables(text: &str, spelling: VariableSyntax) -> (String
     (out, notes)
 }
 
-/// What stands for `${inside}`.
+/// The replacement of `${inside}`.
 fn one(inside: &str, spelling: VariableSyntax) -> (String, Option<String>) {
     let name = inside.strip_prefix("env:").unwrap_or(inside);
     let bare = name.split_once(":-").map_or(name, |(name, _)| name);
@@ -83,7 +84,7 @@ fn one(inside: &str, spelling: VariableSyntax) -> (String, Option<String>) {
             }
             None => {
                 let note = format!("`${{{inside}}}` means nothing here and is kept as it stands");
-                // What is inside must not be read for itself, either.
+                // The inner text must not be expanded on its own, either.
                 (format!("$${{{}}}", inside.replace("${", "$${")), Some(note))
             }
         },
@@ -95,7 +96,7 @@ fn folder(inside: &str) -> (String, Option<String>) {
     ("${WORKSPACE_FOLDER}".to_owned(), Some(note))
 }
 
-/// Escapes what would read a file, in every text of `value`; whether there was any.
+/// Escapes file references in all strings of `value`. Returns whether there were any.
 pub(super) fn without_files(value: &mut Value) -> bool {
     match value {
         Value::String(text) => {
@@ -110,7 +111,7 @@ pub(super) fn without_files(value: &mut Value) -> bool {
     }
 }
 
-/// Goes through a text as the config does when it reads it.
+/// Scans the text exactly as the config parser does.
 fn escape_file_references(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

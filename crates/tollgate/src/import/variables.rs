@@ -1,5 +1,5 @@
-//! Names of the variables that stand for secrets. A name has one value, so one that the config
-//! refers to already is not given to another secret.
+//! Chooses the names of variables for secrets. A name has one value, so a name that the config uses
+//! already is not given to another secret.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use super::{ImportedConfig, ImportedEntry, variable};
 use crate::config::{Environment, references};
 
 pub struct VariableNames<'a> {
-    /// What the config refers to.
+    /// Variables that the config refers to.
     named: BTreeSet<String>,
     environment: &'a dyn Environment,
 }
 
-/// Whether an entry that is there may keep a name that it has where the new one has it.
+/// Whether an existing entry allows to reuse the variable names that it has in the same places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingEntry<'a> {
     Nothing,
     Keeps(&'a Value),
-    /// Unless the variable is set, and to something else.
+    /// Only if the variable is not set.
     KeepsIfUnset(&'a Value),
 }
 
@@ -31,7 +31,7 @@ impl<'a> VariableNames<'a> {
         Self { named, environment }
     }
 
-    /// `found` with names that are its own; those that are new are added to `given`.
+    /// `found` with variable names of its own. New names are added to `given`.
     pub fn fit_entry(
         &self,
         found: &ImportedEntry,
@@ -43,7 +43,7 @@ impl<'a> VariableNames<'a> {
         let prefix = format!("{}_", variable(&found.name));
         for (name, value) in given.clone() {
             let reference = format!("${{{name}}}");
-            // Whoever named it themselves means the one that is there.
+            // A variable that the user named means the existing one.
             if !name.starts_with(&prefix)
                 || !holds(&keys, &reference)
                 || self.is_free(&name, &value)
@@ -73,7 +73,8 @@ impl<'a> VariableNames<'a> {
         fitted
     }
 
-    /// All of it with names that are its own, whatever the config has of the same name.
+    /// All entries with variable names of their own, regardless of entries of the same name in the
+    /// config.
     pub fn fit(&self, imported: &mut ImportedConfig) {
         let mut given = std::mem::take(&mut imported.given);
         let others = imported.others.iter_mut().map(|other| &mut other.found);
@@ -108,7 +109,7 @@ pub fn refers(found: &ImportedEntry, variable: &str) -> bool {
     found.keys.values().any(|value| holds(value, &reference))
 }
 
-/// Whether a text in it has this reference.
+/// Whether a nested string contains this reference.
 fn holds(value: &Value, reference: &str) -> bool {
     match value {
         Value::String(text) => text.contains(reference),
@@ -118,7 +119,8 @@ fn holds(value: &Value, reference: &str) -> bool {
     }
 }
 
-/// Whether `there` has the reference wherever `keys` have it. In lists the place does not matter.
+/// Whether `there` has the reference wherever `keys` have it. In lists the position does not
+/// matter.
 fn stands(keys: &Value, there: &Value, reference: &str) -> bool {
     match keys {
         Value::Object(pairs) => pairs.iter().all(|(key, value)| {

@@ -1,4 +1,5 @@
-//! VS Code: `servers` beside `inputs` that a person is asked for; in `settings.json` below `mcp`.
+//! Imports VS Code: `servers` with `inputs` that the user is prompted for. In `settings.json` below
+//! `mcp`.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Zed: `context_servers`, older ones with a map behind `command`.
+//! Imports Zed: `context_servers`, in older files with a map as `command`.
 
 use super::collector::ImportCollector;
 use super::common_keys;

@@ -1,4 +1,4 @@
-//! What is written when something panics: a line of the log like any other, so without secrets.
+//! Panic hook: writes a panic as a log line, with secrets masked.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::{self, PanicHookInfo};
@@ -16,7 +16,7 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     let said = info.payload_as_str().unwrap_or("of an unknown kind");
     let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
     let mut text = format!("thread `{name}` panicked{place}: {said}");
-    // Only where RUST_BACKTRACE asks for it.
+    // Only if RUST_BACKTRACE is set.
     let trace = Backtrace::capture();
     if trace.status() == BacktraceStatus::Captured {
         text.push_str(&format!("\n{trace}"));

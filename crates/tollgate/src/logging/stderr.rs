@@ -1,5 +1,5 @@
-//! Standard error, where logs and notes go: one line an event, without secret values, and without
-//! characters that a terminal would obey or that would begin another line.
+//! Writer for standard error: one line per event, with secret values masked, and without characters
+//! that could control a terminal or start another line.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::LogFormat;
 
-/// Writes events of `tracing`, each of which comes in one piece.
+/// Writes `tracing` events, each of which arrives in one piece.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StderrLog(pub(super) LogFormat);
 
@@ -36,8 +36,8 @@ impl Write for StderrLog {
     }
 }
 
-/// One line about something that is no event of `tracing`: before the log begins, or beside it. Text
-/// may have several lines, as a report about a config does.
+/// Writes a message that is not a `tracing` event. It may have several lines, like a report about a
+/// config.
 pub fn note(format: LogFormat, level: &str, message: &str) {
     write_all(&line(format, level, message));
 }
@@ -58,7 +58,7 @@ pub(super) fn line(format: LogFormat, level: &str, message: &str) -> String {
     }
 }
 
-/// A failure of logging is nobody's fault, and there is nowhere to tell it.
+/// Errors are ignored: there is nowhere to report them.
 fn write_all(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -72,7 +72,7 @@ fn presentable(format: LogFormat, line: &str) -> String {
     format!("{escaped}\n")
 }
 
-/// What a terminal would obey, and what turns text around or hides it.
+/// Control characters, and characters that reverse or hide text.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
@@ -90,7 +90,7 @@ fn escape_text(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Within strings only: nothing else of JSON has such characters.
+/// They occur only within strings: no other part of JSON has such characters.
 fn escape_json(text: &str) -> Cow<'_, str> {
     escape(text, |c, out| {
         for unit in c.encode_utf16(&mut [0; 2]) {

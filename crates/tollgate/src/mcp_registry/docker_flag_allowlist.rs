@@ -1,10 +1,10 @@
-//! Allowlist of `docker run` flags that a stranger may set: those that leave the container closed.
-//! Asked for every image of the registry; knows nothing of where the words come from.
+//! Allowlist of `docker run` flags that an untrusted registry entry may set: those that keep the
+//! container isolated. Checked for every image of the registry.
 
 use serde_json::{Map, Value};
 
-/// Whether these words before the name of an image open nothing of this machine by themselves.
-/// What the operator fills in is the operator's.
+/// Whether the words before the image name expose nothing of this machine by themselves. Values
+/// filled in by the operator are trusted.
 pub(super) fn is_contained(words: &[String], env: &Map<String, Value>) -> bool {
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -32,7 +32,7 @@ pub(super) fn is_contained(words: &[String], env: &Map<String, Value>) -> bool {
     true
 }
 
-/// A name without a value hands on a variable of the gateway: only those that it has for this.
+/// A name without a value forwards a variable of the gateway: only those defined for this server.
 fn is_variable(value: &str, env: &Map<String, Value>) -> bool {
     value.contains('=') || env.contains_key(value)
 }
@@ -55,14 +55,14 @@ fn is_mount(value: &str) -> bool {
     after_blank(value) == Some("") || value.split(',').all(fits)
 }
 
-/// That of the host, or of another container, is no boundary.
+/// The network of the host, or of another container, is no isolation.
 fn is_network(value: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     after_blank(value) == Some("") || value != "host" && value.chars().all(letter)
 }
 
-/// What follows the place that an operator fills and with which the text begins. A stranger's own
-/// `${` is written `$${`.
+/// The text after a leading placeholder for the operator. A `${` in the entry itself is written
+/// `$${`.
 fn after_blank(text: &str) -> Option<&str> {
     let (_, rest) = text.strip_prefix("${")?.split_once('}')?;
     Some(rest)

@@ -1,5 +1,4 @@
-//! From an answer of the registry to its entries. One that makes no sense is left out, and the rest
-//! stays.
+//! Parses entries of a registry response. Invalid ones are skipped.
 
 use serde_json::Value;
 use tollgate_core::text::truncate_chars;
@@ -20,7 +19,7 @@ pub(super) fn page(body: &Value) -> Option<McpRegistryPage> {
     Some(McpRegistryPage { servers, next: next.map(str::to_owned) })
 }
 
-/// `{server, _meta}`, or the server itself as older registries have it.
+/// `{server, _meta}`, or the server itself in older registries.
 pub(super) fn entry(listed: &Value) -> Option<McpRegistryEntry> {
     let server = listed.get("server").unwrap_or(listed);
     let name = server.get("name")?.as_str()?;
@@ -65,7 +64,7 @@ fn is_website(url: &str) -> bool {
     !rest.is_empty() && url.len() < 500 && !rest.contains(odd) && !rest.starts_with('/')
 }
 
-/// A stranger's words: short, and nothing in them that a terminal would obey.
+/// Untrusted text: truncated, and without control characters.
 pub(super) fn sanitize_text(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     truncate_chars(plain.trim(), LONGEST_TEXT)

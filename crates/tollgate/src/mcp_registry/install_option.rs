@@ -1,5 +1,5 @@
-//! One way to have a server of the registry: a package and what runs it, or a place on the web.
-//! Only programs that are known to run packages are ever named, and containers stay contained.
+//! Install options of a registry server: a package and its runner, or a remote URL. Only known
+//! package runners are ever used, and containers stay isolated.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::{InstallOption, RequiredVariable};
 use crate::config::is_variable;
 
 pub(super) fn package(own: &str, package: &Value) -> Option<InstallOption> {
-    // One that opens a port of its own is not reached by its pipes.
+    // A package that listens on a port cannot be reached over stdio.
     let transport = package["transport"]["type"].as_str().unwrap_or("stdio");
     if transport != "stdio" {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn package(own: &str, package: &Value) -> Option<InstallOption> {
     Some(InstallOption { kind, label, server, needs: blanks.needs })
 }
 
-/// What runs packages of this kind; a hint only chooses among these.
+/// The runner for packages of this kind. A hint only selects among these.
 fn runner(kind: &str, hint: Option<&str>) -> Option<(&'static str, &'static str)> {
     let (kind, known): (_, &[&'static str]) = match kind {
         "npm" => ("npm", &["npx", "bunx", "pnpx"]),
@@ -85,7 +85,7 @@ fn runner_arguments(
     words
 }
 
-/// A name of a package or an image, and nothing that a runner would take for a flag or a place.
+/// A name of a package or an image, which a runner cannot take for a flag or a path.
 fn is_identifier(text: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphanumeric() || "@._/:-".contains(c);
     !text.is_empty()
@@ -117,7 +117,7 @@ fn env(blanks: &mut InputFiller<'_>, inputs: &Value) -> Option<Map<String, Value
                 FilledInput::Text(text) => text,
                 FilledInput::Nothing => continue,
             },
-            // Under its own name: whoever runs the gateway knows that one.
+            // Under its own name, which the operator knows.
             false if input["isRequired"] == true => own(blanks, input, name, ""),
             false if input["isSecret"] == true => own(blanks, input, name, ":-"),
             false => continue,

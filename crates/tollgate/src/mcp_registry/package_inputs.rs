@@ -1,5 +1,5 @@
-//! What a stranger wants on a command line, in a variable or in a header: literal texts, and places
-//! that the operator fills.
+//! Inputs of a registry package for arguments, variables and headers: literal texts, and
+//! placeholders for the operator.
 
 use serde_json::Value;
 
@@ -10,22 +10,22 @@ use crate::import::variable;
 const MAX_ARGUMENTS: usize = 64;
 const MAX_ARGUMENT_BYTES: usize = 2_048;
 
-/// What is filled in for one server.
+/// Fills the inputs of one server.
 pub(super) struct InputFiller<'a> {
-    /// The server's name here; variables begin with it.
+    /// The server's name here, used as prefix of variables.
     pub(super) own: &'a str,
     pub(super) needs: Vec<RequiredVariable>,
 }
 
-/// What stands for an input.
+/// Value of an input.
 pub(super) enum FilledInput {
-    /// It is optional, and nothing was given.
+    /// Optional, and not given.
     Nothing,
     Text(String),
 }
 
 impl InputFiller<'_> {
-    /// The words that a list of arguments comes to; `None` if one of them cannot be written.
+    /// The words of a list of arguments. `None` if one of them is not allowed.
     pub(super) fn words(&mut self, arguments: &Value) -> Option<Vec<String>> {
         let mut words = Vec::new();
         for argument in arguments.as_array().into_iter().flatten().take(MAX_ARGUMENTS) {
@@ -51,7 +51,7 @@ impl InputFiller<'_> {
         Some(words)
     }
 
-    /// The value of an input, or where it comes from.
+    /// The value of an input, or a reference to it.
     pub(super) fn fill(&mut self, input: &Value, label: &str) -> Option<FilledInput> {
         if let Some(value) = input["value"].as_str() {
             return self.template(value, &input["variables"]).map(FilledInput::Text);
@@ -67,7 +67,7 @@ impl InputFiller<'_> {
         }
     }
 
-    /// A text with `{names}` in it, which are looked up or asked for.
+    /// Expands a text with `{names}`, which are looked up or become variables.
     pub(super) fn template(&mut self, text: &str, variables: &Value) -> Option<String> {
         let mut out = String::new();
         let mut rest = text;
@@ -91,8 +91,8 @@ impl InputFiller<'_> {
         Some(out)
     }
 
-    /// A reference to a variable of the operator's, which nothing but this server has a use for: what
-    /// a stranger names may be a secret of the gateway's own.
+    /// A reference to a variable that only this server uses: a name chosen by the entry could be
+    /// that of a secret of the gateway.
     pub(super) fn variable_reference(
         &mut self,
         label: &str,
@@ -113,8 +113,8 @@ fn is_switch(argument: &Value) -> bool {
     argument["isRequired"] == true || argument["format"] == "boolean" && argument["default"] == true
 }
 
-/// A stranger's text as the config writes it: `${…}` in it stays what it is. `None` for what no
-/// command line has.
+/// An untrusted text in config syntax: `${…}` in it is escaped. `None` if it is not allowed on a
+/// command line.
 pub(super) fn literal(text: &str) -> Option<String> {
     let odd =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

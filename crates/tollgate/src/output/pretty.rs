@@ -1,9 +1,9 @@
-//! JSON as people read it, with every number and text as it was written: to read it as values would
-//! make other numbers of the large ones.
+//! Pretty-prints JSON and keeps every number and string as written: parsing would change large
+//! numbers.
 
 const INDENT: &str = "  ";
 
-/// Of sound JSON. Anything else comes out as some text.
+/// For valid JSON. Other input results in some text.
 pub fn pretty(json: &str) -> String {
     let mut text = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;

@@ -1,13 +1,13 @@
-//! How far something is, on one line of a terminal that is written over and over.
+//! Progress bar on one line of a terminal.
 
 use super::{clean, to_stderr};
 
 /// Cells of the bar itself.
 const CELLS: usize = 24;
-/// Of what is just being done, no more than fits beside it.
+/// Limit on the label of the current step.
 const MAX_LABEL_CHARACTERS: usize = 40;
 
-/// Takes its line away when it is dropped.
+/// Clears its line when dropped.
 #[derive(Debug, Default)]
 pub struct ProgressBar {
     shown: bool,

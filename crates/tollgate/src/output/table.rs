@@ -1,11 +1,11 @@
-//! Aligned columns.
+//! Text table with aligned columns.
 
 use super::clean;
 use crate::config::ColorMode;
 
-/// The widest a cell may be on a terminal, unless it is the last.
+/// Maximum width of a cell on a terminal, except in the last column.
 const MAX_CELL_WIDTH: usize = 40;
-/// The last column keeps this much, however narrow the terminal.
+/// Minimum width of the last column, however narrow the terminal.
 const MIN_LAST_COLUMN_WIDTH: usize = 20;
 const GAP: usize = 2;
 
@@ -15,12 +15,12 @@ pub struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-/// How wide a table may be.
+/// Maximum width of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableWidth {
-    /// A file or a pipe: nothing is cut.
+    /// A file or a pipe: nothing is truncated.
     Unbounded,
-    /// A terminal of so many columns.
+    /// A terminal with this many columns.
     Columns(usize),
 }
 
@@ -29,7 +29,7 @@ impl TextTable {
         Self { head: head.to_vec(), rows: Vec::new() }
     }
 
-    /// One row; cells beyond the head are dropped.
+    /// Adds a row. Cells beyond the header are dropped.
     pub fn row(&mut self, cells: Vec<String>) {
         let cells = cells.into_iter().take(self.head.len());
         self.rows.push(cells.map(|cell| on_one_line(&clean(&cell))).collect());

@@ -1,4 +1,4 @@
-//! Changes of the config as the audit trail keeps them.
+//! Audit rows for config changes.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tollgate_core::turn::Principal;
 use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_server::config_service::{ConfigChange, ReloadOutcome, ServerSwitch};
 
-/// What was done to the file, by name.
+/// An action on the file, by name.
 pub(super) struct ConfigAuditEntry {
     act: AuditAction,
     word: &'static str,
@@ -41,7 +41,7 @@ impl ConfigAuditEntry {
     }
 }
 
-/// How a reading of the file came out; nothing where nothing was new.
+/// Result of a reload. `None` if nothing changed.
 pub(super) fn reload(by: &str, file: &Path, result: &ReloadOutcome) -> Option<Decision> {
     let (word, why) = match result {
         ReloadOutcome::Applied(_) => ("applied", None),

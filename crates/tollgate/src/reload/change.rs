@@ -1,4 +1,4 @@
-//! From a wish to the text that would be written: nothing is touched here. Blocks.
+//! Drafts config changes: from a request to the text to write, without side effects. Blocks.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use crate::config::file::{ConfigFileSnapshot, ConfigVersion, ConfigWriteError};
 use crate::config::secret_masking::SecretMasks;
 use crate::config::{self, ConfigReport, DEFAULT};
 
-/// A change that was proved and is not made yet.
+/// A validated change that is not written yet.
 pub(crate) struct ConfigDraft {
-    /// What it replaces; `None` makes a new file.
+    /// The content it replaces. `None` creates a new file.
     before: Option<ConfigFileSnapshot>,
     text: String,
     pub(crate) diff: String,
@@ -24,11 +24,11 @@ pub(crate) struct ConfigDraft {
     paste: ManualInstructions,
 }
 
-/// What to do by hand if the file cannot be written. Covers what was covered.
+/// Instructions for a file that cannot be written. Redacted secrets stay redacted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ManualInstructions {
     words: String,
-    /// The lines to write, where there are any.
+    /// The lines to write, if any.
     yaml: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn draft(
     validate_draft(origin, masks, before, (text, paste))
 }
 
-/// Several changes as one.
+/// Several edits as one change.
 pub(crate) fn draft_edits(
     origin: &ConfigFileSource,
     masks: &SecretMasks,
@@ -109,7 +109,7 @@ fn validate_draft(
 }
 
 impl ConfigDraft {
-    /// Writes what was drafted, if the file is still what it was drafted for.
+    /// Writes the draft, if the file is still the one it is based on.
     pub(crate) fn write(&self, origin: &ConfigFileSource) -> Result<(), ConfigChangeError> {
         let written = match &self.before {
             Some(before) if before.text == self.text => return Ok(()),
@@ -122,7 +122,7 @@ impl ConfigDraft {
     }
 }
 
-/// The text after the change, and what to do by hand instead.
+/// The text after the change, and the manual instructions.
 fn change_text(
     path: &Path,
     masks: &SecretMasks,
@@ -184,7 +184,7 @@ fn change_text(
     }
 }
 
-/// Key by key: those that stay as they are keep their place and their comments.
+/// Key by key: unchanged keys keep their position and their comments.
 fn replacing(
     path: &Path,
     masks: &SecretMasks,
@@ -200,11 +200,11 @@ fn replacing(
     let to = |key, value| ConfigEdit::Set { section: "servers", name: name.to_owned(), key, value };
     let gone = before.keys().filter(|key| !wanted.contains_key(*key));
     let gone = gone.map(|key| to(key.clone(), None));
-    // First what is new: an entry is never empty in between.
+    // New keys first, so that an entry is never empty in between.
     Ok(new.into_iter().map(|(key, value)| to(key, Some(value))).chain(gone).collect())
 }
 
-/// Lets agents see all tools of a server that is new. Nothing is visible that no list lets in.
+/// Lets agents see all tools of a new server: without an entry in their lists nothing is visible.
 fn shown_to(
     agents: &[String],
     server: &str,
@@ -235,7 +235,7 @@ fn shown_to(
     shown.collect()
 }
 
-/// Why a change is not made. Nothing was touched.
+/// Why a change was refused. Nothing was modified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigChangeError {
     #[error("the config has mistakes: {0}")]

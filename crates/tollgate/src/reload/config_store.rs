@@ -1,5 +1,5 @@
-//! The reloader's hands: reads, proves, writes and applies, each away from the threads that serve.
-//! Decides nothing of when.
+//! Operations of the config actor: read, validate, write and apply, with blocking work off the
+//! serving threads. The actor decides when.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,17 +29,17 @@ use crate::config::{Config, ConfigReport};
 pub(super) struct ConfigStore {
     app: Arc<App>,
     fixed: StartupConfig,
-    /// What runs.
+    /// The active config.
     now: Config,
     origin: ConfigFileSource,
-    /// The content that was looked at last, good or bad.
+    /// The content that was read last, valid or not.
     seen: Option<String>,
     masks: Arc<SecretMasks>,
-    /// By the names of their servers.
+    /// Login tasks by server name.
     logins: HashMap<String, Task>,
 }
 
-/// A change, and what it did if it was made.
+/// A change, and its effect if it was applied.
 pub(super) struct StoredConfigChange {
     pub(super) told: ConfigChangeSummary,
     pub(super) applied: Option<ReloadEffect>,
@@ -80,7 +80,7 @@ impl ConfigStore {
         Ok(beside(move || entry::prove(&origin, &masks, wanted)).await??)
     }
 
-    /// Goes on beside everything else; one that was begun before for the same server is over.
+    /// Runs in the background. Replaces an earlier login to the same server.
     pub(super) fn login(&mut self, (name, by): (String, String), reply: login::LoginLinkSender) {
         let servers = &self.now.settings.servers;
         let Some(server) = servers.iter().find(|it| it.id.as_str() == name) else {
@@ -92,12 +92,12 @@ impl ConfigStore {
         self.logins.insert(name, tasks::spawn("login", login.run(reply)));
     }
 
-    /// What is in the file, if that is new.
+    /// The content of the file, if it is new.
     pub(super) async fn look(&self) -> ConfigFileState {
         self.find(self.seen.clone()).await
     }
 
-    /// What is in the file.
+    /// The content of the file.
     pub(super) async fn read(&self) -> ConfigFileState {
         self.find(None).await
     }
@@ -116,7 +116,7 @@ impl ConfigStore {
         self.seen = Some(content);
     }
 
-    /// Goes on by a config that was proved.
+    /// Applies a validated config.
     pub(super) async fn apply(
         &mut self,
         candidate: ConfigCandidate,
@@ -134,12 +134,12 @@ impl ConfigStore {
         Ok(effect)
     }
 
-    /// How the files stand that the config names, if they changed since they were read.
+    /// A description of the files that the config names, if they changed since they were read.
     pub(super) async fn changed_files(&self) -> Option<String> {
         self.app.changed_files().await
     }
 
-    /// Goes on by the same config, with all that it refers to read again.
+    /// Applies the same config again, with all referenced files read anew.
     pub(super) async fn reload_builtin_files(&self) -> Result<ReloadEffect, ConfigReport> {
         let certified = self.app.certify(&self.now).await;
         let turnover = self.app.reconfigure(&self.now).await;
@@ -180,7 +180,7 @@ impl ConfigStore {
         self.origin.path()
     }
 
-    /// Into the audit trail. What was decided holds, written or not.
+    /// Writes an audit row. The change stays in force even if that fails.
     pub(super) async fn note(&self, decision: Decision) {
         if let Err(error) = self.app.gate().ledger().note(decision).await {
             warn!(%error, "a change of the config has no row in the audit trail");
@@ -192,7 +192,7 @@ impl ConfigStore {
     }
 }
 
-/// On a thread that may wait for a disk. A panic there is a failure here, not the end.
+/// Runs on the blocking thread pool. A panic there becomes an error here.
 async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ConfigServiceError> {

@@ -1,5 +1,5 @@
-//! What a new config means for a gateway that runs: what it changes, what has to wait for the
-//! next start, and what cannot be.
+//! Effect of a new config on the running gateway: what changes, what needs a restart, and what is
+//! refused.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::app;
 use crate::command_error::CommandError;
 use crate::config::{Config, ConfigReport};
 
-/// What cannot change while the gateway runs.
+/// Settings that cannot change while the gateway runs.
 pub(super) struct StartupConfig(Config);
 
 impl StartupConfig {
@@ -20,7 +20,7 @@ impl StartupConfig {
         Self(started_with)
     }
 
-    /// Keys that differ from what runs and count from the next start on.
+    /// Keys that differ from the running settings and take effect at the next start.
     pub(super) fn keys_needing_restart(&self, next: &Config) -> Vec<String> {
         let now = &self.0;
         let changed = [
@@ -59,7 +59,7 @@ fn shutdown(config: &Config) -> (Duration, Duration) {
     (config.front.grace, config.front.drain)
 }
 
-/// Where meanings of texts come from: the model, and the provider that serves it.
+/// Source of embeddings: the model, and the provider that serves it.
 fn meanings(config: &Config) -> (Option<&EmbeddingSettings>, Option<&ProviderSettings>) {
     let embedding = config.embedding.as_ref();
     let served = match embedding {
@@ -70,7 +70,7 @@ fn meanings(config: &Config) -> (Option<&EmbeddingSettings>, Option<&ProviderSet
     (embedding, provider)
 }
 
-/// Whether it may run at all.
+/// Checks that the config can run at all.
 pub(super) async fn admit(file: &str, next: &Config) -> Result<(), ConfigReport> {
     let about = |why: CommandError| ConfigReport::about(file, why.to_string());
     app::fit(next).map_err(about)?;
@@ -82,7 +82,7 @@ pub(super) fn of(turnover: ServerChanges, needs_restart: Vec<String>) -> ReloadE
     ReloadEffect { added, removed, restarted, kept, needs_restart }
 }
 
-/// What would become of the servers.
+/// Predicts the effect on the servers.
 pub(super) fn predict_effect(
     now: &Config,
     next: &Config,

@@ -1,4 +1,4 @@
-//! One server of the config: as it stands in the file, and as it would run. Touches nothing. Blocks.
+//! One server of the config: as in the file, and as it would run. No side effects. Blocks.
 
 use tollgate_engine::settings::Server;
 use tollgate_server::config_service::{ProposedServer, ServerConfigEntry};
@@ -26,7 +26,7 @@ pub(super) fn show(
     Ok(entry)
 }
 
-/// As if it were in the config, and nothing else.
+/// The server as if it were in the config.
 pub(super) fn prove(
     origin: &ConfigFileSource,
     masks: &SecretMasks,

@@ -1,4 +1,4 @@
-//! Where the config comes from, and what is there now. Blocks: called from threads that may.
+//! Source of the config, and its current content. Blocks, so it must not run on async threads.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use crate::config::{
     self, Config, ConfigReport, ConfigRequest, DEFAULT, Environment, ProcessEnvironment, USUAL_FILE,
 };
 
-/// The file that is read, also while it is not there yet.
+/// The file that is read. It may not exist yet.
 #[derive(Clone)]
 pub(crate) struct ConfigFileSource {
     path: PathBuf,
-    /// With the flags of the command line, which win over every file.
+    /// With the flags of the command line, which override every file.
     request: ConfigRequest,
     kind: ConfigFileKind,
     environment: Arc<dyn Environment + Send + Sync>,
@@ -21,11 +21,11 @@ pub(crate) struct ConfigFileSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConfigFileKind {
     File,
-    /// The embedded default, until somebody writes a file.
+    /// The embedded default, until a file is written.
     Embedded,
 }
 
-/// A config that was read and makes sense.
+/// A config that was read and is valid.
 pub(crate) struct ConfigCandidate {
     pub(crate) config: Config,
     pub(crate) report: ConfigReport,
@@ -33,11 +33,11 @@ pub(crate) struct ConfigCandidate {
 }
 
 pub(super) enum ConfigFileState {
-    /// What was seen before.
+    /// Unchanged.
     Same,
     Good(Box<ConfigCandidate>),
     Bad {
-        /// Tells one bad file from another.
+        /// Distinguishes one invalid file from another.
         content: String,
         report: ConfigReport,
     },
@@ -52,8 +52,8 @@ impl ConfigFileSource {
         Self { path, request, kind, environment: Arc::new(ProcessEnvironment) }
     }
 
-    /// What a command changes. A file that is not there yet begins as the embedded default, also one
-    /// that is named.
+    /// The source that a command edits. A file that does not exist yet, named or not, starts as the
+    /// embedded default.
     pub(crate) fn of(request: ConfigRequest) -> Self {
         let path = request.file.clone().unwrap_or_else(|| PathBuf::from(USUAL_FILE));
         let kind = if path.symlink_metadata().is_ok() {
@@ -64,7 +64,7 @@ impl ConfigFileSource {
         Self { path, request, kind, environment: Arc::new(ProcessEnvironment) }
     }
 
-    /// With variables from elsewhere.
+    /// With another environment.
     pub(crate) fn knowing(self, environment: Arc<dyn Environment + Send + Sync>) -> Self {
         Self { environment, ..self }
     }
@@ -73,7 +73,7 @@ impl ConfigFileSource {
         &self.path
     }
 
-    /// The file; `None` while there is none and none is needed.
+    /// The file. `None` if there is none and none is needed.
     pub(super) fn snapshot(&self) -> Result<Option<ConfigFileSnapshot>, ConfigReport> {
         if self.kind == ConfigFileKind::Embedded && self.path.symlink_metadata().is_err() {
             return Ok(None);
@@ -81,12 +81,12 @@ impl ConfigFileSource {
         ConfigFileSnapshot::read(&self.path).map(Some)
     }
 
-    /// What it says, or what is built in.
+    /// Its text, or the embedded default.
     pub(crate) fn text(&self) -> Result<String, ConfigReport> {
         Ok(self.snapshot()?.map_or_else(|| DEFAULT.to_owned(), |it| it.text))
     }
 
-    /// What is there, if it is not what was `seen`.
+    /// The current content, if it differs from `seen`.
     pub(super) fn look(&self, seen: Option<&str>) -> ConfigFileState {
         let snapshot = match self.snapshot() {
             Ok(Some(snapshot)) => snapshot,
@@ -111,8 +111,8 @@ impl ConfigFileSource {
         }
     }
 
-    /// Proves a text. One that says nothing would be the embedded default: nobody who empties a
-    /// file means that.
+    /// Validates a text. An empty one is refused: it would mean the embedded default, which nobody
+    /// who empties a file intends.
     pub(super) fn candidate(
         &self,
         text: &str,

@@ -1,5 +1,5 @@
-//! Hears that something happened to a file. The directory is watched, not the file: editors put a
-//! new file in its place, and mounted configs swap a link beside it. Says when to look, no more.
+//! File watcher. It watches the directory, not the file: editors replace the file, and mounted
+//! configs swap a symlink beside it. It only signals when to check.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 pub(super) struct ConfigWatcher {
-    /// One is enough: it says that there is something to look at.
+    /// Capacity one is enough: it only signals that there is something to check.
     heard: mpsc::Receiver<()>,
-    /// Watches for as long as it is held; `None` where that cannot be done.
+    /// Watches while it is held. `None` where watching is not supported.
     _watcher: Option<RecommendedWatcher>,
-    /// So that `heard` never closes.
+    /// Keeps `heard` open.
     _heard: mpsc::Sender<()>,
 }
 
@@ -33,7 +33,7 @@ impl ConfigWatcher {
         }
     }
 
-    /// What was heard so far is about to be looked at.
+    /// Clears the pending signal before a check.
     pub(super) fn forget(&mut self) {
         while self.heard.try_recv().is_ok() {}
     }
@@ -43,7 +43,7 @@ fn watcher(file: &Path, tell: mpsc::Sender<()>) -> notify::Result<RecommendedWat
     let name = file.file_name().unwrap_or_default().to_owned();
     let concerns = move |path: &PathBuf| {
         let changed = path.file_name().unwrap_or_default();
-        // `..data` is the link that Kubernetes swaps.
+        // `..data` is the symlink that Kubernetes swaps.
         changed == name || changed.to_string_lossy().starts_with("..")
     };
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -54,13 +54,13 @@ fn watcher(file: &Path, tell: mpsc::Sender<()>) -> notify::Result<RecommendedWat
             Err(_) => true,
         };
         if looks {
-            // One that waits already says the same.
+            // A pending signal means the same.
             let _ = tell.try_send(());
         }
     })?;
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     watcher.watch(folder, RecursiveMode::NonRecursive)?;
-    // A link: its target is somewhere else, and may be replaced there.
+    // A symlink: its target is elsewhere, and may be replaced there.
     if let Ok(target) = file.canonicalize()
         && let (Some(there), Ok(here)) = (target.parent(), folder.canonicalize())
         && there != here

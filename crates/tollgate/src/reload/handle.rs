@@ -1,4 +1,4 @@
-//! What others hold of the reloader: a way to ask, and how the last attempt went.
+//! Handle to the config actor: sends requests, and holds the result of the last reload.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl ReloadHandle {
     }
 }
 
-/// How long an authorization server may take until there is a link.
+/// Timeout for the link from an authorization server.
 const LOGIN_LINK_TIMEOUT: Duration = Duration::from_secs(30);
 const STOPPING: &str = "the gateway is stopping";
 
@@ -115,7 +115,7 @@ impl ConfigService for ReloadHandle {
         name: Option<&str>,
     ) -> Result<ImportPreview, ConfigServiceError> {
         let shown = self.config().await?;
-        // Large texts take their time; nobody else waits for it.
+        // Large texts take long to parse, so it runs on the blocking pool.
         let (text, name) = (text.to_owned(), name.map(str::to_owned));
         let read = tokio::task::spawn_blocking(move || {
             let secrets = SecretPlacement::InTheEnvironment;
@@ -180,7 +180,7 @@ impl ConfigService for ReloadHandle {
     }
 }
 
-/// What was read, with what the config has of these names already.
+/// The imported entries, marked where the config has one of the same name.
 fn build_offer(imported: ImportedConfig, config: &Value) -> ImportPreview {
     let entry = |section: &str, found: ImportedEntry| {
         let ImportedEntry { name, keys, notes } = found;

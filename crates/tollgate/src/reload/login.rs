@@ -1,5 +1,5 @@
-//! Logs in to a server while the gateway runs: whoever asks gets the link at once, and what comes of
-//! it is seen to here.
+//! OAuth login to a server while the gateway runs: the requester gets the link at once, and this
+//! task completes the login.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::oauth_consent::OauthConsent;
 /// The link, or why there is none.
 pub(super) type LoginLinkSender = oneshot::Sender<Result<String, ConfigServiceError>>;
 
-/// What it takes to log in.
+/// A login in progress.
 pub(super) struct LoginTask {
     pub(super) server: Server,
     pub(super) by: String,
@@ -27,7 +27,7 @@ pub(super) struct LoginTask {
 }
 
 impl LoginTask {
-    /// Until somebody consented, or did not in time.
+    /// Waits for the consent, with a timeout.
     pub(super) async fn run(self, reply: LoginLinkSender) {
         let reply = Arc::new(Mutex::new(Some(reply)));
         let outcome = match OauthConsent::to(&self.server) {
@@ -55,7 +55,7 @@ impl LoginTask {
         match outcome {
             Ok(()) => {
                 info!(server = %id, by = self.by, "logged in");
-                // One that waits for a login is tried at long intervals only.
+                // A server that waits for a login is retried at long intervals only.
                 if let Some(upstream) = self.gate.upstream(id.as_str()) {
                     upstream.restart().await;
                 }
@@ -68,7 +68,7 @@ impl LoginTask {
     }
 }
 
-/// Once: whoever asked has the link already, or is gone.
+/// Sends once: later the requester has the link already, or is gone.
 fn answer(reply: &Mutex<Option<LoginLinkSender>>, said: Result<String, ConfigServiceError>) {
     if let Some(reply) = reply.lock().take() {
         let _ = reply.send(said);

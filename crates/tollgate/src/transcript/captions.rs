@@ -1,5 +1,5 @@
-//! WebVTT and SRT: blocks with a line of times, then what is said. `<v Name>` or `Name:` says by
-//! whom.
+//! WebVTT and SRT captions: blocks with a line of times, then the text. `<v Name>` or `Name:` is
+//! the speaker.
 
 use super::text::split_speaker;
 use super::{ImportedTranscript, TranscriptError, TranscriptLine, UtteranceTime, clock, date_in};
@@ -62,7 +62,7 @@ fn voice(text: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Without tags, and with the characters that stand for others.
+/// Without tags, and with entities decoded.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! A list of objects, as speech recognisers and chats write them: who, what, and perhaps when.
-//! What else stands in them is left alone.
+//! Transcripts as a JSON list of objects, as written by speech recognisers and chats: speaker,
+//! text, and optionally a time. Other keys are ignored.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ const SPEAKERS: &[&str] = &["speaker", "role", "name", "speaker_name", "user"];
 const TEXTS: &[&str] = &["text", "content", "message", "transcript"];
 const TIMES: &[&str] = &["at", "time", "timestamp", "start", "created_at"];
 const DATES: &[&str] = &["date", "began", "start_time", "created_at"];
-/// From here on a number counts from 1970, below it from the beginning.
+/// Numbers from here on are Unix times. Smaller ones are offsets from the start.
 const EPOCH: f64 = 100_000_000.0;
 
 pub(super) fn read(text: &str) -> Result<ImportedTranscript, TranscriptError> {
@@ -40,12 +40,12 @@ pub(super) fn read(text: &str) -> Result<ImportedTranscript, TranscriptError> {
     Ok(ImportedTranscript { date, said })
 }
 
-/// `None`: nothing is said in it.
+/// `None`: it has no text.
 fn one(item: &Value) -> Result<Option<TranscriptLine>, String> {
     let fields = item.as_object().ok_or("it is not an object")?;
     let text = match first(fields, TEXTS) {
         Some(Value::String(text)) => text.clone(),
-        // What chats write: parts, of which some are texts.
+        // Chat format: parts, some of which are texts.
         Some(Value::Array(parts)) => {
             let texts = parts.iter().filter_map(|part| part["text"].as_str());
             texts.collect::<Vec<_>>().join(" ")
@@ -78,7 +78,7 @@ fn when(value: Option<&Value>) -> Result<UtteranceTime, String> {
         },
         Some(value) => {
             let seconds = value.as_f64().ok_or_else(|| wrong(value))?;
-            // Milliseconds, of whoever counts in those.
+            // Unix time in milliseconds.
             let seconds = if seconds >= EPOCH * 1_000.0 { seconds / 1_000.0 } else { seconds };
             let span = Duration::try_from_secs_f64(seconds).map_err(|_| wrong(value))?;
             let at = UNIX_EPOCH.checked_add(span).filter(|at| *at < year_10000());

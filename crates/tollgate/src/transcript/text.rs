@@ -1,11 +1,11 @@
-//! Plain text: `Speaker: text`. A line without a speaker goes on with what was said before; after
-//! an empty line it is the narrator's. Headings and rules (`#`, `---`) are not said.
+//! Plain text transcripts: `Speaker: text`. A line without a speaker continues the previous one.
+//! After an empty line it belongs to the narrator. Headings and rules (`#`, `---`) are skipped.
 
 use std::time::Duration;
 
 use super::{ImportedTranscript, TranscriptLine, UtteranceTime, clock, date_in};
 
-/// Longer ones are no names.
+/// Longer texts are not names.
 const LONGEST_NAME: usize = 48;
 const MOST_WORDS: usize = 5;
 const NARRATOR: &str = "Narrator";
@@ -70,7 +70,7 @@ fn split_timestamp(line: &str) -> (Option<Duration>, &str) {
     }
 }
 
-/// The speaker and what they say; `None`: a line of somebody's text that happens to have a colon.
+/// The speaker and the text. `None`: a line that merely contains a colon.
 pub(super) fn split_speaker(line: &str) -> Option<(&str, &str)> {
     let (name, text) = line.split_once(':')?;
     // Markdown: `**Mira:** …` and `**Mira**: …`.

@@ -1,5 +1,5 @@
-//! Rows of the trail as CSV (RFC 4180), for people with spreadsheets. What a tool's name or a
-//! caller's words would make a formula there is only text.
+//! Audit rows as CSV (RFC 4180), for spreadsheets. Tool names and texts of callers are escaped so
+//! that a spreadsheet does not run them as formulas.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ fn field(value: &Value) -> String {
     }
 }
 
-/// Spreadsheets take a text that begins so for a formula.
+/// Spreadsheets treat a text with such a first character as a formula.
 fn harmless(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
         true => Cow::Owned(format!("'{text}")),

@@ -1,4 +1,4 @@
-//! What a request wants of the trail, from its query.
+//! Query parameters of the audit routes.
 
 use std::time::SystemTime;
 
@@ -28,16 +28,16 @@ const KEYS: &[&str] = &[
     "order",
     "format",
 ];
-/// Rows of a page unless it says another number.
+/// Default page size.
 const DEFAULT_PAGE_ROWS: usize = 100;
-/// Characters of a filter.
+/// Limit on a filter, in characters.
 const MAX_FILTER_CHARS: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct AuditQueryParams {
     pub(super) query: AuditQuery,
     pub(super) format: AuditExportFormat,
-    /// Rows that an export may still have; `None`: all.
+    /// Rows that an export may still return. `None`: no limit.
     pub(super) left: Option<usize>,
 }
 
@@ -102,7 +102,7 @@ struct AuditQueryReader<'s> {
 }
 
 impl AuditQueryReader<'_> {
-    /// An empty value is the same as none.
+    /// An empty value counts as absent.
     fn text(&self, key: &str) -> Result<Option<String>, ApiError> {
         let mut values = self.pairs.iter().filter(|(name, _)| name == key).map(|(_, value)| value);
         let value = values.next().filter(|value| !value.is_empty());
@@ -128,7 +128,7 @@ impl AuditQueryReader<'_> {
     }
 }
 
-/// A date, or so long before now.
+/// A date, or a duration before now.
 fn moment(text: &str, now: SystemTime) -> Option<SystemTime> {
     match date::span(text) {
         Some(span) => Some(now.checked_sub(span).unwrap_or(SystemTime::UNIX_EPOCH)),

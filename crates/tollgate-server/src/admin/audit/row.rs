@@ -1,4 +1,4 @@
-//! How a row is shown.
+//! JSON representation of an audit row.
 
 use std::time::SystemTime;
 
@@ -79,7 +79,7 @@ impl<'a> From<&'a AuditRow> for AuditRowJson<'a> {
     }
 }
 
-/// RFC 3339 to the millisecond.
+/// RFC 3339 with milliseconds.
 fn precise(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let second = date::format_rfc3339(time);

@@ -1,5 +1,5 @@
-//! `GET /api/audit/tail`: rows as they are written, as events. Who was cut off goes on behind the
-//! last row that it saw.
+//! `GET /api/audit/tail`: audit rows as server-sent events, as they are written. A client that was
+//! disconnected resumes after the last row that it saw.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::events::{self, ServerSentEvent};
 use crate::fields::bad;
 use crate::ops::for_admins;
 
-/// Rows of other processes tell nobody that they are there.
+/// Rows written by other processes cause no notification, so poll for them.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// However often rows are written, they are read no more often.
+/// Minimum interval between reads, however often rows are written.
 const PACE: Duration = Duration::from_millis(100);
 
 pub(crate) async fn tail(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -61,7 +61,7 @@ pub(crate) async fn tail(State(front): State<Arc<AppState>>, request: Request) -
     events::listening(rows, keep_alive)
 }
 
-/// What an event stream that broke off sends when it comes back.
+/// `Last-Event-ID`, sent by a client that reconnects.
 fn last_seen(headers: &HeaderMap) -> Result<Option<u64>, ApiError> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.parse().ok());
@@ -75,7 +75,7 @@ struct AuditTail {
     commits: Option<watch::Receiver<u64>>,
     ready: VecDeque<ServerSentEvent>,
     pace: Interval,
-    /// All there was when it was last looked at has been read.
+    /// The last read reached the end of the ledger.
     has_all: bool,
 }
 
@@ -107,7 +107,7 @@ impl AuditTail {
                     self.query.after = page.next.or(self.query.after.max(Some(page.last)));
                     self.has_all = page.next.is_none();
                 }
-                // It may be readable again in a moment.
+                // The error may be temporary: try again at the next poll.
                 Err(_) => self.has_all = true,
             }
         }

@@ -1,4 +1,4 @@
-//! How a call is shown, while it runs and when it is over.
+//! JSON representation of a call, running or finished.
 
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ pub(super) struct CallJson<'a> {
     outcome: Option<&'static str>,
     detail: Option<&'a str>,
     cached: bool,
-    /// So far, while it runs.
+    /// Elapsed time while the call is running.
     duration_ms: f64,
     result_bytes: usize,
     turn_began: String,
@@ -80,7 +80,7 @@ impl From<StepTiming> for CallStepJson {
     }
 }
 
-/// As `/api/events` tells it. A call that began and is over by now is told as it is.
+/// The event of `/api/events`. A call that finished since its start event is reported as finished.
 pub(in crate::admin) fn event(event: &CallEvent, now: Instant) -> ServerSentEvent {
     match event {
         CallEvent::Started(course) => {

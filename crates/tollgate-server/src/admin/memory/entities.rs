@@ -1,5 +1,5 @@
-//! `/api/memory/entities`: who and what there is. An entity has a version; whoever changes one that
-//! is not what they read is told.
+//! `/api/memory/entities`: people and things in the memory. Entities have versions for optimistic
+//! concurrency: a change based on an outdated version is refused.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::app_state::AppState;
 use crate::body;
 use crate::fields::BodyFields;
 
-/// Of one entity, shown at once.
+/// Limit on the links shown for one entity.
 const MOST_LINKS: usize = 1_000;
 const USUAL_LINKS: usize = 100;
 
@@ -44,7 +44,7 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     api_response(answered.await)
 }
 
-/// `POST /api/memory/entities`: one that is not there yet.
+/// `POST /api/memory/entities`: creates an entity.
 pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
@@ -63,7 +63,8 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
     api_response(answered.await)
 }
 
-/// `PUT /api/memory/entities/{id}`: the whole of it; with `if-match` only if it is still that.
+/// `PUT /api/memory/entities/{id}`: replaces the entity. With `if-match` only if that version is
+/// current.
 pub(crate) async fn put(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
@@ -97,7 +98,7 @@ fn entity(
     Ok(entity.with(attributes(fields)?)?)
 }
 
-/// What has to be there for a change to be made.
+/// Precondition of a change.
 enum EntityPrecondition {
     Anything,
     Nothing,
@@ -146,14 +147,14 @@ async fn keep(
     .await
 }
 
-/// The one that a change in this place would replace: not another audience's of the same name.
+/// The entity that a change would replace: not one of the same name for another audience.
 async fn own(desk: &MemoryAdminRequest, id: &EntityId) -> Result<Option<Entity>, ApiError> {
     let found = desk.mind.store().snapshot(&desk.scope(), id, 0).await?;
     let found = found.map(|snapshot| snapshot.entity);
     Ok(found.filter(|entity| entity.audience.owner() == desk.agent.as_ref()))
 }
 
-/// `GET /api/memory/entities/{id}`: it, and all it has to do with.
+/// `GET /api/memory/entities/{id}`: the entity and its relations.
 pub(crate) async fn one(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,

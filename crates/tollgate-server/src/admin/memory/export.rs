@@ -1,4 +1,4 @@
-//! `GET /api/memory/export`: all of a namespace, or of all of them, as JSON Lines.
+//! `GET /api/memory/export`: one namespace, or all of them, as JSON Lines.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tollgate_store::memory::{ExportCursor, MemoryError};
 use super::{MemoryAdminRequest, api_response, json_lines};
 use crate::app_state::AppState;
 
-/// How far it has come.
+/// Progress of an export.
 struct MemoryExportState {
     desk: MemoryAdminRequest,
     /// The last one is being written.
@@ -41,8 +41,8 @@ pub(crate) async fn export(State(front): State<Arc<AppState>>, request: Request)
     api_response(answered.await)
 }
 
-/// One part after the other, so that it needs no more memory than one of them. What cannot be read
-/// any more breaks the answer off: it must not look like the end.
+/// Streams one part after the other, so it needs memory for one part only. If the memory becomes
+/// unreadable, the response is aborted: it must not look complete.
 fn response(going: MemoryExportState) -> Response {
     let parts = stream::try_unfold(going, |going| async move {
         match going.stop.is_cancelled() {

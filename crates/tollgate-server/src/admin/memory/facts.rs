@@ -1,4 +1,4 @@
-//! `/api/memory/facts`: what is known, by its words and its meaning, and more of it.
+//! `/api/memory/facts`: facts in the memory, searched by text and by meaning, and new ones.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::app_state::AppState;
 use crate::body;
 use crate::fields::BodyFields;
 
-/// `GET /api/memory/facts`: the newest first; with `q`, the best fit first.
+/// `GET /api/memory/facts`: newest first. With `q`, best match first.
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {

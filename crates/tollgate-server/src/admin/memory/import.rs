@@ -1,6 +1,6 @@
-//! `POST /api/memory/import`: takes in what an export wrote, or anything in its form, line by line
-//! as it comes. What is there already is not kept twice, so that whoever was interrupted does it
-//! again.
+//! `POST /api/memory/import`: imports the output of an export, or anything of the same format, line
+//! by line as it arrives. Entries that exist already are skipped, so an interrupted import can be
+//! repeated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,11 +19,12 @@ use crate::app_state::AppState;
 use crate::body::json_lines::JsonLinesBody;
 use crate::fields::bad;
 
-/// Kept at once.
+/// Records written in one batch.
 const BATCH: usize = 1_000;
-/// What is known of earlier entries is dropped after so many lines, so that it has an end.
+/// The record of earlier entries, used to skip duplicates, is cleared after this many lines. This
+/// bounds its memory.
 const DEDUP_WINDOW_RECORDS: usize = 100_000;
-/// Namespaces of one import.
+/// Limit on the namespaces of one import.
 const MOST_NAMESPACES: usize = 1_000;
 
 pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -47,7 +48,7 @@ pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request)
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MemoryImportMode {
     Keep,
-    /// Only reads it and says what is wrong.
+    /// Dry run: only reads the lines and reports errors.
     Try,
 }
 
@@ -56,11 +57,11 @@ struct MemoryImportRun {
     mode: MemoryImportMode,
     usual: MemoryImportDefaults,
     imports: BTreeMap<Namespace, MemoryImport>,
-    /// Of one namespace, in their order.
+    /// Records of one namespace, in order.
     waiting: Vec<MemoryRecord>,
     into: Namespace,
     seen: usize,
-    /// What was in the lines, and what of it is new.
+    /// Records read, and those of them that are new.
     read: MemoryCounts,
     kept: MemoryCounts,
 }
@@ -86,7 +87,7 @@ impl MemoryImportRun {
 
     async fn all(mut self, lines: &mut JsonLinesBody) -> Result<Value, ApiError> {
         let taken = self.take(lines).await;
-        // Lines that were good are kept, whatever comes after them.
+        // Good lines are kept, even if a later one is bad.
         let flushed = self.flush().await;
         if self.kept != MemoryCounts::default() {
             self.desk.mind.wake();
@@ -155,7 +156,7 @@ fn one(kept: &RecordContent) -> MemoryCounts {
     }
 }
 
-/// Which line it is about, and what was kept before.
+/// Adds the line number and the counts of what was kept before.
 fn at_line(line: u64, why: &ApiError, kept: &MemoryCounts) -> ApiError {
     let detail = format!("line {line}: {}", why.detail);
     let more =

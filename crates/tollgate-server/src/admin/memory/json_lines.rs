@@ -1,4 +1,4 @@
-//! One thing that is kept as one line of JSON: how an export writes it and an import reads it.
+//! JSON Lines format of memory records: written by an export, read by an import.
 
 use std::time::SystemTime;
 
@@ -16,7 +16,7 @@ use super::memory_json;
 use crate::api_error::ApiError;
 use crate::fields::{BodyFields, bad};
 
-/// Of every line.
+/// Keys of every line.
 const COMMON: &[&str] = &["kind", "namespace", "agent", "author"];
 const KINDS: &[(&str, &[&str])] = &[
     ("entry", &["session", "speaker", "text", "at"]),
@@ -26,18 +26,18 @@ const KINDS: &[(&str, &[&str])] = &[
     ("relation", &["source", "type", "target", "attributes", "session", "confidence", "at"]),
 ];
 
-/// Where lines go that say nothing of it, and by whom.
+/// Defaults for lines without a namespace, audience or author.
 pub(super) struct MemoryImportDefaults {
     pub(super) namespace: Namespace,
     pub(super) audience: Audience,
-    /// Whether that is where all of them go, whatever they say.
+    /// Whether the default overrides the value of the line.
     pub(super) namespaces: ImportPrecedence,
     pub(super) audiences: ImportPrecedence,
     pub(super) author: MemoryAuthor,
     pub(super) now: SystemTime,
 }
 
-/// What a line's own word counts.
+/// Whether the value of a line or the default of the import wins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ImportPrecedence {
     LineFirst,
@@ -169,7 +169,7 @@ fn parse_content(
     })
 }
 
-/// As somebody states it, from `text`, `about`, `topic` and `session`.
+/// A stated fact, from `text`, `about`, `topic` and `session`.
 pub(super) fn fact(fields: &BodyFields<'_>, at: SystemTime) -> Result<NewFact, ApiError> {
     let fact = NewFact::from_statement(&fields.needed_text("text")?, at)?;
     let fact = match fields.text("topic")? {
@@ -192,7 +192,7 @@ fn author(json: &[u8]) -> Result<MemoryAuthor, ApiError> {
     })
 }
 
-/// A transcript is only what was said, whoever reads it in.
+/// A transcript has the trust of speech, whoever imports it.
 fn trust(kept: &RecordContent) -> AuthorTrust {
     match kept {
         RecordContent::Said(_) => AuthorTrust::Heard,

@@ -1,4 +1,4 @@
-//! How what is remembered looks in answers.
+//! JSON representation of memory records in responses.
 
 use serde_json::{Value, json};
 use tollgate_core::date;
@@ -86,14 +86,14 @@ pub(super) fn link(link: &EntityLink) -> Value {
     shown
 }
 
-/// Something found, and how well it fits.
+/// A search hit with its score.
 pub(super) fn hit<T>(mut shown: Value, hit: &MemoryHit<T>) -> Value {
     shown["score"] = json!(hit.score);
     shown["snippet"] = json!(hit.snippet);
     shown
 }
 
-/// Another one whenever the entity was changed.
+/// Changes with every change of the entity.
 pub(super) fn version(entity: &Entity) -> String {
     let shown = self::entity(entity).to_string();
     hex(&DigestBuilder::default().with(shown).finish()[..8])

@@ -1,4 +1,4 @@
-//! The query of a request about the memory.
+//! Query parameters of the memory routes.
 
 use std::time::SystemTime;
 
@@ -12,17 +12,17 @@ use tollgate_store::memory::Page;
 use crate::api_error::ApiError;
 use crate::fields::check_query;
 
-/// Shown at once, if the query asks for so many.
+/// Maximum page size.
 const MOST_SHOWN: usize = 1_000;
 const USUAL_SHOWN: usize = 100;
 const USUAL_HITS: usize = 10;
-/// Bytes of a parameter; longer ones mean nothing.
+/// Limit on a parameter, in bytes. Longer ones are refused.
 const MAX_PARAMETER_BYTES: usize = 16 << 10;
 
 pub(super) struct MemoryQueryParams(Vec<(String, String)>);
 
 impl MemoryQueryParams {
-    /// Refuses parameters beside those of every route and `known`, and any that stands twice.
+    /// Refuses unknown parameters (beside those of every route and `known`) and duplicates.
     pub(super) fn read(uri: &Uri, known: &[&str]) -> Result<Self, ApiError> {
         let all: Vec<&str> = ["namespace", "agent"].iter().chain(known).copied().collect();
         check_query(uri, &all)?;
@@ -41,7 +41,7 @@ impl MemoryQueryParams {
         Ok(Self(pairs))
     }
 
-    /// Refused when it is empty: whoever sends that meant something.
+    /// Refuses an empty value: it is probably a mistake.
     pub(super) fn text(&self, key: &str) -> Result<Option<&str>, ApiError> {
         let found = self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
         match found {
@@ -67,7 +67,7 @@ impl MemoryQueryParams {
         self.text(key)?.map(|text| text.parse().map_err(wrong)).transpose()
     }
 
-    /// How many are shown: `limit`, from 1 on.
+    /// Page size: `limit`, at least 1.
     pub(super) fn limit(&self, usual: usize, most: usize) -> Result<usize, ApiError> {
         match self.number("limit")? {
             None => Ok(usual),
@@ -78,7 +78,7 @@ impl MemoryQueryParams {
         }
     }
 
-    /// How many are found.
+    /// Number of search hits.
     pub(super) fn hits(&self) -> Result<usize, ApiError> {
         self.limit(USUAL_HITS, MOST_HITS)
     }
@@ -89,7 +89,7 @@ impl MemoryQueryParams {
         Ok(Page { skip, most })
     }
 
-    /// A time, or so long before now.
+    /// A time, or a duration before now.
     pub(super) fn moment(&self, key: &str) -> Result<Option<SystemTime>, ApiError> {
         let wrong =
             || bad_query(format!("`{key}` is a time (`2026-11-15T10:00:00Z`) or a span (`30d`)"));
@@ -105,7 +105,7 @@ pub(super) fn bad_query(detail: String) -> ApiError {
     ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_query", detail)
 }
 
-/// What `skip` says for the next page; `None`: this was the last.
+/// Value of `skip` for the next page. `None`: this was the last one.
 pub(super) fn next(page: Page, found: usize) -> Option<usize> {
     (found == page.most).then(|| page.skip.saturating_add(found))
 }

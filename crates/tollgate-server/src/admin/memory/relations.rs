@@ -1,4 +1,4 @@
-//! `/api/memory/relations`: what entities have to do with each other.
+//! `/api/memory/relations`: relations between entities.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::fields::BodyFields;
 
 const KEYS: &[&str] = &["source", "type", "target", "attributes", "session", "confidence"];
 
-/// `GET /api/memory/relations`: of one entity, or all.
+/// `GET /api/memory/relations`: relations of one entity, or all.
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
@@ -35,7 +35,8 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     api_response(answered.await)
 }
 
-/// `POST /api/memory/relations`: in the place of one of the same type between the same two.
+/// `POST /api/memory/relations`: replaces a relation of the same type between the same two
+/// entities.
 pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
@@ -65,7 +66,7 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
     api_response(answered.await)
 }
 
-/// `DELETE /api/memory/relations`: the one that the query names.
+/// `DELETE /api/memory/relations`: deletes the relation that the query names.
 pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {

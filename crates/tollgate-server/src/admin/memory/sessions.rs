@@ -1,4 +1,4 @@
-//! `/api/memory/sessions`: conversations, what was said in them, and what somebody says of them.
+//! `/api/memory/sessions`: conversations, their transcripts and their summaries.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::app_state::AppState;
 use crate::body;
 use crate::fields::{BodyFields, bad};
 
-/// `GET /api/memory/sessions`: those that spoke last first; with `q`, what was said in them.
+/// `GET /api/memory/sessions`: latest activity first. With `q`, a search in the transcripts.
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
@@ -56,7 +56,7 @@ async fn page(desk: &MemoryAdminRequest) -> Result<Response, ApiError> {
     Ok(Json(json!({ "sessions": listed, "next": next })).into_response())
 }
 
-/// `POST /api/memory/sessions`: more of what was said.
+/// `POST /api/memory/sessions`: appends to a transcript.
 pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
@@ -103,7 +103,7 @@ fn entries(
     raw.into_iter().enumerate().map(named).collect()
 }
 
-/// `GET /api/memory/sessions/{id}`: what was said in it, from the beginning or after an entry.
+/// `GET /api/memory/sessions/{id}`: the transcript, from the beginning or after an entry.
 pub(crate) async fn one(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
@@ -128,7 +128,7 @@ pub(crate) async fn one(
     api_response(answered.await)
 }
 
-/// `PUT /api/memory/sessions/{id}`: a summary in somebody's words.
+/// `PUT /api/memory/sessions/{id}`: sets a summary written by a person.
 pub(crate) async fn summarise(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
@@ -157,7 +157,7 @@ pub(crate) async fn summarise(
     api_response(answered.await)
 }
 
-/// `DELETE /api/memory/sessions/{id}`, with all that was said in it.
+/// `DELETE /api/memory/sessions/{id}`, with its transcript.
 pub(crate) async fn forget(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,

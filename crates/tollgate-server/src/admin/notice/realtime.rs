@@ -1,4 +1,4 @@
-//! How notices of live sessions are shown.
+//! JSON representation of notices about realtime sessions.
 
 use serde::Serialize;
 use tollgate_core::tool::hidden_text::visible;
@@ -50,7 +50,7 @@ impl<'a> From<&'a LiveSession> for SessionNoticeJson<'a> {
 struct SessionTierJson<'a> {
     #[serde(flatten)]
     session: SessionNoticeJson<'a>,
-    /// `null`: without a budget.
+    /// `null`: no budget.
     tier: Option<&'static str>,
     reason: &'a str,
 }

@@ -1,4 +1,4 @@
-//! What needs a person, in words, and where in the page to see to it.
+//! Items that need a person's attention, each with a text and the page that handles it.
 
 use serde::Serialize;
 use tollgate_core::catalog::DoubtedTool;
@@ -13,7 +13,7 @@ use crate::app_state::AppState;
 use crate::config_service::ReloadOutcome;
 use crate::pressure::PressureLevel;
 
-/// Of each kind; the pages have all of them.
+/// Limit per kind. The pages list all of them.
 const MAX_ITEMS_PER_KIND: usize = 20;
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub(super) struct AttentionItem {
     link: String,
 }
 
-/// What cannot wait comes first.
+/// Most urgent first.
 pub(super) fn all(front: &AppState, servers: &[ServerStatus]) -> Vec<AttentionItem> {
     let mut all = Vec::new();
     if front.pressure.level() >= PressureLevel::Tight {
@@ -68,7 +68,7 @@ fn server(server: &ServerStatus) -> Option<AttentionItem> {
 
 fn doubted_tools(front: &AppState) -> impl Iterator<Item = AttentionItem> {
     let doubted = front.gate.catalog().doubted.clone();
-    // Of those that somebody rejected there is nothing left to decide.
+    // Rejected tools need no further decision.
     let is_open = |it: &DoubtedTool| it.verdict.doubt() != Some(&TrustDoubt::Rejected);
     doubted.into_iter().filter(is_open).take(MAX_ITEMS_PER_KIND).map(|it| {
         let why = it.verdict.doubt().map_or_else(String::new, ToString::to_string);

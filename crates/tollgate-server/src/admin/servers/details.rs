@@ -1,5 +1,5 @@
-//! `/api/servers/{id}`: one server with its history and its part of the config, and its keys
-//! replaced by others.
+//! `/api/servers/{id}`: one server with its history and its config entry, and replacing its config
+//! keys.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::config_service::{ConfigChange, ServerConfigEntry};
 use crate::fields::{bad, check_query};
 use crate::ops::{ServerJson, for_observers};
 
-/// `GET /api/servers/{id}`: how it is and was, and for admins what the config says of it.
+/// `GET /api/servers/{id}`: status and history, and for admins the config entry.
 pub(crate) async fn one(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
@@ -47,12 +47,12 @@ pub(crate) async fn one(
     api_response(shown.await)
 }
 
-/// A file that cannot be read now is no reason to say nothing of the server.
+/// If the file cannot be read now, the rest of the response is still useful.
 async fn entry(front: &AppState, name: &str) -> Option<ServerConfigEntry> {
     front.operator.get()?.server(name).await.ok().flatten()
 }
 
-/// `PUT /api/servers/{id}`: these keys instead of those that it has in the config.
+/// `PUT /api/servers/{id}`: replaces its config keys.
 pub(crate) async fn replace(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
@@ -81,11 +81,11 @@ fn cannot_rename() -> ApiError {
 struct ServerDetailsJson {
     #[serde(flatten)]
     row: ServerJson,
-    /// Its keys as in the file, secrets covered; `null` for what is built in, and for those who may
-    /// not see it.
+    /// Its keys as in the file, secrets redacted. `null` for built-in servers and for callers
+    /// without the right to see it.
     config: Option<Map<String, Value>>,
     yaml: Option<String>,
-    /// Of the file, for `if-match`.
+    /// Version of the file, for `if-match`.
     version: Option<String>,
     writable: Option<bool>,
     /// Newest first.

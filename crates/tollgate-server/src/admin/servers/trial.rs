@@ -1,5 +1,5 @@
-//! `POST /api/servers/try`: a server that is not in the config is started aside, and what it says
-//! and how it goes is told. It is ended before the last word.
+//! `POST /api/servers/try`: trial run of a server that is not in the config. Streams its output and
+//! its progress. The server is stopped before the last event.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,9 +28,9 @@ use crate::config_service::ProposedServer;
 use crate::events::{self, ServerSentEvent};
 use crate::fields::check_query;
 
-/// What it is called where it was given no name.
+/// Name of a trial without a name.
 const NAMELESS: &str = "tried";
-/// When one of those that are tried may be done.
+/// Delay after which one of the running trials may have finished.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// `POST /api/servers/try`
@@ -93,7 +93,7 @@ async fn run_to_end(mut trial: ServerTrial) -> TrialReport {
     trial.end().await
 }
 
-/// Dropping the answer ends the server.
+/// Dropping the response stops the server.
 fn stream_steps(front: &AppState, trial: ServerTrial) -> Response {
     let stop = front.stop.clone();
     let steps = stream::unfold(Some((trial, stop)), |running| async move {

@@ -1,4 +1,5 @@
-//! What is shown of a tool beside the verdict on it: what it is, how quick it is, and who sees it.
+//! Facts about a tool beside the trust verdict: its description, its latency, and the agents that
+//! see it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,12 +14,12 @@ use tollgate_engine::upstream::UpstreamState;
 
 use crate::tier_assignment::{TierAssignmentJson, ToolTierJson, milliseconds};
 
-/// Characters of a description in a row.
+/// Characters of a description in a list row.
 const DESCRIPTION: usize = 200;
-/// Calls of a tool in a row.
+/// Recent calls of a tool in a list row.
 const RECENT: usize = 24;
 
-/// What rows of many tools have in common, looked up once.
+/// Data shared by the rows of many tools, looked up once.
 pub(super) struct ToolRowContext<'g> {
     gate: &'g Gate,
     online: HashSet<ServerId>,
@@ -52,11 +53,11 @@ fn sample_ms(sample: &Sample) -> f64 {
     milliseconds(sample.span)
 }
 
-/// What the tool is, as its server says it.
+/// The tool as described by its server.
 #[derive(Serialize, Default)]
 pub(super) struct ToolDescriptionJson<'a> {
     title: Option<&'a str>,
-    /// The beginning of it.
+    /// Truncated.
     description: Option<String>,
     read_only: Option<bool>,
     destructive: Option<bool>,
@@ -74,23 +75,23 @@ impl<'a> ToolDescriptionJson<'a> {
     }
 }
 
-/// What the gateway saw of it.
+/// Measurements of the tool.
 #[derive(Serialize)]
 pub(super) struct ToolObservationJson {
     category: Option<String>,
     online: bool,
     #[serde(flatten)]
     standing: ToolTierJson,
-    /// Milliseconds, the oldest first.
+    /// Milliseconds, oldest first.
     recent: Vec<f64>,
 }
 
-/// What only the page of one tool shows.
+/// Fields shown for a single tool only.
 #[derive(Serialize)]
 pub(super) struct ToolDetailsJson {
     ceilings: TierCeilingsJson,
     samples: Vec<LatencySampleJson>,
-    /// `null` while its server is away.
+    /// `null` while its server is offline.
     declared: Option<DeclaredTermsJson>,
     agents: Vec<AgentVisibilityJson>,
 }
@@ -119,7 +120,7 @@ struct DeclaredTermsJson {
 #[derive(Serialize)]
 struct AgentVisibilityJson {
     agent: String,
-    /// For each tier `true`, or what keeps the tool out.
+    /// For each tier `true`, or the reason why the tool is excluded.
     tiers: Map<String, Value>,
 }
 

@@ -1,5 +1,5 @@
-//! How tools are shown to whoever decides about them. Texts of servers stay as they are in the
-//! definitions; everywhere else what hides is written out.
+//! JSON representation of tools for the operator who reviews them. Texts of servers are unchanged
+//! in the definitions. Elsewhere hidden characters are escaped.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -38,10 +38,10 @@ pub(super) struct ToolRowJson<'a> {
     server: &'a str,
     tool: &'a str,
     verdict: &'static str,
-    /// One word, and the same in words.
+    /// A code, and the same as a sentence.
     reason: Option<&'static str>,
     why: Option<String>,
-    /// Of the definition that is offered now; `null` while its server is away.
+    /// Hash of the definition that is offered now. `null` while its server is offline.
     hash: Option<String>,
     pin: Option<PinJson>,
     findings: Vec<FindingJson<'a>>,
@@ -91,7 +91,7 @@ impl<'a> ToolRowJson<'a> {
         }
     }
 
-    /// Of a tool whose server is not there: nothing is known of it but its name and how it did.
+    /// A tool whose server is offline: only its name and its measurements are known.
     pub(super) fn of_away(around: &ToolRowContext<'_>, away: &'a UnavailableTool) -> Self {
         let id = &away.tool;
         let why = format!("its server `{}` is not there", id.server);
@@ -128,9 +128,9 @@ pub(super) struct ToolExaminationJson<'a> {
     known: ToolRowJson<'a>,
     #[serde(flatten)]
     details: ToolDetailsJson,
-    /// As the server says it now.
+    /// The definition that the server offers now.
     offered: Option<Box<RawValue>>,
-    /// As it was when it was trusted.
+    /// The definition that was trusted.
     trusted: Option<Box<RawValue>>,
     changes: Option<Vec<DefinitionChangeJson<'a>>>,
     history: Vec<StoredPinJson<'a>>,
@@ -153,7 +153,7 @@ struct StoredPinJson<'a> {
 }
 
 impl<'a> ToolExaminationJson<'a> {
-    /// All that there is to tell while nobody lists it.
+    /// The known fields while no server lists the tool.
     pub(super) fn of_away(around: &ToolRowContext<'_>, away: &'a UnavailableTool) -> Self {
         Self {
             known: ToolRowJson::of_away(around, away),
@@ -203,7 +203,7 @@ impl<'a> From<&'a StoredPin> for StoredPinJson<'a> {
     }
 }
 
-/// Since 1970.
+/// Since the Unix epoch.
 fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

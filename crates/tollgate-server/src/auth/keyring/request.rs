@@ -1,4 +1,4 @@
-//! What a key that is to be made may do, as it was asked for.
+//! Request to create a key: its permissions, parsed and validated.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +13,7 @@ use super::{KeyRole, Right, Rights};
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::fields::{BodyFields, bad};
 
-/// For so long may two secrets of a key let in.
+/// Maximum time during which two secrets of a key are valid.
 pub const LONGEST_GRACE: Duration = Duration::from_secs(30 * 86_400);
 const LONGEST_NAME: usize = 64;
 const MOST_GLOBS: usize = 256;
@@ -37,7 +37,7 @@ pub struct KeyRequest {
 }
 
 impl KeyRequest {
-    /// From the JSON of a request; else what is wrong with it.
+    /// Parses the JSON of a request. The error says what is wrong with it.
     pub fn parse(json: &[u8], now: SystemTime) -> Result<Self, String> {
         Self::read(json, now).map_err(|problem| problem.detail.into_owned())
     }
@@ -86,7 +86,7 @@ impl KeyRequest {
     }
 }
 
-/// Names stand in paths, logs and the audit trail.
+/// Names appear in paths, logs and the audit ledger.
 fn name(text: String) -> Result<String, ApiError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
     let is_name =

@@ -1,4 +1,4 @@
-//! A key as people see it: everything but what opens.
+//! A key as shown to people: everything but the secret.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use super::{ApiKey, Right};
 #[derive(Debug, Clone, Serialize)]
 pub struct KeySummary {
     pub name: String,
-    /// `config`, or `from_stored` by command.
+    /// `config`, or `made` for a key created by command.
     origin: &'static str,
     role: String,
     agents: Option<Vec<String>>,
@@ -25,7 +25,7 @@ pub struct KeySummary {
     made: Option<String>,
     expires: Option<String>,
     last_used: Option<String>,
-    /// Until then the secret from before lets in as well.
+    /// Until then the previous secret is valid as well.
     former_until: Option<String>,
     revoked: Option<String>,
 }

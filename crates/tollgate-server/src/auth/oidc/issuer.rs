@@ -1,7 +1,7 @@
-//! The keys of a JWT issuer (JWKS): fetched by one task, read by everybody.
+//! Keys of a JWT issuer (JWKS): fetched by one task, cached for all requests.
 //!
-//! A token signed by a key that is not known makes the task fetch again, but only after a cooldown;
-//! while the issuer is away, the keys that are known go on counting.
+//! A token signed by an unknown key triggers a new fetch, but only after a cooldown. While the
+//! issuer is unreachable, the cached keys stay valid.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use super::OidcConfig;
 use super::jwk::{Jwk, Jwks};
 use super::jwt::Jwt;
 
-/// Keys that an issuer took back are forgotten by then.
+/// Fetch interval. Bounds how long a withdrawn key stays valid.
 const REFRESH: Duration = Duration::from_secs(600);
-/// So soon after a failure it is tried again; each time twice as late, up to the last.
+/// Delay before the first retry after a failure. It doubles up to the last.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
-/// How long a request waits for keys that are being fetched.
+/// How long a request waits for a fetch.
 const JWKS_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Without a word from the issuer its keys count no longer.
+/// Cached keys expire after this time without a successful fetch.
 const STALE: Duration = Duration::from_secs(86_400);
 
 pub(super) struct Issuer {
@@ -34,11 +34,11 @@ pub(super) struct Issuer {
 
 struct IssuerState {
     keys: ArcSwapOption<FetchedJwks>,
-    /// Somebody brought a token by a key that is not known.
+    /// Signals a token with an unknown key.
     wish: Notify,
-    /// When it was last tried, well or not.
+    /// Time of the last attempt, successful or not.
     attempted: watch::Sender<Option<Instant>>,
-    /// Whatever tokens say, the issuer is not asked more often.
+    /// Minimum interval between fetches triggered by tokens.
     pause: Duration,
 }
 
@@ -47,11 +47,11 @@ struct FetchedJwks {
     at: Instant,
 }
 
-/// What there is of the key of a token.
+/// Result of looking up a token's key.
 pub(super) enum JwkLookup {
     Key(Jwk),
     Unknown,
-    /// Nothing is known of the issuer's keys.
+    /// No keys of the issuer are available.
     Unreachable,
 }
 
@@ -72,10 +72,10 @@ impl Issuer {
         Self { shared, _keeper: tasks::spawn("issuer", keeper.run()) }
     }
 
-    /// The key that signed the token. Asks the issuer again if it is not known, and waits, bounded.
+    /// The key that signed the token. If it is unknown, triggers a fetch and waits, with a timeout.
     pub(super) async fn find(&self, token: &Jwt<'_>) -> JwkLookup {
-        // Before anything is looked at: keys that come after that are waited for, and the rest
-        // that begins with them is none for this token.
+        // Subscribe first: a fetch that finishes after this point is waited for, and the cooldown
+        // that it starts does not apply to this token.
         let mut attempted = self.shared.attempted.subscribe();
         let rest = self.shared.rest();
         match self.shared.look(token) {
@@ -84,7 +84,7 @@ impl Issuer {
             found @ JwkLookup::Key(_) => return found,
         }
         self.shared.wish.notify_waiters();
-        // Whether it came or not, what is known then is all there is.
+        // Successful or not, use the keys that are cached now.
         let _ = tokio::time::timeout(JWKS_WAIT_TIMEOUT, attempted.changed()).await;
         self.shared.look(token)
     }
@@ -102,8 +102,8 @@ impl IssuerState {
         }
     }
 
-    /// How long no token makes the issuer be asked again. A failure counts as well: otherwise any
-    /// stranger could make us ask an issuer that is in trouble without end.
+    /// Remaining cooldown before a token may trigger a fetch. Failures count as well: otherwise
+    /// anybody could make us flood an issuer that is in trouble.
     fn rest(&self) -> Duration {
         let since = |at| SystemClock.now().saturating_duration_since(at);
         let attempted = *self.attempted.borrow();
@@ -111,7 +111,7 @@ impl IssuerState {
     }
 }
 
-/// Fetches the keys again and again.
+/// Fetches the keys periodically.
 struct JwksRefresher {
     issuer: String,
     jwks_url: Option<String>,
@@ -137,7 +137,7 @@ impl JwksRefresher {
                     wait
                 }
             };
-            // Listens before it tells: a wish that comes in between is heard.
+            // Register before publishing, so that no signal in between is lost.
             let wish = self.shared.wish.notified();
             self.shared.attempted.send_replace(Some(SystemClock.now()));
             let wished = async {
@@ -169,7 +169,7 @@ impl JwksRefresher {
         }
     }
 
-    /// Where the metadata of the issuer says that its keys are.
+    /// The JWKS URL from the issuer's metadata.
     async fn discover(&self, fetch: &OperatorHttpClient) -> Result<String, String> {
         let issuer = OauthUrl::parse(&self.issuer)?;
         let places = [
@@ -190,7 +190,7 @@ impl JwksRefresher {
                 }
             };
             let body = answer.body.ok_or_else(|| format!("`{url}` has no metadata"))?;
-            // Whoever speaks for another issuer must not give us its keys.
+            // Metadata of another issuer must not supply keys for this one.
             if body["issuer"].as_str() != Some(&self.issuer) {
                 return Err(format!("`{url}` speaks for another issuer"));
             }

@@ -1,5 +1,5 @@
-//! Public keys of an issuer (JWK), and JWT signatures by them. Only what is signed by a private key is
-//! known here: there is no `none`, and no secret that both sides share.
+//! Public keys of an issuer (JWK), and verification of JWT signatures. Only asymmetric algorithms
+//! are supported: no `none`, and no shared secrets.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::jwt::Jwt;
 
-/// More are not kept: no issuer has so many at once.
+/// Limit on the keys of an issuer. Further ones are ignored.
 const MOST_KEYS: usize = 100;
-/// Shorter keys of RSA can be broken, longer ones only cost time.
+/// Shorter RSA keys can be broken. Longer ones only cost time.
 const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=1_024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum JwtAlgorithm {
 }
 
 impl JwtAlgorithm {
-    /// To the letter: `rs256` is none.
+    /// Case-sensitive: `rs256` is unknown.
     pub(super) fn parse(name: &str) -> Option<Self> {
         match name {
             "RS256" => Some(Self::Rs256),
@@ -40,7 +40,7 @@ impl JwtAlgorithm {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Jwk {
     kid: Option<String>,
-    /// The only algorithm it is for, if it says so.
+    /// The only algorithm the key is for, if it names one.
     algorithm: Option<JwtAlgorithm>,
     material: JwkMaterial,
 }
@@ -51,19 +51,19 @@ enum JwkMaterial {
         n: Vec<u8>,
         e: Vec<u8>,
     },
-    /// A point, not compressed.
+    /// An uncompressed point.
     P256(Vec<u8>),
     Ed25519(Vec<u8>),
 }
 
-/// All keys of an issuer that can be used.
+/// All usable keys of an issuer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Jwks {
     keys: Vec<Jwk>,
 }
 
 impl Jwks {
-    /// Keys of other kinds and for other uses are passed over.
+    /// Skips keys of other types and for other uses.
     pub(super) fn read(document: &Value) -> Option<Self> {
         let keys = document.get("keys")?.as_array()?;
         Some(Self { keys: keys.iter().filter_map(Jwk::read).take(MOST_KEYS).collect() })
@@ -73,7 +73,7 @@ impl Jwks {
         self.keys.len()
     }
 
-    /// The key that the token names; one that names none may be signed by the only one that fits.
+    /// The key that the token names. A token without a key id matches only if exactly one key fits.
     pub(super) fn find(&self, token: &Jwt<'_>) -> Option<&Jwk> {
         let mut fitting = self.keys.iter().filter(|key| key.is_for(token.algorithm));
         match &token.kid {

@@ -1,4 +1,4 @@
-//! A JSON Web Token (JWT): read strictly, checked wholly. Knows no network and no clock.
+//! JSON Web Token (JWT): strict parsing and validation of claims. Pure: no network, no clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use tollgate_core::json;
 
 use super::jwk::{Jwk, JwtAlgorithm};
 
-/// Clocks may differ by that much.
+/// Tolerated clock skew.
 const SKEW: Duration = Duration::from_secs(60);
 const LONGEST_KID: usize = 256;
 
@@ -17,13 +17,13 @@ const LONGEST_KID: usize = 256;
 pub(super) struct Jwt<'t> {
     pub(super) algorithm: JwtAlgorithm,
     pub(super) kid: Option<String>,
-    /// Not to be believed before [`Self::verify`] and [`Self::check`].
+    /// Not trusted before [`Self::verify`] and [`Self::check`].
     pub(super) claims: Value,
     signed: &'t str,
     signature: Vec<u8>,
 }
 
-/// What a token must say to count here.
+/// Required claims of a token.
 pub(super) struct JwtRequirements<'t> {
     pub(super) issuer: &'t str,
     /// One of them must be in `aud`.
@@ -31,7 +31,7 @@ pub(super) struct JwtRequirements<'t> {
     pub(super) now: SystemTime,
 }
 
-/// What is wrong with a token.
+/// Why a token is invalid.
 type JwtError = &'static str;
 
 impl<'t> Jwt<'t> {
@@ -41,7 +41,7 @@ impl<'t> Jwt<'t> {
         let (signed, signature) = text.rsplit_once('.').ok_or(malformed)?;
         let (header, claims) = signed.split_once('.').ok_or(malformed)?;
         let bytes = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| malformed);
-        // A key that stands twice could be read in two ways.
+        // Refuse duplicate keys: parsers disagree on them.
         let object = |part: &str| {
             let bytes = bytes(part)?;
             let text = std::str::from_utf8(&bytes).map_err(|_| malformed)?;
@@ -68,7 +68,7 @@ impl<'t> Jwt<'t> {
         is_signed.then_some(()).ok_or("the signature of the token is wrong")
     }
 
-    /// Until when it counts.
+    /// Checks the claims and returns the expiry.
     pub(super) fn check(&self, terms: &JwtRequirements<'_>) -> Result<SystemTime, JwtError> {
         if self.claims.get("iss").and_then(Value::as_str) != Some(terms.issuer) {
             return Err("the token is of another issuer");
@@ -93,11 +93,11 @@ impl<'t> Jwt<'t> {
         Ok(ends)
     }
 
-    /// Seconds since 1970, whole or not.
+    /// Seconds since the Unix epoch, possibly fractional.
     fn moment(&self, claim: &str) -> Result<Option<SystemTime>, JwtError> {
         let Some(value) = self.claims.get(claim) else { return Ok(None) };
         let span = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        // Beyond that nobody means it, and adding to it could overflow.
+        // Larger values are not meaningful, and arithmetic on them could overflow.
         let span = span.filter(|span| span.as_secs() < 1 << 40);
         span.map(|span| Some(UNIX_EPOCH + span)).ok_or("a time in the token is none")
     }

@@ -1,7 +1,7 @@
-//! `/mcp` as a protected resource of OAuth (RFC 9728): what clients are told when they come without
-//! a good token (RFC 6750).
+//! OAuth protected resource metadata of `/mcp` (RFC 9728), and the challenges for requests without
+//! a valid token (RFC 6750).
 //!
-//! URLs come from the config; what a request calls us is never repeated.
+//! URLs come from the config. The host name of a request is never repeated.
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
@@ -16,14 +16,14 @@ pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The resource of the agent that the path names.
 pub(super) fn of_agent(auth: &OidcConfig, path: &str) -> Option<String> {
     let agent = AgentId::parse(path.strip_prefix("/mcp/")?).ok()?;
-    // What operates the gateway stands below the same path.
+    // Operator routes are below the same path.
     if ApiErrorFormat::of(path) != ApiErrorFormat::JsonRpc {
         return None;
     }
     Some(format!("{}/{agent}", auth.resource))
 }
 
-/// Says to whoever was refused by which means to come in.
+/// Adds the challenge that tells how to authenticate.
 pub(crate) fn challenging(
     mut response: Response,
     oidc: Option<&Oidc>,
@@ -48,13 +48,13 @@ pub(crate) fn challenging(
     response
 }
 
-/// Says that a key is needed for more than was asked for so far.
+/// Challenges an anonymous caller that asked for something which needs a key.
 pub(crate) fn asking(mut response: Response) -> Response {
     put(&mut response, &[]);
     response
 }
 
-/// Says to whoever has a token which scope is missing for what was refused.
+/// Challenges a caller whose token lacks a scope, and names it.
 pub(crate) fn stepping_up(
     mut response: Response,
     oidc: &Oidc,
@@ -69,7 +69,7 @@ pub(crate) fn stepping_up(
     let Some(missing) = needed.iter().find(|right| !visitor.rights.has(**right)) else {
         return response;
     };
-    // All that is needed in one: what the token has must be asked for again.
+    // List all scopes needed: the ones that the token has must be requested again.
     let has = visitor.rights.iter().map(|right| oidc.scope_of(right));
     let mut scopes: Vec<String> = has.chain([oidc.scope_of(*missing)]).collect();
     scopes.dedup();
@@ -89,7 +89,7 @@ fn put(response: &mut Response, parts: &[String]) {
     }
 }
 
-/// Where the metadata of what the request was for is.
+/// URL of the metadata for the resource of this request.
 fn metadata_url(auth: &OidcConfig, path: &str) -> String {
     let resource = of_agent(auth, path).unwrap_or_else(|| auth.resource.clone());
     let after_scheme = resource.find("://").map_or(0, |at| at + 3);
@@ -98,7 +98,7 @@ fn metadata_url(auth: &OidcConfig, path: &str) -> String {
     format!("{origin}{WELL_KNOWN}{path}")
 }
 
-/// RFC 6750 allows neither quotes nor what is not ASCII.
+/// RFC 6750 allows neither quotes nor non-ASCII characters.
 fn quotable(text: &str) -> String {
     let allowed = |c: char| matches!(c, ' '..='~') && c != '"' && c != '\\';
     text.chars().filter(|c| allowed(*c)).collect()

@@ -1,4 +1,4 @@
-//! A body in a few pieces whose length is known, so that long texts are sent from where they are.
+//! HTTP body of a few chunks with a known total length, so that long texts are sent without a copy.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! What the headers of a request say: its era, its session, who asks and for which agent.
+//! Reads the headers of an MCP request: era, session, caller and agent.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::error_mapping::McpRequestError;
 use crate::mcp_session::McpSession;
 use crate::request_context::{RequestContext, RequestOverrides};
 
-/// Requests say it themselves, by header or by `_meta`. `initialize` without `_meta` is legacy
-/// whatever the header says; so is what belongs to a session.
+/// The era is given by a header or by `_meta`. `initialize` without `_meta` is always legacy, and
+/// so are requests of a session, unless the header names a known modern version.
 pub(super) fn is_modern(headers: &HeaderMap, method: &str, params: &Object<'_>) -> bool {
     let by_header = says_modern(headers) && method != "initialize";
     if by_header && (session_id(headers).is_none() || known_version(headers) == Some(Era::Modern)) {
@@ -27,8 +27,8 @@ pub(super) fn is_modern(headers: &HeaderMap, method: &str, params: &Object<'_>) 
         || params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION))
 }
 
-/// A version that is not one of the legacy ones. Unknown ones are left to the modern side, which
-/// can say what it speaks.
+/// A version that is not a legacy one. Unknown versions are handled as modern, because that error
+/// lists the supported versions.
 pub(super) fn says_modern(headers: &HeaderMap) -> bool {
     headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy)
 }
@@ -64,7 +64,7 @@ pub(super) fn find_session(
     })
 }
 
-/// The route first, then the header.
+/// The route takes precedence over the header.
 pub(super) fn who(
     keys: &Authenticator,
     sent: &Parts,

@@ -1,5 +1,5 @@
-//! An answer as an event stream: what is said before it, then the answer itself. Dropping the
-//! body drops the exchange.
+//! An answer as an event stream: preceding messages, then the answer. Dropping the body drops the
+//! exchange.
 
 use std::task::Poll;
 use std::time::Duration;

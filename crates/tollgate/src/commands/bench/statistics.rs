@@ -1,11 +1,11 @@
-//! What a load comes to. Pure.
+//! Statistics of a load test: throughput, percentiles, errors. Pure.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What one connection saw.
+/// Results of one connection.
 #[derive(Default)]
 pub(super) struct ConnectionResults {
     took: Vec<Duration>,
@@ -22,7 +22,7 @@ impl ConnectionResults {
 }
 
 pub(super) struct LoadStatistics {
-    /// Ascending.
+    /// Sorted, ascending.
     took: Vec<Duration>,
     whole: Duration,
     complaints: BTreeMap<String, usize>,
@@ -49,7 +49,7 @@ impl LoadStatistics {
         self.complaints.values().sum()
     }
 
-    /// The most frequent first.
+    /// Most frequent first.
     pub(super) fn complaints(&self) -> impl Iterator<Item = (&str, usize)> {
         let mut all: Vec<(&str, usize)> =
             self.complaints.iter().map(|(why, count)| (why.as_str(), *count)).collect();
@@ -62,7 +62,7 @@ impl LoadStatistics {
         if seconds > 0.0 { self.took.len() as f64 / seconds } else { 0.0 }
     }
 
-    /// The nearest that was measured; zero when nothing was.
+    /// Nearest-rank percentile. Zero without samples.
     pub(super) fn percentile(&self, percent: u32) -> Duration {
         let rank = (self.took.len() * percent as usize).div_ceil(100);
         self.took.get(rank.saturating_sub(1)).copied().unwrap_or_default()

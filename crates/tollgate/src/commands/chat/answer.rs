@@ -1,5 +1,4 @@
-//! An answer as it comes over the wire: what is to be shown of it step by step, and what of it goes
-//! into the conversation. Pure.
+//! Parses a streamed answer: the steps to display, and the messages for the conversation. Pure.
 
 use serde_json::{Value, json};
 use tollgate_core::text::truncate_chars;
@@ -9,7 +8,7 @@ use crate::gateway::GatewayEvent;
 /// Characters of arguments and results that are shown.
 const MAX_SUMMARY_CHARACTERS: usize = 200;
 
-/// Something to show.
+/// A step to display.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ChatDisplayStep {
     Text(String),
@@ -25,11 +24,11 @@ pub(super) enum ChatDisplayStep {
         status: String,
         milliseconds: u64,
     },
-    /// Something else that is said beside the answer, in words.
+    /// Another note beside the answer, as text.
     Note(String),
 }
 
-/// A call that waits for leave.
+/// A call that waits for approval.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ChatToolCall {
     pub(super) id: String,
@@ -41,9 +40,9 @@ pub(super) struct ChatToolCall {
 pub(super) struct StreamedChatAnswer {
     pub(super) text: String,
     pub(super) calls: Vec<ChatToolCall>,
-    /// What the gateway did on the way.
+    /// The gateway's report about the turn.
     pub(super) told: Option<Value>,
-    /// Why it broke off.
+    /// Why the stream failed.
     pub(super) failed: Option<String>,
 }
 
@@ -72,7 +71,7 @@ impl StreamedChatAnswer {
 
     fn call(&mut self, part: &Value) {
         let at = part["index"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
-        // An index that leaves gaps is nobody's.
+        // Ignore an index that leaves gaps.
         if at > self.calls.len() {
             return;
         }
@@ -88,7 +87,7 @@ impl StreamedChatAnswer {
         more(&mut call.arguments, &part["function"]["arguments"]);
     }
 
-    /// What goes into the conversation: with the calls that were run, where the gateway gives them.
+    /// The messages for the conversation, including executed calls if the gateway reports them.
     pub(super) fn history(&self) -> Vec<Value> {
         let given = self.told.as_ref().and_then(|told| told["history"].as_array());
         given
@@ -97,7 +96,7 @@ impl StreamedChatAnswer {
             .unwrap_or_else(|| self.own().into_iter().collect())
     }
 
-    /// The same of an answer that was ended: calls that nobody will answer are left out.
+    /// The same for an interrupted answer: calls without results are left out.
     pub(super) fn so_far(&self) -> Option<Value> {
         let said = json!({"role": "assistant", "content": self.text});
         (!self.text.is_empty()).then_some(said)
@@ -117,13 +116,13 @@ impl StreamedChatAnswer {
 }
 
 impl ChatToolCall {
-    /// As the model wrote it.
+    /// In the model's format.
     pub(super) fn json(&self) -> Value {
         json!({"id": self.id, "type": "function",
                "function": {"name": self.name, "arguments": self.arguments}})
     }
 
-    /// What the model is told of a call that was not allowed.
+    /// The message to the model for a call that was not approved.
     pub(super) fn refusal(&self) -> Value {
         json!({"role": "tool", "tool_call_id": self.id,
                "content": "the user did not allow this call; do not try it again unasked"})
@@ -166,7 +165,7 @@ fn note(note: &Value) -> Option<ChatDisplayStep> {
     }
 }
 
-/// On one line, and not too long.
+/// On one line, truncated.
 pub(super) fn brief(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     truncate_chars(&line.join(" "), MAX_SUMMARY_CHARACTERS)

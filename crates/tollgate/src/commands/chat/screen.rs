@@ -1,5 +1,5 @@
-//! Shows an answer while it comes: words on standard output, all else on standard error; or both as
-//! JSON, a line for each step.
+//! Displays an answer while it streams: text on standard output, everything else on standard error,
+//! or both as JSON Lines.
 
 use http::HeaderMap;
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ use crate::output::{Output, OutputFormat, clean, pluralize, span};
 
 pub(super) struct ChatScreen {
     output: Output,
-    /// Where standard output stands in its line.
+    /// Whether standard output is in the middle of a line.
     is_in_line: bool,
-    /// The call whose line waits for its end.
+    /// The call whose line is not finished yet.
     waiting: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl ChatScreen {
         Self { output, is_in_line: false, waiting: None }
     }
 
-    /// Words that came whole.
+    /// Prints a complete text.
     pub(super) fn say(&mut self, text: &str) {
         self.show(&ChatDisplayStep::Text(text.to_owned()));
         self.end();
@@ -68,7 +68,7 @@ impl ChatScreen {
         }
     }
 
-    /// Ends the lines that are begun.
+    /// Ends unfinished lines.
     pub(super) fn end(&mut self) {
         self.close_call();
         if std::mem::take(&mut self.is_in_line) {
@@ -82,7 +82,7 @@ impl ChatScreen {
         }
     }
 
-    /// How the answer came about.
+    /// Prints a summary of the answer.
     pub(super) fn sum_up(&mut self, answer: &StreamedChatAnswer, head: &HeaderMap) {
         let header = |name: &str| head.get(name).and_then(|it| it.to_str().ok());
         let (tier, reason) = (header("x-tollgate-tier"), header("x-tollgate-tier-reason"));

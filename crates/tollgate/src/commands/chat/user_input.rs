@@ -1,4 +1,4 @@
-//! The person at the terminal: their lines, and their word on a call.
+//! Terminal input: the user's lines, and approval of a call.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::answer::ChatToolCall;
 use crate::output::{Output, OutputFormat, clean};
 use crate::signals::Interrupts;
 
-/// The next line; `None` at its end, or at Ctrl-C.
+/// The next line. `None` at the end of input or at Ctrl-C.
 pub(super) async fn line(
     output: Output,
     prompt: &str,
@@ -30,7 +30,7 @@ pub(super) async fn line(
     line
 }
 
-/// Whether a call may be run. Silence is no.
+/// Whether the user approves a call. No answer means no.
 pub(super) async fn allows(
     output: Output,
     call: &ChatToolCall,

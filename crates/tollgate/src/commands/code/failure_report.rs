@@ -1,4 +1,4 @@
-//! Why a program failed, with its line and a caret, as the reports on a config have them.
+//! Error report of a program, with the source line and a caret, like the reports on a config.
 
 use crate::config::excerpt;
 use crate::gateway::CodeRunFailure;

@@ -1,4 +1,5 @@
-//! Somebody who agrees to everything: answers what servers ask, with what the schema suggests.
+//! Automatic answers to questions of servers (elicitation): accepts everything, with values that
+//! the schema suggests.
 
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -7,7 +8,7 @@ use tollgate_mcp::client::{Event, ServerEventSender};
 use tollgate_mcp::error_code::{self, JsonRpcError};
 use tollgate_mcp::tasks::{self, Task};
 
-/// Listens until the call is over.
+/// Answers until the call is over.
 pub(super) fn person() -> (ServerEventSender, Task) {
     let (events, mut received) = mpsc::channel(64);
     let task = tasks::spawn("person", async move {

@@ -1,5 +1,5 @@
-//! Consent without a browser: the authorization server of a scenario redirects at once, and the
-//! address it redirects to is all that a browser would have brought back.
+//! OAuth consent without a browser: the authorization server of a scenario redirects at once, and
+//! the redirect URL is all that a browser would have returned.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;

@@ -1,4 +1,4 @@
-//! What the gateway needs of the machine: a directory that is its own, time, and the worker.
+//! Checks of the machine: private data directory, clock, and the worker binary.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -12,12 +12,12 @@ use super::DoctorFinding;
 use crate::config::Config;
 use crate::output::span;
 
-/// A clock that is further off from that of the disk is worth a word.
+/// Clock difference to the disk from which it is reported.
 const DRIFT: Duration = Duration::from_secs(5);
-/// No machine on which this was built had an earlier day: 2026-01-01.
+/// An earlier clock is wrong: 2026-01-01, before any build of this program.
 const EARLIEST_PLAUSIBLE_TIME: Duration = Duration::from_secs(1_767_225_600);
 
-/// The data directory, and the clock by which files in it are dated.
+/// The data directory, and the clock of its file system.
 pub(super) fn data(config: &Config) -> Vec<DoctorFinding> {
     let folder = &config.data;
     let name = folder.display().to_string();
@@ -55,7 +55,7 @@ pub(super) fn data(config: &Config) -> Vec<DoctorFinding> {
     }
 }
 
-/// Writes a file and takes it away; when the disk says it was.
+/// Writes and removes a file. Returns its modification time.
 fn probe_write(folder: &Path) -> std::io::Result<Option<SystemTime>> {
     let path = folder.join(format!(".doctor.{}", std::process::id()));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -83,7 +83,7 @@ fn clock(disk: Option<SystemTime>) -> DoctorFinding {
     }
 }
 
-/// What runs the programs of models.
+/// The worker that runs the programs of models.
 pub(super) fn worker(config: &Config) -> DoctorFinding {
     let path = &config.settings.code.worker;
     let name = path.display().to_string();

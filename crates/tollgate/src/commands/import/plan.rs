@@ -1,5 +1,5 @@
-//! What becomes of each thing that was found: whether it is new, there already, or in the way of
-//! another of its name.
+//! Import plan: decides for each entry whether it is new, identical to an existing one, or clashes
+//! with one of the same name.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::import::{ImportedConfig, ImportedEntry, fold_name};
 use crate::output::Output;
 use crate::prompt;
 
-/// What to do about a name that is taken.
+/// How to resolve a name clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameClashPolicy {
     Ask,
     Overwrite,
     Skip,
     Rename,
-    /// Nobody can be asked, and nothing was said.
+    /// Unresolved: there is no terminal to ask on, and no flag was given.
     Leave,
 }
 
@@ -37,11 +37,11 @@ impl NameClashPolicy {
     }
 }
 
-/// What the config has, by section and name; grows with what is planned.
+/// Entries of the config by section and name, including the planned ones.
 pub(super) struct ConfiguredEntries(BTreeMap<(String, String), ConfiguredEntry>);
 
 struct ConfiguredEntry {
-    /// As it is written; it is found by what it is taken for.
+    /// The name as written. The lookup key is the normalized name.
     name: String,
     keys: Value,
 }
@@ -92,13 +92,13 @@ fn without_name(mut entry: Value) -> Value {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ImportAction {
     Add,
-    /// It is there, word for word.
+    /// An identical entry exists.
     Same,
-    /// What is there is called that.
+    /// Contains the name of the existing entry.
     Overwrite(String),
     Skip,
     Rename(String),
-    /// Somebody has to say what.
+    /// A decision is needed.
     Open,
 }
 
@@ -142,7 +142,7 @@ struct PlannedEntry {
 }
 
 impl PlannedEntry {
-    /// The next one has to get along with it.
+    /// Adds the entry, so that later entries are checked against it.
     fn note(&self, known: &mut ConfiguredEntries) {
         let name = match &self.step {
             ImportAction::Add => &self.found.name,
@@ -182,7 +182,7 @@ impl ImportPlan {
             lines.push(line);
         }
         for other in &imported.others {
-            // Only servers are taken out of a file again.
+            // Only entries of servers can be removed from a file.
             let there = known.get(other.section, &other.found.name).map(|there| &there.keys);
             let keeps = there.map_or(ExistingEntry::Nothing, ExistingEntry::Keeps);
             let found = variables.fit_entry(&other.found, keeps, given);
@@ -205,7 +205,7 @@ impl ImportPlan {
                 ImportAction::Add => found.name.clone(),
                 ImportAction::Rename(name) => name.clone(),
                 ImportAction::Overwrite(there) => {
-                    // Agents may name it: it stays what it is called.
+                    // Keep the existing name: agents may refer to it.
                     edits.push(ConfigEdit::Remove { name: there.clone() });
                     there.clone()
                 }
@@ -219,19 +219,19 @@ impl ImportPlan {
         edits
     }
 
-    /// The keys of each server.
+    /// The config keys of each server.
     pub(super) fn servers(&self) -> impl Iterator<Item = &Map<String, Value>> {
         let servers = self.0.iter().filter(|line| line.section == "servers");
         servers.map(|line| &line.found.keys)
     }
 
-    /// Whether a variable is named in anything that is not left out.
+    /// Whether any entry that is not skipped refers to the variable.
     pub(super) fn names(&self, variable: &str) -> bool {
         let mut kept = self.0.iter().filter(|line| line.step != ImportAction::Skip);
         kept.any(|line| refers(&line.found, variable))
     }
 
-    /// Whether somebody still has to say something.
+    /// Whether a decision is still needed.
     pub(super) fn is_open(&self) -> bool {
         self.0.iter().any(|line| line.step == ImportAction::Open)
     }
@@ -270,7 +270,7 @@ async fn step(
     })
 }
 
-/// Leaves out what was not asked for.
+/// Keeps only the requested entries.
 pub(super) fn only(imported: &mut ImportedConfig, names: &[String]) {
     if names.is_empty() {
         return;

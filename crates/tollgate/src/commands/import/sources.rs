@@ -1,4 +1,5 @@
-//! Where there is something to import: what was named, or the files of programs that are found.
+//! Import sources: the one named on the command line, or the config files of programs that are
+//! found.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -9,14 +10,14 @@ use crate::client_apps::{CLIENTS, ClientApp, UserFolders};
 use crate::command_error::CommandError;
 
 pub(super) struct ImportSource {
-    /// What people call it: a path, `standard input`.
+    /// Name for display: a path, `standard input`.
     pub(super) label: String,
     pub(super) text: String,
     pub(super) file: Option<PathBuf>,
     pub(super) client: Option<&'static ClientApp>,
 }
 
-/// One byte more than `import` takes: it says so itself.
+/// One byte above the limit of `import`, which then reports the error.
 const MAX_READ_BYTES: u64 = (16 << 20) + 1;
 
 pub(super) fn find(
@@ -45,7 +46,7 @@ pub(super) fn find(
     if path.is_file() {
         return Ok(vec![ImportSource { file: Some(path.to_owned()), ..read(path)? }]);
     }
-    // A pasted line; a path has no blanks, or is there.
+    // A pasted line. A path has no blanks, or exists.
     let is_link = ["vscode:", "vscode-insiders:"].iter().any(|it| typed.starts_with(it));
     if is_link
         || typed.contains("://")
@@ -66,7 +67,7 @@ fn unknown(typed: &str, wanted: &str) -> CommandError {
     CommandError::Usage(format!("`{typed}` is not {wanted}; programs are {}", known.join(", ")))
 }
 
-/// The files of a client that are there. Whoever was asked for must have one.
+/// Existing config files of a client. It is an error if a client was named and has none.
 fn of_client(
     client: &'static ClientApp,
     folders: Option<&UserFolders>,

@@ -1,4 +1,4 @@
-//! `tollgate memory export` and `backup`. A file is whole, or not there.
+//! `tollgate memory export` and `backup`. The output file is written atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -45,7 +45,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// A file in the making. Nobody else reads what is in it, and a half of it is removed.
+/// A private temporary file. It is removed if the export is not completed.
 struct ExportPartFile {
     file: File,
     path: PathBuf,
@@ -81,7 +81,7 @@ fn write_error(file: &Path, error: &io::Error) -> CommandError {
     CommandError::new(format!("cannot write `{}`: {error}", file.display()))
 }
 
-/// Asks the database itself: a gateway that runs need not know.
+/// Uses the database directly, without the running gateway.
 pub(super) async fn backup(
     file: &Path,
     config: &Config,

@@ -1,5 +1,5 @@
-//! `tollgate memory import`: files of others become lines of ours, and lines go to the gateway in
-//! requests of a size that it takes. Twice does no harm, so whoever was interrupted does it again.
+//! `tollgate memory import`: converts files to JSON Lines and sends them to the gateway in batches.
+//! The import is idempotent, so an interrupted one can be repeated.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,12 +17,12 @@ use crate::command_error::CommandError;
 use crate::output::{OutputFormat, clean};
 use crate::transcript::{self, ImportedTranscript, date_in};
 
-/// Of one request.
+/// Size limit of one request.
 const BATCH_BYTES: usize = 1 << 20;
 const BATCH_LINES: usize = 2_000;
-/// Bytes of a transcript; of lines there may be any number.
+/// Limit on a transcript, in bytes. JSON Lines have no limit.
 const MAX_TRANSCRIPT_BYTES: u64 = 64 << 20;
-/// Bytes of one line of a file.
+/// Limit on one line of a file, in bytes.
 const MAX_LINE_BYTES: u64 = 2 << 20;
 const COUNTED_KINDS: [&str; 5] = ["sessions", "entries", "facts", "entities", "relations"];
 
@@ -60,17 +60,17 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// One file on its way.
+/// Import of one file.
 struct MemoryFileImport<'i> {
     session: &'i MemoryCommandRun<'i>,
     file: &'i Path,
     wanted: &'i MemoryImportArgs,
     batch: String,
-    /// Of each line in the batch, where it stands in the file.
+    /// Line numbers in the file of the lines in the batch.
     places: Vec<u64>,
     read: Value,
     kept: Value,
-    /// Of a transcript.
+    /// Session and start time of a transcript.
     named: Option<(String, SystemTime)>,
 }
 
@@ -178,7 +178,7 @@ impl<'i> MemoryFileImport<'i> {
         Ok(stem.to_string_lossy().into_owned())
     }
 
-    /// The same whenever the file is read, so that nothing is kept twice.
+    /// The same for every read of the file, so that repeated imports create no duplicates.
     fn began(&self, found: &ImportedTranscript) -> Result<SystemTime, CommandError> {
         if let Some(typed) = &self.wanted.date {
             return date::parse(typed).ok_or_else(|| {
@@ -263,7 +263,7 @@ fn add(sum: &mut Value, more: &Value) {
     }
 }
 
-/// Its beginning.
+/// The beginning of the day.
 fn day_of(time: SystemTime) -> SystemTime {
     let written = date::format_rfc3339(time);
     written.get(..10).and_then(date::parse).unwrap_or(UNIX_EPOCH)

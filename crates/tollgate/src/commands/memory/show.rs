@@ -1,4 +1,4 @@
-//! How what is remembered looks on a terminal.
+//! Terminal output of memory records.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::commands::tools::{items, text};
 use crate::gateway::memory::path;
 use crate::output::{OutputFormat, TextTable, clean};
 
-/// Entries that are asked for at once.
+/// Entries per request.
 const PAGE: usize = 1_000;
 
-/// `tollgate memory show ID`: an entity, or else a session.
+/// `tollgate memory show ID`: an entity, or otherwise a session.
 pub(super) async fn run(session: &MemoryCommandRun<'_>, id: &str) -> Result<(), CommandError> {
     let query = session.query();
     if let Some(found) = session.gateway.recall(&path("entities", id), &query).await? {
@@ -27,7 +27,7 @@ pub(super) async fn run(session: &MemoryCommandRun<'_>, id: &str) -> Result<(), 
     }
 }
 
-/// Whether there is one.
+/// Returns whether the session exists.
 async fn transcript(session: &MemoryCommandRun<'_>, id: &str) -> Result<bool, CommandError> {
     let (place, limit) = (path("sessions", id), ("limit", PAGE.to_string()));
     let first = session.gateway.recall(&place, &session.with(std::slice::from_ref(&limit))).await?;
@@ -68,7 +68,7 @@ fn entry_line(entry: &Value) -> String {
     format!("{}  {}: {}", day(entry, "at"), text(entry, "speaker"), text(entry, "text"))
 }
 
-/// `Mira Voss, npc (id npc-mira-voss)`, then a line for all that is known.
+/// `Mira Voss, npc (id npc-mira-voss)`, then one line per attribute and relation.
 fn snapshot(found: &Value) -> String {
     let entity = &found["entity"];
     let (id, kind, name) = (text(entity, "id"), text(entity, "type"), text(entity, "name"));
@@ -118,7 +118,7 @@ pub(super) fn entities(found: &[Value]) -> TextTable {
     table
 }
 
-/// What was found, the best first.
+/// Search hits, best first.
 pub(super) fn hits(found: &[Value]) -> TextTable {
     let mut table = TextTable::new(&["WHERE", "WHEN", "WHO", "WHAT"]);
     for hit in found {

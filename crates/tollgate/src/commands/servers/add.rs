@@ -1,5 +1,5 @@
-//! A server as the command line describes it. Secrets become references to variables unless they
-//! are wanted in the file.
+//! Builds a server entry from the command line. Secrets become references to variables, unless
+//! `--inline` is given.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -83,7 +83,7 @@ fn pairs(
 ) -> Result<Vec<(String, String)>, CommandError> {
     let pair = |typed: &String| match split(typed) {
         Ok((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        // What was typed may be a secret: it is not repeated.
+        // Do not repeat the input: it may be a secret.
         Err(why) => Err(CommandError::Usage(why.to_owned())),
     };
     typed.iter().map(pair).collect()
@@ -95,7 +95,7 @@ fn variable(typed: &str) -> Result<(&str, &str), &'static str> {
     pair.ok_or("`--env` takes NAME=VALUE")
 }
 
-/// Values have `=` and `:` of their own, so the first of them counts.
+/// Values may contain `=` and `:`, so split at the first one.
 fn header(typed: &str) -> Result<(&str, &str), &'static str> {
     let letter = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let pair = typed.split_once(['=', ':']).map(|(name, value)| (name.trim(), value.trim()));
@@ -103,18 +103,18 @@ fn header(typed: &str) -> Result<(&str, &str), &'static str> {
     pair.ok_or("`--header` takes NAME=VALUE or 'NAME: VALUE'")
 }
 
-/// The environment, and what is said in its place: a text can be proved before the variables are
-/// set where the gateway runs.
+/// The environment with placeholder values for unset variables, so that a config can be checked
+/// before the variables are set where the gateway runs.
 pub(crate) struct ExpectedEnvironment {
-    /// Of what is new.
+    /// Variables of the new entries.
     own: BTreeMap<String, Secret>,
-    /// Of what the file says already: whoever writes it is not whoever runs the gateway.
+    /// Variables of the existing file: the editor's environment may differ from the gateway's.
     others: BTreeMap<String, Secret>,
 }
 
 impl ExpectedEnvironment {
-    /// With the values of variables that stand for secrets, and anything for those that are only
-    /// named in `edits`.
+    /// With the values of variables that replace secrets, and placeholders for those only
+    /// referenced in `edits`.
     pub(crate) fn new(given: Vec<(String, Secret)>, edits: &[ConfigEdit]) -> Self {
         let mut known: BTreeMap<String, Secret> = given.into_iter().collect();
         for edit in edits {
@@ -131,13 +131,13 @@ impl ExpectedEnvironment {
         Self { own: known, others: BTreeMap::new() }
     }
 
-    /// And anything for what this config names.
+    /// Adds placeholders for the variables of this config.
     pub(crate) fn beside(mut self, config: &str) -> Self {
         collect_variables("", &config::values(config), &mut self.others);
         self
     }
 
-    /// What the process does not have.
+    /// Variables that are not set in the process.
     pub(crate) fn unset(&self, environment: &dyn Environment) -> Vec<String> {
         let has = |name: &str, value: &Secret| match environment.variable(name) {
             Some(set) => value.reveal() == set || [ANYTHING, ANY_URL].contains(&value.reveal()),
@@ -148,12 +148,12 @@ impl ExpectedEnvironment {
     }
 }
 
-/// Stands for a value that nobody knows yet.
+/// Placeholder for an unknown value.
 const ANYTHING: &str = "unset";
-/// The same where an address is needed.
+/// Placeholder where a URL is needed.
 const ANY_URL: &str = "https://unset.invalid";
 
-/// Variables in a value that have no default.
+/// Collects the variables of a value that have no default.
 fn collect_variables(key: &str, value: &Value, known: &mut BTreeMap<String, Secret>) {
     match value {
         Value::String(text) => {

@@ -1,5 +1,5 @@
-//! `tollgate servers add|remove|enable|disable`: changes of the config file, shown before they
-//! are made. A gateway that runs is told to read it.
+//! `tollgate servers add|remove|enable|disable`: edits the config file, with a preview. A running
+//! gateway is told to reload.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::output::{Output, OutputFormat, clean};
 use crate::prompt;
 use crate::reload::{ConfigDraft, ConfigFileSource, draft};
 
-/// A change, and what is to be said with it.
+/// A change and the messages for it.
 pub(super) struct RequestedServerChange {
     pub(super) change: ConfigChange,
     pub(super) mode: ApplyMode,
@@ -47,7 +47,7 @@ pub(crate) async fn run(
                     search::request_change((&add, wanted), &loaded.config, output).await?
                 }
                 None if add.is_bare() && prompt::is_possible(output) => {
-                    // Whoever is asked has seen how it went.
+                    // The wizard has shown a trial run already.
                     trial = TrialMode::None;
                     wizard::request_change(&add, &request, (output, environment)).await?
                 }
@@ -88,7 +88,7 @@ pub(crate) async fn run(
     let tried = match (&wish.change, trial) {
         (ConfigChange::Add { name, .. }, TrialMode::Wanted) => {
             let config = &draft.candidate.config;
-            // What has no value yet would only be refused.
+            // A trial with unset variables would only fail.
             let known = unset.iter().all(|name| wish.given.iter().any(|(given, _)| given == name));
             let taken =
                 gateway.filter(|_| matches!(&answer, Some(Ok(it)) if it["outcome"] != "refused"));
@@ -99,7 +99,7 @@ pub(crate) async fn run(
     say((&wish, &unset), (&draft, &origin), (answer, tried), output)
 }
 
-/// Whether a new server is asked for its tools at once.
+/// Whether a new server gets a trial run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TrialMode {
     Wanted,
@@ -159,7 +159,7 @@ fn say(
     Ok(())
 }
 
-/// What is still to be done.
+/// Remaining steps for the user.
 fn notes((wish, unset): (&RequestedServerChange, &[String]), draft: &ConfigDraft) -> Vec<String> {
     let mut notes = Vec::new();
     for name in unset {
@@ -184,7 +184,7 @@ fn notes((wish, unset): (&RequestedServerChange, &[String]), draft: &ConfigDraft
     notes
 }
 
-/// What a gateway made of it, in a sentence.
+/// Summary of a reload in one sentence.
 pub(crate) fn describe_reload(answer: &Value) -> String {
     let ids = |key: &str| -> Vec<&str> {
         let ids = answer["servers"][key].as_array();

@@ -1,5 +1,4 @@
-//! `tollgate servers login`: a person consents in a browser, and the tokens are kept for the
-//! gateway.
+//! `tollgate servers login`: OAuth consent in a browser. The tokens are stored for the gateway.
 
 use std::sync::Arc;
 
@@ -35,7 +34,7 @@ pub(super) async fn run(name: &str, config: &Config, output: Output) -> Result<(
         output.note(&format!("warning: the audit trail was not written: {error}"));
     }
     outcome.map_err(|why| CommandError::new(format!("`{name}` was not logged in to: {why}")))?;
-    // One that waits for a login is tried at long intervals only.
+    // A server that waits for a login is retried at long intervals only.
     if let Some(gateway) = Gateway::running(config).await {
         let _ = gateway.restart(name).await;
     }

@@ -1,5 +1,5 @@
-//! `tollgate servers search` and `servers add --from-registry`: what the MCP registry has, and
-//! what would be started for it. Shown before anything is saved; nothing is run through a shell.
+//! `tollgate servers search` and `servers add --from-registry`: entries of the MCP registry and the
+//! command for each. Shown before anything is saved. No shell is involved.
 
 use tollgate_server::config_service::{ApplyMode, ConfigChange};
 
@@ -47,7 +47,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// What is to be added, after somebody saw it.
+/// The change to make, after the user has confirmed it.
 pub(super) async fn request_change(
     (add, wanted): (&AddServerArgs, &str),
     config: &Config,

@@ -1,5 +1,5 @@
-//! Whether a server that was just described answers, and what it has. A gateway that runs and took
-//! it is asked; else it is started aside, in this process, and ended.
+//! Trial run of a new server: whether it answers, and its tools. Uses the running gateway if it
+//! accepted the server. Otherwise starts it in this process and stops it again.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::gateway::{Gateway, InProcessGateway};
 use crate::output::{pluralize, span};
 
-/// `None` where it cannot be asked at all.
+/// `None` if no trial is possible.
 pub(super) async fn run(name: &str, config: &Config, running: Option<Gateway>) -> Option<Value> {
     match running {
         Some(gateway) => gateway.test(name).await.ok(),
@@ -19,7 +19,7 @@ pub(super) async fn run(name: &str, config: &Config, running: Option<Gateway>) -
     }
 }
 
-/// Starts it where nobody else sees it; tells what happens meanwhile.
+/// Starts it in isolation, and reports progress.
 pub(super) async fn aside(
     name: &str,
     config: &Config,
@@ -29,7 +29,7 @@ pub(super) async fn aside(
     let server = servers.iter().find(|server| server.id.as_str() == name)?.clone();
     let mut alone = config.clone();
     alone.settings.servers.clear();
-    // A gateway that runs has its files to itself.
+    // The files of a running gateway are locked.
     alone.data = config.data.join(format!(".try-{}", std::process::id()));
     alone.settings.data.clone_from(&alone.data);
     let tried = match InProcessGateway::start(&alone).await {
@@ -48,7 +48,7 @@ pub(super) async fn aside(
         }
         Err(_) => None,
     };
-    // Nothing is kept of it; what cannot be removed harms nobody.
+    // Nothing of it is needed. A leftover directory is harmless.
     let _ = fs::remove_dir_all(&alone.data);
     tried
 }
@@ -62,7 +62,7 @@ pub(super) fn report(tried: &TrialReport) -> Value {
     })
 }
 
-/// The report of a test in words.
+/// The report of a trial as a sentence.
 pub(super) fn sentence(report: &Value) -> String {
     let message = report["message"].as_str().unwrap_or_default();
     if report["ok"] != true {

@@ -1,5 +1,5 @@
-//! `tollgate servers add` without arguments: a person pastes what they have, sees whether it works,
-//! and says what it is called.
+//! Interactive `tollgate servers add`: the user pastes a command, URL or JSON, sees a trial run,
+//! and chooses a name.
 
 use tollgate_engine::upstream::TrialEvent;
 use tollgate_server::config_service::{ApplyMode, ConfigChange};
@@ -17,7 +17,7 @@ use crate::output::{Output, clean, pluralize};
 use crate::prompt;
 use crate::reload::{ConfigDraft, ConfigFileSource, draft_edits};
 
-/// Names of tools that are shown.
+/// Number of tool names shown.
 const SHOWN: usize = 12;
 
 pub(super) async fn request_change(
@@ -62,7 +62,7 @@ pub(super) async fn request_change(
     Ok(RequestedServerChange { change, mode: ApplyMode::Apply, given: imported.given })
 }
 
-/// JSON goes on until its braces are closed; anything else is one line.
+/// JSON continues until its braces are closed. Anything else is one line.
 fn is_whole(text: &str) -> bool {
     let opens = text.trim_start().starts_with(['{', '"']);
     let count = |c: char| text.matches(c).count();
@@ -82,7 +82,7 @@ async fn pick(
     servers.into_iter().next().ok_or_else(|| CommandError::new("there is no such server in it"))
 }
 
-/// What it says while it starts, how it went, and what it has.
+/// Prints the output during the start, the result, and the tools.
 async fn try_it(name: &str, draft: &ConfigDraft, output: Output) {
     output.note("trying it …");
     let heard = |step| {

@@ -1,4 +1,4 @@
-//! `tollgate tools --explain`: every tool there is, and what keeps those out that are not seen.
+//! `tollgate tools --explain`: every tool, and the reason why a tool is not visible.
 
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{items, text, time};
 use crate::output::{Output, TextTable};
 
-/// The ranks are the gateway's; the listing says more of each tool.
+/// The ranks come from the gateway, further columns from the listing.
 pub(super) fn print(board: &Value, listed: &Value, output: Output) {
     let categories = items(board, "categories");
     if categories.is_empty() {

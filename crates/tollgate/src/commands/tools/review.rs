@@ -1,5 +1,5 @@
-//! `tollgate tools review|diff|accept|reject`: a person decides on tools in quarantine. What
-//! servers wrote is shown with everything in it that hides written out.
+//! `tollgate tools review|diff|accept|reject`: decisions on tools in quarantine. Texts of servers
+//! are shown with hidden characters escaped.
 
 use serde_json::Value;
 use tollgate_core::tool::hidden_text::visible;
@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::gateway::{Gateway, ToolReviewDecision};
 use crate::output::{Output, OutputFormat, TextTable, pluralize};
 
-/// Digits of a hash that tell definitions apart for a reader.
+/// Digits of a hash that are shown.
 const SHORT: usize = 12;
 
 pub(super) async fn run(
@@ -41,11 +41,11 @@ pub(super) async fn run(
     done
 }
 
-/// Whom a decision is about.
+/// The tools of a decision.
 struct TrustSelection<'a> {
     names: &'a [String],
     server: Option<&'a str>,
-    /// What its definition must be, or begin with.
+    /// Required hash of the definition, or a prefix of it.
     hash: Option<&'a str>,
 }
 
@@ -192,12 +192,12 @@ fn tool_name(tool: &Value) -> String {
     text(tool, "name")
 }
 
-/// As it came, to be sent back.
+/// Unmodified, to be sent back.
 fn raw<'a>(tool: &'a Value, key: &str) -> &'a str {
     tool[key].as_str().unwrap_or_default()
 }
 
-/// To be looked at.
+/// Escaped for display.
 fn text(tool: &Value, key: &str) -> String {
     tool[key].as_str().map_or_else(|| "–".to_owned(), visible)
 }
@@ -206,7 +206,7 @@ fn short(tool: &Value) -> String {
     raw(tool, "hash").chars().take(SHORT).collect()
 }
 
-/// A definition on several lines; its strings are safe to print.
+/// A definition on several lines, with strings that are safe to print.
 fn render_definition(definition: &Value) -> String {
     let lines = format!("{definition:#}");
     lines.lines().map(visible).collect::<Vec<_>>().join("\n")

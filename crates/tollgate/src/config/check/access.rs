@@ -1,4 +1,4 @@
-//! Who may reach us, where, and how: address, TLS, keys, what replicas share. Fails closed.
+//! Access settings: listen address, TLS, keys, state shared by replicas. Fails closed.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -23,14 +23,14 @@ const USUAL_PORT: u16 = 8655;
 /// Shorter keys can be guessed.
 const MIN_KEY_CHARACTERS: usize = 20;
 
-/// Where the certificate comes from.
+/// Source of the certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TlsSource {
     Files {
         cert: PathBuf,
         key: PathBuf,
     },
-    /// A CA in the data directory, for clients that are told to trust it.
+    /// A CA in the data directory, which clients have to trust.
     Local,
 }
 
@@ -46,7 +46,7 @@ pub struct ConfiguredKey {
     pub expires: Option<SystemTime>,
 }
 
-/// By what a key is known.
+/// How a key is given: itself or its fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyProof {
     /// The key itself. Never empty.
@@ -63,8 +63,8 @@ impl KeyProof {
     }
 }
 
-/// The address, which without keys must be loopback. Those that were made by command are not known
-/// here; the start asks for them.
+/// The listen address, which must be loopback without keys. Keys created by command are not known
+/// here. The start checks them.
 pub(crate) fn listen(
     top: &SectionFields,
     request: &ConfigRequest,

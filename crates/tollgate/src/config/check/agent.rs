@@ -1,4 +1,4 @@
-//! The agents: what each may see, and how it speaks.
+//! Agents: their views, models and prompts.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use super::super::raw::{SectionFields, Spanned};
 use super::rate::rate_limit;
 use super::{budget, is_new, memory, unknown_name};
 
-/// `/mcp/NAME` means something else for these.
+/// `/mcp/NAME` has another meaning for these.
 const RESERVED_AGENT_NAMES: &[&str] = &["status", "test"];
 
-/// At least one: a config without agents has the implicit one.
+/// At least one: a config without agents has an implicit one.
 pub(crate) fn agents(
     top: &SectionFields,
     llm: &LlmSettings,
@@ -84,7 +84,7 @@ fn globs(fields: &SectionFields, key: &str) -> Vec<Glob> {
     fields.texts(key).iter().map(|text| Glob::new(text.value)).collect()
 }
 
-/// Of its calls, how many may run at the same time.
+/// Limit on its concurrent calls.
 fn concurrent(fields: &SectionFields) -> Option<u32> {
     let most = fields.section("limits")?.whole("concurrent")?;
     Some(u32::try_from(most.value).expect("the table says at most 10000"))
@@ -103,7 +103,7 @@ fn persona(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -
         chosen.push(OFFLINE.to_owned());
     }
     let engine = engine(fields, llm, problems)?;
-    // The model built in stands in for every other one.
+    // The built-in model stands in for every other one.
     let can_speak = |model: &String| model == OFFLINE || llm.is_live(model);
     if engine == Engine::SpeechToSpeech && !chosen.iter().any(can_speak) {
         let message = "`engine: s2s` needs a model for live sessions";

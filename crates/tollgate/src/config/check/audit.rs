@@ -1,4 +1,4 @@
-//! What is kept of calls, and what must not be seen in them.
+//! Audit settings: retention, and redaction of recorded calls.
 
 use std::time::Duration;
 

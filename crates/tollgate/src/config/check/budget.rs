@@ -1,4 +1,4 @@
-//! The latency tiers and what chooses them.
+//! Latency tiers and the rules that choose them.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) fn budget(top: &SectionFields, problems: &mut Problems) -> TierSettin
     }
 }
 
-/// Those of the installation, or of an agent: the section `keywords` of either.
+/// The section `keywords`, global or of an agent.
 pub(super) fn keywords(parent: &SectionFields, problems: &mut Problems) -> TierKeywords {
     let Some(fields) = parent.section("keywords") else { return TierKeywords::default() };
     let mut listed = |key: &str| {

@@ -1,4 +1,5 @@
-//! What the built-in tools are given. Files are only named here: what is wrong in them stops nothing.
+//! Settings of the built-in tools. Files are only named here: errors in them do not prevent the
+//! start.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ pub(super) fn builtin(
 fn music(fields: &SectionFields, problems: &mut Problems) -> Option<MusicSettings> {
     let webhook = match fields.text("webhook") {
         Some(text) if !is_web(text.value) => {
-            // Such a URL may hold a token: it is not repeated.
+            // Such a URL may contain a token: do not repeat it.
             let message = "`webhook` must be a URL that begins with http:// or https://";
             problems
                 .error(text.at, &fields.path("webhook"), message)

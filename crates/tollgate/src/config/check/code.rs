@@ -1,4 +1,4 @@
-//! How programs that models write are run, and for whom there is code mode.
+//! Code mode: limits for programs that models write, and the agents that may use it.
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
@@ -28,7 +28,7 @@ pub(super) fn code(top: &SectionFields, problems: &mut Problems) -> CodeModeSett
     }
     if let Some(megabytes) = whole("max_memory_mb") {
         memory_bytes = megabytes << 20;
-        // The interpreter itself, and what values are while they are made, need the rest.
+        // The interpreter itself and temporary values need the rest.
         limits.fence.heap_bytes = memory_bytes / 4;
     }
     let spare = count("spare_workers", usual.spare);
@@ -59,13 +59,13 @@ pub(super) fn code(top: &SectionFields, problems: &mut Problems) -> CodeModeSett
     }
 }
 
-/// The least tier in which there is code mode.
+/// The minimum tier with code mode.
 pub(super) fn least_tier(top: &SectionFields, usual: Tier) -> Tier {
     let typed = top.section("code").and_then(|code| code.text("tier"));
     typed.and_then(|text| Tier::parse(text.value)).unwrap_or(usual)
 }
 
-/// Agents that ask for code mode and can never have a turn in which there is one.
+/// Warns of agents with code mode that can never have a turn of that tier.
 pub(super) fn warn_of_turns_too_short(
     top: &SectionFields,
     (agents, house): (&[Agent], &GlobalRules),

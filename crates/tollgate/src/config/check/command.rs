@@ -1,4 +1,4 @@
-//! The process of a stdio server: words, environment, directory. No shell is ever involved.
+//! Process of a stdio server: command, environment, directory. No shell is ever involved.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use super::super::diagnostic::Problems;
 use super::super::raw::SectionFields;
 use super::sandbox;
 
-/// What only a shell would understand.
+/// Operators that only a shell would understand.
 const SHELL_WORDS: [&str; 9] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1"];
-/// Variables that make a program load code it did not bring.
+/// Variables that make a program load foreign code.
 const LOADERS: [&str; 8] = [
     "LD_PRELOAD",
     "LD_LIBRARY_PATH",

@@ -1,4 +1,4 @@
-//! A server that is reached by URL: the address, the headers, and how we prove who we are.
+//! A server reached by URL: address, headers, and authentication.
 
 use std::collections::BTreeMap;
 
@@ -133,7 +133,7 @@ fn auth(
     token.map_or(ServerAuth::None, ServerAuth::Token)
 }
 
-/// A person consents, by `tollgate servers login`.
+/// OAuth login by a person, with `tollgate servers login`.
 fn login(fields: &SectionFields, problems: &mut Problems) -> Option<OauthLoginSettings> {
     if fields.flag("login") != Some(true) {
         for key in ["client_id", "client_secret", "issuer", "scopes"] {
@@ -171,7 +171,7 @@ fn login(fields: &SectionFields, problems: &mut Problems) -> Option<OauthLoginSe
     })
 }
 
-/// A secret that goes into a header, without the word Bearer.
+/// A secret for a header, without the word Bearer.
 fn credential(fields: &SectionFields, key: &str, problems: &mut Problems) -> Option<Secret> {
     let text = fields.text(key)?;
     let value = text.value.trim();

@@ -1,4 +1,4 @@
-//! Global rules: the allowlist and denylist of tools for everybody, here and in this environment.
+//! Global rules: allowlist and denylist of tools for all agents, in general and per environment.
 
 use tollgate_core::filter::{AllowDenyLists, GlobalRules, ToolSwitch};
 use tollgate_core::glob::Glob;
@@ -33,7 +33,7 @@ pub(super) fn house(
     }
 }
 
-/// A list that stands there and is empty lets nothing in.
+/// An empty list that is present allows nothing.
 fn lists(fields: &SectionFields) -> AllowDenyLists {
     let globs = |key: &str| fields.texts(key).iter().map(|text| Glob::new(text.value)).collect();
     AllowDenyLists {

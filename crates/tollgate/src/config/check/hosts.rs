@@ -1,5 +1,5 @@
-//! Host allowlist: under which names clients may address the gateway. Without it a web page could reach
-//! it by a name of its own (DNS rebinding).
+//! Host allowlist: the names by which clients may address the gateway. Without it a web page could
+//! reach the gateway by DNS rebinding.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -9,7 +9,7 @@ use super::super::ConfigRequest;
 use super::super::diagnostic::{DiagnosticLocation, Problems};
 use super::super::raw::SectionFields;
 
-/// The names of the config, and the address that is listened on where it is one.
+/// The configured names, and the listen address if it is a specific one.
 pub(super) fn hosts(
     top: &SectionFields,
     listen: Option<SocketAddr>,
@@ -45,7 +45,7 @@ pub(super) fn hosts(
     hosts
 }
 
-/// Proxies that are believed about who their clients are.
+/// Proxies whose forwarding headers are trusted.
 pub(super) fn trusted_proxies(top: &SectionFields, problems: &mut Problems) -> TrustedProxies {
     let mut proxies = TrustedProxies::default();
     for typed in top.texts("trusted_proxies") {
@@ -64,7 +64,7 @@ pub(super) fn trusted_proxies(top: &SectionFields, problems: &mut Problems) -> T
     proxies
 }
 
-/// As it stands in a `host` header.
+/// Normalized as in a `host` header.
 fn host(typed: &str) -> Option<String> {
     let bare = typed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     if let Some(inside) = bare {

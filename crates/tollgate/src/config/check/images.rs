@@ -1,4 +1,4 @@
-//! Where pictures come from.
+//! Provider for generated images.
 
 use tollgate_engine::settings::ImageSettings;
 use tollgate_llm::settings::{ProviderKind, ProviderSettings};
@@ -7,10 +7,10 @@ use super::super::diagnostic::Problems;
 use super::super::raw::SectionFields;
 use super::unknown_name;
 
-/// Of providers that say nothing else.
+/// Default base URL of a provider.
 const USUAL: &str = "https://api.openai.com/v1";
 
-/// `None` too where something is wrong: it has been reported.
+/// Also `None` after an error, which has been reported.
 pub(super) fn images(
     top: &SectionFields,
     providers: &[ProviderSettings],

@@ -1,5 +1,4 @@
-//! JWT bearer tokens (`auth:`): whose issuer is trusted, for which audience, and what the scopes
-//! are good for.
+//! JWT bearer tokens (`auth:`): trusted issuer, audience, and the rights of scopes.
 
 use http::Uri;
 use tollgate_core::glob::Glob;
@@ -55,7 +54,7 @@ pub(super) fn auth(top: &SectionFields, problems: &mut Problems) -> Option<OidcC
     })
 }
 
-/// Whoever could change what comes from there could let anybody in.
+/// An attacker who could change this traffic could authenticate as anybody.
 fn require_https(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Option<String> {
     let checked = url(text, path, problems)?;
     let uri: Uri = checked.parse().ok()?;
@@ -80,7 +79,7 @@ fn resource_url(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Opt
     Some(checked)
 }
 
-/// RFC 6749: what stands between quotes and spaces in a header.
+/// RFC 6749: characters allowed in a scope.
 fn check_scopes(fields: &SectionFields, scopes: &[String], problems: &mut Problems) {
     let is_scope = |scope: &String| {
         !scope.is_empty() && scope.bytes().all(|c| c.is_ascii_graphic() && c != b'"' && c != b'\\')

@@ -1,4 +1,4 @@
-//! What is remembered, where, and whose it is.
+//! Memory settings: database, embedding model, namespaces.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::access::has_scheme;
 use super::{absolute, unknown_name};
 
 const DAY: u64 = 24 * 3_600;
-/// The kinds of providers that have an API for it.
+/// Kinds of providers with an embedding API.
 const EMBEDDING_PROVIDER_KINDS: &[&str] = &["openai", "gemini"];
 
 pub(super) fn memory(top: &SectionFields, problems: &mut Problems) -> Option<MemorySettings> {
@@ -40,7 +40,7 @@ fn database(top: &SectionFields, problems: &mut Problems) -> Option<MemoryDataba
     None
 }
 
-/// What makes numbers of texts; `None` with nothing reported: nothing does.
+/// The embedding model. `None` without an error: not configured.
 pub(super) fn embedding(top: &SectionFields, problems: &mut Problems) -> Option<EmbeddingSettings> {
     let fields = top.section("memory")?.section("embedding")?;
     match (fields.text("provider"), fields.text("local")) {
@@ -52,7 +52,7 @@ pub(super) fn embedding(top: &SectionFields, problems: &mut Problems) -> Option<
                 .help("leave one of them out");
             None
         }
-        // Typed, and reported already.
+        // Present but invalid, and reported already.
         (None, None) if fields.has("provider") || fields.has("local") => None,
         (None, None) => {
             problems
@@ -123,7 +123,7 @@ fn local(
     Some(EmbeddingSettings::Local(path))
 }
 
-/// Which memory an agent has.
+/// The memory of an agent.
 pub(super) fn of_agent(agent: &SectionFields, problems: &mut Problems) -> agent::AgentMemoryPolicy {
     let usual = agent::AgentMemoryPolicy::default();
     let Some(fields) = agent.section("memory") else { return usual };
@@ -149,7 +149,7 @@ pub(super) fn of_agent(agent: &SectionFields, problems: &mut Problems) -> agent:
     }
 }
 
-/// Of a key, or of a rule for tokens.
+/// The tenant of a key, or of a rule for tokens.
 pub(super) fn tenant(fields: &SectionFields, problems: &mut Problems) -> Option<MemoryName> {
     name(fields, "tenant", problems)
 }

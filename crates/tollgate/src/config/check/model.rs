@@ -1,4 +1,4 @@
-//! Where models are served, and what they can take.
+//! Model providers, and the capabilities of models.
 
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ pub(crate) fn models(
     models
 }
 
-/// Which of its provider's APIs, if that has it.
+/// The provider's API to use, if the provider has it.
 fn api(
     fields: &SectionFields,
     served: Option<&ProviderSettings>,

@@ -1,4 +1,4 @@
-//! Rate limits as typed, `30/min`: capacity and refill time of a token bucket.
+//! Rate limits such as `30/min`: capacity and refill time of a token bucket.
 
 use tollgate_core::rate::RateLimit;
 

@@ -1,4 +1,4 @@
-//! What the process of a stdio server may do. Whether the kernel can keep it shows at the start.
+//! Sandbox of a stdio server's process. Whether the kernel supports it is checked at the start.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The servers: ids that cannot be mixed up, one way to reach each, and no `expose_as` collision
+//! Upstream servers: unambiguous ids, exactly one transport each, and no `expose_as` collision
 //! between their tools.
 
 use std::collections::BTreeSet;
@@ -104,7 +104,7 @@ fn server(
     })
 }
 
-/// `transport` may be left out: `command` or `url` say it.
+/// `transport` is optional: `command` or `url` imply it.
 fn transport(
     name: &Spanned<String>,
     fields: &SectionFields,
@@ -158,7 +158,8 @@ fn warn_of_idle(fields: &SectionFields, keys: &[&str], problems: &mut Problems) 
     }
 }
 
-/// No two tools may be given one name; what servers call theirs is the registry's business.
+/// No two tools may have the same configured name. Names given by servers are checked by the
+/// engine's registry.
 fn exposed_once(fields: &SectionFields, seen: &mut BTreeSet<String>, problems: &mut Problems) {
     for (_, tool) in fields.named_sections("tools") {
         if let Some(name) = tool.text("expose_as")

@@ -1,4 +1,4 @@
-//! What is told of calls to those who follow them.
+//! Telemetry settings: OTLP export, baggage, capture of contents.
 
 use tollgate_engine::settings::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
 use tollgate_otlp::{OtlpConfig, OtlpProtocol};

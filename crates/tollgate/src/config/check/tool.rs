@@ -63,9 +63,9 @@ fn effect(fields: &SectionFields) -> Option<ToolEffect> {
     })
 }
 
-/// What needs the same call twice, of a tool that nobody says may be called twice.
+/// Warns of settings that repeat a call, for tools not declared idempotent.
 fn warn_of_repeats(server: &SectionFields, fields: &SectionFields, problems: &mut Problems) {
-    // What only reads may be repeated, and a trusted server may still say so of its tools.
+    // Read-only tools may be repeated, and a trusted server may declare its tools idempotent.
     let reads = (effect(fields) == Some(ToolEffect::ReadOnly)).then_some(true);
     if fields.flag("idempotent").or(reads).or(server.flag("trusted")) == Some(true) {
         return;
@@ -83,7 +83,7 @@ fn warn_of_repeats(server: &SectionFields, fields: &SectionFields, problems: &mu
     }
 }
 
-/// Words that no result can ever fill.
+/// Warns of speech settings that no result can satisfy.
 fn warn_of_silence(fields: &SectionFields, problems: &mut Problems) {
     let mut warn = |key: &str, help: &str| {
         let message = format!("`{key}` will never be spoken");

@@ -1,5 +1,5 @@
-//! Trust in tools that others wrote: pins, quarantine on a change or on a prompt injection finding;
-//! a server's own words first.
+//! Trust in tools of upstream servers: pins, quarantine on a change or on a prompt injection
+//! finding. Settings of a server take precedence.
 
 use tollgate_core::call::UntrustedMarking;
 use tollgate_core::tool::TaintRule;
@@ -7,12 +7,12 @@ use tollgate_core::trust::{OnChange, OnFinding, Pinning, TrustPolicy};
 
 use super::super::raw::SectionFields;
 
-/// What holds for a server without words of its own.
+/// Default policy of servers without their own.
 pub(super) fn usual(top: &SectionFields) -> TrustPolicy {
     policy(top, TrustPolicy::default())
 }
 
-/// What `fields` say under `trust`, on top of `usual`.
+/// The section `trust` of `fields`, on top of `usual`.
 pub(super) fn policy(fields: &SectionFields, usual: TrustPolicy) -> TrustPolicy {
     let Some(said) = fields.section("trust") else { return usual };
     let word = |key: &str| said.text(key).map(|text| text.value);
@@ -42,7 +42,7 @@ pub(super) fn policy(fields: &SectionFields, usual: TrustPolicy) -> TrustPolicy 
     }
 }
 
-/// Whether models are told in the text of results whose they are, on top of `usual`.
+/// Whether results are marked with their source for models, on top of `usual`.
 pub(super) fn mark(fields: &SectionFields, usual: UntrustedMarking) -> UntrustedMarking {
     let said = fields.section("trust").and_then(|said| said.text("mark"));
     match said.map(|text| text.value) {

@@ -1,12 +1,13 @@
-//! What the config can say and this version does not do yet: the only list of it. `tollgate check`
-//! warns of all of it. Nobody is less safe for it: a key that restricts or protects is never here.
+//! Config keys that this version accepts but does not implement yet: the only list of them.
+//! `tollgate check` warns of them. Keys that restrict or protect are never listed here, so ignoring
+//! them is safe.
 
 use super::super::diagnostic::{Problems, SourceSpan};
 use super::super::raw::SectionFields;
 
 const TOP: &[&str] = &["redis"];
 
-/// One warning for all keys that do nothing.
+/// One warning for all keys without effect.
 pub(crate) fn warn(top: &SectionFields, problems: &mut Problems) {
     let idle = idle(top);
     if let Some((at, first)) = idle.first() {

@@ -1,5 +1,5 @@
 //! Warns of names in an allowlist (of agents, of the global rules) that no tool can have. Servers
-//! come and go, so this only warns, and only where the config alone can know.
+//! change at run time, so it only warns, and only if the config alone is conclusive.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use super::super::raw::SectionFields;
 use super::super::suggest::nearest;
 use super::super::wording::last;
 
-/// Built-in tools that are there only with their section.
+/// Built-in tools that exist only if their section is present.
 const TOOLS_NEEDING_SECTION: &[(&str, &str)] =
     &[("play_track", "builtin.music"), ("stop_music", "builtin.music")];
 
@@ -40,7 +40,7 @@ pub(super) fn warn_of_names_nobody_has(top: &SectionFields, problems: &mut Probl
     }
 }
 
-/// Where exposed names stand.
+/// Lists of exposed names.
 fn lists(top: &SectionFields) -> Vec<(&SectionFields, &'static str)> {
     let house = top.section("tools");
     let environments = house.iter().flat_map(|house| house.named_sections("environments"));
@@ -51,7 +51,7 @@ fn lists(top: &SectionFields) -> Vec<(&SectionFields, &'static str)> {
     of_rules.chain(of_agents).collect()
 }
 
-/// The names there can be, as far as the config says.
+/// The possible tool names, as far as the config determines them.
 struct PossibleToolNames {
     exact: Vec<String>,
     patterns: Vec<String>,
@@ -90,9 +90,9 @@ impl PossibleToolNames {
     }
 }
 
-/// What the servers in process offer. Asking them for names starts nothing.
+/// Tools of the built-in servers. Listing names starts nothing.
 fn builtin_tool_names(top: &SectionFields) -> Vec<String> {
-    // What is wrong in there is said elsewhere.
+    // Errors are reported elsewhere.
     let mut unheard = Problems::default();
     let web = super::web::web(top, &mut unheard);
     let providers = super::model::providers(top, &mut unheard);

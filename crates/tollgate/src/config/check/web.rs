@@ -1,4 +1,4 @@
-//! How far built-in tools may go on the web, and which private addresses the SSRF guard lets pass
+//! Web access of built-in tools, and the private addresses that the SSRF guard allows
 //! (`allow_private`).
 
 use tollgate_core::secret::Secret;
@@ -11,7 +11,7 @@ use super::endpoint::{url, warn_of_open_wire};
 
 const BRAVE: &str = "https://api.search.brave.com/res/v1/web/search";
 
-/// `None` too where something is wrong: it has been reported.
+/// Also `None` after an error, which has been reported.
 pub(super) fn web(top: &SectionFields, problems: &mut Problems) -> Option<WebSettings> {
     let section = top.section("builtin")?.section("web")?;
     Some(WebSettings {
@@ -22,7 +22,7 @@ pub(super) fn web(top: &SectionFields, problems: &mut Problems) -> Option<WebSet
 
 fn search(section: &SectionFields, problems: &mut Problems) -> Option<WebSearchSettings> {
     let Some(kind) = section.text("search") else {
-        // What was typed for it and is none has been reported.
+        // An invalid `search` has been reported already.
         let lonely = |key: &&str| section.has(key) && !section.has("search");
         for key in ["url", "api_key"].into_iter().filter(lonely) {
             let message = format!("`{key}` does nothing without `search`");

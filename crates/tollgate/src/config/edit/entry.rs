@@ -1,4 +1,4 @@
-//! One server of a config, taken out of it for people to see: its keys, and how it is typed.
+//! Extracts one server entry of a config for display: its keys and its source text.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::layout::{self, LayoutForm, LayoutShape};
 use super::{document, value};
 use std::path::Path;
 
-/// The keys of a server; `None` when the config has none of this name.
+/// The config keys of a server. `None` if the config has none of this name.
 pub fn entry(config: &Value, name: &str) -> Option<Map<String, Value>> {
     let server = match &config["servers"] {
         Value::Object(known) => known.get(name)?,
@@ -20,8 +20,8 @@ pub fn entry(config: &Value, name: &str) -> Option<Map<String, Value>> {
     Some(keys)
 }
 
-/// How it is typed, with its comments, moved to the left; written anew where it cannot be taken out
-/// as it stands.
+/// Its source text with comments, with the indentation removed. Rendered anew where it cannot be
+/// extracted.
 pub fn entry_source(text: &str, name: &str, keys: &Map<String, Value>) -> String {
     let own = lines(text, name).filter(|own| says(own, name, keys));
     own.unwrap_or_else(|| {
@@ -31,7 +31,7 @@ pub fn entry_source(text: &str, name: &str, keys: &Map<String, Value>) -> String
     })
 }
 
-/// The lines of a server that has its own.
+/// The lines of a server, if it has lines of its own.
 fn lines(text: &str, name: &str) -> Option<String> {
     let root = layout::parse(text)?;
     let LayoutShape::Map(LayoutForm::Block, pairs) = &root.pair("servers")?.value.shape else {
@@ -48,7 +48,7 @@ fn lines(text: &str, name: &str) -> Option<String> {
     Some(own.flat_map(|line| [line.trim_end_matches('\r'), "\n"]).collect())
 }
 
-/// Whether the lines alone say what the whole says of the server.
+/// Whether the lines alone parse to the same keys.
 fn says(lines: &str, name: &str, keys: &Map<String, Value>) -> bool {
     let read = value(Path::new(name), lines).unwrap_or(Value::Null);
     match &read[name] {

@@ -1,24 +1,24 @@
-//! Where everything of a YAML text stands, in bytes: what a change of the text needs to know and
-//! a reader of its values does not. Only for texts that `tree` could read: it has the bounds.
+//! Layout of a YAML text: byte positions of all nodes, which edits need. Only for texts that
+//! `yaml_tree` could parse: it enforces the limits.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 #[derive(Debug, Clone)]
 pub(in crate::config) struct LayoutNode {
-    /// The first byte; of a block, that of its first key or dash.
+    /// First byte. For a block, that of its first key or dash.
     pub from: usize,
-    /// Behind the last byte that is not blank.
+    /// Behind the last non-blank byte.
     pub to: usize,
-    /// 0: nobody refers to it.
+    /// 0: no anchor.
     pub anchor: usize,
     pub shape: LayoutShape,
 }
 
 #[derive(Debug, Clone)]
 pub(in crate::config) enum LayoutShape {
-    /// What it says, quotes and escapes undone.
+    /// The value, unquoted and unescaped.
     Scalar(String),
-    /// Stands for the node with this anchor.
+    /// Refers to the node with this anchor.
     Alias(usize),
     List(LayoutForm, Vec<LayoutNode>),
     Map(LayoutForm, Vec<LayoutPair>),
@@ -36,13 +36,13 @@ pub(in crate::config) enum LayoutForm {
 pub(in crate::config) struct LayoutPair {
     pub key: String,
     pub from: usize,
-    /// Behind the colon; behind the key where there is none.
+    /// Position behind the colon, or behind the key if there is none.
     pub colon: usize,
     pub value: LayoutNode,
 }
 
 impl LayoutPair {
-    /// Behind the last byte of it.
+    /// Position behind its last byte.
     pub(in crate::config) fn to(&self) -> usize {
         self.value.to.max(self.colon)
     }
@@ -56,13 +56,13 @@ impl LayoutNode {
         }
     }
 
-    /// Nothing was typed there.
+    /// Nothing was written there.
     pub(in crate::config) fn is_empty(&self) -> bool {
         self.from == self.to
     }
 }
 
-/// The one document of `text`; `None` when there is nothing in it.
+/// The only document of `text`. `None` when it is empty.
 pub(in crate::config) fn parse(text: &str) -> Option<LayoutNode> {
     let mut builder = LayoutBuilder { text, offsets: offsets(text), open: Vec::new(), root: None };
     for event in Parser::new_from_str(text) {
@@ -72,7 +72,7 @@ pub(in crate::config) fn parse(text: &str) -> Option<LayoutNode> {
     builder.root
 }
 
-/// The place of every character in bytes, and that of the end: the parser counts characters.
+/// Byte offset of every character, and of the end: the parser counts characters.
 fn offsets(text: &str) -> Vec<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).collect()
 }
@@ -153,7 +153,7 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// What is anchored is said to begin with its anchor.
+    /// The reported start of an anchored node includes its anchor.
     fn past_anchor(&self, start: usize, anchor: usize) -> usize {
         if anchor == 0 || !self.text[start..].starts_with('&') {
             return start;
@@ -163,7 +163,7 @@ impl LayoutBuilder<'_> {
         start + word + (rest.len() - rest.trim_start().len())
     }
 
-    /// Behind the closing quote: the parser takes in blanks and comments that follow it.
+    /// Position behind the closing quote: the parser includes blanks and comments that follow it.
     fn end_of_quoted(&self, start: usize) -> usize {
         let mut rest = self.text[start..].char_indices();
         let quote = rest.next().map_or('"', |(_, quote)| quote);
@@ -188,7 +188,7 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// A bracket is one byte; what the parser says of the end takes in comments behind it.
+    /// A bracket is one byte. The reported end includes comments behind it.
     fn close(&mut self, bracket: usize) {
         let Some(open) = self.open.pop() else { return };
         let (last, shape) = match open.items {

@@ -1,25 +1,24 @@
-//! Values as they are written into a config: blocks for maps, one line for lists of plain things,
-//! quotes only where they are needed.
+//! Writes values as YAML: maps as blocks, lists of scalars on one line, quotes only where needed.
 
 use serde_json::{Map, Value};
 
-/// How a piece of YAML is laid out.
+/// Layout of written YAML.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct YamlStyle<'a> {
-    /// Columns of one level.
+    /// Indentation per level.
     pub step: usize,
     /// `\n` or `\r\n`.
     pub line: &'a str,
 }
 
-/// Whether keys and texts are always in quotes, as JSON has it.
+/// Whether keys and strings are always quoted, as in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuoteStyle {
     WhereNeeded,
     Always,
 }
 
-/// The pairs of a map, one on each line, at this column; without the last line's end.
+/// The pairs of a map, one per line, at this column, without the final line break.
 pub(super) fn block(pairs: &Map<String, Value>, column: usize, style: YamlStyle<'_>) -> String {
     let lines: Vec<String> = pairs
         .iter()
@@ -28,7 +27,7 @@ pub(super) fn block(pairs: &Map<String, Value>, column: usize, style: YamlStyle<
     lines.join(style.line)
 }
 
-/// One `key: value` whose key stands at `column`, without the blanks before it.
+/// One `key: value` with the key at `column`, without leading blanks.
 pub(super) fn pair(key: &str, value: &Value, column: usize, style: YamlStyle<'_>) -> String {
     let key = text(key, QuoteStyle::WhereNeeded, YamlContext::Block);
     match value {
@@ -50,7 +49,7 @@ pub(super) fn pair(key: &str, value: &Value, column: usize, style: YamlStyle<'_>
     }
 }
 
-/// All of it on one line.
+/// Everything on one line.
 pub(super) fn flow(value: &Value, quotes: QuoteStyle) -> String {
     match value {
         Value::Object(pairs) if pairs.is_empty() => "{}".to_owned(),
@@ -60,7 +59,7 @@ pub(super) fn flow(value: &Value, quotes: QuoteStyle) -> String {
             format!("{{ {} }}", pairs.join(", "))
         }
         Value::Array(items) => {
-            // A list of words has quotes around all of them, as `-y` and `@scope/name` need them.
+            // In a list of strings all are quoted, as `-y` and `@scope/name` need it.
             let item = |item: &Value| match item {
                 Value::String(said) => quote(said),
                 other => flow(other, quotes),
@@ -90,12 +89,12 @@ fn text(said: &str, quotes: QuoteStyle, place: YamlContext) -> String {
     }
 }
 
-/// In double quotes; what JSON escapes, YAML reads.
+/// In double quotes. YAML understands the escapes of JSON.
 pub(in crate::config) fn quote(said: &str) -> String {
     let mut out = String::with_capacity(said.len() + 2);
     for c in Value::from(said).to_string().chars() {
         match c {
-            // Not printable for YAML, and no concern of JSON.
+            // Not printable in YAML, but not escaped by JSON.
             '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
                 out.push_str(&format!("\\u{:04x}", u32::from(c)));
             }
@@ -105,7 +104,7 @@ pub(in crate::config) fn quote(said: &str) -> String {
     out
 }
 
-/// Whether it can stand without quotes and still be a text.
+/// Whether it is a string without quotes.
 fn is_plain(said: &str, place: YamlContext) -> bool {
     let begins_well =
         said.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '_' | '$'));

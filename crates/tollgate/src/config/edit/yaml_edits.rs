@@ -1,5 +1,5 @@
-//! The cuts themselves: from a change and the places of a text to the text after it. What comes
-//! out is looked at again by the caller, so a shape that is not understood is refused there.
+//! Computes the text splices of an edit from the layout of the text. The caller parses the result
+//! again, so a shape that is not supported is refused there.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 use super::layout::{LayoutForm, LayoutNode, LayoutPair, LayoutShape};
 use super::yaml::{self, QuoteStyle, YamlStyle};
 
-/// A stretch that is taken out, and what stands there instead.
+/// A range to remove, and the text to insert there.
 pub(super) type TextSplice = (Range<usize>, String);
 
-/// Why a change cannot be made in this text.
+/// Why an edit cannot be made in this text.
 pub(super) struct UnsupportedYamlError(pub String);
 
 pub(super) struct YamlEditor<'a> {
     text: &'a str,
     root: Option<&'a LayoutNode>,
-    /// The map of named things that is changed.
+    /// The section of named entries that is edited.
     section: &'static str,
     line: &'static str,
 }
@@ -87,7 +87,7 @@ impl<'a> YamlEditor<'a> {
         }
     }
 
-    /// `None` takes the key out.
+    /// `None` removes the key.
     pub(super) fn set(
         &self,
         name: &str,
@@ -129,7 +129,7 @@ impl<'a> YamlEditor<'a> {
         }
     }
 
-    /// The entry of a server, with its key where it has one.
+    /// The entry of a server, with its key if it has one.
     fn server(
         &self,
         name: &str,
@@ -147,7 +147,7 @@ impl<'a> YamlEditor<'a> {
         found.ok_or_else(|| odd_server(name))
     }
 
-    /// A new section below everything else.
+    /// Adds a new section at the end.
     fn at_the_end(&self, name: &str, server: &Map<String, Value>) -> TextSplice {
         let style = YamlStyle { step: 2, line: self.line };
         let servers = Map::from_iter([(self.section.to_owned(), entry(name, server))]);
@@ -162,7 +162,7 @@ impl<'a> YamlEditor<'a> {
         (text.len()..text.len(), format!("{gap}{block}{line}"))
     }
 
-    /// Below the last server, in the form of the others.
+    /// Adds an entry below the last server, in the form of the others.
     fn beside(&self, pairs: &[LayoutPair], name: &str, server: &Map<String, Value>) -> TextSplice {
         let (first, last) = (&pairs[0], &pairs[pairs.len() - 1]);
         let column = self.column(first.from);
@@ -209,7 +209,7 @@ impl<'a> YamlEditor<'a> {
         Ok(self.after_line(end, &format!("{gap}{:column$}-{:pad$}{block}", "", "")))
     }
 
-    /// A section with nothing behind it, or empty braces.
+    /// Adds to a section that is empty, or has empty braces.
     fn where_nothing_is(
         &self,
         (root, pair): (&LayoutNode, &LayoutPair),
@@ -232,7 +232,8 @@ impl<'a> YamlEditor<'a> {
         let style = YamlStyle { step: 2, line: self.line };
         let Value::Object(servers) = entry(name, server) else { return Err(odd_server(name)) };
         let block = yaml::block(&servers, column, style);
-        // A comment behind it stays on its line; comments below it, indented, stay above.
+        // A comment behind it stays on its line. Indented comments below it stay above the new
+        // entry.
         let end = self.line_end(pair.to());
         let kept = &self.text[pair.to()..end];
         let below = self.past_comments(end, column - 1);
@@ -245,7 +246,7 @@ impl<'a> YamlEditor<'a> {
         Ok((pair.colon..below, format!("{kept}{rest}{line}{block}{}", self.line)))
     }
 
-    /// Behind the last pair of a map in braces.
+    /// Adds behind the last pair of a map in braces.
     fn within_braces(
         &self,
         map: &LayoutNode,
@@ -267,7 +268,7 @@ impl<'a> YamlEditor<'a> {
         }
     }
 
-    /// The first key of a server that has none yet.
+    /// Adds the first key of a server.
     fn first_key(&self, pair: &LayoutPair, key: &str, value: &Value) -> TextSplice {
         let column = self.column(pair.from) + self.step();
         let style = YamlStyle { step: self.step(), line: self.line };
@@ -276,7 +277,7 @@ impl<'a> YamlEditor<'a> {
         self.after_line(end, &format!("{:column$}{pair}", ""))
     }
 
-    /// A list that only has more at its end keeps what stands in it.
+    /// If a list only gets longer at its end, the existing items are kept as typed.
     fn longer(&self, typed: &LayoutNode, wanted: &Value) -> Option<TextSplice> {
         let (LayoutShape::List(form, items), Value::Array(wanted)) = (&typed.shape, wanted) else {
             return None;
@@ -310,7 +311,7 @@ impl<'a> YamlEditor<'a> {
     ) -> Result<TextSplice, UnsupportedYamlError> {
         let old = &self.text[typed.colon..typed.to()];
         let is_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" #");
-        // A comment behind a value on one line is outside of it.
+        // A comment behind a one-line value is not part of it.
         if old.contains('\n') && old.lines().any(is_comment) {
             return Err(UnsupportedYamlError(format!("comments in `{}` would be lost", typed.key)));
         }
@@ -323,7 +324,7 @@ impl<'a> YamlEditor<'a> {
         Ok((typed.from..typed.to(), written))
     }
 
-    /// A map without one of its pairs.
+    /// Removes a pair from a map.
     fn without(
         &self,
         (form, pairs): (LayoutForm, &[LayoutPair]),
@@ -342,14 +343,14 @@ impl<'a> YamlEditor<'a> {
         if before.trim().is_empty() {
             return Ok((self.lines(pair.from, pair.to()), String::new()));
         }
-        // Behind a dash: the next key comes up to it.
+        // Behind a dash, the next key moves up to it.
         let next = pairs
             .get(at + 1)
             .ok_or_else(|| UnsupportedYamlError(format!("`{key}` stands alone")))?;
         Ok((pair.from..next.from, String::new()))
     }
 
-    /// Behind the line that ends at `end`.
+    /// Inserts behind the line that ends at `end`.
     fn after_line(&self, end: usize, lines: &str) -> TextSplice {
         match self.text[..end].ends_with('\n') {
             true => (end..end, format!("{lines}{}", self.line)),
@@ -357,7 +358,7 @@ impl<'a> YamlEditor<'a> {
         }
     }
 
-    /// Whole lines, from that of one byte to that of another.
+    /// The whole lines from one position to another.
     fn lines(&self, from: usize, to: usize) -> Range<usize> {
         let start = self.text[..from].rfind('\n').map_or(0, |at| at + 1);
         start..self.line_end(to)
@@ -367,7 +368,7 @@ impl<'a> YamlEditor<'a> {
         self.text[at..].find('\n').map_or(self.text.len(), |end| at + end + 1)
     }
 
-    /// Comments that stand as deep as `column` belong to what is above them.
+    /// Comments indented at least to `column` belong to the text above them.
     fn past_comments(&self, mut end: usize, column: usize) -> usize {
         let mut after = end;
         while after < self.text.len() {
@@ -391,13 +392,13 @@ impl<'a> YamlEditor<'a> {
         above.is_some_and(str::is_empty)
     }
 
-    /// Characters before it on its line.
+    /// Number of characters before it on its line.
     fn column(&self, at: usize) -> usize {
         let start = self.text[..at].rfind('\n').map_or(0, |at| at + 1);
         self.text[start..at].chars().count()
     }
 
-    /// How far the file indents: what its first nested block does.
+    /// Indentation of the file, taken from its first nested block.
     fn step(&self) -> usize {
         let nested = |node: &LayoutNode| match &node.shape {
             LayoutShape::Map(LayoutForm::Block, pairs) => {
@@ -413,13 +414,13 @@ impl<'a> YamlEditor<'a> {
         self.root.and_then(nested).filter(|step| *step > 0).unwrap_or(2)
     }
 
-    /// The dash of an entry in a block list.
+    /// The dash of an item in a block list.
     fn dash(&self, item: &LayoutNode) -> Option<usize> {
         let before = self.text[..item.from].trim_end_matches([' ', '\t']);
         before.ends_with('-').then(|| before.len() - 1)
     }
 
-    /// A file that quotes its keys, as JSON does, gets them quoted.
+    /// Keys are quoted if the file quotes its keys, as JSON does.
     fn quotes(&self, at: usize, map: &LayoutNode) -> QuoteStyle {
         let key = match &map.shape {
             LayoutShape::Map(_, pairs) => pairs.first().map_or(at, |pair| pair.from),
@@ -436,7 +437,7 @@ impl<'a> YamlEditor<'a> {
     }
 }
 
-/// One member of a flow collection, with the comma that goes with it.
+/// One member of a flow collection, with its comma.
 fn apart(text: &str, places: &[Range<usize>], at: usize) -> Range<usize> {
     let own = places[at].clone();
     let rest = &text[own.end..];
@@ -446,7 +447,7 @@ fn apart(text: &str, places: &[Range<usize>], at: usize) -> Range<usize> {
             let after = bare[1..].trim_start_matches(' ');
             own.start..text.len() - after.len()
         }
-        // The comma stays where a comment stands behind it.
+        // Keep the comma if a comment follows it.
         (false, Some(previous)) if text[places[previous].end..own.start].contains('#') => own,
         (false, Some(previous)) => places[previous].end..own.end,
         (false, None) => own,

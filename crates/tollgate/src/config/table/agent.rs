@@ -1,4 +1,4 @@
-//! The keys of agents, of the models they speak with, of budgets and of clients.
+//! Config keys of agents, models, budgets and clients.
 
 use super::memory::{AGENT_MEMORY, TENANT};
 use super::{

@@ -1,4 +1,4 @@
-//! What is kept of calls, and what must not be seen in them.
+//! Config keys of the audit ledger: retention and redaction.
 
 use super::{KeyKind, PLAIN, PLAINS, SectionSpec, key, required_key, whole};
 

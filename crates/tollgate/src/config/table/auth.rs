@@ -1,4 +1,4 @@
-//! The keys of tokens that clients bring from an issuer.
+//! Config keys of JWT bearer tokens.
 
 use super::agent::RIGHTS;
 use super::memory::TENANT;

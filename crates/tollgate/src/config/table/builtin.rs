@@ -1,4 +1,4 @@
-//! The keys of the built-in tools: where they may work, and what they are given.
+//! Config keys of the built-in tools.
 
 use super::web::{IMAGES, WEB};
 use super::{KeyKind, PLAIN, SECRET, SectionSpec, key, required_key};

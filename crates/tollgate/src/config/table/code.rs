@@ -1,4 +1,4 @@
-//! How programs that models write are run.
+//! Config keys of code mode.
 
 use super::{KeyKind, KeySpec, PLAIN, SectionSpec, TIERS, key, whole};
 

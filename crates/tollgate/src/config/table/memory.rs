@@ -1,4 +1,4 @@
-//! The keys of the memory: where vectors come from, how long transcripts stay, whose an agent's is.
+//! Config keys of the memory: embedding model, retention of transcripts, namespace of an agent.
 
 use super::{KeyKind, KeySpec, PLAIN, PROSE, SectionSpec, key, whole};
 

@@ -1,4 +1,4 @@
-//! The keys of one server and of its tools.
+//! Config keys of a server and of its tools.
 
 use super::trust::SERVER_TRUST;
 use super::{

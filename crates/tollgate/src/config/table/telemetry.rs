@@ -1,4 +1,4 @@
-//! What is told of calls to those who follow them.
+//! Config keys of the telemetry export.
 
 use super::{KeyKind, MILLISECONDS, PLAIN, SECRET, SectionSpec, key, whole};
 

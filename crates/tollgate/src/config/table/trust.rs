@@ -1,4 +1,4 @@
-//! The keys of trust in tools that others wrote: of all servers, and of one.
+//! Config keys of trust in tools of upstream servers: global, and per server.
 
 use super::{KeyKind, KeySpec, SectionSpec, key};
 

@@ -1,4 +1,4 @@
-//! What built-in tools may ask of the web.
+//! Config keys of web access for built-in tools.
 
 use super::{KeyKind, PLAIN, PLAINS, SECRET, SectionSpec, key, required_key};
 
