@@ -13,7 +13,7 @@ const chosen = (page: import("@playwright/test").Page) => page.locator(".chosen-
 
 test("the tier follows what is typed, with the rule and the tools", async ({ page }) => {
   await gateway.open(page, "tiers");
-  await expect(chosen(page)).toContainText("nothing asked for more");
+  await expect(chosen(page)).toContainText("no reason for a higher tier");
   await page.getByLabel("Utterance").pressSequentially("tell me everything about it");
   await expect(chosen(page)).toContainText("deep");
   await expect(chosen(page)).toContainText('"tell me everything" was said');

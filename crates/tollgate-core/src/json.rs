@@ -25,7 +25,7 @@ use crate::text::truncate_chars;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedJsonError {
     /// JSON, but not such that two readers read it alike.
-    #[error("key `{}` stands twice", truncate_chars(.key, 80))]
+    #[error("duplicate key `{}`", truncate_chars(.key, 80))]
     Duplicate { key: String },
     /// JSON of another type. The message says which, and at which column.
     #[error("{0}")]
@@ -33,7 +33,7 @@ pub enum MalformedJsonError {
     /// No JSON at all, or beyond what can be read (nesting, numbers).
     #[error("{0}")]
     Syntax(String),
-    #[error("not UTF-8 at byte {at}")]
+    #[error("invalid UTF-8 at byte {at}")]
     NotUtf8 { at: usize },
     /// More than may become a tree.
     #[error(transparent)]

@@ -142,7 +142,7 @@ pub enum CallError {
     #[error("{message}")]
     Unanswered { message: String },
     /// The server asked for something this caller did not say it can do.
-    #[error("the call needs a client that can do `{capability}`")]
+    #[error("the call requires a client with the capability `{capability}`")]
     MissingCapability { capability: String, required: Box<RawValue> },
     /// `requestState` that was not given by this gateway to this caller for this request.
     #[error("{0}")]

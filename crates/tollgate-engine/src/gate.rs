@@ -228,7 +228,7 @@ impl Gate {
             Err(Refusal::Away { name, server }) => {
                 recording.target(&server, None);
                 let how = self.servers.word(&server);
-                let message = format!("`{name}` is away: its server `{server}` is {how}");
+                let message = format!("`{name}` is unavailable: its server `{server}` is {how}");
                 Ok(answer::failure_reply(CallStatus::Offline, &message))
             }
             Err(Refusal::Withheld { name, server }) => {
@@ -387,7 +387,7 @@ impl Gate {
         let server = turn.view.resource_route(uri).ok_or_else(unknown)?;
         self.watches.hold(server, uri).ok_or_else(|| {
             let message = format!(
-                "{} resources of `{server}` are watched already",
+                "{} resources of `{server}` are already subscribed to",
                 resource_watches::MAX_WATCHED_RESOURCES
             );
             CallError::Unanswered { message }

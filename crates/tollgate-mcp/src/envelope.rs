@@ -166,7 +166,7 @@ impl<'a> JsonRpcMessage<'a> {
 
     pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, InvalidMessageError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            let message = format!("not UTF-8 at byte {}", error.valid_up_to());
+            let message = format!("invalid UTF-8 at byte {}", error.valid_up_to());
             InvalidMessageError {
                 id: None,
                 error: JsonRpcError::new(error_code::PARSE_ERROR, message),

@@ -44,7 +44,7 @@ pub enum WorkerConfineError {
     Again(io::Error),
     #[error("it began again, and {0} files beyond the three are open all the same")]
     StillOpen(usize),
-    #[error("its privileges could not be taken: {0}")]
+    #[error("its privileges could not be dropped: {0}")]
     Privileges(Errno),
     #[error("its file rules could not be set: {0}")]
     Files(#[from] RulesetError),

@@ -76,7 +76,7 @@ impl<'a> OauthConsent<'a> {
         let code = AuthorizationCode::new(authorization, open(listener, port, show)).keeping(kept);
         match timeout(CONSENT_TIMEOUT, code.ask()).await {
             Ok(outcome) => outcome,
-            Err(_) => Err("nobody consented within 10 minutes".to_owned()),
+            Err(_) => Err("nobody completed the login within 10 minutes".to_owned()),
         }
     }
 }

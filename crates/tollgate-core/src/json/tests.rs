@@ -23,7 +23,7 @@ fn a_key_that_stands_twice_is_refused_however_many_keys_there_are() {
         let keys: Vec<String> = (0..count).map(|n| format!("\"k{}\":1", n % (count - 1))).collect();
         let error = Object::parse(&format!("{{{}}}", keys.join(","))).unwrap_err();
         assert_eq!(error, MalformedJsonError::Duplicate { key: "k0".to_owned() }, "{count}");
-        assert_eq!(error.to_string(), "key `k0` stands twice");
+        assert_eq!(error.to_string(), "duplicate key `k0`");
     }
     assert!(value(r#"{"a":[{"b":1,"b":2}]}"#).is_err());
     assert!(Object::parse(r#"{"a":1,"\u0061":2}"#).is_err(), "an escaped key is the same key");

@@ -24,7 +24,7 @@ pub enum ArgumentsError {
     #[error("the arguments are not valid JSON: {problem}; send one JSON object")]
     Syntax { problem: String },
     #[error(
-        "the key `{}` stands twice in the arguments; send one JSON object with each key once",
+        "duplicate key `{}` in the arguments; send one JSON object with each key once",
         truncate_chars(.key, 80)
     )]
     Twice { key: String },

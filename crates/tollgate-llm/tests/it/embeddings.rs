@@ -134,10 +134,10 @@ async fn vectors_that_cannot_be_right_are_refused() {
     let ends = |numbers: &str| format!(r#"{{"data": [{{"index": 0, "embedding": {numbers}}}]}}"#);
     for (body, why) in [
         (ends("[1, 2]"), "vectors have 2 numbers where 3 were asked for: set `dimensions` to 2"),
-        (ends("[]"), "a vector without numbers"),
-        (ends("[0, 0, 0]"), "a vector of nothing but zeros"),
-        (ends("[1, 2, 1e300]"), "a vector with a number that is none"),
-        (ends("\"AADAfwAAwH8AAMB/\""), "a vector with a number that is none"),
+        (ends("[]"), "the embedding is empty"),
+        (ends("[0, 0, 0]"), "the embedding is all zeros"),
+        (ends("[1, 2, 1e300]"), "the embedding contains NaN"),
+        (ends("\"AADAfwAAwH8AAMB/\""), "the embedding contains NaN"),
         (ends("[1, 2, null]"), "a vector has null where a number is due"),
         (r#"{"data": []}"#.to_owned(), "0 vectors for 1 texts"),
         ("[".to_owned(), "it is no JSON"),

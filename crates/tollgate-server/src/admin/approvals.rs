@@ -30,7 +30,7 @@ const UNKNOWN: ApiError = ApiError::new(
     "no call waits under this id: it never was there, its time is over, or its caller went away",
 );
 const ALREADY_DECIDED: ApiError =
-    ApiError::new(StatusCode::CONFLICT, "decided_already", "this call was decided already");
+    ApiError::new(StatusCode::CONFLICT, "decided_already", "this call has already been decided");
 
 pub(crate) async fn waiting(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();

@@ -327,7 +327,7 @@ async fn an_import_says_which_line_is_wrong_and_keeps_those_before() {
             r#"{"kind":"fact","text":"x","txt":1}"#,
             "line 2: there is no field `txt`; did you mean `text`?",
         ),
-        (r#"{"kind":"fact","text":"x","text":"y"}"#, "line 2: not JSON: key `text` stands twice"),
+        (r#"{"kind":"fact","text":"x","text":"y"}"#, "line 2: not JSON: duplicate key `text`"),
         (r#"{"kind":"fact","text":"\ud800"}"#, "line 2: "),
         (r#"{"kind":"fact","text":"x","at":"now"}"#, "line 2: `at` is a time"),
         (

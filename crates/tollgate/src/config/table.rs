@@ -167,12 +167,7 @@ pub(super) const TOP: SectionSpec = SectionSpec {
             "see there",
             "What holds for every call and every request",
         ),
-        key(
-            "shutdown",
-            KeyKind::Section(&SHUTDOWN),
-            "see there",
-            "How the gateway ends when it is told to (SIGTERM)",
-        ),
+        key("shutdown", KeyKind::Section(&SHUTDOWN), "see there", "Shutdown on SIGTERM"),
         key(
             "approvals",
             KeyKind::Section(&APPROVALS),

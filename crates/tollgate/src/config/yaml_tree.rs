@@ -246,7 +246,7 @@ impl ConfigYamlBuilder<'_> {
         for pair in typed {
             match seen.get(&pair.key) {
                 Some(line) => {
-                    let message = format!("the key `{}` is here twice", pair.key);
+                    let message = format!("duplicate key `{}`", pair.key);
                     let help = format!("it is first on line {line}; only one of them can count");
                     self.problems.error(pair.key_at, &pair.key, message).help(help);
                 }

@@ -60,7 +60,7 @@ impl JsoncReader<'_> {
             self.expect(':')?;
             if map.contains_key(&key) {
                 let key = super::collector::shorten_name(&key);
-                return Err(self.wrong(&format!("the key `{key}` stands twice")));
+                return Err(self.wrong(&format!("duplicate key `{key}`")));
             }
             let value = self.value()?;
             map.insert(key, value);

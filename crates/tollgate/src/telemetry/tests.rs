@@ -78,8 +78,8 @@ fn a_file_that_cannot_be_is_refused_by_its_field() {
             one("[[3,5]]", "[[3,5],[4,\"x\"]]"),
             "`tools[0].histogram[1][1]`: must be a whole number, 0 or more",
         ),
-        (one("[[3,5]]", "[[16,5]]"), "`tools[0]`: the scale has no step up to 16 µs"),
-        (one("[[3,5]]", "[]"), "`tools[0]`: 0 spans and 0 errors do not make 5 calls"),
+        (one("[[3,5]]", "[[16,5]]"), "`tools[0]`: the histogram has no bucket up to 16 µs"),
+        (one("[[3,5]]", "[]"), "`tools[0]`: 0 durations and 0 errors do not add up to 5 calls"),
         (
             export(&format!("{},{}", tool("a", 5, 3), tool("a", 5, 3))),
             "`tools[1]`: this tool was there before",

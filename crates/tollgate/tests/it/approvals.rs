@@ -68,7 +68,7 @@ fn calls_that_wait_are_listed_and_decided_by_command() {
         assert_eq!(said, "said Ada", "it ran");
         let again = command(&gateway, &["deny", &id]);
         assert_eq!(again.code, Some(1));
-        assert!(again.stderr.contains("decided already"), "{}", again.stderr);
+        assert!(again.stderr.contains("already been decided"), "{}", again.stderr);
 
         let call = scope.spawn(|| gateway.call("a_say", &json!({})));
         let id = waits(&gateway);

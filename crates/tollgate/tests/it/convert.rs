@@ -115,7 +115,7 @@ fn what_cannot_be_converted_is_told_and_the_rest_is_written() {
         ("{}", &["--from", "opnai", "--to", "mcp"], 2, "a similar value exists: 'openai'"),
         ("{}", &["--to", "mcp"], 1, "error: tool 1 could be of several formats"),
         ("{", &["--to", "mcp"], 1, "error: standard input: not JSON: EOF while parsing"),
-        ("{\"a\":1,\"a\":2}", &["--to", "mcp"], 1, "key `a` stands twice"),
+        ("{\"a\":1,\"a\":2}", &["--to", "mcp"], 1, "duplicate key `a`"),
         ("[]", &["--to", "mcp"], 1, "there are no tools in the list"),
         ("7", &["--to", "mcp"], 1, "this is no tool and no list of tools"),
         ("{}", &["--to", "mcp", "nowhere.json"], 1, "error: nowhere.json: No such file"),

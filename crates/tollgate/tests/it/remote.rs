@@ -29,7 +29,7 @@ const ROUTES: &[(&str, &str)] = &[
                "badge":"lightning","compatibility":"fast compatible","bimodal":true,"hash":"00","effect":"read_only",
                "input_schema":{"type":"object","properties":{"expression":{"type":"string"},"times":{"type":"integer"}}}},
               {"name":"a_b","server":"a","tool":"b","description":"\u001b[2Jevil","tier":"standard",
-               "reason":"nothing is known yet","measured":null,"health":"healthy","badge":null,
+               "reason":"not measured yet","measured":null,"health":"healthy","badge":null,
                "bimodal":false,"effect":"mutating"},
               {"name":"a_c","server":"a","tool":"c","category":"search","tier":"deep","measured":{"calls":5,"errors":0,
                "p50_ms":12345,"p95_ms":12345,"p99_ms":12345},"health":"unhealthy","badge":"slow","compatibility":"deep only",
@@ -39,7 +39,7 @@ const ROUTES: &[(&str, &str)] = &[
                "reason":"measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it","bimodal":false}],
             "problems":[{"server":"a","tool":"c","problem":"`a/c`: its description hides text"},
               {"server":"a","tool":"e","left_out":true,"problem":"`a/e` is left out: the name is taken"},
-              {"server":"a","tool":"f","problem":"the config names `a/f`, and the server has no such tool"}]}"#,
+              {"server":"a","tool":"f","problem":"the config names `a/f`, but the server has no such tool"}]}"#,
     ),
     (
         "POST /v1/tools/execute",
@@ -77,7 +77,7 @@ fn tools_are_a_table_for_people_and_json_for_programs() {
         "\
 TOOL  SERVER  TIER      P50     P95     P99     CALLS  HEALTH     BADGE      WHY
 roll  dice    fast      0.4 ms  12 ms   640 ms  37     healthy    lightning  bimodal; measured p50 0.4 ms over 37 calls
-a_b   a       standard  –       –       –       0      healthy    –          nothing is known yet
+a_b   a       standard  –       –       –       0      healthy    –          not measured yet
 a_c   a       deep      12.4 s  12.4 s  12.4 s  5      unhealthy  slow       measured p50 12345 ms over 5 calls
 a_d   a       fast      90 ms   95 ms   99 ms   9      healthy    fast       measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it
 "
@@ -88,7 +88,7 @@ a_d   a       fast      90 ms   95 ms   99 ms   9      healthy    fast       mea
 4 tools for `sage` at `standard`
 note: a/c: its description hides text
 left out: a/e: the name is taken
-note: the config names `a/f`, and the server has no such tool
+note: the config names `a/f`, but the server has no such tool
 "
     );
     let asked = gateway.asked();
@@ -362,7 +362,7 @@ data: {"tool":"pace_flaky","server":"pace","outcome":"failed","why":"no such\u00
 
 event: done
 data: {"tools":[{"name":"pace_look_up","tier":"fast","reason":"measured p50 5 ms over 5 calls","measured":{"p50_ms":5.2,"calls":5}},
-data: {"name":"pace_write","tier":"standard","reason":"nothing is known yet","measured":null},
+data: {"name":"pace_write","tier":"standard","reason":"not measured yet","measured":null},
 data: {"name":"pace_flaky","tier":"fast","reason":"declared 10 ms","measured":null}]}
 
 "#,

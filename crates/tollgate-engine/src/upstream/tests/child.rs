@@ -129,13 +129,13 @@ async fn b_io_01_a_server_that_exits_at_once_says_how_and_what() {
     tokio::join!(
         check(
             "echo 'API_KEY is not set' >&2; exit 3",
-            "exited with status 3; its last words: API_KEY is not set",
+            "exited with status 3; last line of stderr: API_KEY is not set",
         ),
         check("exit 0", "exited with status 0"),
         check("exit 137", "exited with status 137"),
         check(
             "kill -9 $$",
-            "was killed by signal 9: the machine ran out of memory, or somebody did it"
+            "was killed by signal 9: the machine ran out of memory, or somebody killed it"
         ),
         check("read line; exit 0", "exited with status 0"),
     );

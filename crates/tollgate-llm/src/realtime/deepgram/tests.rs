@@ -330,7 +330,7 @@ fn b_ws_11_what_two_readers_could_read_differently_is_told_back() {
     for (sent, why) in [
         ("[]", "it is no JSON object with one `type`"),
         (r#"{"type":"KeepAlive","type":"Settings"}"#, "it is no JSON object with one `type`"),
-        (r#"{"type":"UpdateThink","think":{"a":1,"a":2}}"#, "key `a` stands twice"),
+        (r#"{"type":"UpdateThink","think":{"a":1,"a":2}}"#, "duplicate key `a`"),
     ] {
         let mut machine = begun();
         let expected = ["swallow".to_owned(), format!("client {}", told_back(why))];

@@ -39,7 +39,7 @@ fn b_ch_06_what_cannot_be_read_is_told_with_its_place() {
         ),
         (
             r#"{"a": 1, "a": 2}"#,
-            "the key `a` stands twice in the arguments; send one JSON object with each key once",
+            "duplicate key `a` in the arguments; send one JSON object with each key once",
         ),
         ("[1, 2]", "the arguments are a list; send one JSON object, such as {\"name\": \"value\"}"),
         ("7", "the arguments are a number; send one JSON object, such as {\"name\": \"value\"}"),

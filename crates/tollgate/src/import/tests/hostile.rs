@@ -32,9 +32,9 @@ fn b_cf_2_depth_and_size_have_an_end() {
 #[test]
 fn b_cf_3_keys_that_stand_twice_are_named() {
     let json = "{\"mcpServers\": {\n\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"y\"}}}";
-    assert_eq!(refused(json).to_string(), "line 3, column 5: the key `a` stands twice");
+    assert_eq!(refused(json).to_string(), "line 3, column 5: duplicate key `a`");
     let yaml = "servers:\n  a: {url: x}\n  a: {url: y}\n";
-    assert!(refused(yaml).to_string().contains("the key `a` is here twice"));
+    assert!(refused(yaml).to_string().contains("duplicate key `a`"));
     let toml = "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a]\ncommand = \"y\"\n";
     assert!(refused(toml).to_string().starts_with("line 3: "), "{}", refused(toml));
 }
