@@ -138,7 +138,7 @@ impl ChatSseEvent {
 
 /// An answer that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the answer cannot be understood: {0}")]
+#[error("the response is invalid: {0}")]
 pub struct MalformedResponseError(pub String);
 
 impl From<LlmError> for MalformedResponseError {
@@ -153,7 +153,7 @@ pub enum BrokenStreamError {
     #[error(transparent)]
     Malformed(#[from] MalformedResponseError),
     /// It ended, or the connection did, before the answer was whole.
-    #[error("the answer broke off")]
+    #[error("the response was interrupted")]
     Short,
     /// The provider says so itself.
     #[error("{}", .0.message)]

@@ -146,7 +146,7 @@ pub enum ConnectError {
     Protocol(String),
     /// The process ended when it was asked for its era. A new one, pinned to a legacy revision,
     /// may do better.
-    #[error("the server ended when it was asked which revision it speaks: {0}")]
+    #[error("the server exited during the revision check: {0}")]
     DiedOnProbe(String),
 }
 

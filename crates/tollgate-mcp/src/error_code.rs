@@ -55,7 +55,7 @@ impl JsonRpcError {
     /// Reads leniently: a server that cannot even report an error well still gets it reported.
     pub fn parse(raw: &RawValue) -> Self {
         let Ok(object) = Object::parse(raw.get()) else {
-            return Self::new(INTERNAL_ERROR, "the server reported an error in no known form");
+            return Self::new(INTERNAL_ERROR, "the server reported an error in an unknown form");
         };
         let code = object.get("code").and_then(|code| code.get().parse().ok());
         Self {

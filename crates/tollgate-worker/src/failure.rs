@@ -21,7 +21,7 @@ const MESSAGE: usize = 2000;
 
 /// What helps against too much memory.
 pub(crate) const LESS: &str =
-    "keep only what is needed of each result, and build no huge strings or lists";
+    "keep only the needed parts of each result, and do not build huge strings or lists";
 
 /// An end that we make, not the interpreter.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +49,8 @@ impl ProgramStopError {
         Self::new(
             ProgramErrorKind::Tool,
             format!("`{tool}` failed ({status}): {message}"),
-            "to go on after a failure: `outcome = try_call(server.tool, name=value)`, then look at `outcome.ok`, `outcome.value` and `outcome.error`",
+            "to continue after a failure: `outcome = try_call(server.tool, name=value)`, then look \
+             at `outcome.ok`, `outcome.value` and `outcome.error`",
         )
     }
 
@@ -144,7 +145,7 @@ fn kind_and_message(
         ErrorKind::Scope(_) => (ProgramErrorKind::Syntax, lowercase_first(message)),
         ErrorKind::StackOverflow(_) => {
             let most = known.fence.depth;
-            (ProgramErrorKind::Depth, format!("functions call each other more than {most} deep"))
+            (ProgramErrorKind::Depth, format!("the call stack is deeper than {most}"))
         }
         ErrorKind::Other(_) if message.starts_with("Execution duration limit") => {
             (ProgramErrorKind::Steps, format!("it takes more than {} steps", known.fence.steps))
@@ -154,7 +155,7 @@ fn kind_and_message(
             (ProgramErrorKind::Memory, stop.message)
         }
         _ if message == "Too many recursion levels" => {
-            (ProgramErrorKind::Depth, "values are too deep within each other".to_owned())
+            (ProgramErrorKind::Depth, "values are nested too deeply".to_owned())
         }
         _ => (
             ProgramErrorKind::Runtime,
@@ -192,7 +193,7 @@ fn words(error: &starlark::Error) -> String {
     // With the cause: the message alone may say only which parameter was wrong.
     let whole = format!("{:#}", error.without_diagnostic());
     if let Some((_, number)) = whole.split_once("too big to fit in i32: ") {
-        return format!("the number {number} is too large here; {} is the most", i32::MAX);
+        return format!("the number {number} is too large here; the limit is {}", i32::MAX);
     }
     let message = error.without_diagnostic().to_string();
     message.replace("call to `program.", "call to `").replace("call to program.", "call to ")

@@ -219,7 +219,7 @@ async fn b_se_08_an_answer_to_another_request_is_not_taken() {
     let wrong = outcome(|_, reply| async move {
         reply.json(200, &json!({"jsonrpc": "2.0", "id": 4711, "result": {}})).await
     });
-    assert_eq!(wrong.await, "an answer to another request");
+    assert_eq!(wrong.await, "a response to another request");
     let then_right = outcome(|seen, reply| async move {
         let other = json!({"jsonrpc": "2.0", "id": 4711, "result": {}});
         let reply = reply.stream().await.event(&other).await.event(&fine(&seen)).await;

@@ -144,7 +144,7 @@ fn b_st_14_strange_characters_are_named() {
 fn b_st_14_size_has_a_limit() {
     says(
         &"x = 1\n".repeat(200_000),
-        "-:- Syntax: the program has 1200000 bytes; 32768 is the most",
+        "-:- Syntax: the program has 1200000 bytes; the limit is 32768",
     );
 }
 

@@ -238,7 +238,7 @@ impl OtlpSources<'_> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             let name = HeaderName::try_from(name.to_lowercase())
-                .map_err(|_| format!("`{from}`: `{name}` is no name of a header"))?;
+                .map_err(|_| format!("`{from}`: `{name}` is not a valid header name"))?;
             // From the environment, perhaps, where no config was asked.
             if secret_values::judge(name.as_str(), &value) == MaskJudgement::Masked {
                 secret_values::configure([&*value]);

@@ -199,10 +199,10 @@ async fn a_tool_that_fails_ends_a_program_unless_it_is_expected_to() {
     let told = bench.run("print('before')\nlab.fail()\nprint('after')").await;
     assert_eq!(
         told,
-        "error `lab.fail` failed (error): the lab is on fire\nline 2: lab.fail()\nhint: to go on \
-         after a failure: `outcome = try_call(server.tool, name=value)`, then look at `outcome.ok`, \
-         `outcome.value` and `outcome.error`\n1 call was made before; nothing is undone\nprinted \
-         before:\nbefore"
+        "error `lab.fail` failed (error): the lab is on fire\nline 2: lab.fail()\nhint: to \
+         continue after a failure: `outcome = try_call(server.tool, name=value)`, then look at \
+         `outcome.ok`, `outcome.value` and `outcome.error`\n1 call was made before; nothing is \
+         undone\nprinted before:\nbefore"
     );
     let caught = "r = try_call(lab.fail)\nresult = [r.ok, r.error, r['status'], r.retryable]";
     let expected = r#"ok [false,"the lab is on fire","error",true]"#;

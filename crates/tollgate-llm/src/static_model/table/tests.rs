@@ -84,13 +84,16 @@ fn what_is_no_table_is_told() {
         [&b""[..], b"1234567", b"\xff\xff\xff\xff\xff\xff\xff\xff{}", b"\x02\0\0\0\0\0\0\0{]"]
     {
         assert!(
-            VectorTable::read(bytes.to_vec()).err().unwrap().contains("in no file of the format")
+            VectorTable::read(bytes.to_vec())
+                .err()
+                .unwrap()
+                .contains("not in `safetensors` format")
         );
     }
     check(&json!({}), &[], "neither tensor `embeddings` nor `embedding.weight`");
     check(&json!([]), &[], "neither tensor");
     let short = json!({"embeddings": tensor("F32", &[1, 2], (0, 8))});
-    check(&short, &[0; 7], "is the file whole?");
+    check(&short, &[0; 7], "the file may be truncated");
     let wrong = json!({"embeddings": tensor("F32", &[1, 3], (0, 8))});
     check(&wrong, &[0; 8], "`embeddings` is not where the header says");
     let vast = json!({"embeddings": tensor("F32", &[usize::MAX, usize::MAX], (0, 8))});
@@ -109,7 +112,7 @@ fn what_is_no_table_is_told() {
         "embeddings": tensor("I8", &[1, 1], (0, 1)),
         "mapping": tensor("I32", &[1], (1, 5)),
     });
-    check(&far, &[0, 1, 0, 0, 0], "rows that are not there");
+    check(&far, &[0, 1, 0, 0, 0], "refers to missing rows");
 }
 
 #[test]

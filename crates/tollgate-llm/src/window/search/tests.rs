@@ -77,7 +77,7 @@ fn a_result_says_how_to_call_what_was_found() {
     assert_eq!(text["hint"], "these can be called now");
     let none = search(&asked(&request, &stock, &disclosed), r#"{"query":"zebra"}"#).unwrap();
     assert!(none.names.is_empty());
-    assert!(none.text.contains("try others"), "{}", none.text);
+    assert!(none.text.contains("try other or fewer words"), "{}", none.text);
 }
 
 /// B-CH-6: arguments that a model makes up.

@@ -87,7 +87,7 @@ fn what_cannot_be_is_named() {
     );
     check(
         &[BASE, ("OTEL_EXPORTER_OTLP_HEADERS", "a b=c")],
-        "`OTEL_EXPORTER_OTLP_HEADERS`: `a b` is no name of a header",
+        "`OTEL_EXPORTER_OTLP_HEADERS`: `a b` is not a valid header name",
     );
     check(
         &[BASE, ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")],

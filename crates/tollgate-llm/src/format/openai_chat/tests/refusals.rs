@@ -52,9 +52,9 @@ fn b_ch_02_roles_and_results_must_make_sense() {
     let call = json!({"id": "c", "type": "function", "function": function});
     let called = json!({"role": "assistant", "tool_calls": [call]});
     let twice = json!([called, result, result]);
-    check("messages", twice, "messages[2].tool_call_id", "has its result already");
+    check("messages", twice, "messages[2].tool_call_id", "already has its result");
     let again = json!([called, called]);
-    check("messages", again, "messages[1]", "call id `c` is taken by `messages[0]`");
+    check("messages", again, "messages[1]", "call id `c` is already used by `messages[0]`");
     let legacy = json!({"role": "function", "name": "f", "content": "x"});
     message(legacy, "messages[0].name", "no call before it");
 }
@@ -133,7 +133,7 @@ fn b_ch_09_limits_must_be_numbers_that_make_sense() {
     let both = json!({"model": "m", "max_tokens": 1, "max_completion_tokens": 1,
         "messages": [{"role": "user", "content": "hi"}]});
     let failure = OpenAiChatCodec.read_request(both, &RequestUrlParams::default()).unwrap_err();
-    assert!(failure.message.contains("give one of them"));
+    assert!(failure.message.contains("send only one"));
 }
 
 #[test]

@@ -53,8 +53,8 @@ fn b_ch_02_roles_and_results_must_make_sense() {
     let result = json!({"type": "function_call_output", "call_id": "c", "output": "x"});
     item(result.clone(), "input[0].call_id", "no call before it has the id `c`");
     let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
-    check("input", json!([call, result, result]), "input[2].call_id", "has its result already");
-    check("input", json!([call, call]), "input[1]", "call id `c` is taken by `input[0]`");
+    check("input", json!([call, result, result]), "input[2].call_id", "already has its result");
+    check("input", json!([call, call]), "input[1]", "call id `c` is already used by `input[0]`");
     let nameless = json!({"type": "function_call", "call_id": "c", "arguments": "{}"});
     item(nameless, "input[0].name", "is missing");
     let nothing = json!({"type": "function_call_output", "call_id": "c"});
