@@ -201,7 +201,7 @@ impl HttpServer {
         let acceptor = match Acceptor::start(&self.app, listener, &workers) {
             Ok(acceptor) => acceptor,
             Err(error) => {
-                tracing::error!(%error, "connections cannot be accepted");
+                tracing::error!(%error, "cannot accept connections");
                 return;
             }
         };
@@ -275,7 +275,7 @@ fn drain_begins(stop: CancellationToken) -> impl Future<Output = ()> {
 
 /// The connection was told to go just before its request was seen.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection had to make room for another")]
+#[error("closed an idle connection to make room for another")]
 struct EvictedError;
 
 async fn serve_on<S>(

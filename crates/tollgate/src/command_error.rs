@@ -12,7 +12,7 @@ pub enum CommandError {
     /// The command line asks for something that cannot be.
     #[error("{0}")]
     Usage(String),
-    #[error("the config has mistakes: {0}")]
+    #[error("the config is invalid: {0}")]
     Config(Box<ConfigReport>),
     /// What there is to say has been printed.
     #[error("the command failed")]

@@ -153,7 +153,7 @@ impl ResponseStore {
         let own = kept.by_principal.get(principal);
         own.and_then(|own| own.by_id.get(id).cloned()).ok_or_else(|| {
             let message = format!(
-                "there is no response `{shown}` any more, or it is another key's; send the whole \
+                "the response `{shown}` does not exist or belongs to another key; send the whole \
                  conversation as `input`"
             );
             LlmError::invalid("previous_response_id", message)

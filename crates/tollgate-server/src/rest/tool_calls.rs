@@ -117,7 +117,7 @@ impl ToolCallsRequest {
         who.rights.need(Right::Execute)?;
         let calls::CallDocument { calls, extent } = calls::read(document, dialect)?;
         if calls.len() > MOST_CALLS {
-            let message = format!("{} calls at once; at most {MOST_CALLS} are run", calls.len());
+            let message = format!("{} calls at once; the limit is {MOST_CALLS}", calls.len());
             return Err(LlmError::invalid("", message).into());
         }
         let reason =

@@ -81,7 +81,7 @@ impl Acceptor {
                             () = Arc::new(accepting).run(listener) => {}
                         }
                     }
-                    Err(error) => tracing::error!(%error, "nobody can be accepted"),
+                    Err(error) => tracing::error!(%error, "cannot accept connections"),
                 }
             });
             // Files of those who were waiting are closed before anybody hears of the end.
@@ -278,7 +278,8 @@ impl MemoryRelief {
         self.last_reset = Some(now);
         pressure.count_reset();
         let held_kb = bytes >> 10;
-        tracing::warn!(%address, held_kb, "memory is at its end: the connection that held most was reset");
+        tracing::warn!(%address, held_kb, "memory limit nearly reached: reset the connection that \
+                                           uses most");
     }
 }
 

@@ -146,7 +146,7 @@ impl From<ConnectionLimitError> for ApiError {
 pub(super) const HTTP2_REFUSAL: ApiError = ApiError::new(
     StatusCode::HTTP_VERSION_NOT_SUPPORTED,
     "http2_not_supported",
-    "HTTP/2 is not spoken here; use HTTP/1.1",
+    "HTTP/2 is not supported; use HTTP/1.1",
 );
 
 /// What somebody hears who is refused before anything was read.

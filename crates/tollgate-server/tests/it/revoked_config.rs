@@ -185,5 +185,5 @@ async fn a_rule_for_tokens_that_is_taken_out_stops_those_it_was_for() {
     );
     stage.front.set_access(Vec::new(), None);
     let reply = bob.await;
-    assert!(error_of(&reply).as_str().unwrap().contains("not taken any more"), "{reply:?}");
+    assert!(error_of(&reply).as_str().unwrap().contains("no longer accepted"), "{reply:?}");
 }

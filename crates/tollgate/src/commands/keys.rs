@@ -137,7 +137,7 @@ impl KeyBackend {
             Self::Running(gateway) => gateway.rotate_key(name, grace).await,
             Self::Store(OfflineKeyring { keyring, ledger }) => {
                 check_free(config, name)?;
-                let detail = format!("the secret before lets in for {grace} s");
+                let detail = format!("the previous secret remains valid for {grace} s");
                 let (name, grace) = (name.to_owned(), Duration::from_secs(grace.into()));
                 let key = blocking(move || keyring.rotate(&name, grace)).await?;
                 note(&ledger, ("rotated", &key.shown.name, &detail)).await?;
@@ -203,7 +203,7 @@ fn check_agents(config: &Config, wanted: &KeyRequest) -> Result<(), CommandError
 
 fn check_free(config: &Config, name: &str) -> Result<(), CommandError> {
     if config.keys.iter().any(|key| key.name == name) {
-        let message = format!("the key `{name}` stands in the config; change it there");
+        let message = format!("the key `{name}` is in the config; change it there");
         return Err(CommandError::new(message));
     }
     Ok(())

@@ -229,7 +229,7 @@ fn pairs(typed: &[String]) -> Result<Value, CommandError> {
             })?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
         if pairs.insert(key.to_owned(), value).is_some() {
-            return Err(CommandError::Usage(format!("`{key}` stands twice")));
+            return Err(CommandError::Usage(format!("`{key}` appears twice")));
         }
     }
     Ok(if pairs.is_empty() { Value::Null } else { Value::Object(pairs) })

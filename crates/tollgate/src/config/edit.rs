@@ -57,7 +57,7 @@ pub enum ConfigEdit {
 /// Why a text was left as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigEditError {
-    #[error("there is a server `{0}` already")]
+    #[error("a server `{0}` already exists")]
     Exists(String),
     #[error("`{section}` has a `{name}` already")]
     Taken { section: &'static str, name: String },

@@ -238,7 +238,7 @@ fn shown_to(
 /// Why a change is not made. Nothing was touched.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigChangeError {
-    #[error("the config has mistakes: {0}")]
+    #[error("the config is invalid: {0}")]
     Mistakes(Box<ConfigReport>),
     #[error("the config is not what it was when you read it")]
     OtherVersion,

@@ -80,7 +80,7 @@ fn calls_that_wait_are_listed_and_decided_by_command() {
     });
     let unknown = command(&gateway, &["approve", "a_00000000000000000000000000000000"]);
     assert_eq!(unknown.code, Some(1));
-    assert!(unknown.stderr.contains("no call waits under this id"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("no call awaits approval under this id"), "{}", unknown.stderr);
     let watch = command(&gateway, &["watch"]);
     assert_eq!(watch.code, Some(2), "there is no terminal to ask on");
 }

@@ -379,7 +379,7 @@ fn whoever_adds_a_server_at_a_terminal_is_asked_and_sees_its_tools() {
     assert!(text.starts_with("# mine\n") && text.contains("  mine:\n    command: ["), "{text}");
     let mut terminal =
         Terminal::start(folder, &["import", "http://127.0.0.1:9/mcp", "--name", "mine"]);
-    terminal.sees("there is a server `mine` already");
+    terminal.sees("a server `mine` already exists");
     terminal.types("rename\n");
     assert_eq!(terminal.ended(), Some(0));
     assert!(fs::read_to_string(folder.join("tollgate.yaml")).unwrap().contains("  mine_2:\n"));

@@ -24,7 +24,8 @@ pub(super) struct EntityEditGuard<'e> {
 impl EntityEditLocks {
     pub(super) fn begin(&self, subject: EntityEditKey) -> Result<EntityEditGuard<'_>, ApiError> {
         if !self.0.lock().insert(subject.clone()) {
-            let detail = format!("`{}` is being changed by somebody else; look again", subject.2);
+            let detail =
+                format!("`{}` is being changed by another request; read it again", subject.2);
             return Err(ApiError::with_detail(StatusCode::CONFLICT, "conflict", detail));
         }
         Ok(EntityEditGuard { edits: self, subject })

@@ -30,7 +30,7 @@ impl MemoryQueryParams {
             .map_err(|_| bad_query("the query is malformed".to_owned()))?;
         for (at, (key, value)) in pairs.iter().enumerate() {
             if pairs[..at].iter().any(|(other, _)| other == key) {
-                return Err(bad_query(format!("`{key}` stands twice")));
+                return Err(bad_query(format!("`{key}` appears twice")));
             }
             if value.len() > MAX_PARAMETER_BYTES {
                 return Err(bad_query(format!(

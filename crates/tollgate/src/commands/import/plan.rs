@@ -259,7 +259,7 @@ async fn step(
         NameClashPolicy::Rename => renamed(),
         NameClashPolicy::Leave => ImportAction::Open,
         NameClashPolicy::Ask => {
-            let question = format!("there is a server `{}` already", there.name);
+            let question = format!("a server `{}` already exists", there.name);
             let choices = [("skip", 's'), ("overwrite", 'o'), ("rename", 'r')];
             match prompt::choose(output, &question, &choices).await? {
                 'o' => ImportAction::Overwrite(there.name.clone()),
