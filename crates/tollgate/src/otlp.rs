@@ -53,7 +53,7 @@ impl ExporterHandle {
     pub(crate) async fn finish(mut self) {
         self.queue.close();
         if tokio::time::timeout(SHUTDOWN_FLUSH_TIMEOUT, self.task.finished()).await.is_err() {
-            tracing::warn!("the collector was too slow to hear everything before the end");
+            tracing::warn!("the collector was too slow to receive all telemetry before shutdown");
         }
     }
 }

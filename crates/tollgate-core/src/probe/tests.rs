@@ -338,7 +338,8 @@ fn of_several_forms_the_first_that_can_be_made_is_taken() {
         ),
         (
             json!({"type": "string", "allOf": [{"type": "integer"}]}),
-            "`/x` cannot be satisfied: its type must be \"string\" and \"integer\" at once",
+            "`/x` cannot be satisfied: its type must be \"string\" and \"integer\" at the same \
+             time",
         ),
     ]);
 }

@@ -131,7 +131,7 @@ async fn what_cannot_be_a_key_is_refused_by_name() {
         (json!({"name": "a", "role": "king"}), 400, "`role` is one of admin, operator, caller"),
         (json!({"name": "a", "rights": ["fly"]}), 400, "`rights` is one of execute"),
         (json!({"name": "a", "agents": ["nobody"]}), 400, "there is no agent `nobody`"),
-        (json!({"name": "a", "agents": []}), 400, "opens nothing"),
+        (json!({"name": "a", "agents": []}), 400, "is useless"),
         (json!({"name": "a", "tools": ["a\nb"]}), 400, "`tools`"),
         (json!({"name": "a", "rate_limit": "often"}), 400, "`rate_limit`"),
         (json!({"name": "a", "concurrent": 0}), 400, "`concurrent`"),

@@ -63,9 +63,9 @@ impl SecretMasks {
                         .error(
                             DiagnosticLocation::At(span(text, &found.at)),
                             "",
-                            "this covers no secret of the file",
+                            "this mask matches no secret of the file",
                         )
-                        .help("write the secret itself, or better a reference: `${NAME}`");
+                        .help("write the secret, or better a reference: `${NAME}`");
                 }
             }
         }
@@ -91,7 +91,8 @@ impl SecretMasks {
         match strange {
             Some(said) => {
                 let why = format!(
-                    "`{said}` covers no secret of the file; write the secret itself, or better a reference: `${{NAME}}`"
+                    "`{said}` matches no secret of the file; write the secret, or better a \
+                     reference: `${{NAME}}`"
                 );
                 Err(ConfigReport::about(&file.display().to_string(), why))
             }
@@ -125,7 +126,8 @@ fn refuse_masked(file: &Path, text: &str, old: &str) -> Result<(), ConfigReport>
         return Ok(());
     }
     let why = format!(
-        "`{MASKED_VALUE}` stands for a secret that is not known here; write the secret itself, or better a reference: `${{NAME}}`"
+        "`{MASKED_VALUE}` stands for a secret that is not known here; write the secret, or better \
+         a reference: `${{NAME}}`"
     );
     Err(ConfigReport::about(&file.display().to_string(), why))
 }

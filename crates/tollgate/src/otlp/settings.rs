@@ -210,7 +210,7 @@ impl OtlpSources<'_> {
         };
         OtlpProtocol::parse(&named).ok_or_else(|| {
             let known = OtlpProtocol::NAMES.join("` or `");
-            format!("`{from}` is `{named}`, which is not spoken here: `{known}`")
+            format!("`{from}` is `{named}`, which is not supported: use `{known}`")
         })
     }
 
@@ -244,7 +244,7 @@ impl OtlpSources<'_> {
                 secret_values::configure([&*value]);
             }
             let mut value = HeaderValue::try_from(value)
-                .map_err(|_| format!("`{from}`: the value of `{name}` cannot be sent"))?;
+                .map_err(|_| format!("`{from}`: the value of `{name}` is invalid"))?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -261,7 +261,7 @@ impl OtlpSources<'_> {
         let argument = self.variable("OTEL_TRACES_SAMPLER_ARG");
         Sampler::parse(&name, argument.as_deref()).ok_or_else(|| {
             let argument = argument.unwrap_or_default();
-            format!("`OTEL_TRACES_SAMPLER` is `{name}` with `{argument}`, which is no sampler")
+            format!("`OTEL_TRACES_SAMPLER` is `{name}` with `{argument}`, which is not a sampler")
         })
     }
 

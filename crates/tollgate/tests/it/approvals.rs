@@ -90,5 +90,5 @@ fn without_a_gateway_nothing_can_wait() {
     let folder = TempDir::new().unwrap();
     let run = crate::tollgate(folder.path(), &["approvals", "list", "--listen", "127.0.0.1:9"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("no gateway runs at 127.0.0.1:9"), "{}", run.stderr);
+    assert!(run.stderr.contains("no gateway is running at 127.0.0.1:9"), "{}", run.stderr);
 }

@@ -179,7 +179,7 @@ fn check_trail(folder: &Path, answered: &HashSet<usize>) {
     }
     let verified = tollgate(folder, &["audit", "verify"]);
     assert_eq!(verified.code, Some(0), "{} {}", verified.stdout, verified.stderr);
-    assert!(verified.stdout.contains("the audit trail is whole"), "{}", verified.stdout);
+    assert!(verified.stdout.contains("the audit trail is intact"), "{}", verified.stdout);
     let file = folder.join(".tollgate/tollgate.db");
     let checked: String = rusqlite::Connection::open(file)
         .unwrap()

@@ -12,11 +12,11 @@ fn a_good_config_is_summed_up() {
     let folder = TempDir::new().unwrap();
     let run = tollgate(folder.path(), &["check"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert_eq!(run.stdout, "the embedded default is good: 0 servers, 3 agents, 1 model, 0 keys\n");
+    assert_eq!(run.stdout, "the embedded default is valid: 0 servers, 3 agents, 1 model, 0 keys\n");
     assert_eq!(run.stderr, "");
     fs::write(folder.path().join("tollgate.yaml"), "servers: { a: { command: x } }\n").unwrap();
     let run = tollgate(folder.path(), &["check"]);
-    assert_eq!(run.stdout, "tollgate.yaml is good: 1 server, 1 agent, 1 model, 0 keys\n");
+    assert_eq!(run.stdout, "tollgate.yaml is valid: 1 server, 1 agent, 1 model, 0 keys\n");
 }
 
 #[test]

@@ -307,5 +307,5 @@ fn s_05_without_landlock_a_server_is_refused_unless_its_sandbox_is_none() {
     let read = format!("print(len(open({token:?}).read()) > 20)");
     assert_eq!(gateway.evil("bare", &read), "True", "it has no sandbox at all");
     let warned = gateway.command(&["check"]);
-    assert!(warned.contains("opens the gateway's own files"), "{warned}");
+    assert!(warned.contains("gives the server access to the gateway's files"), "{warned}");
 }

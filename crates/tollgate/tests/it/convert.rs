@@ -122,7 +122,12 @@ fn what_cannot_be_converted_is_told_and_the_rest_is_written() {
         ("[]", &["--to", "mcp"], 1, "there are no tools in the list"),
         ("7", &["--to", "mcp"], 1, "this is neither a tool nor a list of tools"),
         ("{}", &["--to", "mcp", "nowhere.json"], 1, "error: nowhere.json: No such file"),
-        ("{}", &["--to", "mcp", "--results"], 1, "these could be results of several formats"),
+        (
+            "{}",
+            &["--to", "mcp", "--results"],
+            1,
+            "the format of the results is ambiguous or unknown",
+        ),
     ] {
         let run = piped(input, arguments);
         assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);

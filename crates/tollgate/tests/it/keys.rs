@@ -140,7 +140,7 @@ fn s_02_the_start_depends_on_the_address_and_on_keys() {
                 assert!(!starts, "{listen} {config}: {said}");
                 assert_eq!(code, Some(2), "{said}");
                 assert!(
-                    said.contains("can be reached from outside, and there are no keys"),
+                    said.contains("can be reached from outside, but there are no keys"),
                     "{said}"
                 );
             }
@@ -256,7 +256,7 @@ phone  operator  approve observe  –       roll* read_file  600/min, 4 at once 
         (&["keys", "create", "ops"], 1, "the key `ops` is in the config"),
         (&["keys", "create", "a b"], 2, "`name` has up to 64"),
         (&["keys", "create", "x", "--agents", "nobody"], 2, "there is no agent `nobody`"),
-        (&["keys", "create", "x", "--expires", "soon"], 2, "`--expires` is like"),
+        (&["keys", "create", "x", "--expires", "soon"], 2, "`--expires` must be like"),
         (&["keys", "create", "x", "--tenant", "a/b"], 2, "`tenant`: "),
         (&["keys", "create", "x", "--rights", "fly"], 2, "invalid value 'fly'"),
         (&["keys", "revoke", "nobody"], 1, "there is no key `nobody`"),

@@ -125,7 +125,7 @@ search    2     a_c   a       12.4 s  12.4 s  5      slow       deep only
     let empty = fake::serve(&[HEALTHY, ("GET /v1/tools", r#"{"tools":[],"categories":[]}"#)]);
     let run = at(&empty, folder.path(), &["tools", "--leaderboard"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
-    assert!(run.stderr.starts_with("no tool was measured yet"), "{}", run.stderr);
+    assert!(run.stderr.starts_with("no tool has been measured yet"), "{}", run.stderr);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_result_that_comes_later_is_read_by_its_handle() {
     assert!(asked[2].starts_with("POST /v1/tools/execute [x-tollgate-no-cache: 1] {"), "{asked:?}");
     let run = at(&gateway, folder.path(), &["result", "r_1"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "one\n"));
-    assert_eq!(run.stderr, "page 1 of 2; the next: --page 2\n");
+    assert_eq!(run.stderr, "page 1 of 2; next page: --page 2\n");
     let run = at(&gateway, folder.path(), &["result", "r_1", "--page", "2"]);
     assert!(run.stdout.contains("\"rows\""), "{}", run.stdout);
     assert_eq!(run.stderr, "page 2 of 2, the last\n");
@@ -311,7 +311,8 @@ fn results_stay_with_a_gateway_that_runs() {
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.stderr,
-        "error: no gateway runs at 127.0.0.1:1, and a result stays with the one that made the call\n"
+        "error: no gateway is running at 127.0.0.1:1; a result is kept only by the gateway that \
+         made the call\n"
     );
 }
 
@@ -413,13 +414,13 @@ fn a_calibration_that_breaks_off_is_a_failure() {
     };
     check(
         "event: step\ndata: {\"tool\":\"a\",\"outcome\":\"probed\"}\n\nevent: st",
-        "error: the gateway broke off before it was done\n",
+        "error: the gateway disconnected before it was done\n",
     );
     check(
         "event: error\ndata: {\"detail\":\"the gateway stops\"}\n\n",
         "error: the gateway stops\n",
     );
-    check(r#"{"tools":[]}"#, "error: the gateway does not tell what it measures\n");
+    check(r#"{"tools":[]}"#, "error: the gateway's statistics are invalid\n");
     let nothing = "event: done\ndata: {\"tools\":[]}\n\n";
     check(nothing, "error: `pace_write` has nothing to measure\n");
     check(

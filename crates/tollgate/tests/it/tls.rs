@@ -140,7 +140,7 @@ fn a_stranger_at_the_address_is_not_told_our_key() {
     drop(Gateway::start(ours.path(), &["--tls"]));
     let stranger = Gateway::start(theirs.path(), &["--tls"]);
     let asked = tollgate(ours.path(), &["approvals", "list", "--listen", &stranger.address]);
-    assert!(asked.stderr.contains("no gateway runs at"), "{}", asked.stderr);
+    assert!(asked.stderr.contains("no gateway is running at"), "{}", asked.stderr);
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl ChatToolCall {
     /// What the model is told of a call that was not allowed.
     pub(super) fn refusal(&self) -> Value {
         json!({"role": "tool", "tool_call_id": self.id,
-               "content": "the user did not allow this call; do not try it again unasked"})
+               "content": "the user denied this call; do not repeat it unless asked"})
     }
 
     pub(super) fn summary(&self) -> String {

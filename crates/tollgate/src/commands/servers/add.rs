@@ -20,7 +20,7 @@ pub(super) fn request_change(
     environment: &dyn Environment,
 ) -> Result<RequestedServerChange, CommandError> {
     let missing =
-        || CommandError::Usage("say what to call it: `tollgate servers add NAME …`".to_owned());
+        || CommandError::Usage("name the server: `tollgate servers add NAME …`".to_owned());
     let name = add.name.clone().ok_or_else(missing)?;
     let secrets =
         if add.inline { SecretPlacement::InTheFile } else { SecretPlacement::InTheEnvironment };
@@ -29,7 +29,7 @@ pub(super) fn request_change(
         (Some(words), _) => DescribedTransport::ByCommand(words),
         (None, Some(url)) => DescribedTransport::At(url),
         (None, None) => {
-            let why = "say how it is reached: `--url URL`, `--command TEXT` or `-- PROGRAM …`";
+            let why = "give its transport: `--url URL`, `--command TEXT` or `-- PROGRAM …`";
             return Err(CommandError::Usage(why.to_owned()));
         }
     };

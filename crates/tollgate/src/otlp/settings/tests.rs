@@ -75,7 +75,8 @@ fn what_cannot_be_is_named() {
     );
     check(
         &[BASE, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
-        "`OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, which is not spoken here: `http/protobuf` or `http/json`",
+        "`OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, which is not supported: use `http/protobuf` or \
+         `http/json`",
     );
     check(
         &[BASE, ("OTEL_TRACES_EXPORTER", "zipkin")],
@@ -99,7 +100,7 @@ fn what_cannot_be_is_named() {
     );
     check(
         &[BASE, ("OTEL_TRACES_SAMPLER", "some")],
-        "`OTEL_TRACES_SAMPLER` is `some` with ``, which is no sampler",
+        "`OTEL_TRACES_SAMPLER` is `some` with ``, which is not a sampler",
     );
     check(
         &[BASE, ("OTEL_RESOURCE_ATTRIBUTES", "x")],

@@ -49,7 +49,7 @@ fn a_server_is_what_the_flags_say() {
         r#"{"transport":"sse","url":"https://x.test","trusted":true,"start":"lazy"}"#,
         &[],
     );
-    check("a", "say how it is reached: `--url URL`, `--command TEXT` or `-- PROGRAM …`", &[]);
+    check("a", "give its transport: `--url URL`, `--command TEXT` or `-- PROGRAM …`", &[]);
     check("a --command '\"x'", "a quote in `--command` is not closed", &[]);
     check("a --env canary -- x", "`--env` takes NAME=VALUE", &[]);
 }
@@ -107,7 +107,8 @@ fn secrets_are_found_wherever_they_are_typed() {
     );
     check(
         "h --url https://u:canary@h.test/mcp",
-        "the password in the URL of `h`: a URL has no user and password here; write `headers:` or `auth:`",
+        "the password in the URL of `h`: a URL must not contain a user and a password; use \
+         `headers:` or `auth:`",
         &[],
     );
 }
