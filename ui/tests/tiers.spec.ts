@@ -22,7 +22,7 @@ test("the tier follows what is typed, with the rule and the tools", async ({ pag
   await expect(chosen(page)).toContainText("the agent's ceiling is fast");
   const hidden = page.getByRole("region", { name: /hidden tools?$/ });
   await expect(hidden.getByRole("listitem").filter({ hasText: "odd_slow" })).toContainText(
-    "needs `standard`",
+    "requires tier `standard`",
   );
   await expect(page).toHaveURL(/agent=hasty/);
 });

@@ -133,7 +133,7 @@ fn a_row_that_was_changed_removed_moved_or_added_is_found() {
         ("UPDATE audit SET cached = 1 WHERE sequence = 2", "row 2 was modified or moved"),
         ("UPDATE audit SET hash = zeroblob(32) WHERE sequence = 3", "row 3 was modified or moved"),
         ("UPDATE audit SET hash = zeroblob(3) WHERE sequence = 3", "row 3 cannot be read"),
-        ("UPDATE audit SET agent = tool, tool = agent WHERE sequence = 5", "row 5 is not as"),
+        ("UPDATE audit SET agent = tool, tool = agent WHERE sequence = 5", "row 5 was modified"),
         ("DELETE FROM audit WHERE sequence = 6", "row 6 is missing"),
         ("DELETE FROM audit WHERE sequence = 1", "row 1 is missing"),
         ("DELETE FROM audit WHERE sequence > 8", "row 9 is missing"),
