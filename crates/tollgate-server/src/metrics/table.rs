@@ -26,11 +26,11 @@ pub(super) const TOOL_CALLS: MetricFamily = MetricFamily {
     help: "Tool calls, by outcome.",
     labels: &["server", "tool", "status"],
     about: "`status` is the outcome of the call (`ok`, `no_results`, `error`, `timeout`, \
-              `pending`, `denied`, `invalid_arguments`, `rate_limited`, `offline`, and \
-              `cancelled`, `revoked`, `failed`, `input_required`, `task`). Only tools that there are; \
-              names that nobody has are in `tollgate_calls_total`. The gateway's own probes \
-              count. Beyond 2,000 tools, in the order of their first calls, all further ones \
-              are `server=\"\"`, `tool=\"other\"`.",
+            `pending`, `denied`, `invalid_arguments`, `rate_limited`, `offline`, and `cancelled`, \
+            `revoked`, `failed`, `input_required`, `task`). Only existing tools; calls of unknown \
+            names are in `tollgate_calls_total`. The gateway's own probes count. Beyond 2,000 \
+            tools, in the order of their first calls, all further ones are `server=\"\"`, \
+            `tool=\"other\"`.",
 };
 pub(super) const TOOL_LATENCY: MetricFamily = MetricFamily {
     name: "tollgate_tool_latency_seconds",
@@ -75,10 +75,10 @@ pub(super) const CLIENT_OPERATION: MetricFamily = MetricFamily {
     kind: MetricFamilyKind::Histogram,
     help: "Duration of requests to MCP servers.",
     labels: &["mcp_method_name", "error_type"],
-    about: "OpenTelemetry's `mcp.client.operation.duration` with its bounds: each attempt by \
-              itself, from when it left to when it was back. By method only, since the tools \
-              have histograms of their own. `error_type` is empty, or `tool_error` for attempts \
-              that broke or ran out of time, and for answers that were errors.",
+    about: "OpenTelemetry's `mcp.client.operation.duration` with its bounds: each attempt \
+            separately, from sending to the response. By method only, because tools have \
+            histograms of their own. `error_type` is empty, or `tool_error` for attempts that \
+            failed or timed out, and for error responses.",
 };
 pub(super) const CACHE_LOOKUPS: MetricFamily = MetricFamily {
     name: "tollgate_cache_lookups_total",

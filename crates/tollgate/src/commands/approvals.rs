@@ -87,7 +87,7 @@ async fn watch(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
     }
     if !io::stdin().is_terminal() {
         return Err(CommandError::Usage(
-            "`watch` asks on a terminal; use `--json` without one".to_owned(),
+            "`watch` requires a terminal; otherwise use `--json`".to_owned(),
         ));
     }
     let (sender, mut asked) = mpsc::channel(QUEUE);

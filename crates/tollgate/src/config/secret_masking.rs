@@ -126,8 +126,8 @@ fn refuse_masked(file: &Path, text: &str, old: &str) -> Result<(), ConfigReport>
         return Ok(());
     }
     let why = format!(
-        "`{MASKED_VALUE}` stands for a secret that is not known here; write the secret, or better \
-         a reference: `${{NAME}}`"
+        "`{MASKED_VALUE}` masks an unknown secret; write the secret, or better a reference: \
+         `${{NAME}}`"
     );
     Err(ConfigReport::about(&file.display().to_string(), why))
 }

@@ -45,7 +45,7 @@ impl MemoryQueryParams {
     pub(super) fn text(&self, key: &str) -> Result<Option<&str>, ApiError> {
         let found = self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
         match found {
-            Some("") => Err(bad_query(format!("`{key}` is empty; leave it out"))),
+            Some("") => Err(bad_query(format!("`{key}` is empty; remove it"))),
             found => Ok(found),
         }
     }

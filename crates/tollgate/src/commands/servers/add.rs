@@ -92,7 +92,7 @@ fn pairs(
 fn variable(typed: &str) -> Result<(&str, &str), &'static str> {
     let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
     let pair = typed.split_once('=').filter(|(name, _)| is_name(name));
-    pair.ok_or("`--env` takes NAME=VALUE")
+    pair.ok_or("`--env` must be NAME=VALUE")
 }
 
 /// Values have `=` and `:` of their own, so the first of them counts.
@@ -100,7 +100,7 @@ fn header(typed: &str) -> Result<(&str, &str), &'static str> {
     let letter = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let pair = typed.split_once(['=', ':']).map(|(name, value)| (name.trim(), value.trim()));
     let pair = pair.filter(|(name, _)| !name.is_empty() && name.chars().all(letter));
-    pair.ok_or("`--header` takes NAME=VALUE or 'NAME: VALUE'")
+    pair.ok_or("`--header` must be NAME=VALUE or 'NAME: VALUE'")
 }
 
 /// The environment, and what is said in its place: a text can be proved before the variables are

@@ -92,7 +92,7 @@ pub(super) fn headers(fields: &SectionFields, problems: &mut Problems) -> BTreeM
             problems.error(name.at, &path, message).help("letters, digits and `-`");
         } else if OURS.contains(&lower.as_str()) {
             let message = format!("the header `{}` is set by the gateway", name.value);
-            problems.error(name.at, &path, message).help("leave it out");
+            problems.error(name.at, &path, message).help("remove it");
         } else if HeaderValue::from_str(value).is_err() {
             let message = format!("the value of the header `{}` contains a line break", name.value);
             problems.error(name.at, &path, message).help("one line of visible ASCII characters");

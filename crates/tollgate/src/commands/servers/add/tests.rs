@@ -51,7 +51,7 @@ fn a_server_is_what_the_flags_say() {
     );
     check("a", "give its transport: `--url URL`, `--command TEXT` or `-- PROGRAM …`", &[]);
     check("a --command '\"x'", "a quote in `--command` is not closed", &[]);
-    check("a --env canary -- x", "`--env` takes NAME=VALUE", &[]);
+    check("a --env canary -- x", "`--env` must be NAME=VALUE", &[]);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_header_is_split_where_its_name_ends() {
         &["WEB_X_API_KEY"],
     );
     for typed in ["'Bearer canary'", "'Authorization Bearer canary='", "=canary"] {
-        let wrong = "`--header` takes NAME=VALUE or 'NAME: VALUE'";
+        let wrong = "`--header` must be NAME=VALUE or 'NAME: VALUE'";
         check(&format!("web --url https://x.test --header {typed}"), wrong, &[]);
     }
 }
