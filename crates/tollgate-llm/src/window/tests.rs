@@ -252,7 +252,7 @@ fn a_refusal_has_the_numbers_and_says_what_helps() {
         let counts =
             WindowCounts { window, tools, system, messages, reserved, margin: 0, precision };
         let said = ContextTooLongError { tried: vec![("small".to_owned(), counts)] }.to_string();
-        assert!(said.contains("20 are missing") && said.contains(expected), "{said}");
+        assert!(said.contains("20 too many") && said.contains(expected), "{said}");
     }
 }
 

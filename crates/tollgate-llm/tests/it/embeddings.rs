@@ -150,7 +150,7 @@ async fn vectors_that_cannot_be_right_are_refused() {
     ] {
         let error = told(json(200, &body), &asked).await;
         let EmbedError::Unusable(text) = &error else { panic!("{error:?}") };
-        let beginning = format!("model `small` of provider `fake` answers nonsense: {why}");
+        let beginning = format!("model `small` of provider `fake` sent an invalid response: {why}");
         assert!(text.starts_with(&beginning), "{text}");
     }
     let fake = Fake::start(vec![answer(&[&[1.0, 2.0]]), answer(&[&[1.0]])]).await;

@@ -113,7 +113,7 @@ async fn whoever_wants_too_long_a_pause_is_left_alone() {
         assert_eq!(first.seen().len(), 1);
         let [note] = &stage.fallbacks()[..] else { panic!() };
         assert!(
-            note.starts_with("a -> b: model `a-id` of provider `first` takes no more"),
+            note.starts_with("a -> b: model `a-id` of provider `first` is rate limiting"),
             "{note}"
         );
         let failure = Stage::new(&first, &second, &["a"]).ask(None).await.unwrap_err();

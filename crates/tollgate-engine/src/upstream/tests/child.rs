@@ -166,7 +166,11 @@ async fn b_io_2_r_18_banners_and_logs_between_answers_are_survived() {
     }
     let status =
         child.until(|it| it.state == UpstreamState::Degraded && it.pid == status.pid).await;
-    assert!(status.reason.ends_with("lines within a minute were not MCP"), "{}", status.reason);
+    assert!(
+        status.reason.ends_with("lines within a minute were not MCP messages"),
+        "{}",
+        status.reason
+    );
     child.stop().await;
 }
 

@@ -175,6 +175,6 @@ async fn s_19_the_operators_own_url_may_be_private_and_leads_nowhere_worse() {
     );
     let fetch =
         OperatorHttpClient::over(Dialer::with(names, None), "https://mixed.example").unwrap();
-    assert!(fetch.get(&elsewhere).await.unwrap_err().contains("not on the public web"));
+    assert!(fetch.get(&elsewhere).await.unwrap_err().contains("is not a public address"));
     assert_eq!(other.asked().len(), 1);
 }

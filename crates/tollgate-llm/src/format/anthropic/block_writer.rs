@@ -147,7 +147,7 @@ fn media_block(media: &ChatMedia, at: &str) -> Result<Value, LlmError> {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::Document => "document",
-        MediaKind::Audio => return Err(unfit(at, "sound")),
+        MediaKind::Audio => return Err(unfit(at, "audio")),
         MediaKind::Video => return Err(unfit(at, "video")),
     };
     let source = match &media.source {

@@ -101,13 +101,13 @@ fn what_is_no_table_is_told() {
     let backwards = json!({"embeddings": tensor("F32", &[1, 2], (8, 0))});
     check(&backwards, &[0; 8], "is not where the header says");
     let list = json!({"embeddings": tensor("F32", &[2], (0, 8))});
-    check(&list, &[0; 8], "no table");
+    check(&list, &[0; 8], "not a table");
     let empty = json!({"embeddings": tensor("F32", &[0, 2], (0, 0))});
     check(&empty, &[], "0 rows of 2 numbers");
     let odd = json!({"embeddings": tensor("F8_E4M3", &[1, 2], (0, 2))});
     check(&odd, &[0; 2], "of kind `F8_E4M3`");
     let whole = json!({"embeddings": tensor("I32", &[1, 1], (0, 4))});
-    check(&whole, &[0; 4], "not understood");
+    check(&whole, &[0; 4], "have an unsupported type");
     let far = json!({
         "embeddings": tensor("I8", &[1, 1], (0, 1)),
         "mapping": tensor("I32", &[1], (1, 5)),

@@ -92,7 +92,7 @@ fn b_ch_06_bad_arguments_get_an_answer_that_helps() {
         ("{}", "`query` must say"),
         (r#"{"query": 7}"#, "`query` must say"),
         (r#"{"query": "  "}"#, "`query` must say"),
-        (r#"{"query": "a", "query": "b"}"#, "stands twice"),
+        (r#"{"query": "a", "query": "b"}"#, "duplicate key `query`"),
         (r#"{"query": "web", "limit": 0}"#, "`limit` must be"),
         (r#"{"query": "web", "limit": "two"}"#, "`limit` must be"),
         (r#"{"query": "web", "limit": -1}"#, "`limit` must be"),

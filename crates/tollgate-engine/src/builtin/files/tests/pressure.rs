@@ -76,7 +76,7 @@ async fn b_fp_13_the_sandbox_holds_only_so_many_bytes() {
     world.write("a", "0123456789").await.unwrap();
     world.write("b", "0123456789").await.unwrap();
     let message = world.write("c", "012345").await.unwrap_err().message;
-    assert!(message.contains("may have 25 bytes"), "{message}");
+    assert!(message.contains("at most 25 bytes in all files"), "{message}");
     assert!(!world.base().join("c").exists());
     world.write("c", "01234").await.unwrap();
     world.write("a", "").await.unwrap();

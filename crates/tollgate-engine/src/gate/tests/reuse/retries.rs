@@ -107,7 +107,7 @@ async fn a_turn_that_is_nearly_over_has_no_second_attempt() {
     let test = reusing(Era::Modern, react).await;
     let began = SystemClock.now();
     let said = test.ask(&test.short(500), B).await;
-    assert!(said.starts_with("error server `s` broke off"), "{said}");
+    assert!(said.starts_with("error server `s` disconnected"), "{said}");
     assert_eq!((test.calls(), (SystemClock.now() - began).as_millis()), (1, 495));
 }
 
@@ -148,6 +148,6 @@ async fn nobody_is_asked_twice() {
         }
     };
     let (reply, ()) = tokio::join!(test.call(B, caller), person);
-    assert!(said(&reply).starts_with("error server `s` broke off"));
+    assert!(said(&reply).starts_with("error server `s` disconnected"));
     assert_eq!(test.calls(), 1);
 }

@@ -242,8 +242,12 @@ fn media_that_anthropic_does_not_take_is_refused() {
         let part = MessagePart::new(PartContent::Media(ChatMedia { kind, source, name: None }));
         test_fixtures::request(vec![ChatMessage::new(ChatRole::User, vec![part])])
     };
-    assert!(refused(&media(MediaKind::Audio, "audio/wav", "AA==")).contains("takes no sound"));
-    assert!(refused(&media(MediaKind::Video, "video/mp4", "AA==")).contains("takes no video"));
+    assert!(
+        refused(&media(MediaKind::Audio, "audio/wav", "AA==")).contains("does not accept audio")
+    );
+    assert!(
+        refused(&media(MediaKind::Video, "video/mp4", "AA==")).contains("does not accept video")
+    );
     let table = media(MediaKind::Document, "application/vnd.ms-excel", "AA==");
     assert!(refused(&table).contains("vnd.ms-excel"));
     assert!(refused(&media(MediaKind::Document, "text/plain", "%")).contains("no text"));

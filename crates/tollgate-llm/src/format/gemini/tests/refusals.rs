@@ -75,7 +75,11 @@ fn b_ch_02_roles_calls_and_results_must_fit_together() {
         "no result",
     );
     check(vec![user(vec![call(None)])], &place(0, 0), "only the model");
-    check(vec![model(vec![call(None), result(None, "t")])], &place(0, 1), "of the user");
+    check(
+        vec![model(vec![call(None), result(None, "t")])],
+        &place(0, 1),
+        "belong in user contents",
+    );
 }
 
 #[test]

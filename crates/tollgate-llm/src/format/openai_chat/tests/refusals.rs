@@ -43,7 +43,11 @@ fn b_ch_01_messages_must_be_a_list_of_some() {
 #[test]
 fn b_ch_02_roles_and_results_must_make_sense() {
     message(json!({"content": "x"}), "messages[0].role", "is missing");
-    message(json!({"role": "wizard", "content": "x"}), "messages[0].role", "`wizard`; known are");
+    message(
+        json!({"role": "wizard", "content": "x"}),
+        "messages[0].role",
+        "`wizard`; the valid values are",
+    );
     let result = json!({"role": "tool", "content": "x"});
     message(result, "messages[0].tool_call_id", "is missing");
     let result = json!({"role": "tool", "tool_call_id": "c", "content": "x"});
@@ -107,7 +111,12 @@ fn b_ch_04_tools_must_have_good_names() {
     let parameters = json!([{"type": "function", "function": {"name": "a", "parameters": 1}}]);
     check("tools", parameters, "tools[0].function.parameters", "must be an object");
     check("functions", json!([{"name": "a"}, {"name": "a"}]), "tools[1]", "like a tool");
-    check("tool_choice", json!("maybe"), "tool_choice", "known are `auto`, `none`, `required`");
+    check(
+        "tool_choice",
+        json!("maybe"),
+        "tool_choice",
+        "the valid values are `auto`, `none`, `required`",
+    );
     check("tool_choice", json!({}), "tool_choice", "`tool_choice.type` is missing");
     check("tool_choice", json!(7), "tool_choice", "a string or an object");
 }
