@@ -73,7 +73,7 @@ def test_whoever_calls_is_asked_and_only_a_yes_lets_the_call_through(guarded, cl
     assert not yes.get("isError"), yes
     for denied in (no, declined):
         assert denied["isError"]
-        assert "did not agree" in denied["content"][0]["text"]
+        assert "was denied" in denied["content"][0]["text"]
     question = seen["steps"][0]["questions"][0]
     assert "pace_write_down" in question and '"hello"' in question
     assert guarded.calls() == before + 1

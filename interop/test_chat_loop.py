@@ -102,7 +102,7 @@ def test_the_client_hides_a_tool_of_ours_with_its_own(chat, name, stream):
     heard = front.ask(f"{front.dialect}-tool-once", front.begin("Roll."), [mine], stream)
     assert [call.name for call in heard.calls] == ["roll"]
     assert json.dumps(chat.seen[0].body).count("Rolls wooden dice") == 1
-    assert "Rolls dice and says" not in json.dumps(chat.seen[0].body)
+    assert "Rolls dice and returns" not in json.dumps(chat.seen[0].body)
 
 
 @EITHER

@@ -156,7 +156,7 @@ def test_b_me_1_to_4_bad_input_is_refused_and_nothing_breaks(memory):
     (memory.folder / "bad.jsonl").write_text(lines)
     run = memory.run("import", "bad.jsonl", "--namespace", "bad")
     assert run.returncode == 1 and "bad.jsonl:2: `text` is missing" in run.stderr
-    assert "nothing like that" in memory.run("search", "nowhere", "--namespace", "none").stderr
+    assert "nothing found" in memory.run("search", "nowhere", "--namespace", "none").stderr
 
 
 def test_a_backup_is_taken_while_it_runs(memory):

@@ -213,7 +213,7 @@ def test_every_expression_of_the_dashboard_has_an_answer(prometheus):
         prometheus.values(filled(expression))
     shown = {"Calls per second", "Errors", "Servers down", "Calls by outcome", "Calls by tool", "Errors by tool"}
     shown |= {"p50 by tier", "p95 by tier", "p99 by tier", "p99 by tool, the slowest", "Budget misses by tier"}
-    shown |= {"State", "Waiting for leave", "Live sessions", "Tokens", "Rounds of agents", "Memory", "Build", "server"}
+    shown |= {"State", "Awaiting approval", "Live sessions", "Tokens", "Rounds of agents", "Memory", "Build", "server"}
 
     def missing() -> set[str]:
         return shown - {title for title, expression in expressions() if prometheus.values(filled(expression))}

@@ -214,7 +214,7 @@ def test_a_drifting_tool_ends_where_it_belongs(start):
 
 def test_calibration_by_command_measures_what_is_safe_and_says_what_is_not(start):
     pace = start(calibrate=False)
-    assert pace.tier("pace_look_up") == "standard", "nothing is known"
+    assert pace.tier("pace_look_up") == "standard", "not measured yet"
     done = pace.cli("calibrate")
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr

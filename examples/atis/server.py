@@ -104,7 +104,7 @@ class Atis:
 
     def get(self, icao) -> dict:
         if not isinstance(icao, str):
-            raise ToolFailed("`icao` must be given, as a string, for example EDDF")
+            raise ToolFailed("`icao` is required and must be a string, for example EDDF")
         try:
             known = self.aerodromes.now()["aerodromes"]
             icao = icao.strip().upper()

@@ -10,11 +10,11 @@ from harness.gateway import Gateway
 
 HEAD = """# The HTTP API, route by route
 
-Made of `GET /api/openapi.json` (`python -m documents.api` in `interop`), which a test holds against the router and against every
-answer. [http.md](http.md) says how it is meant; [errors.md](errors.md) lists the codes of refusals. The chat APIs, live sessions and
-MCP itself have documents of their own: [chat.md](chat.md), [realtime.md](realtime.md), [the specification](https://modelcontextprotocol.io).
+Generated from `GET /api/openapi.json` (`python -m documents.api` in `interop`), which a test checks against the router and every
+response. [http.md](http.md) explains how to use it; [errors.md](errors.md) lists the error codes. The chat APIs, live sessions and
+MCP have documents of their own: [chat.md](chat.md), [realtime.md](realtime.md), [the specification](https://modelcontextprotocol.io).
 
-`?` marks what may be missing, `|` alternatives. Names with a capital are [shapes](#shapes).
+`?` marks optional fields, `|` alternatives. Capitalized names are [shapes](#shapes).
 """
 
 

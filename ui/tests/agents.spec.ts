@@ -19,7 +19,7 @@ test("agents are listed, and each tool in each tier is seen or says what hides i
   const matrix = page.getByRole("table", { name: "Tools by tier" });
   const slow = matrix.getByRole("row", { name: /odd_slow/ }).getByRole("cell");
   await expect(slow.nth(1)).toContainText("tier");
-  await expect(slow.nth(1)).toContainText("needs `standard`");
+  await expect(slow.nth(1)).toContainText("requires tier `standard`");
   await expect(slow.nth(2)).toHaveText("visible");
   const dice = matrix.getByRole("row", { name: /roll_table/ }).getByRole("cell");
   await expect(dice.nth(3)).toContainText("agent");

@@ -137,7 +137,7 @@ test("what cannot be a key is refused in words, and nothing typed is lost", asyn
   await form.getByLabel("Rate limit").fill("");
   await form.getByLabel("Tenant").fill("");
   await form.getByRole("button", { name: "Create key" }).click();
-  await expect(form.getByRole("alert")).toContainText("stands in the config");
+  await expect(form.getByRole("alert")).toContainText("is in the config");
 });
 
 test("the page is accessible", async ({ page }) => {

@@ -21,7 +21,7 @@ test("without a login there is a login page, and a wrong key is rejected", async
   await page.goto(gateway.page);
   await page.getByLabel("Key").fill("not-a-key");
   await page.getByRole("button", { name: "Log in" }).click();
-  await expect(page.getByRole("alert")).toContainText("not known");
+  await expect(page.getByRole("alert")).toContainText("unknown");
   await page.getByLabel("Key").fill(gateway.token);
   await page.getByRole("button", { name: "Log in" }).click();
   await expect(page.getByRole("navigation", { name: "Pages" })).toBeVisible();
@@ -48,7 +48,7 @@ test("a login that ends is asked for over the page, and what was typed stays", a
   await page.keyboard.press("Escape");
   await again.getByLabel("Key").fill("not-a-key");
   await again.getByRole("button", { name: "Log in" }).click();
-  await expect(again.getByRole("alert")).toContainText("not known");
+  await expect(again.getByRole("alert")).toContainText("unknown");
   await again.getByLabel("Key").fill(gateway.token);
   await again.getByRole("button", { name: "Log in" }).click();
   await expect(again).toHaveCount(0);

@@ -13,7 +13,7 @@ const chosen = (page: import("@playwright/test").Page) => page.locator(".chosen-
 
 test("the tier follows what is typed, with the rule and the tools", async ({ page }) => {
   await gateway.open(page, "tiers");
-  await expect(chosen(page)).toContainText("nothing asked for more");
+  await expect(chosen(page)).toContainText("no reason for a higher tier");
   await page.getByLabel("Utterance").pressSequentially("tell me everything about it");
   await expect(chosen(page)).toContainText("deep");
   await expect(chosen(page)).toContainText('"tell me everything" was said');
@@ -22,7 +22,7 @@ test("the tier follows what is typed, with the rule and the tools", async ({ pag
   await expect(chosen(page)).toContainText("the agent's ceiling is fast");
   const hidden = page.getByRole("region", { name: /hidden tools?$/ });
   await expect(hidden.getByRole("listitem").filter({ hasText: "odd_slow" })).toContainText(
-    "needs `standard`",
+    "requires tier `standard`",
   );
   await expect(page).toHaveURL(/agent=hasty/);
 });

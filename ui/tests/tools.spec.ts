@@ -226,7 +226,7 @@ test("the definition is shown, and who sees the tool", async ({ page }) => {
   await page.getByRole("tab", { name: "Visibility" }).click();
   const seen = page.getByRole("table", { name: "Visibility by agent" });
   await expect(seen.getByRole("row", { name: /clerk/ })).toContainText("visible");
-  await expect(seen.getByRole("row", { name: /hasty/ })).toContainText("needs");
+  await expect(seen.getByRole("row", { name: /hasty/ })).toContainText("requires");
   await gateway.open(page, "tools/odd/nothing");
   await expect(page.getByRole("alert")).toBeVisible();
 });

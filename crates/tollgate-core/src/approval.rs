@@ -79,17 +79,18 @@ impl fmt::Display for ApprovalReason {
             Self::Tainted { by } => {
                 return write!(
                     f,
-                    "taint: it is destructive, and a result of the untrusted server `{by}` was read \
-                     in this turn"
+                    "taint: the tool is destructive, and this turn has read a result of the \
+                     untrusted server `{by}`"
                 );
             }
-            Self::Always => "every call of this tool needs a person's leave",
+            Self::Always => "every call of this tool requires approval",
             Self::NotAutomatic => {
-                "a model wants to call it, and its agent does not run it by itself"
+                "the model requested the call, and the agent's `auto_execute` does not include \
+                 this tool"
             }
             Self::Destructive => {
-                "a model wants to call it, and it may destroy something; name it in \
-                 `auto_execute` to let it run by itself"
+                "the model requested the call, and the tool is destructive; add it to \
+                 `auto_execute` to run it without approval"
             }
         })
     }
@@ -184,14 +185,14 @@ pub enum ApprovalDeniedError {
     #[error("{}", denial_message(.tool, .note.as_deref()))]
     By { tool: String, note: Option<String> },
     /// The verdict is for another call.
-    #[error("nobody agreed to this call of `{tool}`")]
+    #[error("nobody approved this call of `{tool}`")]
     Another { tool: String },
 }
 
 fn denial_message(tool: &str, note: Option<&str>) -> String {
     match note {
-        Some(note) => format!("a person did not agree to this call of `{tool}`: {note}"),
-        None => format!("a person did not agree to this call of `{tool}`; do not repeat it"),
+        Some(note) => format!("this call of `{tool}` was denied: {note}"),
+        None => format!("this call of `{tool}` was denied; do not repeat it"),
     }
 }
 
@@ -278,8 +279,8 @@ pub fn why(turn: &Turn, by: Decider, tool: &Tool, now: Instant) -> Option<Approv
 /// A call that cannot be approved in this turn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{tool}` was not run: taint: it is destructive, and a result of the untrusted server `{by}` was \
-     read in this turn. Ask the user to start it in a new turn"
+    "`{tool}` was not run: taint: the tool is destructive, and this turn has read a result of the \
+     untrusted server `{by}`. Ask the user to request it in a new turn"
 )]
 pub struct TaintedCallError {
     pub tool: String,

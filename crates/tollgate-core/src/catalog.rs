@@ -232,8 +232,8 @@ impl fmt::Display for CatalogProblem {
             CatalogProblemKind::Rejected(reason) => write!(f, "`{tool}` is left out: {reason}"),
             CatalogProblemKind::NameTaken { exposed, owner } => write!(
                 f,
-                "`{tool}` is left out: the name `{exposed}` belongs to `{owner}`; \
-                 set `expose_as` for one of them"
+                "`{tool}` is left out: the name `{exposed}` is already used by `{owner}`; set \
+                 `expose_as` for one of them"
             ),
             CatalogProblemKind::Suspicious(finding) => write!(f, "`{tool}`: {finding}"),
             CatalogProblemKind::ListedTwice { owner } => {
@@ -244,7 +244,7 @@ impl fmt::Display for CatalogProblem {
             }
             CatalogProblemKind::Doubtful(doubt) => write!(f, "`{tool}`: {doubt}"),
             CatalogProblemKind::NoSuchTool => {
-                write!(f, "the config names `{tool}`, and the server has no such tool")
+                write!(f, "the config names `{tool}`, but the server has no such tool")
             }
         }
     }

@@ -167,13 +167,15 @@ pub enum FilterReason<'a> {
 impl fmt::Display for FilterReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Off => f.write_str("all tools are switched off"),
+            Self::Off => f.write_str("all tools are disabled"),
             Self::Denied(glob) => write!(f, "denied by `{glob}`"),
-            Self::Unlisted => f.write_str("nothing in the list lets it in"),
+            Self::Unlisted => f.write_str("not in the allowlist"),
             Self::Excluded(glob) => write!(f, "the request excludes `{glob}`"),
             Self::NotIncluded => f.write_str("the request does not include it"),
-            Self::TooSlow { needs, has } => write!(f, "needs `{needs}`, the turn has `{has}`"),
-            Self::NothingInCode => f.write_str("no tool of this turn is called in code"),
+            Self::TooSlow { needs, has } => {
+                write!(f, "requires tier `{needs}`; the turn has tier `{has}`")
+            }
+            Self::NothingInCode => f.write_str("code mode is off in this turn"),
         }
     }
 }

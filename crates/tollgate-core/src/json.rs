@@ -25,7 +25,7 @@ use crate::text::truncate_chars;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedJsonError {
     /// Ambiguous JSON: parsers may disagree about it.
-    #[error("key `{}` stands twice", truncate_chars(.key, 80))]
+    #[error("duplicate key `{}`", truncate_chars(.key, 80))]
     Duplicate { key: String },
     /// JSON of another type. The message names the type and the column.
     #[error("{0}")]
@@ -33,7 +33,7 @@ pub enum MalformedJsonError {
     /// Not JSON, or beyond the limits of the parser (nesting, numbers).
     #[error("{0}")]
     Syntax(String),
-    #[error("not UTF-8 at byte {at}")]
+    #[error("invalid UTF-8 at byte {at}")]
     NotUtf8 { at: usize },
     /// Too large to be parsed into a tree.
     #[error(transparent)]

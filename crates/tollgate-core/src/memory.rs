@@ -101,11 +101,11 @@ pub struct MemoryHit<T> {
 pub enum MemoryInputError {
     #[error("`{field}` is empty")]
     Empty { field: &'static str },
-    #[error("`{field}` has {found} bytes; at most {most} are kept")]
+    #[error("`{field}` has {found} bytes; the limit is {most}")]
     TooLong { field: &'static str, found: usize, most: usize },
     #[error("`{field}`: {why}")]
     Name { field: &'static str, why: InvalidNameError },
-    #[error("`{field}` is {found}; it is from {least} to {most}")]
+    #[error("`{field}` is {found}; it must be from {least} to {most}")]
     Range { field: &'static str, found: String, least: String, most: String },
 }
 

@@ -61,7 +61,7 @@ impl<'a> Planned<'a> {
 
 /// The turn's time was over before the call began.
 #[derive(Debug, thiserror::Error)]
-#[error("the time for this turn is over")]
+#[error("the turn's deadline has passed")]
 pub struct NoTimeLeftError;
 
 /// The smallest of the tool's own maximum, the server's default, the global limit and what the

@@ -74,14 +74,15 @@ pub enum Refusal {
     #[error("{}", unknown("tool", .name, .nearest))]
     UnknownTool { name: String, nearest: Vec<String> },
     /// Its server is known, and not there.
-    #[error("`{name}` is away with its server `{server}`, and comes back with it")]
+    #[error("`{name}` is unavailable until its server `{server}` is back online")]
     Away { name: String, server: ServerId },
     /// Its server lists it, and nobody has accepted what it lists.
-    #[error("`{name}` is withheld until somebody accepts its definition")]
+    #[error("`{name}` is withheld until an operator accepts its definition")]
     Withheld { name: String, server: ServerId },
     /// It is called in code, and not by its name.
     #[error(
-        "`{name}` is called in code: write a program for `executeToolCode`, and find out by `searchTools` how it is called there"
+        "`{name}` can be called from code only: write a program for `executeToolCode`; \
+         `searchTools` shows its signature"
     )]
     OnlyInCode { name: String },
     #[error("{}", unknown("prompt", .name, .nearest))]
@@ -93,7 +94,9 @@ pub enum Refusal {
     #[error("there is no such task")]
     UnknownTask,
     /// By the operator's rules for secrets.
-    #[error("this was not sent: there is a secret in it; take it out, and name it instead")]
+    #[error(
+        "this was not sent because it contains a secret; remove the secret and refer to it by name"
+    )]
     Secretive,
     #[error("{0}")]
     BadParams(String),
@@ -149,7 +152,9 @@ pub fn permit<'a>(turn: &Turn, request: GateRequest<'a>) -> Result<Permitted<'a>
 
 fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, Refusal> {
     if let Some(key) = params.twin_of(&["name", "arguments", "_meta"]) {
-        return Err(Refusal::BadParams(format!("a key of `params` looks like `{key}` but is not")));
+        return Err(Refusal::BadParams(format!(
+            "a key of `params` imitates `{key}` with look-alike characters"
+        )));
     }
     let name = require_string(&params, "name")?;
     let Some(tool) = turn.view.tool(&name).cloned() else {

@@ -38,21 +38,21 @@ pub enum ProbeOrigin {
 /// Why a tool is not probed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotProbedError {
-    #[error("not probed: it may have side effects; give `probe:` arguments")]
+    #[error("not probed: it may have side effects; set `probe:` arguments")]
     MayHaveEffects,
     /// The server declares the tool read-only, but is not trusted.
     #[error(
-        "not probed: it may have side effects; give `probe:` arguments or mark the server trusted"
+        "not probed: it may have side effects; set `probe:` arguments or mark the server trusted"
     )]
     NotBelieved,
-    #[error("not probed: a person has to agree to its calls; give `probe:` arguments")]
+    #[error("not probed: its calls require approval; set `probe:` arguments")]
     NeedsApproval,
     /// Accepted from any server, since it only reduces calls.
-    #[error("not probed: it asks somebody outside; give `probe:` arguments")]
+    #[error("not probed: it contacts external systems; set `probe:` arguments")]
     Declined,
     #[error("not probed: its `probe:` arguments do not fit its schema: {0}")]
     Unfit(String),
-    #[error("not probed: no arguments could be made up: {0}; give `probe:` arguments")]
+    #[error("not probed: no arguments could be generated: {0}; set `probe:` arguments")]
     Unmakeable(#[from] ProbeSynthesisError),
 }
 
@@ -63,16 +63,16 @@ pub enum ProbeSynthesisError {
     Pattern { at: String, pattern: String },
     #[error("{} cannot be satisfied: {why}", value_path::describe_pointer(.at))]
     Contradiction { at: String, why: String },
-    #[error("nothing was found that fits {}", value_path::describe_pointer(.at))]
+    #[error("no value found that fits {}", value_path::describe_pointer(.at))]
     NothingFits { at: String },
-    #[error("{} is recursive: it needs itself inside itself, without end", value_path::describe_pointer(.at))]
+    #[error("{} is infinitely recursive", value_path::describe_pointer(.at))]
     Recursive { at: String },
     #[error("{} needs {what}, which is too much for a probe", value_path::describe_pointer(.at))]
     TooLarge { at: String, what: String },
-    #[error("it would take too much work")]
+    #[error("generating arguments would take too long")]
     TooMuchWork,
     /// A keyword that only the compiled schema supports.
-    #[error("what was made does not fit: {0}")]
+    #[error("the generated arguments do not fit the schema: {0}")]
     Unfit(String),
 }
 

@@ -55,17 +55,17 @@ pub enum SchemaError {
     TooDeep { limit: usize },
     #[error("the schema has more than {limit} subschemas")]
     TooManySubschemas { limit: usize },
-    #[error("up to {found} schemas refer to one another in a row; the limit is {limit}")]
+    #[error("the schema has a chain of {found} references; the limit is {limit}")]
     LongPath { found: usize, limit: usize },
     #[error("`$schema` names the unknown dialect `{0}`")]
     Dialect(String),
-    #[error("`$ref` to `{0}` leaves the schema; nothing is fetched")]
+    #[error("`$ref` to `{0}` points outside the schema; external references are not fetched")]
     Outside(String),
     #[error("`$ref` to `{0}` points to no schema")]
     Nowhere(String),
     #[error("an inner `$id` together with `$ref` is not supported")]
     InnerId,
-    #[error("a `$ref` leads back to itself without end")]
+    #[error("a `$ref` is infinitely recursive")]
     Endless,
     #[error("checking against this schema could take too long")]
     TooMuchWork,
@@ -147,7 +147,7 @@ impl Retrieve for RefusingRetriever {
         &self,
         uri: &Uri<String>,
     ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("nothing is fetched, not even `{uri}`").into())
+        Err(format!("external references are not fetched: `{uri}`").into())
     }
 }
 

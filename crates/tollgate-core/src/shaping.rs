@@ -163,7 +163,7 @@ pub fn pending(tool: &Tool, handle: ResultHandle, duration: Duration) -> Outcome
 
 /// The turn ended before the call was approved.
 pub fn held(tool: &Tool, handle: ResultHandle) -> Outcome {
-    later(tool, handle, ("waits for somebody to agree to it", Duration::ZERO))
+    later(tool, handle, ("is awaiting approval", Duration::ZERO))
 }
 
 fn later(tool: &Tool, handle: ResultHandle, (how, duration): (&str, Duration)) -> Outcome {

@@ -250,11 +250,11 @@ impl TrustDoubt {
 impl fmt::Display for TrustDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::New => f.write_str("it is new, and nobody has accepted it yet"),
+            Self::New => f.write_str("it is new and has not been accepted yet"),
             Self::Crowd => write!(
                 f,
-                "it is new, and its server has had more than {} tools already; \
-                 somebody must accept it",
+                "it is new, and its server has already offered more than {} tools; an operator \
+                 must accept it",
                 ToolPins::MAX_FIRST_USES
             ),
             Self::Changed => f.write_str("its server changed it since it was trusted"),

@@ -169,8 +169,8 @@ impl CallBudget {
 /// A turn has too few tool calls left for what it asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "limit_reached: a turn may make {limit} tool calls, those of programs included, and this one \
-     has {left} left; answer with what you know"
+    "limit_reached: a turn is limited to {limit} tool calls, including those of programs, and this \
+     one has {left} left; answer with what you know"
 )]
 pub struct CallLimitError {
     pub limit: u32,

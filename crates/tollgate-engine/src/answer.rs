@@ -64,8 +64,8 @@ pub(crate) fn failure_reply(status: CallStatus, message: &str) -> Reply {
 
 /// A call whose arguments must not reach a server.
 pub(crate) fn secret_arguments_reply() -> Reply {
-    let message = "this was not run: there is a secret in its arguments; take it out, and name it \
-                   instead";
+    let message = "this was not run because its arguments contain a secret; remove the secret and \
+                   refer to it by name";
     Reply::Tool(shaping::failure(CallStatus::Denied, message, Duration::ZERO))
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn secret_arguments_reply() -> Reply {
 pub(crate) fn revocation_reply(turn: &Turn, why: RevokedError) -> Result<Reply, CallError> {
     match turn.lease.revocation() {
         Some(_) => Err(CallError::Revoked(why)),
-        None => Ok(failure_reply(CallStatus::Denied, &format!("this call was stopped: {why}"))),
+        None => Ok(failure_reply(CallStatus::Denied, &format!("this call was cancelled: {why}"))),
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn refuse_unaudited(
 
 pub(crate) fn not_run_outcome(tool: &Tool, why: &AuditWriteError) -> Outcome {
     let message = format!("`{}` was not run: {why}", tool.exposed);
-    let hint = Some("try again when the operator has mended it".to_owned());
+    let hint = Some("try again when the operator has fixed it".to_owned());
     let outcome = shaping::failure(CallStatus::Error, &message, Duration::ZERO);
     Outcome { retry: Retryability::Sensible { hint, after: None }, ..outcome }
 }
@@ -98,10 +98,11 @@ pub(crate) fn not_run_outcome(tool: &Tool, why: &AuditWriteError) -> Outcome {
 /// A call that was agreed to when its tool was no longer what it had been.
 pub(crate) fn tool_changed_outcome(tool: &Tool) -> Outcome {
     let message = format!(
-        "`{}` was not run: it was changed, withheld or taken away while the call waited for leave",
+        "`{}` was not run: it was changed, withheld or removed while the call was awaiting \
+         approval",
         tool.exposed
     );
-    let hint = Some("list the tools again, and ask again if it is there".to_owned());
+    let hint = Some("list the tools again, and repeat the call if the tool is there".to_owned());
     let outcome = shaping::failure(CallStatus::Denied, &message, Duration::ZERO);
     Outcome { retry: Retryability::Sensible { hint, after: None }, ..outcome }
 }
@@ -126,7 +127,7 @@ pub(crate) fn withhold_outcome(outcome: &Outcome, why: &AuditWriteError) -> Outc
 }
 
 fn effect_warning(why: &AuditWriteError) -> String {
-    let message = "the call had its effect, do not repeat it; its answer is withheld";
+    let message = "the call took effect, do not repeat it; its result is withheld";
     format!("{message}, because {why}")
 }
 
@@ -180,9 +181,9 @@ impl ReplyBuilder<'_> {
                 }
             }
             (AnswerKind::Complete, None) => match Object::parse(answer.result.get()) {
-                Err(_) => self.reply_to_bad_answer("a result that cannot be read"),
+                Err(_) => self.reply_to_bad_answer("an invalid result"),
                 Ok(_) if json::is_deeper_than(self.caller.caps.depth, answer.result.get()) => {
-                    self.reply_to_bad_answer("a result that is nested too deeply")
+                    self.reply_to_bad_answer("a result nested too deeply")
                 }
                 Ok(_) => Ok(Reply::Result(self.attribute_result(answer.result).await)),
             },
@@ -195,9 +196,9 @@ impl ReplyBuilder<'_> {
                     None => self.reply_to_bad_answer("a task without an id"),
                 }
             }
-            (AnswerKind::Task, _) => self.reply_to_bad_answer("a task, which nobody asked for"),
+            (AnswerKind::Task, _) => self.reply_to_bad_answer("a task that was not requested"),
             (AnswerKind::InputRequired, _) => {
-                self.reply_to_bad_answer("a question, and nobody is there to answer it")
+                self.reply_to_bad_answer("a question that this client cannot answer")
             }
         }
     }
@@ -298,19 +299,19 @@ impl ReplyBuilder<'_> {
             }
             BackendError::Resting { reason, retry_after } => {
                 let hint = format!("try again in {} s", whole_seconds(retry_after));
-                let message = format!("server `{server}` is resting: {reason}");
+                let message = format!("server `{server}` takes no calls now: {reason}");
                 (CallStatus::Offline, message, Some(sensible(hint, Some(retry_after))))
             }
             BackendError::Lost(why) | BackendError::Unusable(why) => {
                 let what = format!(
-                    "server `{server}` broke off before it answered ({why}); whether the call had \
-                     its effect is not known"
+                    "server `{server}` disconnected before it answered ({why}); the call may or \
+                     may not have taken effect"
                 );
                 (CallStatus::Error, what, None)
             }
             BackendError::Unauthorized(why) => (
                 CallStatus::Error,
-                format!("server `{server}` refused our credentials: {why}"),
+                format!("server `{server}` rejected the gateway's credentials: {why}"),
                 None,
             ),
             BackendError::TooLarge { limit } => {

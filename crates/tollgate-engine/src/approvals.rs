@@ -92,21 +92,22 @@ impl ApprovalRequest {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalDecisionError {
     #[error(
-        "no call waits under this id; it was never there, its time is over, or its caller went away"
+        "no call awaits approval under this id: it is unknown, it expired, or its caller \
+         disconnected"
     )]
     Unknown,
-    #[error("this call was decided already")]
+    #[error("this call has already been decided")]
     Decided,
-    #[error("this call waits no more, and was not made: {0}")]
+    #[error("this call no longer awaits approval and was not made: {0}")]
     Revoked(RevokedError),
     /// The call goes on waiting.
-    #[error("nothing was decided: {0}")]
+    #[error("the decision was not saved: {0}")]
     Unwritten(#[from] AuditWriteError),
 }
 
 /// No more can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many calls wait for a person's leave already; try again in {} s", Self::RETRY_AFTER.as_secs())]
+#[error("too many calls are awaiting approval; try again in {} s", Self::RETRY_AFTER.as_secs())]
 pub(crate) struct ApprovalQueueFullError;
 
 impl ApprovalQueueFullError {
@@ -167,7 +168,7 @@ impl ApprovalQueue {
         match (written, on_failure) {
             (Err(unwritten), OnAuditFailure::Refuse) => {
                 // The row comes yet, and must not be the last word.
-                let why = (&verdict.by, Some("the decision could not be written in time"));
+                let why = (&verdict.by, Some("the decision could not be saved in time"));
                 self.ledger.note_later(row(&deciding.request, "not_decided", why));
                 return Err(unwritten.into());
             }
@@ -178,7 +179,7 @@ impl ApprovalQueue {
         if let Some(why) = state.revocation(verdict.id) {
             drop(state);
             // The row of the decision must not be the last word.
-            let note = (&verdict.by, Some("the call was stopped before that"));
+            let note = (&verdict.by, Some("the call was cancelled before that"));
             self.ledger.note_later(row(&deciding.request, "not_decided", note));
             return Err(ApprovalDecisionError::Revoked(why));
         }
@@ -306,7 +307,7 @@ fn row(
     ending: &'static str,
     (by, note): (&Principal, Option<&str>),
 ) -> audit::Decision {
-    let why = format!("asked for by {}: {}", request.principal.as_str(), request.why);
+    let why = format!("requested by {}: {}", request.principal.as_str(), request.why);
     let why = note.map_or(why.clone(), |note| format!("{note}; {why}"));
     audit::Decision::new(AuditAction::Approval, by, ending)
         .about(&request.exposed)

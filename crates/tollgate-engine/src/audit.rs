@@ -93,7 +93,7 @@ struct WriterPanicGuard(Arc<AuditWriterState>);
 impl Drop for WriterPanicGuard {
     fn drop(&mut self) {
         if thread::panicking() {
-            let why = "its writer broke down; restart the gateway".to_owned();
+            let why = "its writer crashed; restart the gateway".to_owned();
             self.0.failing.send_replace(Some(Error::Failed(why)));
         }
     }
@@ -359,7 +359,7 @@ impl PendingAuditRow<'_> {
             why = failing.wait_for(Option::is_some) => why.ok().and_then(|why| why.clone()),
         };
         let why = why.or_else(|| self.shared.failing.borrow().clone());
-        let gone = || Error::Failed("the row found no room, or its writer has ended".to_owned());
+        let gone = || Error::Failed("the queue is full, or the writer has stopped".to_owned());
         Err(AuditWriteError { why: why.unwrap_or_else(gone) })
     }
 }

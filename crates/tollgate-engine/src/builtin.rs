@@ -113,7 +113,7 @@ fn text_argument<'a>(
     arguments
         .get(name)
         .and_then(Value::as_str)
-        .ok_or_else(|| BuiltinToolError::new(format!("`{name}` must be given, as a string")))
+        .ok_or_else(|| BuiltinToolError::new(format!("`{name}` is required and must be a string")))
 }
 
 /// The `_meta` of a tool that declares its latency, in milliseconds.

@@ -143,7 +143,7 @@ pub enum CallError {
     #[error("{message}")]
     Unanswered { message: String },
     /// The server needs a client capability that this caller did not declare.
-    #[error("the call needs a client that can do `{capability}`")]
+    #[error("the call requires a client with the capability `{capability}`")]
     MissingCapability { capability: String, required: Box<RawValue> },
     /// A `requestState` that this gateway did not issue to this caller for this request.
     #[error("{0}")]

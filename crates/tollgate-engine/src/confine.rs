@@ -90,8 +90,8 @@ impl PrivateFiles {
 /// it or below it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "it can make, remove or rename no files directly in its working directory `{}`, because the \
-     gateway's `{}` is in it or below it, and is closed to every server",
+    "it cannot create, remove or rename files directly in its working directory `{}`, because that \
+     directory contains the gateway's `{}`, which no server may access",
     .directory.display(), .private.display()
 )]
 pub struct SealedDirectoryError {
@@ -102,9 +102,10 @@ pub struct SealedDirectoryError {
 
 impl SealedDirectoryError {
     /// Advice for the operator.
-    pub const ADVICE: &'static str = "if it has to: give the server another `cwd`, or the gateway a \
-        directory of its own (`--config` and `--data`), or write `sandbox: none`, which opens the \
-        gateway's files to it";
+    pub const ADVICE: &'static str = "if the server needs this, set another `cwd` for it, give the \
+                                      gateway a directory of its own (`--config` and `--data`), or \
+                                      set `sandbox: none`, which lets the server access the \
+                                      gateway's files";
 
     /// Checks the directory in which the server would run if it were started now.
     pub fn check(command: &settings::StdioCommand, private: &PrivateFiles) -> Result<(), Self> {
@@ -150,25 +151,30 @@ pub fn run_if_launcher() -> Option<ExitCode> {
 /// Why a launcher could not execute the program.
 #[derive(Debug, thiserror::Error)]
 enum ConfineError {
-    #[error("it is started by the gateway only, not by hand")]
+    #[error("only the gateway starts this program; do not run it by hand")]
     Usage,
     #[error("the limit of {0} could not be set: {1}")]
     Limit(&'static str, rustix::io::Errno),
-    #[error("its privileges could not be taken: {0}")]
+    #[error("its privileges could not be dropped: {0}")]
     Privileges(rustix::io::Errno),
     #[error(
-        "`sandbox.read` and `sandbox.write` need Landlock, which this kernel does not have or has switched off; take them out, or boot with `lsm=landlock,…`"
+        "`sandbox.read` and `sandbox.write` need Landlock, which this kernel lacks or has \
+         disabled; remove them, or boot with `lsm=landlock,…`"
     )]
     NoLandlock,
     #[error(
-        "the gateway's own files cannot be closed to it: that needs Landlock, which this kernel does not have or has switched off; boot with `lsm=landlock,…`, or write `sandbox: none` to run it with nothing closed"
+        "the server cannot be denied access to the gateway's files: that needs Landlock, which \
+         this kernel lacks or has disabled; boot with `lsm=landlock,…`, or set `sandbox: none` to \
+         run it unconfined"
     )]
     NotClosed,
     #[error(
-        "the gateway's own files cannot be closed to it with `no_new_privileges: false`, unless the gateway has CAP_SYS_ADMIN; leave that out, or write `sandbox: none` to run it with nothing closed"
+        "the server cannot be denied access to the gateway's files with `no_new_privileges: \
+         false`, unless the gateway has CAP_SYS_ADMIN; remove that setting, or set `sandbox: none` \
+         to run it unconfined"
     )]
     MayGainPrivileges,
-    #[error("its file rules open `{path}`, which holds files of the gateway")]
+    #[error("its file rules allow `{path}`, which contains files of the gateway")]
     Exposed { path: PathBuf },
     #[error("its file rules could not be set: {0}")]
     Rules(#[from] landlock::RulesetError),
@@ -200,7 +206,8 @@ fn confine_and_exec(arguments: Vec<OsString>) -> Result<Infallible, ConfineError
     }
     if order.limits.processes.is_some() && rustix::process::getuid().is_root() {
         note(
-            "the kernel does not hold root to `sandbox.processes`; run the gateway as another user",
+            "the kernel does not enforce `sandbox.processes` for root; run the gateway as another \
+             user",
         );
     }
     for (what, resource, limit) in limits::of(&order.limits) {

@@ -137,7 +137,7 @@ pub(crate) fn default_answer(method: &str) -> Result<Box<RawValue>, JsonRpcError
         "roots/list" => Ok(json::raw("{\"roots\":[]}".to_owned())),
         "elicitation/create" => Ok(json::raw("{\"action\":\"cancel\"}".to_owned())),
         other => {
-            let message = format!("the client cannot be asked `{other}`");
+            let message = format!("the client does not support `{other}`");
             Err(JsonRpcError::new(error_code::METHOD_NOT_FOUND, message))
         }
     }

@@ -56,11 +56,11 @@ pub enum EmbedError {
 /// Numbers without a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EmbeddingVectorError {
-    #[error("a vector without numbers")]
+    #[error("the embedding is empty")]
     Empty,
-    #[error("a vector with a number that is none")]
+    #[error("the embedding contains NaN")]
     NotFinite,
-    #[error("a vector of nothing but zeros")]
+    #[error("the embedding is all zeros")]
     Zero,
 }
 
@@ -94,7 +94,7 @@ pub async fn embed_passages(
                 parts.extend([after, before]);
             }
             Err(why) => {
-                tracing::warn!(model = embedder.model(), "a passage has no meaning: {why}");
+                tracing::warn!(model = embedder.model(), "cannot embed a passage: {why}");
                 made.push(Embedding::nowhere(dimensions));
             }
         }

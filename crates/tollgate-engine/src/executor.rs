@@ -194,7 +194,7 @@ impl Executor {
         let PlannedCall { turn, call_progress, planned, caller } = call;
         let leg = call_progress.map(|call_progress| call_progress.begin_attempt(self.clock.now()));
         let Some(backend) = self.backend(planned.permitted_request().server()) else {
-            let reason = "it is not configured any more".to_owned();
+            let reason = "it is no longer in the config".to_owned();
             return Err(BackendOutcome::Answered(Err(BackendError::Offline {
                 state: "offline",
                 reason,

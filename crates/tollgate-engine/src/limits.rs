@@ -29,7 +29,7 @@ const CONCURRENCY_RETRY_AFTER: Duration = Duration::from_secs(1);
 pub enum LimitExceededError {
     #[error(transparent)]
     Often(#[from] RateLimitedError),
-    #[error("agent `{agent}` has {most} calls running, as many as it may; try again in 1 s")]
+    #[error("agent `{agent}` has {most} calls running, which is its limit; try again in 1 s")]
     AtOnce { agent: AgentId, most: u32 },
 }
 

@@ -127,11 +127,11 @@ impl MemoryService {
                 Some(EmbeddingVector { model: embedder.model().to_owned(), numbers })
             }
             Ok(Err(error)) => {
-                tracing::warn!(%error, "a question is looked for by its words only");
+                tracing::warn!(%error, "a query is searched by its words only");
                 None
             }
             Err(_) => {
-                tracing::warn!(waited = ?EMBED_TIMEOUT, "a question is looked for by its words only");
+                tracing::warn!(waited = ?EMBED_TIMEOUT, "a query is searched by its words only");
                 None
             }
         }

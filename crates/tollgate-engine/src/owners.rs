@@ -21,7 +21,7 @@ pub(crate) fn load(file: &Path) -> NameOwners {
 pub(crate) fn save(file: &Path, owners: &NameOwners) {
     let rows: Vec<Value> = owners.iter().map(write).collect();
     if let Err(error) = disk::write_beside(file, &Value::Array(rows).to_string()) {
-        tracing::warn!(file = %file.display(), %error, "cannot remember who owns which name");
+        tracing::warn!(file = %file.display(), %error, "cannot save the owners of tool names");
     }
 }
 

@@ -89,7 +89,8 @@ impl UnsavedPins {
             Err(error) if self.trouble.as_ref() == Some(&error) => {}
             Err(error) => {
                 let remedy = error.remedy();
-                tracing::error!(%error, remedy, "pins are not saved; they are known until the end");
+                tracing::error!(%error, remedy, "cannot save pins; they are kept in memory until \
+                                                 restart");
                 self.trouble = Some(error);
             }
         }

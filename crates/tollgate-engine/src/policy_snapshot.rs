@@ -114,7 +114,7 @@ fn call_policy(settings: &EngineSettings) -> CallPolicy {
 }
 
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("there is no agent `{name}`; known are: {}", .known.join(", "))]
+#[error("there is no agent `{name}`; the agents are: {}", .known.join(", "))]
 pub struct UnknownAgentError {
     pub name: String,
     pub known: Vec<String>,

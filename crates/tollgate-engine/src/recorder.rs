@@ -107,7 +107,7 @@ impl RecordingPolicy {
             return format!("\"[{} bytes]\"", text.len()).into();
         }
         if json::is_deeper_than(DEEPEST_ARGUMENTS, text) {
-            return "\"[too deep to be kept]\"".into();
+            return "\"[nested too deeply]\"".into();
         }
         let masked = self.masker.json(text);
         secret_values::mask(masked.as_deref().unwrap_or(text)).into()
@@ -301,7 +301,7 @@ impl CallRecording<'_> {
         if let Some(OpenRecord { record, .. }) = &mut self.open {
             record.end = CallEnding::Revoked;
             record.detail = Some(Cow::Owned(match is_sent {
-                true => format!("{why}; its server had it, and may have carried it out"),
+                true => format!("{why}; the server had received it and may have carried it out"),
                 false => why.to_string(),
             }));
         }

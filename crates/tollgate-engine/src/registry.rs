@@ -318,7 +318,7 @@ impl RegistryActor {
 
     fn log_left_out(&self, at: usize) {
         let server = &self.offers[at].rules.server;
-        tracing::error!(%server, "left out: no catalogue can be built with what the server lists");
+        tracing::error!(%server, "server left out: its lists cannot be built into the catalogue");
     }
 
     /// Returns whether there is a new catalogue. Compiling schemas is slow, and the schemas are

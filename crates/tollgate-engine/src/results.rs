@@ -189,7 +189,7 @@ impl Drop for ResultPromise {
         let is_open = entry.is_some_and(|entry| matches!(entry.content, ResultContent::Pending));
         drop(shelf);
         if is_open {
-            let message = format!("`{}` was given up before it answered", self.tool);
+            let message = format!("`{}` was cancelled before it answered", self.tool);
             self.fulfil(shaping::failure(CallStatus::Error, &message, Duration::ZERO));
         }
     }

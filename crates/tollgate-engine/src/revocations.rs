@@ -50,7 +50,7 @@ impl Revocations {
         let mut taken = Vec::new();
         self.agents.write().retain(|agent, terms| {
             if !generation.has_agent(agent) {
-                let why = format!("agent `{agent}` was taken out of the config");
+                let why = format!("agent `{agent}` was removed from the config");
                 taken.push((terms.term.clone(), RevokedError::because(why)));
                 return false;
             }

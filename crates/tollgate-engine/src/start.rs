@@ -83,7 +83,7 @@ const MOST_ENDING: usize = 1_024;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The trusted tool definitions cannot be read.
-    #[error("the pins of tools cannot be read: {0}; {remedy}", remedy = .0.remedy())]
+    #[error("cannot read the tool pins: {0}; {remedy}", remedy = .0.remedy())]
     Pins(#[source] tollgate_store::Error),
 }
 
@@ -235,7 +235,7 @@ impl RunningEngine {
     fn end(&self, upstream: Arc<Upstream>) {
         let ended = async move { upstream.retire(LAST_CALLS).await };
         if self.ending.spawn(ended).is_err() {
-            tracing::warn!("too many servers end at once; one is not waited for");
+            tracing::warn!("too many servers are stopping at once; not waiting for this one");
         }
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn batches(texts: &[String]) -> Vec<Range<usize>> {
 }
 
 fn count_mismatch(found: usize, count: usize) -> MalformedResponseError {
-    MalformedResponseError(format!("{found} vectors for {count} texts"))
+    MalformedResponseError(format!("{found} embeddings for {count} texts"))
 }
 
 /// JSON cannot express NaN: some servers then write `null`.
@@ -94,7 +94,9 @@ fn numbers(values: &[Value]) -> Result<Vec<f32>, MalformedResponseError> {
     let number = |value: &Value| {
         let number = value.as_f64().map(|number| number as f32);
         number.ok_or_else(|| {
-            MalformedResponseError(format!("a vector has {value} where a number is due"))
+            MalformedResponseError(format!(
+                "an embedding contains {value} where a number is expected"
+            ))
         })
     };
     values.iter().map(number).collect()

@@ -140,7 +140,7 @@ impl ChatSseEvent {
 
 /// A response that cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the answer cannot be understood: {0}")]
+#[error("the response is invalid: {0}")]
 pub struct MalformedResponseError(pub String);
 
 impl From<LlmError> for MalformedResponseError {
@@ -155,7 +155,7 @@ pub enum BrokenStreamError {
     #[error(transparent)]
     Malformed(#[from] MalformedResponseError),
     /// The stream or the connection ended before the answer was complete.
-    #[error("the answer broke off")]
+    #[error("the response was interrupted")]
     Short,
     /// The provider reported an error.
     #[error("{}", .0.message)]

@@ -115,8 +115,9 @@ impl ModelRegistry {
     ) -> Result<Arc<dyn Embedder>, String> {
         let name = &settings.provider;
         let served = self.providers.iter().find(|served| served.name == *name);
-        let served = served
-            .ok_or_else(|| format!("the embedding names provider `{name}`, which is not there"))?;
+        let served = served.ok_or_else(|| {
+            format!("the embedding names provider `{name}`, which does not exist")
+        })?;
         let remote =
             served.remote.as_ref().ok_or_else(|| embedding::no_embeddings_message(name))?;
         let clock = Arc::clone(&self.clock);
@@ -132,7 +133,7 @@ impl ModelRegistry {
         let Some(name) = &model.provider else { return Ok(ModelHandle::in_process(model, clock)) };
         let served = self.providers.iter().find(|served| served.name == *name);
         let served = served.ok_or_else(|| {
-            format!("model `{}` names provider `{name}`, which is not there", model.name)
+            format!("model `{}` names provider `{name}`, which does not exist", model.name)
         })?;
         match &served.remote {
             Some(remote) => ModelHandle::remote(model, Arc::clone(remote), clock),

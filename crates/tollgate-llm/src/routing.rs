@@ -57,7 +57,7 @@ impl fmt::Display for CascadeReason {
                 write!(f, "{named} and {} more are", many.len() - MAX_NAMED_TOOLS)?;
             }
         }
-        write!(f, " too slow for realtime, which stands up to {ceiling}")
+        write!(f, " too slow for realtime, whose ceiling is {ceiling}")
     }
 }
 
@@ -86,22 +86,22 @@ mod tests {
             Deep,
             Standard,
             &["archive"],
-            "deep: \"in detail\" was said; archive is too slow for realtime, which stands up to \
+            "deep: \"in detail\" was said; archive is too slow for realtime, whose ceiling is \
              standard",
         );
         check(
             Standard,
             Fast,
             &["a", "b"],
-            "standard: \"in detail\" was said; a, b are too slow for realtime, which stands up to \
+            "standard: \"in detail\" was said; a, b are too slow for realtime, whose ceiling is \
              fast",
         );
         check(
             Deep,
             Fast,
             &["a", "b", "c", "d", "e"],
-            "deep: \"in detail\" was said; a, b, c and 2 more are too slow for realtime, which \
-             stands up to fast",
+            "deep: \"in detail\" was said; a, b, c and 2 more are too slow for realtime, whose \
+             ceiling is fast",
         );
     }
 }

@@ -106,7 +106,7 @@ impl StaticModelParts {
             (Ok(made), _) => Ok(made),
             (Err(_), EmbeddingPurpose::Passage) => Ok(Embedding::nowhere(self.table.dimensions())),
             (Err(_), EmbeddingPurpose::Question) => {
-                let why = "the embedding model knows no word of the question";
+                let why = "the embedding model knows no word of the query";
                 Err(EmbedError::Unusable(why.to_owned()))
             }
         };

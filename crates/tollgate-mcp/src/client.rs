@@ -146,7 +146,7 @@ pub enum ConnectError {
     Protocol(String),
     /// The process exited on the probe for its era. A new process with a pinned legacy revision may
     /// work.
-    #[error("the server ended when it was asked which revision it speaks: {0}")]
+    #[error("the server exited during the revision check: {0}")]
     DiedOnProbe(String),
 }
 

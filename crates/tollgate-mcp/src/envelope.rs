@@ -60,7 +60,7 @@ impl JsonRpcId {
         let is_integer = text.parse::<i64>().is_ok() && text != "-0";
         if text.len() > Self::MAX_BYTES || !(is_string || is_integer) {
             return Err(InvalidMessageError::request(
-                "`id` must be a string or an integer of sane size",
+                "`id` must be a string or an integer of reasonable size",
             ));
         }
         Ok(Self(text.into()))
@@ -166,7 +166,7 @@ impl<'a> JsonRpcMessage<'a> {
 
     pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, InvalidMessageError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            let message = format!("not UTF-8 at byte {}", error.valid_up_to());
+            let message = format!("invalid UTF-8 at byte {}", error.valid_up_to());
             InvalidMessageError {
                 id: None,
                 error: JsonRpcError::new(error_code::PARSE_ERROR, message),
@@ -196,7 +196,7 @@ impl<'a> EnvelopeFields<'a> {
         let object = Object::parse(text).map_err(|error| InvalidMessageError::not_json(&error))?;
         if let Some(key) = object.twin_of(ENVELOPE_KEYS) {
             return Err(InvalidMessageError::request(format!(
-                "a key looks like `{key}` but is not"
+                "a key imitates `{key}` with look-alike characters"
             )));
         }
         let mut fields = Self::default();

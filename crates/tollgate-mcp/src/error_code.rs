@@ -55,7 +55,7 @@ impl JsonRpcError {
     /// Lenient: even a malformed error of a server is reported.
     pub fn parse(raw: &RawValue) -> Self {
         let Ok(object) = Object::parse(raw.get()) else {
-            return Self::new(INTERNAL_ERROR, "the server reported an error in no known form");
+            return Self::new(INTERNAL_ERROR, "the server reported an error in an unknown form");
         };
         let code = object.get("code").and_then(|code| code.get().parse().ok());
         Self {

@@ -207,7 +207,7 @@ impl ExportPipeline {
     /// Waits for the request in progress, with a timeout. Returns whether it was delivered.
     async fn wait_for_delivery(&mut self, now: Instant) -> bool {
         let Some(sending) = self.sending.take() else { return true };
-        let late = || Err("it was to be sent again when the program ended".to_owned());
+        let late = || Err("a retry was pending at shutdown".to_owned());
         let sent = tokio::time::timeout(DELIVERY_TIMEOUT, sending).await.unwrap_or_else(|_| late());
         self.over(&sent, now);
         sent.is_ok()
@@ -227,7 +227,7 @@ impl ExportPipeline {
             self.complained.is_none_or(|at| now.saturating_duration_since(at) > COMPLAINT_INTERVAL);
         if is_new {
             self.complained = Some(now);
-            tracing::warn!(what = self.what, error, "telemetry was dropped: it cannot be sent");
+            tracing::warn!(what = self.what, error, "telemetry was dropped: it could not be sent");
         }
     }
 }

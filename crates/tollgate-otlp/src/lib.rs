@@ -1,10 +1,5 @@
-<<<<<<< HEAD:crates/tollgate-otlp/src/lib.rs
-//! Tells spans and histograms to a collector, by OTLP over HTTP. Wired by the program; hears of spans by
-//! `SpanProcessor`. A call never waits for it: what cannot be sent is dropped and counted.
-=======
 //! OTLP exporter over HTTP: sends spans and histograms to a collector. Wired in `app`. Receives
 //! spans by `SpanProcessor`. A call never waits for it: what cannot be sent is dropped and counted.
->>>>>>> comments-c4:crates/tollgate/src/otlp.rs
 //!
 //! Written by hand, because the official crates add more than a megabyte to the binary.
 
@@ -33,25 +28,14 @@ use queue::SpanQueue;
 /// Time limit for the final flush.
 const SHUTDOWN_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-<<<<<<< HEAD:crates/tollgate-otlp/src/lib.rs
 /// The task that sends. Dropping it sends nothing more.
 pub struct ExporterHandle {
-=======
-/// The exporter task. Dropping it stops the export.
-pub(crate) struct ExporterHandle {
->>>>>>> comments-c4:crates/tollgate/src/otlp.rs
     queue: Arc<SpanQueue>,
     task: Task,
 }
 
-<<<<<<< HEAD:crates/tollgate-otlp/src/lib.rs
 /// Must be called within a runtime. Fails, in words, if a collector cannot be reached by any means.
 pub fn start(
-=======
-/// Must be called within a runtime. Fails with a message if the settings of a collector are
-/// unusable.
-pub(crate) fn start(
->>>>>>> comments-c4:crates/tollgate/src/otlp.rs
     settings: &OtlpSettings,
     clock: &Arc<dyn Clock>,
 ) -> Result<(Tracer, ExporterHandle), String> {
@@ -64,16 +48,11 @@ pub(crate) fn start(
 }
 
 impl ExporterHandle {
-<<<<<<< HEAD:crates/tollgate-otlp/src/lib.rs
     /// Sends what is there, for a while.
     pub async fn finish(mut self) {
-=======
-    /// Flushes, with a time limit.
-    pub(crate) async fn finish(mut self) {
->>>>>>> comments-c4:crates/tollgate/src/otlp.rs
         self.queue.close();
         if tokio::time::timeout(SHUTDOWN_FLUSH_TIMEOUT, self.task.finished()).await.is_err() {
-            tracing::warn!("the collector was too slow to hear everything before the end");
+            tracing::warn!("the collector was too slow to receive all telemetry before shutdown");
         }
     }
 }

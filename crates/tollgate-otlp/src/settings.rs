@@ -93,13 +93,8 @@ const TRACES: OtlpSignal = OtlpSignal { name: "TRACES", path: "v1/traces" };
 const METRICS: OtlpSignal = OtlpSignal { name: "METRICS", path: "v1/metrics" };
 
 impl OtlpSettings {
-<<<<<<< HEAD:crates/tollgate-otlp/src/settings.rs
-    /// `None`: nothing is sent. The error says which variable or key is wrong, and how.
-    pub fn of(
-=======
     /// `None`: nothing is sent. The error names the invalid variable or key.
-    pub(crate) fn of(
->>>>>>> comments-c4:crates/tollgate/src/otlp/settings.rs
+    pub fn of(
         configured: &OtlpConfig,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, String> {
@@ -214,7 +209,7 @@ impl OtlpSources<'_> {
         };
         OtlpProtocol::parse(&named).ok_or_else(|| {
             let known = OtlpProtocol::NAMES.join("` or `");
-            format!("`{from}` is `{named}`, which is not spoken here: `{known}`")
+            format!("`{from}` is `{named}`, which is not supported: use `{known}`")
         })
     }
 
@@ -242,13 +237,13 @@ impl OtlpSources<'_> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             let name = HeaderName::try_from(name.to_lowercase())
-                .map_err(|_| format!("`{from}`: `{name}` is no name of a header"))?;
+                .map_err(|_| format!("`{from}`: `{name}` is not a valid header name"))?;
             // Values from the environment are not known to the config's masking.
             if secret_values::judge(name.as_str(), &value) == MaskJudgement::Masked {
                 secret_values::configure([&*value]);
             }
             let mut value = HeaderValue::try_from(value)
-                .map_err(|_| format!("`{from}`: the value of `{name}` cannot be sent"))?;
+                .map_err(|_| format!("`{from}`: the value of `{name}` is invalid"))?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -265,7 +260,7 @@ impl OtlpSources<'_> {
         let argument = self.variable("OTEL_TRACES_SAMPLER_ARG");
         Sampler::parse(&name, argument.as_deref()).ok_or_else(|| {
             let argument = argument.unwrap_or_default();
-            format!("`OTEL_TRACES_SAMPLER` is `{name}` with `{argument}`, which is no sampler")
+            format!("`OTEL_TRACES_SAMPLER` is `{name}` with `{argument}`, which is not a sampler")
         })
     }
 

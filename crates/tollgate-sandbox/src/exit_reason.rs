@@ -25,12 +25,12 @@ pub(crate) fn explain(status: Option<ExitStatus>, last_words: &str) -> ProgramEr
     let Some(status) = status else {
         return program_error(
             ProgramErrorKind::Runtime,
-            "the program's process went silent, and was ended".to_owned(),
+            "the program's process stopped responding and was killed".to_owned(),
         );
     };
     match status.signal().and_then(Signal::from_named_raw) {
         Some(Signal::SEGV | Signal::BUS) => too_deep(),
-        Some(Signal::XCPU) => out_of_time("more time on the processor than it has"),
+        Some(Signal::XCPU) => out_of_time("more CPU time than its limit"),
         Some(Signal::SYS) => program_error_with_hint(
             ProgramErrorKind::Runtime,
             "the program did something that is not allowed here".to_owned(),
@@ -39,7 +39,7 @@ pub(crate) fn explain(status: Option<ExitStatus>, last_words: &str) -> ProgramEr
         Some(Signal::KILL) => program_error_with_hint(
             ProgramErrorKind::Memory,
             "the program's process was killed from outside".to_owned(),
-            "the machine may be short of memory: try again, with less data",
+            "the machine may be out of memory: try again with less data",
         ),
         _ if status.success() => broke("its process ended without an answer", last_words),
         _ => broke(&status.to_string(), last_words),
@@ -59,14 +59,14 @@ fn too_deep() -> ProgramError {
     let hint = "use loops instead of recursion, and flat values instead of nested ones";
     program_error_with_hint(
         ProgramErrorKind::Depth,
-        "functions or values are too deep within each other".to_owned(),
+        "functions or values are nested too deeply".to_owned(),
         hint,
     )
 }
 
 fn broke(how: &str, last_words: &str) -> ProgramError {
     let word = last_words.lines().map(str::trim).rfind(|line| !line.is_empty());
-    let mut message = format!("the program broke its interpreter ({how})");
+    let mut message = format!("the program crashed the interpreter ({how})");
     if let Some(word) = word {
         message.push_str(": ");
         message.extend(word.chars().take(MAX_PANIC_CHARS));

@@ -20,7 +20,7 @@ pub(crate) fn program_error_with_hint(
 }
 
 pub(crate) fn out_of_time(what: &str) -> ProgramError {
-    let hint = "do less in one program; run calls side by side with `parallel([...])`";
+    let hint = "do less in one program; run calls concurrently with `parallel([...])`";
     program_error_with_hint(ProgramErrorKind::Time, format!("the program took {what}"), hint)
 }
 

@@ -12,7 +12,7 @@ const HEAD: usize = size_of::<u32>();
 pub(crate) enum FrameReadError {
     #[error("its output ended in the middle of a frame")]
     Cut,
-    #[error("it wanted to say {0} bytes at once; {MAX_WORKER_MESSAGE_BYTES} is the most")]
+    #[error("it sent a message of {0} bytes; the limit is {MAX_WORKER_MESSAGE_BYTES}")]
     TooLong(u32),
     #[error("its output cannot be read: {0}")]
     Io(#[from] std::io::Error),

@@ -184,7 +184,7 @@ impl WorkerPoolState {
         self.ready.retain_mut(WorkerProcess::lives);
         let died = before - self.ready.len();
         if died > 0 {
-            tracing::warn!(died, "workers died while they waited for a program");
+            tracing::warn!(died, "idle workers died");
             self.mourning = Some(StartPause::after(self.mourning));
         }
     }
@@ -227,7 +227,7 @@ async fn keep_workers_ready(pool: Weak<WorkerPool>, launch: Arc<WorkerLaunch>, t
                 pool.note(started.as_ref().err());
                 match started {
                     Ok(worker) => pool.put(worker),
-                    Err(broken) => tracing::warn!(%broken, "no worker could be kept ready"),
+                    Err(broken) => tracing::warn!(%broken, "no worker could be started"),
                 }
                 continue;
             }

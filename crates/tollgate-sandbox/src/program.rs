@@ -38,15 +38,15 @@ pub struct ProgramOutcome {
 pub enum SandboxUnavailableError {
     #[error(transparent)]
     Broken(#[from] BrokenWorkerError),
-    #[error("{together} programs run already, and more wait; try again later")]
+    #[error("{together} programs are running and the queue is full; try again later")]
     Busy { together: usize },
     #[error("no worker was ready in time: the machine is busy; try again later")]
     NotReady,
-    #[error("two workers died before they had the program; try again later")]
+    #[error("two workers died before they received the program; try again later")]
     NotTaken,
-    #[error("programs are not run any more: the gateway is shutting down")]
+    #[error("programs are no longer run: the gateway is shutting down")]
     Shut,
-    #[error("the tools that a program could call do not fit: {0}")]
+    #[error("the list of tools for the program is too large: {0}")]
     TooManyNames(String),
 }
 
@@ -58,8 +58,8 @@ impl SandboxUnavailableError {
 /// Workers cannot be used at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "cannot run programs: `{}` {why}; the one of this version comes from `make build`, or from \
-     `cargo install --path crates/tollgate-worker`",
+    "cannot run programs: `{}` {why}; build it with `make build` or `cargo install --path \
+     crates/tollgate-worker`",
     worker.display()
 )]
 pub struct BrokenWorkerError {

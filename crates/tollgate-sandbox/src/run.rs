@@ -175,7 +175,7 @@ impl WorkerConversation<'_> {
                     return ConversationStop::End(RunEnd::Failed(failed));
                 }
                 Ok(WorkerMessage::Ready { .. }) => {
-                    return nonsense("it said `ready` in the middle");
+                    return nonsense("it sent `ready` twice");
                 }
                 Err(error) => return nonsense(&error.to_string()),
             };
@@ -202,7 +202,7 @@ impl WorkerConversation<'_> {
         let wanted = u32::try_from(count).unwrap_or(u32::MAX);
         let made = self.so_far.calls.saturating_add(wanted);
         if count == 0 {
-            return Err(nonsense("it called nothing"));
+            return Err(nonsense("it sent an empty list of calls"));
         }
         if made > self.fence.calls {
             return Err(ConversationStop::End(RunEnd::Failed(too_many_calls(self.fence.calls))));
@@ -225,7 +225,7 @@ impl WorkerConversation<'_> {
             ))));
         }
         let Ok(frame) = frame_io::frame(&HostMessage::Answers(fitting(answers))) else {
-            let message = "the answers do not fit into one frame".to_owned();
+            let message = "the results exceed the size of one frame".to_owned();
             return Err(ConversationStop::End(RunEnd::Failed(program_error(
                 ProgramErrorKind::Runtime,
                 message,
@@ -253,7 +253,7 @@ fn fitting(mut answers: Vec<Answer>) -> Vec<Answer> {
         let bytes = size(answer);
         *answer = Answer::Failure {
             status: "too_large".to_owned(),
-            message: format!("the result has {bytes} bytes, too many for a program; ask for less"),
+            message: format!("the result has {bytes} bytes, too many for a program; request less"),
             retryable: false,
         };
         left = left - bytes + size(answer);
@@ -289,31 +289,31 @@ async fn at(moment: Option<Instant>) {
 }
 
 fn nonsense(why: &str) -> ConversationStop {
-    let message = format!("the program's process was ended, because it spoke nonsense: {why}");
+    let message = format!("the program's process was killed because it sent invalid data: {why}");
     ConversationStop::End(RunEnd::Failed(program_error(ProgramErrorKind::Runtime, message)))
 }
 
 fn too_long(limit: Duration) -> ProgramError {
-    out_of_time(&format!("longer than the {limit:?} that it has"))
+    out_of_time(&format!("longer than its limit of {limit:?}"))
 }
 
 fn turn_is_over() -> ProgramError {
-    out_of_time("longer than the turn that it belongs to")
+    out_of_time("longer than its turn")
 }
 
 fn shutting_down() -> ProgramError {
     program_error(
         ProgramErrorKind::Runtime,
-        "the program was ended: the gateway is shutting down".to_owned(),
+        "the program was stopped: the gateway is shutting down".to_owned(),
     )
 }
 
 fn too_much(most: usize) -> ProgramError {
-    let message = format!("prints and `result` may have {most} bytes together");
+    let message = format!("prints and `result` together are limited to {most} bytes");
     program_error_with_hint(
         ProgramErrorKind::Output,
         message,
-        "print less; set `result` to the few things that are needed",
+        "print less; set `result` only to the needed values",
     )
 }
 
@@ -321,7 +321,7 @@ fn too_many_calls(most: u32) -> ProgramError {
     let hint = "ask for more with each call, or do less in one program";
     program_error_with_hint(
         ProgramErrorKind::Calls,
-        format!("a program may make {most} calls"),
+        format!("a program is limited to {most} calls"),
         hint,
     )
 }

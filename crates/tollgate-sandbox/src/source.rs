@@ -16,8 +16,9 @@ use nesting::{DepthCause, NestingProblem};
 pub fn check(source: &str, limits: &Limits) -> Result<(), ProgramError> {
     if source.len() > limits.source_bytes {
         let message =
-            format!("the program has {} bytes; {} is the most", source.len(), limits.source_bytes);
-        let hint = "do it in several programs, and let tools fetch data that is written out here";
+            format!("the program has {} bytes; the limit is {}", source.len(), limits.source_bytes);
+        let hint = "split it into several programs, and fetch data with tools instead of writing \
+                    it out";
         return Err(program_error_with_hint(ProgramErrorKind::Syntax, message, hint));
     }
     if let Some((at, character)) = forbidden(source) {
@@ -27,7 +28,7 @@ pub fn check(source: &str, limits: &Limits) -> Result<(), ProgramError> {
     match nesting::look(source, limits.nesting) {
         Ok(()) => Ok(()),
         Err((at, NestingProblem::Tab)) => {
-            let message = "a tab stands outside of a string".to_owned();
+            let message = "there is a tab outside of a string".to_owned();
             Err(error_at(
                 source,
                 at,
@@ -87,19 +88,19 @@ fn hint_for(character: char) -> &'static str {
 fn too_deep(deep: DepthCause, most: usize) -> (ProgramErrorKind, String, &'static str) {
     let (message, hint) = match deep {
         DepthCause::Brackets => (
-            format!("brackets are too deep within each other ({most} is the most)"),
+            format!("brackets are nested too deeply (the limit is {most})"),
             "build the value in steps, with a name for each part",
         ),
         DepthCause::Operators => (
-            format!("one expression has too many operators ({most} is the most)"),
+            format!("one expression has too many operators (the limit is {most})"),
             "give its parts names; to put text together write \"\".join([...])",
         ),
         DepthCause::Blocks => (
-            format!("blocks are too deep within each other ({most} is the most)"),
+            format!("blocks are nested too deeply (the limit is {most})"),
             "move the inner ones into a function (`def`)",
         ),
         DepthCause::Branches => (
-            format!("one `if` has too many `elif` ({most} is the most)"),
+            format!("one `if` has too many `elif` (the limit is {most})"),
             "look the answer up in a dict",
         ),
     };

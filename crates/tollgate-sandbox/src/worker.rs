@@ -59,7 +59,7 @@ impl WorkerProcess {
                 return Err(launch.not_ready(status, &last_words));
             }
             Ok(Err(error)) => {
-                return Err(launch.broken_worker_error(format!("is no worker: {error}")));
+                return Err(launch.broken_worker_error(format!("is not a worker: {error}")));
             }
             Err(_) => {
                 return Err(launch.broken_worker_error(format!("was not ready within {START:?}")));
@@ -68,11 +68,12 @@ impl WorkerProcess {
         match serde_json::from_slice(&frame) {
             Ok(WorkerMessage::Ready { version: VERSION }) => Ok(worker),
             Ok(WorkerMessage::Ready { version }) => {
-                let why = format!("speaks version {version}, and this gateway {VERSION}");
+                let why = format!("has protocol version {version}, but this gateway has {VERSION}");
                 Err(launch.broken_worker_error(why))
             }
             Ok(_) | Err(_) => {
-                Err(launch.broken_worker_error("is no worker: it did not say `ready`".to_owned()))
+                Err(launch
+                    .broken_worker_error("is not a worker: it did not say `ready`".to_owned()))
             }
         }
     }

@@ -43,14 +43,14 @@ pub(crate) const MAX_ECHOED_CHARS: usize = 80;
 pub(crate) const FAULT: ApiError = ApiError::new(
     StatusCode::INTERNAL_SERVER_ERROR,
     "internal_error",
-    "this request ran into a fault of the gateway",
+    "the gateway failed on this request (internal error)",
 );
 
 /// The gateway is shutting down.
 pub(crate) const STOPPING: ApiError = ApiError::new(
     StatusCode::SERVICE_UNAVAILABLE,
     "stopping",
-    "the gateway is stopping; connect again for another one",
+    "the gateway is shutting down; connect again later",
 )
 .later(Duration::from_secs(1));
 

@@ -92,14 +92,17 @@ const NO_KEY: ApiError = ApiError::new(
     "send a key as `authorization: Bearer …` or `x-api-key`",
 );
 const WRONG_KEY: ApiError =
-    ApiError::new(StatusCode::UNAUTHORIZED, "wrong_key", "this key is not known here");
+    ApiError::new(StatusCode::UNAUTHORIZED, "wrong_key", "this key is unknown");
 const MISTYPED_KEY: ApiError = ApiError::new(
     StatusCode::UNAUTHORIZED,
     "mistyped_key",
-    "this is not a whole key: a character is wrong or missing",
+    "this key is malformed: a character is wrong or missing",
 );
-const EXPIRED_KEY: ApiError =
-    ApiError::new(StatusCode::UNAUTHORIZED, "expired_key", "this key has expired; ask for another");
+const EXPIRED_KEY: ApiError = ApiError::new(
+    StatusCode::UNAUTHORIZED,
+    "expired_key",
+    "this key has expired; request a new one",
+);
 
 impl Authenticator {
     /// Without keys. Accepts local callers once [`Self::only_loopback`] was called.

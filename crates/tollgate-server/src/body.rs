@@ -195,7 +195,11 @@ async fn collect(
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
-            return Err(ApiError::new(StatusCode::BAD_REQUEST, "bad_body", "the body broke off"));
+            return Err(ApiError::new(
+                StatusCode::BAD_REQUEST,
+                "bad_body",
+                "the body was interrupted",
+            ));
         };
         let Ok(data) = frame.into_data() else { continue };
         let length = first.len() + rest.len() + data.len();

@@ -264,9 +264,9 @@ impl ReloadAttempt {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ConfigServiceError {
     /// With the report, in the shape of `tollgate check --json`.
-    #[error("the config has mistakes")]
+    #[error("the config is invalid")]
     Mistakes(Value),
-    #[error("the config is not what it was when you read it; read it again")]
+    #[error("the config was changed after you read it; read it again")]
     OtherVersion,
     #[error("{0}")]
     Conflict(String),
@@ -274,7 +274,7 @@ pub enum ConfigServiceError {
     UnknownServer(String),
     #[error("there is no agent `{0}` in the config")]
     UnknownAgent(String),
-    #[error("there is a server `{0}` already")]
+    #[error("a server `{0}` already exists")]
     ServerExists(String),
     /// The text of another program could not be parsed.
     #[error("{0}")]

@@ -15,13 +15,8 @@ pub(crate) struct EntityEditLocks(Mutex<HashSet<EntityEditKey>>);
 
 pub(crate) type EntityEditKey = (Namespace, Option<AgentId>, EntityId);
 
-<<<<<<< HEAD:crates/tollgate-server/src/entity_edit_locks.rs
 /// For as long as it is held nobody else changes the entity.
 pub(crate) struct EntityEditGuard<'e> {
-=======
-/// While it is held, nobody else can change the entity.
-pub(super) struct EntityEditGuard<'e> {
->>>>>>> comments-c4:crates/tollgate-server/src/admin/memory/edit_locks.rs
     edits: &'e EntityEditLocks,
     subject: EntityEditKey,
 }
@@ -29,7 +24,8 @@ pub(super) struct EntityEditGuard<'e> {
 impl EntityEditLocks {
     pub(crate) fn begin(&self, subject: EntityEditKey) -> Result<EntityEditGuard<'_>, ApiError> {
         if !self.0.lock().insert(subject.clone()) {
-            let detail = format!("`{}` is being changed by somebody else; look again", subject.2);
+            let detail =
+                format!("`{}` is being changed by another request; read it again", subject.2);
             return Err(ApiError::with_detail(StatusCode::CONFLICT, "conflict", detail));
         }
         Ok(EntityEditGuard { edits: self, subject })

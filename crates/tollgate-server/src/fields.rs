@@ -160,7 +160,7 @@ mod tests {
                 r#"{"text": "hi", "unheard_of": []}"#,
                 "there is no field `unheard_of`; known here: text, depth, partial, override",
             ),
-            (r#"{"text": "hi", "text": "ho"}"#, "key `text` stands twice"),
+            (r#"{"text": "hi", "text": "ho"}"#, "duplicate key `text`"),
         ] {
             assert_eq!(check(body), expected, "{body}");
         }

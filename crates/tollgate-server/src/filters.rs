@@ -116,7 +116,7 @@ pub fn by_headers(headers: &HeaderMap) -> Result<RequestFilter, RequestFilterErr
             (_, []) => continue,
             // Ambiguous: one longer list, or two lists that must both match.
             (FilterField::IncludeServers | FilterField::IncludeTools, [_, _, ..]) => {
-                return Err(RequestFilterError(format!("`{name}` stands twice; send one list")));
+                return Err(RequestFilterError(format!("`{name}` appears twice; send one list")));
             }
             _ => {}
         }
@@ -203,7 +203,7 @@ impl FilterReader {
                 if item.len() > LONGEST_ITEM || !item.chars().all(may_stand) {
                     let item = truncate_chars(item, MAX_ECHOED_CHARS);
                     return Err(RequestFilterError(format!(
-                        "`{name}`: `{item}` is no name and no glob"
+                        "`{name}`: `{item}` is neither a name nor a glob"
                     )));
                 }
                 globs.push(Glob::new(item));
@@ -232,7 +232,7 @@ fn may_stand(letter: char) -> bool {
 
 fn too_much() -> RequestFilterError {
     let limits = format!("{MOST_ITEMS} names and {MOST_BYTES} bytes");
-    RequestFilterError(format!("the filters of a request are at most {limits} together"))
+    RequestFilterError(format!("the filters of a request are limited to {limits} in total"))
 }
 
 #[cfg(test)]

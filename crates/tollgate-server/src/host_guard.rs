@@ -36,14 +36,14 @@ impl HostGuard {
             return Err(ApiError::new(
                 StatusCode::BAD_REQUEST,
                 "host_mismatch",
-                "the request line names another host than `host`",
+                "the request line has another host than the `host` header",
             ));
         }
         if !self.allows(host.host()) {
             return Err(ApiError::new(
                 StatusCode::FORBIDDEN,
                 "host_not_allowed",
-                "this server is not known under the name in `host`",
+                "the name in `host` is not a name of this server",
             ));
         }
         self.check_origin(&request.headers)
@@ -53,7 +53,7 @@ impl HostGuard {
         let refused = ApiError::new(
             StatusCode::FORBIDDEN,
             "origin_not_allowed",
-            "pages of this origin may not use this server",
+            "this origin is not allowed",
         );
         let Ok(origin) = single(headers, &header::ORIGIN) else { return Err(refused) };
         let Some(origin) = origin else { return Ok(()) };
@@ -89,8 +89,11 @@ pub(crate) fn check_framing(headers: &HeaderMap) -> Result<(), ApiError> {
     }
 }
 
-const BAD_HOST: ApiError =
-    ApiError::new(StatusCode::BAD_REQUEST, "bad_host", "one sound `host` header is needed");
+const BAD_HOST: ApiError = ApiError::new(
+    StatusCode::BAD_REQUEST,
+    "bad_host",
+    "exactly one valid `host` header is required",
+);
 
 /// The only value of the header. A repeated header is ambiguous and refused.
 fn single<'h>(

@@ -42,11 +42,10 @@ impl InFlightClass {
     fn too_many(self, most: usize) -> ApiError {
         let detail = match self {
             Self::Requests => {
-                "as many requests are being answered as there may be; try again in a moment"
-                    .to_owned()
+                "the limit of concurrent requests is reached; try again in a moment".to_owned()
             }
-            Self::LiveSessions => format!("there may be {most} live sessions, and there are"),
-            Self::Streams => format!("there may be {most} listening streams, and there are"),
+            Self::LiveSessions => format!("the limit of {most} live sessions is reached"),
+            Self::Streams => format!("the limit of {most} listening streams is reached"),
         };
         ApiError::with_detail(StatusCode::SERVICE_UNAVAILABLE, "too_busy", detail)
             .later(RETRY_AFTER)
@@ -54,9 +53,11 @@ impl InFlightClass {
 
     fn too_many_of_one(self, most: u32) -> ApiError {
         let detail = match self {
-            Self::Requests => format!("{most} requests of this key are being answered already"),
-            Self::LiveSessions => format!("this key may have {most} live sessions, and has them"),
-            Self::Streams => format!("this key may have {most} listening streams, and has them"),
+            Self::Requests => {
+                format!("this key has reached its limit of {most} concurrent requests")
+            }
+            Self::LiveSessions => format!("this key has reached its limit of {most} live sessions"),
+            Self::Streams => format!("this key has reached its limit of {most} listening streams"),
         };
         ApiError::with_detail(StatusCode::TOO_MANY_REQUESTS, "too_many_at_once", detail)
             .later(RETRY_AFTER)

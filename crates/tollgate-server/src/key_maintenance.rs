@@ -45,7 +45,7 @@ pub(crate) async fn tend(front: Arc<AppState>) {
             Ok(version) => (seen, is_failing) = (version, false),
             // Logged once: known keys stay valid.
             Err(error) if !is_failing => {
-                tracing::warn!(%error, "changes of keys are not noticed");
+                tracing::warn!(%error, "cannot watch for changes of keys");
                 is_failing = true;
             }
             Err(_) => {}
@@ -63,7 +63,7 @@ fn close_sessions(front: &AppState) {
 
 pub(crate) async fn keep_use(front: &Arc<AppState>) {
     if let Err(error) = blocking(front, |front| front.keys.keep_use()).await {
-        tracing::warn!(%error, "when keys were last used is not kept");
+        tracing::warn!(%error, "cannot save when keys were last used");
     }
 }
 

@@ -28,7 +28,6 @@ pub(crate) use list_digests::ListDigests;
 pub(crate) use log_level::McpLogLevel;
 pub(crate) use registry::{McpSessionRegistry, SessionLimitError};
 
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session.rs
 /// What a session begins with.
 pub(crate) struct McpSessionParams {
     /// The agent that the path or the headers name: the same on every request of the session.
@@ -42,33 +41,13 @@ pub(crate) struct McpSessionParams {
     pub(crate) client: ClientFacts,
     /// The lists as they are when it begins.
     pub(crate) told: ListDigests,
-=======
-/// Parameters of a new session.
-pub(super) struct McpSessionParams {
-    /// The agent named by path or headers: the same on every request of the session.
-    pub(super) route: Option<Arc<str>>,
-    pub(super) who: RequestContext,
-    /// Lease of its owner, for any of its secrets, and of the agent.
-    pub(super) lease: RevocableLease,
-    /// Filter from the `_meta` of `initialize`, valid for the whole session.
-    pub(super) filters: RequestFilter,
-    pub(super) revision: Revision,
-    pub(super) client: ClientFacts,
-    /// Digests of the lists when the session was opened.
-    pub(super) told: ListDigests,
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session.rs
 }
 
 pub(crate) struct McpSession {
     pub(crate) id: Arc<str>,
     route: Option<Arc<str>>,
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session.rs
     /// As it was opened: by the filters in the headers of that one request, too.
     pub(crate) who: RequestContext,
-=======
-    /// Context of `initialize`, including the filters in its headers.
-    pub(super) who: RequestContext,
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session.rs
     lease: RevocableLease,
     pub(crate) filters: RequestFilter,
     pub(crate) revision: Revision,
@@ -134,13 +113,8 @@ impl McpSession {
         Arc::make_mut(&mut state.client).log_level = Some(name.to_owned());
     }
 
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session.rs
     /// The request is cancelled through the registration, and forgotten with [`RunningRequestGuard`].
     pub(crate) fn begin(
-=======
-    /// The registration cancels the request. [`RunningRequestGuard`] removes it.
-    pub(super) fn begin(
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session.rs
         self: &Arc<Self>,
         id: &JsonRpcId,
     ) -> (RunningRequestGuard, AbortRegistration) {
@@ -167,13 +141,8 @@ impl McpSession {
         running.into_values().for_each(|(_, handle)| handle.abort());
     }
 
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session.rs
     /// The question as a request of ours; the client answers under the id that it bears.
     pub(crate) fn ask(&self, question: Question) -> String {
-=======
-    /// The question as a request of ours. The client answers with the id in it.
-    pub(super) fn ask(&self, question: Question) -> String {
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session.rs
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state.lock();
         // Drop questions of calls that have ended.
@@ -184,13 +153,8 @@ impl McpSession {
         write::request(&JsonRpcId::number(id), &question.method, params)
     }
 
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session.rs
     /// Takes the client's answer to a question of ours; one to no question is let pass.
     pub(crate) fn deliver_answer(&self, id: &JsonRpcId, answer: Result<&RawValue, JsonRpcError>) {
-=======
-    /// Takes the client's answer to a question. Unexpected answers are ignored.
-    pub(super) fn deliver_answer(&self, id: &JsonRpcId, answer: Result<&RawValue, JsonRpcError>) {
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session.rs
         let Ok(id) = id.as_json().parse::<u64>() else { return };
         let reply = self.state.lock().questions.remove(&id);
         if let Some(reply) = reply {
@@ -220,14 +184,9 @@ impl McpSession {
         drop(before);
     }
 
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session.rs
     /// Takes the place of the stream that was open before, if there was one. The receiver fails
     /// when it is this one's turn to go.
     pub(crate) fn take_stream(&self) -> oneshot::Receiver<()> {
-=======
-    /// Replaces the stream that was open before. The receiver fails when this stream is replaced.
-    pub(super) fn take_stream(&self) -> oneshot::Receiver<()> {
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session.rs
         let (sender, receiver) = oneshot::channel();
         self.state.lock().stream = Some(sender);
         receiver
@@ -242,13 +201,8 @@ impl McpSession {
     }
 }
 
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session.rs
 /// A request in flight; forgotten when dropped.
 pub(crate) struct RunningRequestGuard {
-=======
-/// A request in flight, removed when dropped.
-pub(super) struct RunningRequestGuard {
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session.rs
     session: Arc<McpSession>,
     number: u64,
 }

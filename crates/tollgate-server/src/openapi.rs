@@ -83,10 +83,11 @@ fn areas() -> Vec<OpenApiSection> {
     ]
 }
 
-const ABOUT: &str = "Everything that can be seen and changed of a gateway, and its tools over plain HTTP. The \
-    chat APIs (OpenAI, Anthropic, Gemini), the live ones and MCP itself (`/mcp`) are described by those who \
-    made them: https://platform.openai.com/docs/api-reference, https://docs.anthropic.com/en/api, \
-    https://ai.google.dev/api, https://modelcontextprotocol.io/specification.";
+const ABOUT: &str = "The admin API of the gateway, and its tools over plain HTTP. The chat APIs \
+                     (OpenAI, Anthropic, Gemini), the live APIs and MCP (`/mcp`) are documented by \
+                     their vendors: https://platform.openai.com/docs/api-reference, \
+                     https://docs.anthropic.com/en/api, https://ai.google.dev/api, \
+                     https://modelcontextprotocol.io/specification.";
 
 fn build_document() -> Value {
     let (mut paths, mut schemas, mut tags) = (Map::new(), Map::new(), Vec::new());

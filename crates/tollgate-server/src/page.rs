@@ -32,9 +32,9 @@ const NOTE: &str = "<!doctype html>
 <meta charset=\"utf-8\">
 <title>Tollgate</title>
 <h1>Tollgate is running</h1>
-<p>This build is without the admin page: <code>make build</code> puts it in.
+<p>This build has no admin UI: <code>make build</code> includes it.
 <p>MCP clients connect to <code>/mcp</code>, programs to <code>/v1/tools</code>.
-<p>Whoever runs it uses the command line: <code>tollgate servers list</code>,
+<p>Operators use the command line: <code>tollgate servers list</code>,
 <code>tollgate tools</code>, <code>tollgate keys list</code>.
 ";
 

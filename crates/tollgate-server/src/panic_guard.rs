@@ -61,7 +61,7 @@ impl http_body::Body for PanicCatchingBody {
             }
             Ok(polled) => polled,
             Err(_) => {
-                tracing::error!("a request panicked while it was answered");
+                tracing::error!("a request panicked");
                 this.body = None;
                 match this.last.is_empty() {
                     true => Poll::Ready(None),

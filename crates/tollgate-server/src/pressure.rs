@@ -117,7 +117,7 @@ impl PressureLevel {
 const SHORT_OF_MEMORY: ApiError = ApiError::new(
     StatusCode::SERVICE_UNAVAILABLE,
     "short_of_memory",
-    "the gateway is short of memory; try again in a moment",
+    "the gateway is low on memory; try again in a moment",
 )
 .later(RETRY_AFTER);
 

@@ -147,7 +147,7 @@ async fn accept_session(
     handover.give(offload_while_large(async move |large_work| {
         match upgrade.await {
             Ok(upgraded) => session(upgraded, large_work).await,
-            Err(error) => tracing::debug!(%error, "a connection did not become a socket"),
+            Err(error) => tracing::debug!(%error, "a WebSocket upgrade failed"),
         }
         drop(seat);
     }));

@@ -190,7 +190,7 @@ impl RequestContext {
         let given = turn.view.tier;
         match self.tier {
             Some(tier) if given < tier => {
-                let why = format!("`{tier}` is above the agent's ceiling, `{given}`");
+                let why = format!("`{tier}` exceeds the agent's ceiling, `{given}`");
                 Err(Right::OverrideTier.lacking(&why).into())
             }
             Some(_) | None => Ok(turn),

@@ -94,15 +94,9 @@ impl ResponseStoreState {
     }
 }
 
-<<<<<<< HEAD:crates/tollgate-server/src/response_store.rs
 /// A conversation that is to be kept when it has got its answer.
 pub(crate) struct PendingStoredResponse {
     /// Of the answer: no two conversations have one.
-=======
-/// A conversation to be stored once its answer is complete.
-pub(super) struct PendingStoredResponse {
-    /// Id of the answer, unique among conversations.
->>>>>>> comments-c4:crates/tollgate-server/src/chat/response_store.rs
     id: String,
     principal: Principal,
     /// `None`: too large to store.
@@ -116,14 +110,8 @@ impl ResponseStore {
         Self { kept: Mutex::default() }
     }
 
-<<<<<<< HEAD:crates/tollgate-server/src/response_store.rs
     /// Puts what went before into a request that names it. `None`: the answer is not to be kept.
     pub(crate) fn resume(
-=======
-    /// Inserts the earlier conversation into a request that names it. `None`: the answer is not to
-    /// be stored.
-    pub(super) fn resume(
->>>>>>> comments-c4:crates/tollgate-server/src/chat/response_store.rs
         self: &Arc<Self>,
         (principal, now): (&Principal, Instant),
         request: &mut ChatRequest,
@@ -167,7 +155,7 @@ impl ResponseStore {
         let own = kept.by_principal.get(principal);
         own.and_then(|own| own.by_id.get(id).cloned()).ok_or_else(|| {
             let message = format!(
-                "there is no response `{shown}` any more, or it is another key's; send the whole \
+                "the response `{shown}` does not exist or belongs to another key; send the whole \
                  conversation as `input`"
             );
             LlmError::invalid("previous_response_id", message)
@@ -180,13 +168,8 @@ impl PendingStoredResponse {
         &self.id
     }
 
-<<<<<<< HEAD:crates/tollgate-server/src/response_store.rs
     /// What is too large is not kept; going on from it is refused then.
     pub(crate) fn keep(self, answer: &CompletionOutcome) {
-=======
-    /// Stores the conversation unless it is too large. Continuing it is refused then.
-    pub(super) fn keep(self, answer: &CompletionOutcome) {
->>>>>>> comments-c4:crates/tollgate-server/src/chat/response_store.rs
         let Self { id, principal, messages, since, threads } = self;
         let Some(mut messages) = messages else { return };
         match &answer.told {

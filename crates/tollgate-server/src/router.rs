@@ -176,7 +176,7 @@ async fn not_found(request: Request) -> Response {
 }
 
 async fn method_not_allowed(request: Request) -> Response {
-    let detail = "this path does not take this method";
+    let detail = "this path does not support this method";
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
         .response(ApiErrorFormat::of(request.uri().path()))
 }

@@ -202,7 +202,7 @@ impl HttpServer {
         let acceptor = match Acceptor::start(&self.app, listener, &workers) {
             Ok(acceptor) => acceptor,
             Err(error) => {
-                tracing::error!(%error, "connections cannot be accepted");
+                tracing::error!(%error, "cannot accept connections");
                 return;
             }
         };
@@ -276,7 +276,7 @@ fn drain_begins(stop: CancellationToken) -> impl Future<Output = ()> {
 
 /// The connection was evicted just before its request was read.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection had to make room for another")]
+#[error("closed an idle connection to make room for another")]
 struct EvictedError;
 
 async fn serve_on<S>(

@@ -25,17 +25,17 @@ pub struct TlsIdentity {
 pub enum TlsIdentityError {
     #[error("cannot read `{}`: {why}", file.display())]
     Unreadable { file: PathBuf, why: io::Error },
-    #[error("`{}` holds no certificate in PEM form", .0.display())]
+    #[error("`{}` contains no PEM certificate", .0.display())]
     NoCertificate(PathBuf),
-    #[error("`{}` holds no private key in PEM form", .0.display())]
+    #[error("`{}` contains no PEM private key", .0.display())]
     NoKey(PathBuf),
     #[error(
-        "the key in `{}` is not that of the certificate in `{}`",
+        "the key in `{}` does not match the certificate in `{}`",
         key.display(),
         cert.display()
     )]
     Mismatch { cert: PathBuf, key: PathBuf },
-    #[error("the certificate in `{}` cannot be used: {why}", file.display())]
+    #[error("the certificate in `{}` is invalid: {why}", file.display())]
     Unusable { file: PathBuf, why: Error },
 }
 

@@ -37,7 +37,7 @@ impl PromptVariables {
             let text = std::str::from_utf8(value.as_bytes())
                 .map_err(|_| bad(format!("`{PREFIX}{}` is not UTF-8", brief(&name))))?;
             if sent.known.contains_key(&name) {
-                return Err(bad(format!("the variable `{}` stands twice", brief(&name))));
+                return Err(bad(format!("the variable `{}` appears twice", brief(&name))));
             }
             sent.add(name, text)?;
         }
@@ -53,7 +53,9 @@ impl PromptVariables {
     fn add(&mut self, name: String, text: &str) -> Result<(), ApiError> {
         if !is_name(&name) {
             let name = brief(&name);
-            return Err(bad(format!("`{name}` is no name of a variable: letters, digits and `_`")));
+            return Err(bad(format!(
+                "`{name}` is not a valid variable name: use letters, digits and `_`"
+            )));
         }
         self.bytes += name.len() + text.len();
         self.known.insert(name, text.to_owned());
@@ -108,13 +110,13 @@ mod tests {
     #[test]
     fn what_is_no_variable_is_refused() {
         let name = "x-tollgate-var-a";
-        check(&[(name, "1"), (name, "2")], "{}", "the variable `a` stands twice");
+        check(&[(name, "1"), (name, "2")], "{}", "the variable `a` appears twice");
         let two = [("x-tollgate-var-a-b", "1"), ("x-tollgate-var-a_b", "2")];
-        check(&two, "{}", "the variable `a_b` stands twice");
-        let none = "`` is no name of a variable: letters, digits and `_`";
+        check(&two, "{}", "the variable `a_b` appears twice");
+        let none = "`` is not a valid variable name: use letters, digits and `_`";
         check(&[("x-tollgate-var-", "1")], "{}", none);
         check(&[], r#"{"a": 5}"#, "`variables.a` must be a string");
-        let odd = "`a b` is no name of a variable: letters, digits and `_`";
+        let odd = "`a b` is not a valid variable name: use letters, digits and `_`";
         check(&[], r#"{"a b": "x"}"#, odd);
         let most = "a request has at most 64 variables and 16384 bytes";
         check(&[(name, &"x".repeat(17_000))], "{}", most);

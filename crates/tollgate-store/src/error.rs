@@ -10,7 +10,8 @@ use rusqlite::ErrorCode;
 pub enum OpenError {
     #[error(
         "`{}` was written by a newer version of Tollgate (its format is {found}, this version \
-         knows up to {known}); run that version, or move the file away to begin anew",
+         knows up to {known}); run that version, or move the file away to start with an empty \
+         database",
         .file.display()
     )]
     Newer { file: PathBuf, found: u32, known: u32 },
@@ -26,16 +27,16 @@ pub enum OpenError {
 /// Errors of a database in use. Equal values mean that the same problem persists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    #[error("it is no database, or it is damaged ({0})")]
+    #[error("it is not a database, or it is damaged ({0})")]
     Damaged(String),
-    #[error("it cannot be written ({0})")]
+    #[error("it is not writable ({0})")]
     Denied(String),
     #[error("no space is left on the disk")]
     Full,
     #[error("another process has it locked")]
     Busy,
     /// An I/O error for which SQLite gives no reason.
-    #[error("the disk does not work ({0}); its file system may have turned read-only")]
+    #[error("disk I/O failed ({0}); the file system may have become read-only")]
     Disk(String),
     #[error("{0}")]
     Failed(String),
@@ -46,20 +47,20 @@ impl Error {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Damaged(_) => {
-                "restore it from a backup, or move it away, with the files beside it that end in \
-                 `-wal` and `-shm`, to begin anew"
+                "restore it from a backup, or move it away together with its `-wal` and `-shm` \
+                 files to start with an empty database"
             }
             Self::Denied(_) => {
-                "give this user the right to write the file and its directory, or set another \
-                 `data` directory"
+                "grant this user write access to the file and its directory, or set another `data` \
+                 directory"
             }
-            Self::Full => "make room, or set another `data` directory",
-            Self::Busy => "end the other process, or try again later",
+            Self::Full => "free disk space, or set another `data` directory",
+            Self::Busy => "stop the other process, or try again later",
             Self::Disk(_) => {
-                "look at the kernel's log (`dmesg`), mend the file system and start the gateway \
-                 again, or set another `data` directory"
+                "check the kernel log (`dmesg`), repair the file system and restart the gateway, \
+                 or set another `data` directory"
             }
-            Self::Failed(_) => "mend that, or set another `data` directory",
+            Self::Failed(_) => "fix that, or set another `data` directory",
         }
     }
 }

@@ -69,12 +69,12 @@ pub enum MemoryError {
     #[error("there is no entity `{0}`")]
     NoEntity(EntityId),
     /// The queue is full, or the deadline passed.
-    #[error("the memory is busy: it had no answer within {0:?}; try again in a moment")]
+    #[error("the memory database is busy: no answer within {0:?}; try again in a moment")]
     Slow(Duration),
     /// The database is unreachable. Nothing was stored.
-    #[error("the memory cannot be reached: {0}")]
+    #[error("the memory database is unavailable: {0}")]
     Away(String),
-    #[error("the memory failed: {0}")]
+    #[error("the memory database failed: {0}")]
     Failed(#[from] crate::Error),
 }
 

@@ -95,7 +95,7 @@ fn try_loop_device() -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let script = "cd \"$0\" && mkdir mounted && truncate -s 2m disk && mkfs.ext4 -q -F disk && \
                   mount -o loop disk mounted && umount mounted";
-    let folder = folder.path().to_str().ok_or("its name is no text")?;
+    let folder = folder.path().to_str().ok_or("its name is not valid UTF-8")?;
     try_command("unshare", &["--mount", "sh", "-c", script, folder])
 }
 

@@ -44,7 +44,7 @@ fn call<'v>(
     arguments: &Arguments<'v, '_>,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Value<'v>> {
-    let tool = StarlarkTool::from_value(me).expect("only tools are called by this");
+    let tool = StarlarkTool::from_value(me).expect("only tools can be called this way");
     let positional = arguments.positions(eval.heap())?.collect();
     let request = StarlarkCall { tool, positional, named: named_arguments(arguments)? };
     Ok(run(&[request], OnToolFailure::Stops, eval)?[0])
@@ -82,7 +82,7 @@ pub(crate) fn parallel<'v>(
     let mut requests = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter().enumerate() {
         requests.push(pair(*call).map_err(|what| {
-            let message = format!("`parallel` cannot run its call {place}: it is {what}");
+            let message = format!("`parallel` cannot run call {place}: it is {what}");
             ProgramStopError::new(ProgramErrorKind::Runtime, message, PAIRS)
         })?);
     }
@@ -193,7 +193,7 @@ fn value<'v>(
             (Ok(value), OnToolFailure::Told) => Ok(heap.alloc(Outcome::well(value, heap))),
             (Err((kind, why)), failing) => {
                 let message =
-                    format!("what `{}` returned cannot be read: {why}", QualifiedToolName(tool));
+                    format!("the result of `{}` is invalid: {why}", QualifiedToolName(tool));
                 match (failing, kind) {
                     (OnToolFailure::Stops, _) | (_, ProgramErrorKind::Memory) => {
                         Err(ProgramStopError::bare(kind, message))

@@ -40,11 +40,11 @@ impl Default for KernelLimits {
 /// Why the process could not be confined. It must not read a program then.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerConfineError {
-    #[error("it could not begin again without inherited files: {0}")]
+    #[error("it could not restart itself without inherited files: {0}")]
     Again(io::Error),
-    #[error("it began again, and {0} files beyond the three are open all the same")]
+    #[error("it restarted itself, but {0} files beyond the standard three are still open")]
     StillOpen(usize),
-    #[error("its privileges could not be taken: {0}")]
+    #[error("its privileges could not be dropped: {0}")]
     Privileges(Errno),
     #[error("its file rules could not be set: {0}")]
     Files(#[from] RulesetError),

@@ -61,17 +61,17 @@ impl NotJsonError {
         match self.cause {
             NotJsonCause::TooLarge => ProgramStopError::new(
                 ProgramErrorKind::Memory,
-                format!("`{name}` is too large to be handed over"),
-                "hand over less",
+                format!("`{name}` is too large to pass on"),
+                "pass less data",
             ),
             NotJsonCause::TooDeep => ProgramStopError::new(
                 ProgramErrorKind::Depth,
-                format!("`{name}` has more than {MAX_JSON_DEPTH} lists or dicts within each other"),
-                "a value that contains itself cannot be handed over",
+                format!("`{name}` is nested deeper than {MAX_JSON_DEPTH} levels"),
+                "a value that contains itself cannot be passed on",
             ),
             NotJsonCause::NotData(what) => ProgramStopError::new(
                 ProgramErrorKind::Runtime,
-                format!("`{name}{way}` is {what}, which is no data"),
+                format!("`{name}{way}` is {what}, which is not data"),
                 "only None, booleans, finite numbers, strings, lists and dicts are data; to run a tool put its arguments in parentheses: `server.tool(name=value)`",
             ),
             NotJsonCause::Key(key) => ProgramStopError::new(

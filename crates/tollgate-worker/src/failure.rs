@@ -45,7 +45,8 @@ impl ProgramStopError {
         Self::new(
             ProgramErrorKind::Tool,
             format!("`{tool}` failed ({status}): {message}"),
-            "to go on after a failure: `outcome = try_call(server.tool, name=value)`, then look at `outcome.ok`, `outcome.value` and `outcome.error`",
+            "to continue after a failure: `outcome = try_call(server.tool, name=value)`, then look \
+             at `outcome.ok`, `outcome.value` and `outcome.error`",
         )
     }
 
@@ -140,7 +141,7 @@ fn kind_and_message(
         ErrorKind::Scope(_) => (ProgramErrorKind::Syntax, lowercase_first(message)),
         ErrorKind::StackOverflow(_) => {
             let most = known.fence.depth;
-            (ProgramErrorKind::Depth, format!("functions call each other more than {most} deep"))
+            (ProgramErrorKind::Depth, format!("the call stack is deeper than {most}"))
         }
         ErrorKind::Other(_) if message.starts_with("Execution duration limit") => {
             (ProgramErrorKind::Steps, format!("it takes more than {} steps", known.fence.steps))
@@ -150,7 +151,7 @@ fn kind_and_message(
             (ProgramErrorKind::Memory, stop.message)
         }
         _ if message == "Too many recursion levels" => {
-            (ProgramErrorKind::Depth, "values are too deep within each other".to_owned())
+            (ProgramErrorKind::Depth, "values are nested too deeply".to_owned())
         }
         _ => (
             ProgramErrorKind::Runtime,
@@ -188,7 +189,7 @@ fn words(error: &starlark::Error) -> String {
     // With the cause: the message alone may name only the wrong parameter.
     let whole = format!("{:#}", error.without_diagnostic());
     if let Some((_, number)) = whole.split_once("too big to fit in i32: ") {
-        return format!("the number {number} is too large here; {} is the most", i32::MAX);
+        return format!("the number {number} is too large here; the limit is {}", i32::MAX);
     }
     let message = error.without_diagnostic().to_string();
     message.replace("call to `program.", "call to `").replace("call to program.", "call to ")

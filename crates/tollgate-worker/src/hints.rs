@@ -7,7 +7,7 @@ use crate::nearest::{join_names, nearest};
 
 /// Hint for too much memory.
 pub(crate) const LESS: &str =
-    "keep only what is needed of each result, and build no huge strings or lists";
+    "keep only the needed parts of each result, and do not build huge strings or lists";
 
 /// The names that a program can use, and its limits.
 pub(crate) struct HintContext<'a> {
@@ -23,7 +23,8 @@ pub(crate) struct HintContext<'a> {
 const WORDS: &[(&str, &str)] = &[
     (
         "import",
-        "there is nothing to import: tools are called as `server.tool(name=value)`, and `json.decode` and `json.encode` are there",
+        "there is nothing to import: tools are called as `server.tool(name=value)`, and \
+         `json.decode` and `json.encode` are built in",
     ),
     ("from", "there is nothing to import: tools are called as `server.tool(name=value)`"),
     (
@@ -70,7 +71,8 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
     (
         &["Exception", "ValueError", "KeyError", "TypeError", "RuntimeError"],
-        "there are no exceptions: `fail(\"why\")` ends the program, `try_call(server.tool, name=value)` tells of a failed tool",
+        "there are no exceptions: `fail(\"why\")` ends the program, `try_call(server.tool, \
+         name=value)` reports a failed tool",
     ),
     (
         &[
@@ -85,7 +87,8 @@ const NAMES: &[(&[&str], &str)] = &[
             "subprocess",
             "input",
         ],
-        "programs have no time, no chance, no files and no network: they only call tools and compute",
+        "programs have no clock, no random numbers, no files and no network: they only call tools \
+         and compute",
     ),
     (
         &["re"],
@@ -93,19 +96,20 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
     (
         &["math"],
-        "there is no `math`: `+ - * / // %`, `abs`, `min`, `max`, `sum`, `round`, `int`, `float` are there",
+        "there is no `math`: `+ - * / // %`, `abs`, `min`, `max`, `sum`, `round`, `int`, `float` \
+         are available",
     ),
     (&["dumps", "loads"], "write `json.encode(value)` and `json.decode(text)`"),
     (&["null", "undefined", "nil"], "write `None`"),
     (&["true"], "write `True`"),
     (&["false"], "write `False`"),
-    (&["iter", "next"], "there are no iterators: go over lists with `for`"),
+    (&["iter", "next"], "there are no iterators: loop over lists with `for`"),
     (
         &[
             "callable", "id", "eval", "exec", "compile", "globals", "locals", "vars", "setattr",
             "delattr", "super", "object", "property",
         ],
-        "there is nothing like it here",
+        "there is no equivalent here",
     ),
 ];
 
@@ -113,13 +117,13 @@ const NAMES: &[(&[&str], &str)] = &[
 pub(crate) const SAYINGS: &[(&str, &str)] = &[
     (
         "f-string expression end",
-        "a place in a string has no format: write `{round(x, 2)}`, or assign to a name first",
+        "placeholders in strings have no format: write `{round(x, 2)}`, or assign to a name first",
     ),
     (
         "inside replacement field",
-        "a place in a string has no format: write `round(x, 2)`, `str(x)`",
+        "placeholders in strings have no format: write `round(x, 2)`, `str(x)`",
     ),
-    ("unsupported format character", "`%s` and `%d` are there; write `round(x, 2)` for digits"),
+    ("unsupported format character", "use `%s` or `%d`; write `round(x, 2)` for digits"),
     ("unexpected keyword 'for'", "there are no generators: write a list, `[… for … in …]`"),
     ("expected symbol ':'", "a set is written as `set([1, 2])`"),
     ("unexpected string literal", "join strings with `+`"),
@@ -130,24 +134,25 @@ pub(crate) const SAYINGS: &[(&str, &str)] = &[
     ),
     (
         "f-string",
-        "keep what stands in braces short: assign it to a name first, and use that in the string",
+        "keep the expression in braces short: assign it to a name first, and use that name in the \
+         string",
     ),
     ("tabs are not allowed", "indent with spaces"),
     ("incorrect indentation", "indent with the same number of spaces at each level"),
     (
         "unfinished string literal",
-        "a string ends in its own line; longer ones stand in triple quotes",
+        "a string must end on its own line; use triple quotes for longer ones",
     ),
     ("invalid input", "names have only the letters a to z, digits and `_`"),
     ("unexpected symbol '**'", "there is no `**`: multiply, or join dicts as `one | other`"),
     ("unexpected symbol '*'", "join lists as `one + other`"),
     ("unparenthesized tuple", "put the tuple into parentheses"),
-    ("type expression", "leave types out: they are not looked at"),
+    ("type expression", "remove the type annotations: they are not checked"),
     (
         "not a valid type annotation",
         "types are `str`, `int`, `float`, `bool`, `list`, `dict`, `tuple` and `set`",
     ),
-    ("mutates an iterable", "go over a copy: `for item in list(items):`"),
+    ("mutates an iterable", "loop over a copy: `for item in list(items):`"),
     (
         "referenced before assignment",
         "a function cannot assign to a name of the program: pass it in and return it, or keep it in a dict",
@@ -155,29 +160,23 @@ pub(crate) const SAYINGS: &[(&str, &str)] = &[
     ("`call()` not supported", "only functions and tools are called: `server.tool(name=value)`"),
     (
         "not enough arguments for format",
-        "give as many values as the string has places, or write an f-string",
+        "give as many values as the string has placeholders, or write an f-string",
     ),
     (
         "not enough parameters in format",
-        "give as many values as the string has places, or write an f-string",
+        "give as many values as the string has placeholders, or write an f-string",
     ),
     (
         "`in` not supported",
-        "look at what it is with `type(value)`: only strings, lists, dicts and sets hold others",
+        "check it with `type(value)`: only strings, lists, dicts and sets support `in`",
     ),
     ("not supported for types `string` and `int`", "write `str(number)`, or an f-string"),
     ("not supported for types `int` and `string`", "write `str(number)`, or an f-string"),
     ("not supported for types `string` and", "write `str(value)`, or an f-string"),
-    ("key `", "look what is there with `print(sorted(value))`, or write `value.get(key, default)`"),
-    ("is out of bound", "look at `len(value)` first: the list may be shorter, or empty"),
-    (
-        "(iter)",
-        "look at what it is with `type(value)`: results are often a dict with a list inside",
-    ),
-    (
-        "`[]` not supported",
-        "look at what it is with `type(value)`: a call may have returned None or text",
-    ),
+    ("key `", "list the keys with `print(sorted(value))`, or write `value.get(key, default)`"),
+    ("is out of bound", "check `len(value)` first: the list may be shorter, or empty"),
+    ("(iter)", "check it with `type(value)`: results are often a dict with a list inside"),
+    ("`[]` not supported", "check it with `type(value)`: a call may have returned None or text"),
 ];
 
 pub(crate) fn of(kind: ProgramErrorKind, message: &str, known: &HintContext<'_>) -> Option<String> {
@@ -189,7 +188,7 @@ pub(crate) fn of(kind: ProgramErrorKind, message: &str, known: &HintContext<'_>)
             return Some("write a loop instead of a function that calls itself".to_owned());
         }
         ProgramErrorKind::Depth => {
-            return Some("compare and show parts of the value, not all of it".to_owned());
+            return Some("compare and print parts of the value, not all of it".to_owned());
         }
         ProgramErrorKind::Memory => return Some(LESS.to_owned()),
         _ => {}
@@ -244,7 +243,7 @@ fn missing_attribute(of: &str, name: &str) -> Option<String> {
         ),
         "list" if name == "sort" => Some("write `value = sorted(value)`".to_owned()),
         "list" => {
-            Some("that is a list: take one of it, `value[0]`, or go over it with `for`".to_owned())
+            Some("that is a list: take one item, `value[0]`, or loop over it with `for`".to_owned())
         }
         "NoneType" => Some(
             "that is None: the call before it returned nothing, or a function has no `return`"

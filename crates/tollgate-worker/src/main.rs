@@ -42,7 +42,7 @@ fn run() -> WorkerResult {
     Builder::new().stack_size(SMALL_STACK).spawn(watch)?;
     started.recv()?;
     let program = Builder::new().name("program".to_owned()).stack_size(STACK).spawn(one_program)?;
-    program.join().unwrap_or_else(|_| Err("it broke down".into()))
+    program.join().unwrap_or_else(|_| Err("it crashed".into()))
 }
 
 fn walls() -> Result<KernelLimits, Box<dyn Error + Send + Sync>> {

@@ -9,7 +9,7 @@ use tollgate_sandbox::frames::{MAX_FRAME_BYTES, MAX_WORKER_MESSAGE_BYTES, Worker
 #[derive(Debug, thiserror::Error)]
 pub enum FrameSendError {
     /// Nothing of it was written: a shorter one can still be sent.
-    #[error("{0} bytes are more than can be handed over at once")]
+    #[error("{0} bytes exceed the size of one message")]
     TooLong(usize),
     #[error(transparent)]
     Lost(#[from] io::Error),

@@ -147,13 +147,13 @@ fn describe_panic(panic: &(dyn Any + Send)) -> ProgramError {
     if words == "out of memory" || words == "capacity overflow" {
         return describe_stop(&ProgramStopError::new(
             ProgramErrorKind::Memory,
-            "it needs more memory than there is",
+            "it needs more memory than its limit",
             LESS,
         ));
     }
     // `d.update([d])`: the interpreter detects it too late to fail at the line.
     if words.starts_with("RefCell already") {
-        let message = "a dict or a set was changed from what it holds itself";
+        let message = "a dict or a set was changed from within one of its own values";
         return describe_stop(&ProgramStopError::new(
             ProgramErrorKind::Runtime,
             message,
@@ -163,6 +163,6 @@ fn describe_panic(panic: &(dyn Any + Send)) -> ProgramError {
     describe_stop(&ProgramStopError::new(
         ProgramErrorKind::Runtime,
         format!("the interpreter cannot run this program: {words}"),
-        "write it in another way",
+        "rewrite it",
     ))
 }

@@ -87,7 +87,7 @@ impl WorkerSession {
         ProgramStopError::new(
             ProgramErrorKind::Output,
             format!("prints and `result` together are larger than {most} bytes"),
-            "print and return only what is needed: pick fields, cut lists, count",
+            "print and return only the needed values: select fields, shorten lists, count",
         )
     }
 
@@ -106,13 +106,16 @@ impl WorkerSession {
     /// Fails once the gateway is gone. A message that is too long does not change that state.
     pub(crate) fn say(&self, word: &WorkerMessage) -> Result<(), ProgramStopError> {
         if self.lost.borrow().is_some() {
-            return Err(ProgramStopError::bare(ProgramErrorKind::Runtime, "the gateway is gone"));
+            return Err(ProgramStopError::bare(
+                ProgramErrorKind::Runtime,
+                "the gateway has disconnected",
+            ));
         }
         self.pipe.borrow_mut().say(word).map_err(|unsaid| match unsaid {
             FrameSendError::TooLong(_) => ProgramStopError::new(
                 ProgramErrorKind::Memory,
                 unsaid.to_string(),
-                "hand over less",
+                "pass less data",
             ),
             FrameSendError::Lost(error) => self.lose(error),
         })
@@ -125,8 +128,8 @@ impl WorkerSession {
         if used > self.fence.calls {
             return Err(ProgramStopError::new(
                 ProgramErrorKind::Calls,
-                format!("a program may call tools {} times, not more", self.fence.calls),
-                "look for a tool that takes or returns many things at once, or do less in one program",
+                format!("a program is limited to {} tool calls", self.fence.calls),
+                "use a tool that handles many items at once, or do less in one program",
             ));
         }
         self.calls.set(used);
@@ -135,7 +138,7 @@ impl WorkerSession {
         let heard = self.pipe.borrow_mut().hear().map_err(|error| self.lose(error))?;
         match serde_json::from_slice(&heard) {
             Ok(HostMessage::Answers(answers)) if answers.len() == wanted => Ok(answers),
-            Ok(_) => Err(self.lose(io::Error::other("an order that does not answer the calls"))),
+            Ok(_) => Err(self.lose(io::Error::other("a message that does not answer the calls"))),
             Err(error) => Err(self.lose(error.into())),
         }
     }
@@ -148,7 +151,7 @@ impl WorkerSession {
     fn lose(&self, error: io::Error) -> ProgramStopError {
         let stop = ProgramStopError::bare(
             ProgramErrorKind::Runtime,
-            format!("the gateway is gone: {error}"),
+            format!("the gateway has disconnected: {error}"),
         );
         *self.lost.borrow_mut() = Some(error);
         stop

@@ -21,7 +21,7 @@ pub fn obtain(data: &Path) -> Result<Secret, CommandError> {
     }
     make(data).map_err(unusable)?;
     // Another process may have created it first. The content of the file wins.
-    let gone = || io::Error::other("it is gone as soon as it is made");
+    let gone = || io::Error::other("it disappears as soon as it is created");
     read(data).and_then(|token| token.ok_or_else(gone)).map_err(unusable)
 }
 
@@ -30,9 +30,9 @@ pub fn read(data: &Path) -> io::Result<Option<Secret>> {
     let Some(text) = private_file::read(&file(data))? else { return Ok(None) };
     match secret::check(text.trim()) {
         SecretCheck::Sound => Ok(Some(Secret::new(text.trim()))),
-        SecretCheck::Mistyped | SecretCheck::Foreign => {
-            Err(io::Error::other("it holds no whole token; delete it, and a new one is made"))
-        }
+        SecretCheck::Mistyped | SecretCheck::Foreign => Err(io::Error::other(
+            "it contains no complete token; delete it, and a new one is created",
+        )),
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
         for text in ["", "tga_short", "secret", "\u{0}"] {
             fs::write(file(data.path()), text).unwrap();
             let refused = obtain(data.path()).unwrap_err().to_string();
-            assert!(refused.contains("delete it, and a new one is made"), "{refused}");
+            assert!(refused.contains("delete it, and a new one is created"), "{refused}");
             assert_eq!(fs::read_to_string(file(data.path())).unwrap(), text);
         }
         fs::remove_file(file(data.path())).unwrap();

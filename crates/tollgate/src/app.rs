@@ -50,10 +50,11 @@ pub struct App {
 }
 
 /// Logged at the start, because the operator has to act.
-const KEYS_LOST: &str = "keys were made for this gateway, and its database knows none of them: it was \
-    removed, emptied or replaced. Nobody comes in without the admin token. Restore `tollgate.db` from a \
-    backup, make new keys by `tollgate keys create`, or let this machine in without a key by \
-    `tollgate keys open`";
+const KEYS_LOST: &str = "keys were created for this gateway, but its database contains none: it \
+                         was removed, emptied or replaced. Access requires the admin token. \
+                         Restore `tollgate.db` from a backup, create new keys with `tollgate keys \
+                         create`, or allow access from this machine without a key with `tollgate \
+                         keys open`";
 
 impl App {
     /// Starts everything that `config` names. Upstream servers connect in the background.
@@ -123,7 +124,7 @@ impl App {
             self.server.set_hosts(&config.hosts);
             self.server.set_trusted_proxies(config.trusted_proxies.clone());
             if let Err(why) = self.server.set_models(&config.llm) {
-                tracing::warn!(why, "the models stay as they were");
+                tracing::warn!(why, "cannot apply the new models; the old ones remain in use");
             }
         };
         self.running.reconfigure(&config.settings, swapped).await
@@ -182,7 +183,7 @@ fn telemetry(config: &Config) -> (Tracer, Option<ExporterHandle>) {
         Ok(Some((tracer, exporting))) => (tracer, Some(exporting)),
         Ok(None) => (Tracer::default(), None),
         Err(error) => {
-            tracing::warn!(error, "no telemetry is sent");
+            tracing::warn!(error, "telemetry is disabled");
             (Tracer::default(), None)
         }
     }
@@ -246,8 +247,8 @@ pub async fn check_reach(config: &Config) -> Result<(), CommandError> {
         return Ok(());
     }
     Err(CommandError::Usage(format!(
-        "`{}` can be reached from outside, and there are no keys: add `keys:` to the config, make one \
-         by `tollgate keys create NAME`, or listen on 127.0.0.1",
+        "`{}` can be reached from outside, but there are no keys: add `keys:` to the config, \
+         create one with `tollgate keys create NAME`, or listen on 127.0.0.1",
         config.listen
     )))
 }

@@ -21,7 +21,7 @@ pub fn parse(typed: &[String], schema: &Value) -> Result<Map<String, Value>, Com
         };
         let value = value(name, text, &schema["properties"][name])?;
         if arguments.insert(name.to_owned(), value).is_some() {
-            return Err(CommandError::Usage(format!("`{name}` is given twice")));
+            return Err(CommandError::Usage(format!("`{name}` appears twice")));
         }
     }
     Ok(arguments)
@@ -112,7 +112,7 @@ mod tests {
         check(&["deep=yes"], "`deep` must be of type boolean, not `yes`");
         check(&["maybe=x"], "`maybe` must be of type integer or null, not `x`");
         check(&["roll"], "`roll` is not `key=value`; or give one JSON object");
-        check(&["text=a", "text=b"], "`text` is given twice");
+        check(&["text=a", "text=b"], "`text` appears twice");
         check(&["{"], "the arguments are not JSON: EOF while parsing an object at line 1 column 1");
     }
 }

@@ -49,13 +49,13 @@ pub struct Cli {
 
 #[derive(Debug, Clone, Args)]
 pub struct GlobalArgs {
-    /// Config file [default: ./tollgate.yaml if there is one, else what is built in]
+    /// Config file [default: ./tollgate.yaml if it exists, else the built-in config]
     #[arg(long, short, global = true, value_name = "FILE", env = "TOLLGATE_CONFIG")]
     config: Option<PathBuf>,
     /// Address to serve on, or to find the gateway at [default: 127.0.0.1:8655]
     #[arg(long, global = true, value_name = "ADDR", env = "TOLLGATE_LISTEN")]
     listen: Option<String>,
-    /// Directory for what outlasts the process [default: ./.tollgate]
+    /// Data directory [default: ./.tollgate]
     #[arg(long, global = true, value_name = "DIR", env = "TOLLGATE_DATA")]
     data: Option<PathBuf>,
     /// Print JSON for programs instead of text for people
@@ -69,51 +69,51 @@ pub enum CliCommand {
     Serve(ServeArgs),
     /// Check a config without starting anything
     Check(CheckArgs),
-    /// List the tools that an agent sees, how fast they are, and why they are in their tier
+    /// List the tools of an agent, with their latency and tier
     Tools(ToolsArgs),
     /// Call one tool
     Call(CallArgs),
-    /// Run a program that calls tools, as models write them in code mode
+    /// Run a program that calls tools, as in code mode
     Code(code::CodeArgs),
-    /// Read a result that was cut, or came after its turn was over
+    /// Read a truncated or late result
     Result(ResultArgs),
-    /// Say which latency budget an utterance gets, and why
+    /// Show which latency tier an utterance gets, and why
     Tier(TierArgs),
-    /// Talk with an agent
+    /// Chat with an agent
     Chat(chat::ChatArgs),
-    /// Write tools, or results of tools, in another API's format
+    /// Convert tools or tool results to another API's format
     Convert(convert::ConvertArgs),
-    /// Measure the tools that can be called without changing anything
+    /// Measure the latency of tools that have no side effects
     Calibrate(CalibrateArgs),
-    /// Figures of the tools, to compare and merge across installations
+    /// Latency statistics of the tools, to compare and merge across installations
     #[command(subcommand)]
     Telemetry(TelemetryCommand),
-    /// Show what was called and decided, and by whom
+    /// Show the audit trail: calls and decisions
     Audit(AuditArgs),
-    /// Look at the MCP servers behind the gateway, add and remove them
+    /// Manage the MCP servers behind the gateway
     #[command(subcommand)]
     Servers(ServersCommand),
-    /// Take MCP servers over from other programs: editors, command lines, gateways
+    /// Import MCP servers from other programs: editors, command lines, gateways
     Import(Box<import::ImportArgs>),
-    /// Show what another program needs to use this gateway, or write it into its file
+    /// Show the config that another program needs to use this gateway, or write it to its file
     Connect(connect::ConnectArgs),
-    /// Decide on calls that wait for a person's leave
+    /// Decide on calls awaiting approval
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
-    /// Look at live speech sessions, close them, give them another tier
+    /// List live speech sessions, close them or change their tier
     Sessions(sessions::SessionsArgs),
-    /// Make, list, revoke and rotate the keys of clients
+    /// Create, list, revoke and rotate the keys of clients
     #[command(subcommand)]
     Keys(keys::KeysCommand),
-    /// What agents remember: look, add, search, import, export, forget
+    /// The memory of agents: show, add, search, import, export, delete
     Memory(memory::MemoryArgs),
-    /// Look whether a gateway can run here as its config says, and say what to do where it cannot
+    /// Check whether the gateway can run here with its config, and suggest fixes
     Doctor(operate::DoctorArgs),
-    /// Put load on a gateway and measure how it stands
+    /// Load-test a gateway
     Bench(operate::BenchArgs),
-    /// Have a running gateway read its config again
+    /// Make a running gateway reload its config
     Reload,
-    /// Speak MCP on standard input and output, for desktop clients
+    /// Serve MCP on standard input and output, for desktop clients
     Mcp(McpArgs),
     /// Print a completion script for a shell
     Completions { shell: Shell },
@@ -132,14 +132,14 @@ pub enum CliCommand {
 
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct ServeArgs {
-    /// Serve HTTPS, with a certificate that a CA of this data directory signs
+    /// Serve HTTPS with a certificate signed by the local CA in the data directory
     #[arg(long)]
     pub tls: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The file to check [default: what `serve` would read]
+    /// The file to check [default: the file that `serve` reads]
     pub file: Option<PathBuf>,
     /// Print the JSON Schema of the config
     #[arg(long)]
@@ -148,10 +148,10 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub struct ViewArgs {
-    /// Whose tools [default: the default agent's]
+    /// The agent [default: the default agent]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// The latency budget [default: the agent's ceiling]
+    /// The latency tier [default: the agent's ceiling]
     #[arg(long, value_name = "TIER", value_parser = TIERS)]
     pub tier: Option<String>,
     #[command(flatten)]
@@ -162,7 +162,7 @@ pub struct ViewArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Filters")]
 pub struct FilterArgs {
-    /// Only these servers: names and globs, with commas between
+    /// Only these servers: names and globs, comma-separated
     #[arg(long, value_name = "LIST")]
     include_servers: Option<Vec<String>>,
     /// Not these servers
@@ -187,10 +187,10 @@ pub struct ToolsArgs {
     /// Rank the measured tools of each category, fastest first
     #[arg(long)]
     pub leaderboard: bool,
-    /// Show what the tools do as well
+    /// Also show the descriptions
     #[arg(long, conflicts_with = "leaderboard")]
     pub long: bool,
-    /// Show every tool there is, and what keeps those out that are not seen
+    /// Show every tool, and why hidden ones are hidden
     #[arg(long, conflicts_with_all = ["leaderboard", "long"])]
     pub explain: bool,
 }
@@ -198,24 +198,24 @@ pub struct ToolsArgs {
 /// A person's word on tools that others wrote.
 #[derive(Debug, Subcommand)]
 pub enum TrustCommand {
-    /// What is withheld until somebody accepts it, or served with a note, and why
+    /// List tools that are withheld until accepted, or served with a warning
     Review {
         /// Only this server's
         #[arg(long, value_name = "NAME")]
         server: Option<String>,
     },
-    /// What changed in a tool since it was trusted, and what is suspicious about it
+    /// Show what changed in a tool since it was trusted, and what is suspicious
     Diff {
-        /// As agents see it, or as its server calls it
+        /// The exposed name, or the server's name of the tool
         #[arg(value_name = "TOOL|SERVER/TOOL")]
         name: String,
     },
-    /// Serve the definitions that these tools have now
+    /// Accept the current definitions of these tools
     Accept {
-        /// As agents see it, or as its server calls it
+        /// The exposed name, or the server's name of the tool
         #[arg(value_name = "TOOL|SERVER/TOOL", required_unless_present = "all")]
         names: Vec<String>,
-        /// All that wait, but those that were rejected
+        /// All withheld tools, except rejected ones
         #[arg(long, conflicts_with = "names")]
         all: bool,
         /// With `--all`: only this server's
@@ -225,9 +225,9 @@ pub enum TrustCommand {
         #[arg(long, value_name = "DIGITS", conflicts_with = "all")]
         hash: Option<String>,
     },
-    /// Never serve the definitions that these tools have now
+    /// Reject the current definitions of these tools
     Reject {
-        /// As agents see it, or as its server calls it
+        /// The exposed name, or the server's name of the tool
         #[arg(value_name = "TOOL|SERVER/TOOL", required = true)]
         names: Vec<String>,
         /// Only if the definition is still this one, as `review` shows it
@@ -238,64 +238,65 @@ pub enum TrustCommand {
 
 #[derive(Debug, Args)]
 pub struct CallArgs {
-    /// The tool, by the name that `tools` shows
+    /// The tool, as shown by `tools`
     pub name: String,
     /// Arguments as `key=value`, or all of them as one JSON object
     pub arguments: Vec<String>,
     #[command(flatten)]
     pub view: ViewArgs,
-    /// Ask the tool itself, even if an answer was kept
+    /// Bypass the cache
     #[arg(long)]
     pub no_cache: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct ResultArgs {
-    /// As the outcome of the call named it
+    /// The handle from the outcome of the call
     pub handle: String,
-    /// Which part of it, from 1
+    /// The page, from 1
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     pub page: u32,
 }
 
 #[derive(Debug, Args)]
 pub struct TierArgs {
-    /// What was said
+    /// The utterance
     pub utterance: String,
-    /// To whom [default: the default agent]
+    /// The agent [default: the default agent]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// In which conversation; what went before in it counts
+    /// The conversation; its earlier turns count
     #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
-    /// How many turns wait behind this one
+    /// Number of turns queued after this one
     #[arg(long, value_name = "N")]
     pub queue_depth: Option<u32>,
-    /// Insist on a tier
+    /// Force a tier
     #[arg(long = "override", value_name = "TIER", value_parser = TIERS)]
     pub forced: Option<String>,
-    /// The transcript still grows: its last word may not be whole, and no turn is counted
+    /// The transcript is partial: its last word may be incomplete, and no turn is counted
     #[arg(long)]
     pub partial: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
-    /// One server, or one tool by the name that `tools` shows [default: all]
+    /// One server, or one tool as shown by `tools` [default: all]
     #[arg(value_name = "SERVER|TOOL")]
     pub only: Option<String>,
-    /// Probes of each tool [default: enough to count]
+    /// Probes per tool [default: the minimum to be used]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
     pub times: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum TelemetryCommand {
-    /// The figures of this installation: names of tools and counts, no arguments, hosts or keys
+    /// Export the statistics of this installation: names of tools and counts, no arguments, hosts
+    /// or keys
     Export(OutFileArgs),
-    /// Several exports as one
+    /// Merge several exports
     Merge {
-        /// Written by `telemetry export`
+        /// Files written by `telemetry export`
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
@@ -314,25 +315,25 @@ pub struct OutFileArgs {
 pub struct AuditArgs {
     #[command(subcommand)]
     pub command: Option<AuditCommand>,
-    /// Rows from then on: `1h`, `7d`, `2026-11-15`, `2026-11-15T10:00:00Z`
+    /// Rows since this time: `1h`, `7d`, `2026-11-15`, `2026-11-15T10:00:00Z`
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
-    /// Rows up to then
+    /// Rows until this time
     #[arg(long, value_name = "WHEN")]
     pub until: Option<String>,
-    /// Of one agent
+    /// By agent
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// By one principal: `key:NAME`, `local`
+    /// By principal: `key:NAME`, `local`
     #[arg(long, value_name = "WHO")]
     pub principal: Option<String>,
-    /// To one server
+    /// By server
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
-    /// Of tools by the name that `tools` shows; `*` and `?` stand for anything
+    /// By tool name as shown by `tools`; `*` and `?` are wildcards
     #[arg(long, value_name = "GLOB")]
     pub tool: Option<String>,
-    /// That came out so: `ok`, `error`, `refused`, `cancelled`
+    /// By outcome: `ok`, `error`, `refused`, `cancelled`
     #[arg(long, value_name = "WORD")]
     pub outcome: Option<String>,
     /// One call, by its id
@@ -341,13 +342,13 @@ pub struct AuditArgs {
     /// `call`, or a kind of decision: `approval`, `key`, `reload`, `pin`, `memory`
     #[arg(long, value_name = "WORD")]
     pub kind: Option<String>,
-    /// The last so many rows [default: 50 in a table, else all]
+    /// The number of last rows [default: 50 in a table, else all]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
-    /// Go on with rows as they are written
+    /// Follow: print new rows as they are written
     #[arg(long)]
     pub follow: bool,
-    /// How to print them [default: table, or jsonl with --json]
+    /// Output format [default: table, or jsonl with --json]
     #[arg(long, value_enum)]
     pub format: Option<AuditFormat>,
 }
@@ -356,7 +357,7 @@ pub struct AuditArgs {
 pub enum AuditCommand {
     /// Check that no row was changed, removed or moved
     Verify,
-    /// Say that a loss of rows is known: `verify` reports it no more
+    /// Acknowledge a loss of rows, so that `verify` no longer reports it
     Acknowledge,
 }
 
@@ -377,66 +378,66 @@ pub enum ServersCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum InspectServersCommand {
-    /// All servers and how they are
+    /// List all servers with their state
     List,
-    /// Look for servers in the MCP registry
+    /// Search the MCP registry for servers
     Search {
-        /// What their names have in them
+        /// Text that their names contain
         #[arg(required = true)]
         words: Vec<String>,
-        /// The page after the one that named it
+        /// The cursor from the previous page
         #[arg(long, value_name = "TEXT")]
         cursor: Option<String>,
     },
-    /// Ask one server whether it answers; one that is down is started for it
+    /// Ping a server; a stopped one is started first
     Test {
-        /// Of a server, as `servers list` shows it
+        /// Name of a server, as shown by `servers list`
         name: String,
     },
-    /// End a server and start it again
+    /// Restart a server
     Restart {
-        /// Of a server, as `servers list` shows it
+        /// Name of a server, as shown by `servers list`
         name: String,
     },
-    /// The last lines that a server wrote to its standard error
+    /// Show the last lines of a server's stderr
     Logs {
-        /// Of a server, as `servers list` shows it
+        /// Name of a server, as shown by `servers list`
         name: String,
     },
-    /// Give consent to a server that needs a person (`auth: { login: true }`)
+    /// Log in to a server that needs user consent (`auth: { login: true }`)
     Login {
-        /// Of a server, as `servers list` shows it
+        /// Name of a server, as shown by `servers list`
         name: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum ApprovalsCommand {
-    /// The calls that wait
+    /// List pending calls
     List,
-    /// Let one run, once, as it is
+    /// Approve one call
     Approve {
-        /// As `approvals list` shows it
+        /// The id, as shown by `approvals list`
         id: String,
-        /// Kept with the decision
+        /// A note that is stored with the decision
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Refuse one
+    /// Deny one call
     Deny {
-        /// As `approvals list` shows it
+        /// The id, as shown by `approvals list`
         id: String,
-        /// Told to whoever called
+        /// A note that is sent to the caller
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Stay, and ask on the terminal for each that comes
+    /// Prompt on the terminal for each new call
     Watch,
 }
 
 #[derive(Debug, Args)]
 pub struct McpArgs {
-    /// Whose tools [default: the default agent's]
+    /// The agent [default: the default agent]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     #[command(flatten)]

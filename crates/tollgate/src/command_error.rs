@@ -12,7 +12,7 @@ pub enum CommandError {
     /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
-    #[error("the config has mistakes: {0}")]
+    #[error("the config is invalid: {0}")]
     Config(Box<ConfigReport>),
     /// The message was printed already.
     #[error("the command failed")]

@@ -152,7 +152,8 @@ fn note(client: &ClientApp, target: &SnippetTarget) -> Option<String> {
             Some(format!("or: codex mcp add {NAME} --url {url}"))
         }
         "claude-desktop" => {
-            let why = "it starts programs only, and `tollgate mcp` is a gateway of its own: `tollgate` must be on its path";
+            let why = "it supports only programs, so it starts `tollgate mcp`, a separate gateway: \
+                       `tollgate` must be on its path";
             Some(match target.config {
                 Some(_) => why.to_owned(),
                 None => format!("{why}, and `--config FILE` names your config"),

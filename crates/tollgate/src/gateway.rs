@@ -186,7 +186,7 @@ impl Gateway {
             return listener.finish();
         }
         decode_response(&response)?;
-        Err(CommandError::new("the gateway does not tell what it measures"))
+        Err(CommandError::new("the gateway's statistics are invalid"))
     }
 
     /// `GET /api/audit`
@@ -267,7 +267,7 @@ impl Gateway {
     pub async fn readiness(&self) -> Result<Value, CommandError> {
         let response = self.exchange(request(Method::GET, "/readyz", None)?).await?;
         serde_json::from_slice(response.body())
-            .map_err(|_| CommandError::new("the gateway does not say whether it is ready"))
+            .map_err(|_| CommandError::new("the gateway's readiness response is invalid"))
     }
 
     /// `GET /api/approvals`

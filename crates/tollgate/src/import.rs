@@ -101,18 +101,18 @@ pub struct ImportContext<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    #[error("there is nothing to import in it")]
+    #[error("it contains nothing to import")]
     Nothing,
     #[error("it is larger than {0} MiB")]
     TooLarge(usize),
     #[error("{0}")]
     Syntax(String),
     #[error(
-        "no list of MCP servers was found in it; known are `mcpServers`, `servers`, `mcp_servers`, \
+        "it contains no list of MCP servers; supported are `mcpServers`, `servers`, `mcp_servers`, \
          `context_servers`, `mcp`, `extensions`, a command line and a URL"
     )]
     Unknown,
-    #[error("`{0}` is for a shell, and no shell runs it here; write the program and its arguments")]
+    #[error("`{0}` needs a shell, which is not used here; write the program and its arguments")]
     Shell(String),
 }
 
@@ -132,7 +132,7 @@ pub fn read(text: &str, asked: &ImportContext<'_>) -> Result<ImportedConfig, Imp
     if let Some(inside) = install_link::open_link(text) {
         let (name, text) = inside?;
         if install_link::open_link(text.trim()).is_some() {
-            return Err(ImportError::Syntax("the link carries another link".to_owned()));
+            return Err(ImportError::Syntax("the link contains another link".to_owned()));
         }
         let name = name.or_else(|| asked.name.map(str::to_owned));
         return read(&text, &ImportContext { name: name.as_deref(), ..*asked });

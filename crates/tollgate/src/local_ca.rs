@@ -67,7 +67,7 @@ impl LocalCa {
     pub fn sign(&self, names: &[String], now: SystemTime) -> Result<TlsIdentity, CommandError> {
         let failed = |error: rcgen::Error| {
             CommandError::new(format!(
-                "cannot make a certificate for {}: {error}",
+                "cannot create a certificate for {}: {error}",
                 names.join(", ")
             ))
         };
@@ -96,12 +96,14 @@ fn read_or_create(
         return Ok(text);
     }
     private_file::make(file, &make().map_err(io::Error::other)?)?;
-    let gone = || io::Error::other("it is gone as soon as it is made");
+    let gone = || io::Error::other("it disappears as soon as it is created");
     private_file::read(file)?.ok_or_else(gone)
 }
 
 fn damaged_key_error(_: rcgen::Error) -> io::Error {
-    io::Error::other("it holds no whole key; delete `ca.key` and `ca.pem`, and new ones are made")
+    io::Error::other(
+        "it contains no complete key; delete `ca.key` and `ca.pem`, and new ones are created",
+    )
 }
 
 /// Checks that the certificate belongs to the key: otherwise clients that trust it would refuse our
@@ -111,7 +113,7 @@ fn fits(pem: &str, key: &KeyPair) -> io::Result<()> {
         let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         TlsIdentity::new(vec![certificate], secret).ok()
     });
-    let why = "it is not the certificate of the key beside it; delete both, and new ones are made";
+    let why = "it does not match its key; delete both, and new ones are created";
     whole.map(drop).ok_or_else(|| io::Error::other(why))
 }
 

@@ -57,11 +57,11 @@ pub struct RequiredVariable {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum McpRegistryError {
-    #[error("the registry cannot be asked: {0}")]
+    #[error("the registry is unavailable: {0}")]
     Unreachable(String),
     #[error("the registry answered {0}")]
     Status(u16),
-    #[error("the registry answered something that is no list of servers")]
+    #[error("the registry's response is not a list of servers")]
     Strange,
     #[error("the registry has no server `{0}`")]
     Unknown(String),

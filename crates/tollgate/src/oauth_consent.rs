@@ -50,14 +50,12 @@ impl<'a> OauthConsent<'a> {
         let endpoint = match &server.transport {
             ServerTransport::StreamableHttp(endpoint) | ServerTransport::Sse(endpoint) => endpoint,
             ServerTransport::Stdio(_) => {
-                return Err(format!("`{name}` is a process here: there is nothing to log in to"));
+                return Err(format!("`{name}` is a local process and needs no login"));
             }
         };
         match &endpoint.auth {
             ServerAuth::Login(login) => Ok(Self { server, endpoint, login }),
-            _ => {
-                Err(format!("`{name}` needs no login; `auth: {{ login: true }}` says that it does"))
-            }
+            _ => Err(format!("`{name}` needs no login; set `auth: {{ login: true }}` if it does")),
         }
     }
 
@@ -77,7 +75,7 @@ impl<'a> OauthConsent<'a> {
         let code = AuthorizationCode::new(authorization, open(listener, port, show)).keeping(kept);
         match timeout(CONSENT_TIMEOUT, code.ask()).await {
             Ok(outcome) => outcome,
-            Err(_) => Err("nobody consented within 10 minutes".to_owned()),
+            Err(_) => Err("nobody completed the login within 10 minutes".to_owned()),
         }
     }
 }
@@ -106,7 +104,7 @@ fn open(listener: TcpListener, port: u16, show: ShowLink) -> ConsentPrompt {
         }
         Box::pin(async move {
             if !is_page {
-                return Err("the authorization server names no page that can be opened".to_owned());
+                return Err("the authorization server has no valid login page".to_owned());
             }
             let mut visitors = FuturesUnordered::new();
             loop {
@@ -152,9 +150,9 @@ async fn callback(mut stream: TcpStream, state: &str) -> Option<String> {
     let is_callback = target.split('?').next() == Some(PATH);
     let is_ours = is_callback && query_value(&target, "state") == Some(state);
     let (status, said) = match (is_ours, is_callback) {
-        (true, _) => ("200 OK", "Tollgate has its answer. You may close this page."),
-        (false, true) => ("400 Bad Request", "This is no answer to the login that is under way."),
-        (false, false) => ("404 Not Found", "There is nothing here."),
+        (true, _) => ("200 OK", "Login complete. You may close this page."),
+        (false, true) => ("400 Bad Request", "This response does not belong to the current login."),
+        (false, false) => ("404 Not Found", "Not found."),
     };
     let length = said.len();
     let answer = format!(

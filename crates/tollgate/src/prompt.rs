@@ -21,7 +21,7 @@ pub async fn ask(output: Output, question: &str, usual: &str) -> Result<String, 
         io::Result::Ok((count > 0).then_some(line))
     };
     let line = tokio::task::spawn_blocking(read).await.ok().and_then(Result::ok).flatten();
-    let line = line.ok_or_else(|| CommandError::new("nobody answered; nothing was changed"))?;
+    let line = line.ok_or_else(|| CommandError::new("no answer; nothing was changed"))?;
     let line = line.trim();
     Ok(if line.is_empty() { usual.to_owned() } else { line.to_owned() })
 }

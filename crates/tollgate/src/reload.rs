@@ -254,12 +254,12 @@ impl ConfigActor {
         let error = match &result {
             ReloadOutcome::Applied(effect) => {
                 info!(by, added = ?effect.added, removed = ?effect.removed, restarted = ?effect.restarted,
-                    needs_restart = ?effect.needs_restart, "the config was changed");
+                    needs_restart = ?effect.needs_restart, "config applied");
                 None
             }
             ReloadOutcome::Unchanged => None,
             ReloadOutcome::Refused(why) => {
-                warn!(by, "the config was not changed, the old one goes on: {why}");
+                warn!(by, "the new config was rejected, the old one remains in use: {why}");
                 Some(why.clone())
             }
         };

@@ -18,7 +18,7 @@ pub struct TelemetryExport {
 pub enum TelemetryFileError {
     #[error("not JSON: {0}")]
     NotJson(String),
-    #[error("`format` is `{0}`, and this version reads `{FORMAT}`")]
+    #[error("`format` is `{0}`, but this version reads `{FORMAT}`")]
     Format(String),
     #[error("`{field}`: {problem}")]
     Field { field: String, problem: String },
@@ -41,7 +41,7 @@ impl TelemetryExport {
         for tool in top.at("tools").items()? {
             let (name, figures) = tool.figures()?;
             if telemetry.tools.insert(name, figures).is_some() {
-                return Err(tool.unfit("this tool was there before"));
+                return Err(tool.unfit("duplicate tool"));
             }
         }
         Ok(telemetry)

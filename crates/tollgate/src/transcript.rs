@@ -63,7 +63,7 @@ pub fn read(form: TranscriptFormat, text: &str) -> Result<ImportedTranscript, Tr
         TranscriptFormat::Captions => captions::read(text)?,
     };
     match found.said.is_empty() {
-        true => Err(TranscriptError { line: None, why: "nobody says anything in it".to_owned() }),
+        true => Err(TranscriptError { line: None, why: "it contains no utterances".to_owned() }),
         false => Ok(found),
     }
 }

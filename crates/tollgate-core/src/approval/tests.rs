@@ -209,14 +209,14 @@ fn a_verdict_counts_for_its_own_call_only() {
     let approved = verdict(one.id(), Decision::Approve, None);
     assert_eq!(
         other.apply_verdict(&approved).unwrap_err().to_string(),
-        "nobody agreed to this call of `s_t`"
+        "nobody approved this call of `s_t`"
     );
     assert!(one.apply_verdict(&approved).is_ok());
     let denied = ask(3);
     let verdict = verdict(denied.id(), Decision::Deny, Some("not on a Friday"));
     assert_eq!(
         denied.apply_verdict(&verdict).unwrap_err().to_string(),
-        "a person did not agree to this call of `s_t`: not on a Friday"
+        "this call of `s_t` was denied: not on a Friday"
     );
 }
 

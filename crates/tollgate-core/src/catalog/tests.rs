@@ -113,7 +113,7 @@ fn one_bad_tool_never_costs_another() {
         catalog.problems[1].to_string(),
         "`s/(item 3 of the list)` is left out: it has no `name`"
     );
-    assert!(catalog.problems[3].to_string().contains("nothing is fetched"));
+    assert!(catalog.problems[3].to_string().contains("external references are not fetched"));
     assert!(catalog.problems[4].to_string().contains("`outputSchema`"));
 }
 
@@ -167,7 +167,7 @@ fn the_operator_names_describes_and_limits_a_tool() {
     );
     assert_eq!(
         catalog.problems[0].to_string(),
-        "the config names `s/serach`, and the server has no such tool"
+        "the config names `s/serach`, but the server has no such tool"
     );
 }
 
@@ -280,8 +280,8 @@ fn s_26_the_first_server_keeps_a_name_and_the_second_is_told_so() {
     let offers = [offer("a_b", &tools(&["c"])), offer("a", &tools(&["b_c", "ok"]))];
     assert_eq!(
         summary(&fresh(&offers)),
-        "a_b_c=a_b/c a_ok=a/ok\n\
-         `a/b_c` is left out: the name `a_b_c` belongs to `a_b/c`; set `expose_as` for one of them"
+        "a_b_c=a_b/c a_ok=a/ok\n`a/b_c` is left out: the name `a_b_c` is already used by `a_b/c`; \
+         set `expose_as` for one of them"
     );
 }
 

@@ -15,7 +15,7 @@ use crate::text::truncate_chars;
 /// Why the arguments do not fit the tool.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CallArgumentsError {
-    #[error("{given} arguments without a name were given, and there are {known} parameters")]
+    #[error("{given} positional arguments were given, but there are {known} parameters")]
     TooMany { given: usize, known: usize },
     #[error("`{0}` was given twice")]
     Twice(String),

@@ -18,7 +18,7 @@ impl CodeModeApi {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let found = self.index().best(&RelevanceQuery::new(&with_compounds(query)), limit);
         if found.is_empty() {
-            return "no tool has these words; try others or fewer, or see listToolFiles\n"
+            return "no tool matches these words; try other or fewer words, or see listToolFiles\n"
                 .to_owned();
         }
         let mut writer = SignatureWriter::new(TypeDetail::Brief, seen);

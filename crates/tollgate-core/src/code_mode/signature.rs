@@ -38,7 +38,7 @@ pub(super) enum ReturnTypeOrigin {
     Unknown,
 }
 
-pub(super) const SEEN_TYPE_NOTE: &str = "result type seen in results, not promised";
+pub(super) const SEEN_TYPE_NOTE: &str = "result type inferred from earlier results, not guaranteed";
 
 impl<'s> SignatureWriter<'s> {
     pub(super) fn new(detail: TypeDetail, seen: ShapeLookup<'s>) -> Self {

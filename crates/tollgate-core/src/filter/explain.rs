@@ -98,6 +98,6 @@ fn withheld(it: &WithheldTool) -> ToolExplanation {
 
 fn away(it: &UnavailableTool) -> ToolExplanation {
     let (tool, exposed) = (it.tool.clone(), it.exposed.clone());
-    let why = format!("its server `{}` is not there", it.tool.server);
+    let why = format!("its server `{}` is unavailable", it.tool.server);
     ToolExplanation { tool, exposed, stopped: Some((FilterLevel::Away, why)), in_code: false }
 }

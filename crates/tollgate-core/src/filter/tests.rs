@@ -51,12 +51,18 @@ fn the_first_level_that_stops_a_tool_is_named() {
     let elsewhere = GlobalRules { environment: lists(&["dice_*"], &[]), ..GlobalRules::default() };
     for (house, principal, agent, tier, expected) in [
         (&open, None, &["world_*"][..], Tier::Standard, "in"),
-        (&off, None, &[], Tier::Fast, "switch: all tools are switched off"),
+        (&off, None, &[], Tier::Fast, "switch: all tools are disabled"),
         (&denied, Some(&[][..]), &[], Tier::Fast, "house: denied by `world_*`"),
-        (&elsewhere, Some(&[]), &[], Tier::Fast, "environment: nothing in the list lets it in"),
-        (&open, Some(&["dice_*"]), &[], Tier::Fast, "principal: nothing in the list lets it in"),
-        (&open, Some(&["world_*"]), &["roll"], Tier::Fast, "agent: nothing in the list lets it in"),
-        (&open, None, &["*"], Tier::Fast, "tier: needs `standard`, the turn has `fast`"),
+        (&elsewhere, Some(&[]), &[], Tier::Fast, "environment: not in the allowlist"),
+        (&open, Some(&["dice_*"]), &[], Tier::Fast, "principal: not in the allowlist"),
+        (&open, Some(&["world_*"]), &["roll"], Tier::Fast, "agent: not in the allowlist"),
+        (
+            &open,
+            None,
+            &["*"],
+            Tier::Fast,
+            "tier: requires tier `standard`; the turn has tier `fast`",
+        ),
         (&open, None, &["*"], Tier::Deep, "in"),
     ] {
         assert_eq!(stopped(house, principal, agent, tier), expected, "{agent:?} {tier}");
@@ -100,7 +106,7 @@ fn a_request_takes_away_by_any_spelling_of_a_name_and_never_adds() {
     }
     let all = only(Some(&["*"]), Some(&["*"]));
     let hidden = judged(&GlobalRules::default(), None, &["roll"], (Some(&all), Tier::Deep));
-    assert_eq!(hidden, "agent: nothing in the list lets it in");
+    assert_eq!(hidden, "agent: not in the allowlist");
 }
 
 #[test]
@@ -118,5 +124,5 @@ fn levels_stand_in_the_order_in_which_they_are_passed() {
         FilterLevel::Tier,
     ];
     assert!(order.is_sorted());
-    assert_eq!(FilterReason::Off.to_string(), "all tools are switched off");
+    assert_eq!(FilterReason::Off.to_string(), "all tools are disabled");
 }

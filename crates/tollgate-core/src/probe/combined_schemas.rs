@@ -104,7 +104,7 @@ impl<'a> CombinedSchemas<'a> {
         let mut kinds = kinds.unwrap_or_else(|| self.guess_kinds());
         if kinds.is_empty() {
             let said = crate::text::truncate_chars(&said.join(" and "), 80);
-            return Err(place.contradiction(format!("its type must be {said} at once")));
+            return Err(place.contradiction(format!("its type must be {said} at the same time")));
         }
         kinds.sort_by_key(|kind| *kind == ProbeValueKind::Null);
         Ok(kinds)

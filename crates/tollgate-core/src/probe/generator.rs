@@ -98,7 +98,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
         if let Some(allowed) = form.allowed_values() {
             return match self.first(task, allowed)? {
                 Some(value) => Ok(GeneratedValue::Value(value.clone())),
-                None => Err(task.place.contradiction("none of the values that it lists fits")),
+                None => Err(task.place.contradiction("none of its enum values fits")),
             };
         }
         if let Some(value) = self.first(task, form.suggested_values())? {

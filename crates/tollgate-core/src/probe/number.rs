@@ -45,7 +45,7 @@ pub(super) fn candidates(
     }
     let may_be_known = low.iter().chain(&high).all(|limit| Decimal::of(limit.number).is_some());
     if found.is_empty() && may_be_known && !steps.is_empty() {
-        return Err(place.contradiction("no multiple of what it asks for lies within its limits"));
+        return Err(place.contradiction("no multiple of `multipleOf` lies within its limits"));
     }
     if found.is_empty() && may_be_known && kind == ProbeValueKind::Integer {
         return Err(place.contradiction("no whole number lies within its limits"));
@@ -85,7 +85,7 @@ impl NumberBound<'_> {
         match self.compare(high) {
             Ordering::Greater => Err(format!("{self} is above {high}")),
             Ordering::Equal if is_outside && self.number == high.number => {
-                Err(format!("{self} leaves nothing up to {high}"))
+                Err(format!("{self} allows no value up to {high}"))
             }
             _ => Ok(()),
         }

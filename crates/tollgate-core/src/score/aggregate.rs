@@ -24,11 +24,11 @@ pub enum AggregateError {
     TooMany,
     #[error("{errors} errors in {calls} calls")]
     Errors { errors: u64, calls: u64 },
-    #[error("{timed} spans and {errors} errors do not make {calls} calls")]
+    #[error("{timed} durations and {errors} errors do not add up to {calls} calls")]
     Spans { timed: u64, errors: u64, calls: u64 },
-    #[error("the scale has no step up to {0} µs")]
+    #[error("the histogram has no bucket up to {0} µs")]
     OffScale(u64),
-    #[error("the step up to {0} µs comes twice")]
+    #[error("the bucket up to {0} µs appears twice")]
     Twice(u64),
 }
 

@@ -91,7 +91,7 @@ fn hostile_numbers_are_refused() {
         assert_eq!(LatencyAggregate::from_untrusted(calls, errors, steps), Err(expected));
     }
     let said = AggregateError::Spans { timed: 5, errors: 3, calls: 9 }.to_string();
-    assert_eq!(said, "5 spans and 3 errors do not make 9 calls");
+    assert_eq!(said, "5 durations and 3 errors do not add up to 9 calls");
 }
 
 #[test]

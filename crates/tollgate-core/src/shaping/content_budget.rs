@@ -62,7 +62,7 @@ impl ContentBudget<'_> {
             ItemFit::TooLong(item) => item,
         };
         let Some(text) = item.text() else {
-            cuts.add(format!("text of {} bytes cannot be read, left out", item.text_bytes()));
+            cuts.add(format!("text of {} bytes is invalid and was left out", item.text_bytes()));
             return None;
         };
         let Some((shorter, kept)) = self.shorter(&item, &text) else {

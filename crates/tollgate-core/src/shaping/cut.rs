@@ -78,7 +78,7 @@ impl ResultCutter<'_> {
     fn cut(&mut self, result: &Object<'_>) -> Object<'static> {
         let caps = self.rules.caps;
         if self.depth == DepthState::Cut {
-            self.cuts.add(format!("what is nested deeper than {} levels was left out", caps.depth));
+            self.cuts.add(format!("values nested deeper than {} levels were left out", caps.depth));
         }
         let mut result = self.keep_frame_fields(result);
         self.left = self.left.saturating_sub(FRAME_BYTES);
@@ -132,7 +132,7 @@ impl ResultCutter<'_> {
             framed.set(key.to_owned(), value.to_owned());
         }
         if left_out > 0 {
-            self.cuts.add(format!("{left_out} fields beside the content were left out"));
+            self.cuts.add(format!("{left_out} fields other than the content were left out"));
         }
         framed
     }

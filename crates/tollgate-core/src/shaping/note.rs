@@ -60,7 +60,7 @@ impl CutNote<'_> {
         let mut note = format!("[cut: {words}]");
         if let Some(handle) = self.handle {
             let pages = pages::count(self.whole, self.caps.page_bytes);
-            note = format!("[cut: {words}; the rest is behind handle {handle}, pages: {pages}]");
+            note = format!("[cut: {words}; read the rest with handle {handle}, pages: {pages}]");
             tell(&mut result, handle, &format!("\"pages\":{pages}"));
         }
         let note = text_item(&note);

@@ -126,16 +126,16 @@ impl fmt::Display for TierCause {
 impl fmt::Display for TierBasis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Unknown { calls: 0, .. } => f.write_str("nothing is known yet"),
+            Self::Unknown { calls: 0, .. } => f.write_str("not measured yet"),
             Self::Unknown { calls, enough } => {
-                write!(f, "nothing is known yet, {calls} of {enough} calls")
+                write!(f, "not measured yet, {calls} of {enough} calls")
             }
             Self::Declared(span) => write!(f, "declared {}", HumanDuration(span)),
             Self::Measured { percentile, expected, calls } => {
                 let noun = if calls == 1 { "call" } else { "calls" };
                 write!(f, "measured p{percentile} {} over {calls} {noun}", HumanDuration(expected))
             }
-            Self::Earlier => f.write_str("measured earlier, too few answers since"),
+            Self::Earlier => f.write_str("measured earlier, too few responses since"),
             Self::Trial { quiet } => {
                 write!(f, "on trial after {} without a call", HumanDuration(quiet))
             }
@@ -158,10 +158,10 @@ impl fmt::Display for TierHold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Dwell { to, hold } => {
-                write!(f, "{to} once it has stood for {}", HumanDuration(hold))
+                write!(f, "{to} when this has lasted {}", HumanDuration(hold))
             }
             Self::Border { lower, limit } => {
-                write!(f, "{lower} only from {} down", HumanDuration(limit))
+                write!(f, "{lower} only at {} or less", HumanDuration(limit))
             }
             Self::Uneven { lower } => write!(f, "too uneven for {lower}"),
         }

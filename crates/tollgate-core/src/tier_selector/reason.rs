@@ -80,7 +80,7 @@ impl fmt::Display for TierChoice {
 impl fmt::Display for TierReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Forced => f.write_str("asked for explicitly"),
+            Self::Forced => f.write_str("requested explicitly"),
             Self::Said { keyword } => write!(f, "\"{keyword}\" was said"),
             Self::SaidTooSoon { keyword, ago } => {
                 write!(f, "\"{keyword}\" was said, but the last deep turn was {}", HumanAgo(*ago))
@@ -88,7 +88,7 @@ impl fmt::Display for TierReason {
             Self::Crowd { waiting: 1 } => f.write_str("1 turn is waiting"),
             Self::Crowd { waiting } => write!(f, "{waiting} turns are waiting"),
             Self::FirstTurn => f.write_str("first turn of the conversation"),
-            Self::Nothing => f.write_str("nothing asked for more"),
+            Self::Nothing => f.write_str("no reason for a higher tier"),
             Self::Ceiling { ceiling, wanted } => {
                 write!(f, "{wanted}; the agent's ceiling is {ceiling}")
             }

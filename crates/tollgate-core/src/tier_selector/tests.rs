@@ -46,16 +46,16 @@ fn check_order(utterance: Utterance<'_>, history: TurnHistory, expected: &str) {
 fn the_rules_hold_in_their_order() {
     let first = TurnHistory::Known { turns: 0, since_deep: None };
     let crowded = |text| Utterance { queue_depth: 4, ..said(text) };
-    check_order(said("Hello there"), LATER, "fast: nothing asked for more");
+    check_order(said("Hello there"), LATER, "fast: no reason for a higher tier");
     check_order(said("Hello there"), first, "standard: first turn of the conversation");
     check_order(said("Who was that?"), first, r#"standard: "who was" was said"#);
     check_order(crowded("Who was that?"), first, "fast: 4 turns are waiting");
     check_order(crowded("Hello there"), first, "fast: 4 turns are waiting");
     check_order(crowded("Tell me in detail"), first, r#"deep: "in detail" was said"#);
     let forced = Utterance { forced: Some(Tier::Fast), queue_depth: u32::MAX, ..said("in detail") };
-    check_order(forced, first, "fast: asked for explicitly");
+    check_order(forced, first, "fast: requested explicitly");
     let forced = Utterance { forced: Some(Tier::Deep), ..crowded("") };
-    check_order(forced, LATER, "deep: asked for explicitly");
+    check_order(forced, LATER, "deep: requested explicitly");
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn a_second_deep_turn_within_the_interval_is_a_standard_one() {
 
 #[test]
 fn without_a_conversation_no_turn_is_the_first() {
-    check_order(said("Hello"), TurnHistory::Unknown, "fast: nothing asked for more");
+    check_order(said("Hello"), TurnHistory::Unknown, "fast: no reason for a higher tier");
     check_order(said("in detail"), TurnHistory::Unknown, r#"deep: "in detail" was said"#);
-    check_order(said(""), TurnHistory::Unknown, "fast: nothing asked for more");
+    check_order(said(""), TurnHistory::Unknown, "fast: no reason for a higher tier");
 }
 
 #[test]
@@ -126,12 +126,12 @@ fn a_ceiling_caps_all_but_an_explicit_wish() {
     let fast = choose(said("hello"));
     assert_eq!(fast.clone().cap_at(Tier::Fast), fast);
     let forced = choose(Utterance { forced: Some(Tier::Deep), ..said("") });
-    assert_eq!(forced.cap_at(Tier::Fast).to_string(), "deep: asked for explicitly");
+    assert_eq!(forced.cap_at(Tier::Fast).to_string(), "deep: requested explicitly");
 }
 
 #[test]
 fn keywords_are_whole_words() {
-    let nothing = "fast: nothing asked for more";
+    let nothing = "fast: no reason for a higher tier";
     for text in ["request", "question", "conquest", "Quests", "quest5", "5quest", "questo", ""] {
         check("|quest", text, nothing);
     }
@@ -153,7 +153,7 @@ fn phrases_match_across_any_gap_but_not_across_other_words() {
     }
     check("in \n detail ", "in detail", found);
     for text in ["in great detail", "indetail", "within detail", "in details", "detail in"] {
-        check("in detail", text, "fast: nothing asked for more");
+        check("in detail", text, "fast: no reason for a higher tier");
     }
 }
 
@@ -217,7 +217,7 @@ fn the_keyword_said_first_is_the_reason() {
 
 #[test]
 fn a_word_that_may_still_grow_does_not_count() {
-    let nothing = "fast: nothing asked for more";
+    let nothing = "fast: no reason for a higher tier";
     let quest = r#"standard: "quest" was said"#;
     check_order(growing("about the quest"), LATER, nothing);
     check_order(growing("about the question"), LATER, nothing);
@@ -242,7 +242,7 @@ fn of_megabytes_both_ends_are_heard() {
     check_order(
         said(&format!("{filler} in detail {filler}")),
         LATER,
-        "fast: nothing asked for more",
+        "fast: no reason for a higher tier",
     );
 }
 
@@ -257,5 +257,5 @@ fn ten_thousand_keywords_are_as_good_as_one() {
     let choose = |text| selector.choose(&said(text), LATER, &SelectorRules::default()).to_string();
     assert_eq!(choose("so word9999 AND more"), r#"deep: "Word9999 and more" was said"#);
     assert_eq!(choose("na"), r#"standard: "na" was said"#);
-    assert_eq!(choose("word10000 and more"), "fast: nothing asked for more");
+    assert_eq!(choose("word10000 and more"), "fast: no reason for a higher tier");
 }

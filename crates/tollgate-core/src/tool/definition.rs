@@ -76,11 +76,11 @@ pub enum HeaderKind {
 /// Why a definition is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
-    #[error("not a definition: {0}")]
+    #[error("invalid definition: {0}")]
     Malformed(#[from] MalformedJsonError),
-    #[error("a key only looks like `{0}`")]
+    #[error("a key imitates `{0}` with look-alike characters")]
     Twin(&'static str),
-    #[error("key `{}` stands twice once hidden text is taken out", truncate_chars(.0, 80))]
+    #[error("key `{}` is duplicated after removal of hidden text", truncate_chars(.0, 80))]
     HiddenTwin(String),
     #[error("it has no `{0}`")]
     Missing(&'static str),

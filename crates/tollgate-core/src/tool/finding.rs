@@ -111,12 +111,12 @@ impl InjectionPattern {
     fn words(self) -> &'static str {
         match self {
             Self::Override => "tells its reader to set aside other instructions",
-            Self::Secrecy => "asks that something be kept from the user",
-            Self::Priority => "demands to be called before or instead of other tools",
-            Self::Markup => "has markup that passes for a message of the system",
-            Self::KeyFile => "asks for files that hold keys or passwords",
-            Self::Exfiltration => "asks that data be sent elsewhere",
-            Self::Meddling => "gives orders for calls of other tools",
+            Self::Secrecy => "asks to hide something from the user",
+            Self::Priority => "demands to be called before or in place of other tools",
+            Self::Markup => "has markup that imitates a system message",
+            Self::KeyFile => "asks for files that contain keys or passwords",
+            Self::Exfiltration => "asks to send data to a third party",
+            Self::Meddling => "gives instructions about other tools",
         }
     }
 }
@@ -127,19 +127,19 @@ impl fmt::Display for Finding {
         match self.kind {
             FindingKind::Control => taken_out(f, at, "control characters"),
             FindingKind::Tag => taken_out(f, at, "invisible tag characters"),
-            FindingKind::Bidi => taken_out(f, at, "characters that turn the direction of writing"),
-            FindingKind::ZeroWidth => taken_out(f, at, "characters without width"),
+            FindingKind::Bidi => taken_out(f, at, "bidirectional control characters"),
+            FindingKind::ZeroWidth => taken_out(f, at, "zero-width characters"),
             FindingKind::VariationSelector => taken_out(f, at, "stray variation selectors"),
             FindingKind::PrivateUse => taken_out(f, at, "private-use characters"),
-            FindingKind::Combining => taken_out(f, at, "floods of combining marks"),
+            FindingKind::Combining => taken_out(f, at, "excessive combining marks"),
             FindingKind::Surrogate => taken_out(f, at, "lone surrogates"),
             FindingKind::Cut => write!(f, "`{at}` was too long and was cut"),
             FindingKind::Ignored => write!(f, "`{at}` cannot be used, ignored"),
-            FindingKind::LookAlike => write!(f, "`{at}` has letters that pass for others"),
-            FindingKind::Terminal => write!(f, "`{at}` has a terminal's escape sequence"),
-            FindingKind::Padding => write!(f, "`{at}` has a long gap with more text behind it"),
+            FindingKind::LookAlike => write!(f, "`{at}` has look-alike letters"),
+            FindingKind::Terminal => write!(f, "`{at}` has a terminal escape sequence"),
+            FindingKind::Padding => write!(f, "`{at}` has a long gap followed by more text"),
             FindingKind::Instruction(ploy) => write!(f, "`{at}` {}", ploy.words()),
-            FindingKind::Shadow => write!(f, "`{at}` speaks of a tool of another server"),
+            FindingKind::Shadow => write!(f, "`{at}` mentions a tool of another server"),
         }?;
         match &self.excerpt {
             Some(excerpt) => write!(f, ": {excerpt:?}"),
@@ -149,5 +149,5 @@ impl fmt::Display for Finding {
 }
 
 fn taken_out(f: &mut fmt::Formatter<'_>, at: &str, what: &str) -> fmt::Result {
-    write!(f, "`{at}` had {what}; they were taken out")
+    write!(f, "`{at}` had {what}; they were removed")
 }

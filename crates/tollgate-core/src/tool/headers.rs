@@ -48,7 +48,7 @@ fn walk(
 /// Headers are only allowed below `properties`: elsewhere the client could not find the value.
 fn elsewhere(schema: &Map<String, Value>, pointer: &str) -> Result<(), DefinitionError> {
     if schema.contains_key(KEYWORD) {
-        return Err(header_error(pointer, "it is not reached by `properties` alone"));
+        return Err(header_error(pointer, "it is not reachable through `properties` alone"));
     }
     for step in subschemas(schema) {
         if let Value::Object(inner) = step.schema {
@@ -67,7 +67,7 @@ fn parameter(
     let is_token = !header.is_empty()
         && header.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
     if !is_token {
-        return Err(header_error(pointer, "it is not a header name"));
+        return Err(header_error(pointer, "it is not a valid header name"));
     }
     let kind = kind(schema.get("type"))
         .ok_or_else(|| header_error(pointer, "its type must be string, integer or boolean"))?;

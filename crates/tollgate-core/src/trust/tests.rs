@@ -144,6 +144,6 @@ fn doubts_are_told_in_words() {
     let said = TrustDoubt::Finding(finding(), 2).to_string();
     assert_eq!(
         said,
-        "it looks suspicious: `/description` asks that something be kept from the user, and 2 more"
+        "it looks suspicious: `/description` asks to hide something from the user, and 2 more"
     );
 }

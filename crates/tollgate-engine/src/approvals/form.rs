@@ -27,18 +27,18 @@ pub(crate) async fn params(held: &HeldRequest<'_>) -> Box<RawValue> {
         ArgumentsPreview::of(held.permitted_request(), whole).await;
     let rest = match bytes - text.len() {
         0 => String::new(),
-        left => format!("… and {left} bytes more that are not shown"),
+        left => format!("… and {left} more bytes"),
     };
     let (tool, server) = (&held.tool().exposed, &held.tool().id.server);
     let message = format!(
-        "May `{tool}` of server `{server}` be called?\n\nArguments: {text}{rest}\n\nYou are asked \
-         because {}.",
+        "Allow the call of `{tool}` on server `{server}`?\n\nArguments: {text}{rest}\n\nYou are \
+         asked because {}.",
         held.why()
     );
     let approve = json!({
         "type": "boolean",
         "title": "Allow this call",
-        "description": "Yes lets it run once, with these arguments",
+        "description": "Yes runs it once, with these arguments",
         "default": false,
     });
     let schema =

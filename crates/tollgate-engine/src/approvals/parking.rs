@@ -46,7 +46,7 @@ impl ApprovalParking {
             return Err(ApprovalQueueFullError);
         }
         let all = Arc::clone(&self.calls);
-        let expiry = tasks::spawn("expiry of a call that waits for leave", async move {
+        let expiry = tasks::spawn("expiry of a call awaiting approval", async move {
             tokio::select! {
                 () = tokio::time::sleep_until(until.into()) => {}
                 _ = revoked => {}

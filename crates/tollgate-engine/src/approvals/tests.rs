@@ -31,6 +31,6 @@ fn requests_and_verdicts_have_words() {
     );
     assert_eq!(
         ApprovalQueueFullError.to_string(),
-        "too many calls wait for a person's leave already; try again in 5 s"
+        "too many calls are awaiting approval; try again in 5 s"
     );
 }

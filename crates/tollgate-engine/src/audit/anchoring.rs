@@ -52,7 +52,7 @@ fn keep_anchored(trail: &Audit, shared: &AuditWriterState, ending: &AtomicBool) 
                 Ok(()) => (anchored, is_failing) = (last, false),
                 // Logged once; the next tick retries.
                 Err(error) if !is_failing => {
-                    tracing::warn!(%error, "the end of the audit trail is not noted beside it");
+                    tracing::warn!(%error, "cannot write the anchor file of the audit trail");
                     is_failing = true;
                 }
                 Err(_) => {}
@@ -73,13 +73,13 @@ pub(super) fn reconcile(trail: &Audit, clock: &dyn Clock) -> Option<Decision> {
         Ok(Some(loss)) => {
             tracing::error!(
                 file = %trail.file().display(), loss = %loss,
-                "the audit trail has lost rows; restore the database from a backup, or acknowledge the \
-                 loss by `tollgate audit acknowledge`"
+                "the audit trail has lost rows; restore the database from a backup, or acknowledge \
+                 the loss with `tollgate audit acknowledge`"
             );
             Some(loss_decision(&loss))
         }
         Err(error) => {
-            tracing::warn!(%error, "the end of the audit trail is not noted beside it");
+            tracing::warn!(%error, "cannot write the anchor file of the audit trail");
             None
         }
     }

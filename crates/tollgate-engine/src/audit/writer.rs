@@ -228,7 +228,7 @@ impl AuditWriter {
                 let remedy = error.remedy();
                 tracing::error!(%error, remedy, "the audit trail cannot be written");
             }
-            None => tracing::info!("the audit trail is written again"),
+            None => tracing::info!("the audit trail can be written again"),
         }
     }
 
@@ -239,8 +239,8 @@ impl AuditWriter {
             return;
         }
         match short {
-            true => tracing::error!("the disk of the audit trail is all but full; make room"),
-            false => tracing::info!("there is room for the audit trail again"),
+            true => tracing::error!("the disk of the audit trail is almost full; free disk space"),
+            false => tracing::info!("the disk of the audit trail has enough space again"),
         }
     }
 
@@ -269,7 +269,7 @@ impl AuditWriter {
             }
             Err(error) => {
                 self.tidy_at = now + RETENTION_INTERVAL;
-                tracing::warn!(%error, "old rows of the audit trail cannot be removed");
+                tracing::warn!(%error, "cannot remove old rows of the audit trail");
             }
         }
         RetentionProgress::Wholly
@@ -280,12 +280,12 @@ impl AuditWriter {
         while self.rows.try_recv().is_ok() {
             rows += 1;
         }
-        tracing::error!(rows, "the audit trail ends without its last rows");
+        tracing::error!(rows, "the gateway stopped before the last audit rows were written");
     }
 }
 
 fn lost_rows(count: u64) -> Decision {
-    let detail = format!("{count} rows found no room while nothing could be written");
+    let detail = format!("{count} rows were dropped while the audit trail could not be written");
     Decision::new(AuditAction::Lost, &Principal::from_name(GATEWAY_PRINCIPAL), "lost")
         .because(&detail)
 }

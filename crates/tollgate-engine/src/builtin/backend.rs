@@ -74,9 +74,9 @@ impl BackendConnection for BuiltinToolMap {
         let result = match reply {
             Ok(Ok(reply)) => success_result(&reply),
             Ok(Err(failure)) => error_result(&failure.message),
-            Err(_) => {
-                error_result("the tool broke down; this is a fault in the tool, not in the call")
-            }
+            Err(_) => error_result(
+                "the tool crashed; this is a bug in the tool, not an error in the call",
+            ),
         };
         // A fetched page or a service's response may echo our own credentials.
         let result = json::raw(secret_values::mask_owned(result));

@@ -108,11 +108,12 @@ impl BuiltinTool for Roll {
     }
 }
 
-const ROLL_DESCRIPTION: &str = "Rolls dice and says each die and the total. \
-    Understands sums and products of dice and numbers (2d6+3, 4d8-1, 1d6*10), advantage and \
-    disadvantage (1d20adv+5, dis), keep and drop (4d6kh3, 2d20kl1, 4d6dl1), explosions on the \
-    largest face (3d6!), rerolls (2d6r1, 2d6r<3; once per die with ro), percentile (d%) and \
-    fate dice (4dF). At most 1000 dice of 1000000 sides.";
+const ROLL_DESCRIPTION: &str = "Rolls dice and returns each die and the total. Supports sums and \
+                                products of dice and numbers (2d6+3, 4d8-1, 1d6*10), advantage and \
+                                disadvantage (1d20adv+5, dis), keep and drop (4d6kh3, 2d20kl1, \
+                                4d6dl1), explosions on the largest face (3d6!), rerolls (2d6r1, \
+                                2d6r<3; once per die with ro), percentile (d%) and fate dice \
+                                (4dF). At most 1000 dice of 1000000 sides.";
 
 struct RollTable {
     tables: RandomTables,
@@ -125,7 +126,7 @@ impl BuiltinTool for RollTable {
         json!({
             "name": "roll_table",
             "title": "Roll on a table",
-            "description": "Rolls on a named random table, and the dice in the entry that came up.",
+            "description": "Rolls on a named random table, and rolls the dice in the chosen entry.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -146,7 +147,7 @@ impl BuiltinTool for RollTable {
                     "result": { "type": "string", "description": "The entry, its dice rolled" },
                     "dice": {
                         "type": "array",
-                        "description": "The dice in the entry, and what they came to",
+                        "description": "The dice in the entry and their totals",
                         "items": {
                             "type": "object",
                             "properties": {

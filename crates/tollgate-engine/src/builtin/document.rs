@@ -114,7 +114,7 @@ impl DocumentNode {
             let keys = known.join("`, `");
             return Err(DocumentLineError::at(
                 self.line,
-                format!("there must be keys here: `{keys}`"),
+                format!("a map is expected here, with the keys `{keys}`"),
             ));
         };
         if let Some((key, node)) = pairs.iter().find(|(key, _)| !known.contains(&key.as_str())) {
@@ -126,7 +126,7 @@ impl DocumentNode {
             let shown = quote_excerpt(key);
             return Err(DocumentLineError::at(
                 node.line,
-                format!("there is no key `{shown}`; {meant}"),
+                format!("unknown key `{shown}`; {meant}"),
             ));
         }
         Ok(DocumentFields { line: self.line, pairs })
@@ -137,7 +137,7 @@ impl DocumentNode {
         match &self.data {
             DocumentData::Map(pairs) => Ok(pairs),
             DocumentData::Nothing | DocumentData::Scalar(_) | DocumentData::List(_) => {
-                Err(DocumentLineError::at(self.line, format!("`{key}` must have keys")))
+                Err(DocumentLineError::at(self.line, format!("`{key}` must be a map")))
             }
         }
     }

@@ -66,8 +66,8 @@ impl BuiltinTool for WriteFile {
         json!({
             "name": "write_file",
             "title": "Write a file",
-            "description": "Writes a text file, up to 1 MiB, and makes the folders it needs. \
-                A file that is there already is replaced whole.",
+            "description": "Writes a text file, up to 1 MiB, and creates missing folders. An \
+                            existing file is replaced completely.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -133,8 +133,7 @@ impl BuiltinTool for ReadFile {
         json!({
             "name": "read_file",
             "title": "Read a file",
-            "description": "Reads a text file, up to 1 MiB, that `write_file` wrote or somebody \
-                put into the same folder.",
+            "description": "Reads a text file, up to 1 MiB, from the folder of `write_file`.",
             "inputSchema": {
                 "type": "object",
                 "properties": { "path": path_schema() },
@@ -197,7 +196,7 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, BuiltinToolError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done.map_err(|error| BuiltinToolError::new(error.to_string())),
-        Err(_) => Err(BuiltinToolError::new("the file could not be worked on; try again")),
+        Err(_) => Err(BuiltinToolError::new("the file operation failed; try again")),
     }
 }
 

@@ -57,7 +57,9 @@ impl ImageGenerator {
     async fn paint(&self, prompt: &str, name: &str) -> Result<SavedImage, BuiltinToolError> {
         let content = self.service.picture(prompt).await.map_err(BuiltinToolError::new)?;
         let kind = image_format::ImageFormat::of(&content).ok_or_else(|| {
-            BuiltinToolError::new("the image service gave something that is no picture; try again")
+            BuiltinToolError::new(
+                "the image service returned something other than a picture; try again",
+            )
         })?;
         let path = format!("{name}.{}", kind.ending());
         let bytes = content.len();
@@ -72,14 +74,14 @@ impl BuiltinTool for GenerateImage {
         json!({
             "name": "generate_image",
             "title": "Make a picture",
-            "description": "Has a picture made from a description and saves it as a file. Says \
-                where it is, or, if it takes longer, where it will be.",
+            "description": "Generates a picture from a description and saves it as a file. Returns \
+                            its path at once, even if the picture takes longer.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
                     "prompt": {
                         "type": "string",
-                        "description": "What is to be seen",
+                        "description": "What the picture shows",
                         "minLength": 1,
                         "maxLength": LONGEST_PROMPT,
                     },
@@ -98,7 +100,8 @@ impl BuiltinTool for GenerateImage {
                     "status": { "type": "string", "enum": ["done", "pending"] },
                     "path": {
                         "type": "string",
-                        "description": "In the folder of `files`; while pending without its ending",
+                        "description": "Path in the folder of `files`; without extension while \
+                                        pending",
                     },
                     "mime_type": { "type": "string" },
                     "bytes": { "type": "integer", "minimum": 0 },
@@ -123,7 +126,7 @@ impl BuiltinTool for GenerateImage {
     ) -> Result<Reply, BuiltinToolError> {
         let prompt = text_argument(arguments, "prompt")?.trim();
         if prompt.is_empty() {
-            return Err(BuiltinToolError::new("`prompt` is empty: say what is to be seen"));
+            return Err(BuiltinToolError::new("`prompt` is empty: describe the picture"));
         }
         let style = arguments.get("style").and_then(Value::as_str).map(str::trim);
         let asked = match style.filter(|style| !style.is_empty()) {
@@ -138,15 +141,17 @@ impl BuiltinTool for GenerateImage {
         let started = painting.spawn(async move {
             let painted = studio.paint(&asked, &path).await;
             if let Err(Err(failure)) = tell.send(painted) {
-                tracing::warn!(path, reason = failure.message, "a picture could not be made");
+                tracing::warn!(path, reason = failure.message, "image generation failed");
             }
         });
         started.map_err(|_| {
-            BuiltinToolError::new("too many pictures are being made; try again in a minute")
+            BuiltinToolError::new("too many pictures are being generated; try again in a minute")
         })?;
         match wait(told, asker).await {
             Some(Ok(painted)) => painted.map(|saved| image_ready_reply(&saved)),
-            Some(Err(_)) => Err(BuiltinToolError::new("the picture could not be made; try again")),
+            Some(Err(_)) => {
+                Err(BuiltinToolError::new("the picture could not be generated; try again"))
+            }
             None => Ok(image_pending_reply(&name)),
         }
     }
@@ -183,8 +188,8 @@ fn image_ready_reply(saved: &SavedImage) -> Reply {
 fn image_pending_reply(name: &str) -> Reply {
     Reply {
         text: format!(
-            "The picture is still being made. It will be in the file `{name}`, with the ending of \
-             its kind, within two minutes. Do not ask for it again."
+            "The picture is still being generated. It will be in the file `{name}`, with the \
+             extension of its format, within two minutes. Do not request it again."
         ),
         structured: Some(json!({ "status": "pending", "path": name })),
     }

@@ -54,7 +54,7 @@ impl BuiltinTool for PlayTrack {
         json!({
             "name": "play_track",
             "title": "Play music",
-            "description": "Plays a track that fits a mood, in place of the one that plays now.",
+            "description": "Plays a track that fits a mood and replaces the current one.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -73,10 +73,10 @@ impl BuiltinTool for PlayTrack {
                 "type": "object",
                 "properties": {
                     "track": track_schema(),
-                    "mood": { "type": "string", "description": "The mood that it was picked for" },
+                    "mood": { "type": "string", "description": "The mood it was chosen for" },
                     "listeners": {
                         "type": "integer",
-                        "description": "How many were told on the stream of events",
+                        "description": "Number of listeners on the event stream",
                     },
                     "webhook": { "type": "string", "enum": ["none", "told", "pending", "failed"] },
                 },
@@ -199,11 +199,11 @@ impl MusicContext {
         };
         match (&webhook, listeners) {
             (None, 0) => Err(BuiltinToolError::new(
-                "nobody plays the music: no player listens to `/api/events`, and the config names no \
-                 `builtin.music.webhook`",
+                "there is no music player: nothing listens to `/api/events`, and \
+                 `builtin.music.webhook` is not set",
             )),
             (Some(WebhookDelivery::No(why)), 0) => Err(BuiltinToolError::new(format!(
-                "no player could be told: the webhook failed: {why}"
+                "no player was notified: the webhook failed: {why}"
             ))),
             _ => Ok(MusicDelivery { listeners, webhook }),
         }

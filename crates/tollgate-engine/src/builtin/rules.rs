@@ -34,7 +34,8 @@ impl BuiltinTool for SearchRules {
             "name": "search_rules",
             "title": "Search the rules",
             "description": "Searches the rules of the game: conditions, combat, spells and general \
-                rules. Gives the best few with a short text and their ids; `get_rule` gives the whole text.",
+                            rules. Returns the best matches with an excerpt and their ids; \
+                            `get_rule` returns the whole text.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -63,7 +64,7 @@ impl BuiltinTool for SearchRules {
                     "rules": { "type": "array", "items": rule_schema() },
                     "nearest": {
                         "type": "array",
-                        "description": "If nothing was found: names that come near",
+                        "description": "Similar names, if nothing was found",
                         "items": {
                             "type": "object",
                             "properties": {
@@ -135,12 +136,12 @@ impl SearchRules {
             true => {
                 "Try the name of a condition, a spell or an action, in one or two words.".into()
             }
-            false => format!("Names that come near: {}.", names.join(", ")),
+            false => format!("Similar names: {}.", names.join(", ")),
         };
         let near: Vec<Value> =
             near.iter().map(|rule| json!({ "id": rule.id, "name": rule.name })).collect();
         Reply {
-            text: format!("No rule has to do with `{}`. {hint}", quote_excerpt(asked)),
+            text: format!("No rule matches `{}`. {hint}", quote_excerpt(asked)),
             structured: Some(json!({ "rules": [], "nearest": near })),
         }
     }
@@ -154,7 +155,8 @@ impl BuiltinTool for GetRule {
         json!({
             "name": "get_rule",
             "title": "Get a rule",
-            "description": "Gives the whole text of one rule by its id, as `search_rules` tells it.",
+            "description": "Returns the whole text of one rule by the id that `search_rules` \
+                            returns.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -226,7 +228,7 @@ fn rule_schema() -> Value {
             "system": text,
             "category": text,
             "text": text,
-            "source": { "type": "string", "description": "Whom the text is from or after" },
+            "source": { "type": "string", "description": "Source of the text" },
             "license": text,
         },
         "required": ["id", "name", "system", "category", "text", "source"],

@@ -58,7 +58,7 @@ fn music_context(settings: &MusicSettings, around: &BuiltinDeps) -> music::Music
     music::MusicContext {
         library: warn_about_flaws(MusicLibrary::read(&settings.library)),
         webhook: webhook.unwrap_or_else(|why| {
-            tracing::warn!(why, "the webhook of the music is left out");
+            tracing::warn!(why, "music webhook disabled");
             None
         }),
         playing: around.playing.clone(),

@@ -193,7 +193,7 @@ impl BackgroundProber {
                     ProbePlan::Due { probe: Arc::new(probe), times }
                 }
                 Err(why) => {
-                    tracing::debug!(tool = %tool.id, %why, "a tool is left alone");
+                    tracing::debug!(tool = %tool.id, %why, "tool not probed");
                     ProbePlan::Never
                 }
             };

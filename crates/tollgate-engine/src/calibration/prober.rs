@@ -95,7 +95,7 @@ fn classify_reply(reply: Result<Reply, CallError>, origin: ProbeOrigin) -> Probe
     let failed = |why| match origin {
         ProbeOrigin::Operator => ProbeOutcome::Failed { why },
         ProbeOrigin::MadeUp => {
-            ProbeOutcome::InVain { why: format!("with made-up arguments: {why}") }
+            ProbeOutcome::InVain { why: format!("with generated arguments: {why}") }
         }
     };
     match reply {
@@ -114,7 +114,7 @@ fn classify_reply(reply: Result<Reply, CallError>, origin: ProbeOrigin) -> Probe
             },
         },
         Ok(Reply::InputRequired(_) | Reply::Task(_) | Reply::Result(_)) => {
-            ProbeOutcome::InVain { why: "it wants more than arguments".to_owned() }
+            ProbeOutcome::InVain { why: "it requires user input".to_owned() }
         }
         Err(error @ CallError::Upstream(_)) => failed(clean(&error.to_string())),
         Err(error) => ProbeOutcome::InVain { why: clean(&error.to_string()) },

@@ -185,7 +185,10 @@ impl ClosedFiles {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&own)?;
         let about = fs::symlink_metadata(&own)?;
         if !about.is_dir() || about.uid() != geteuid().as_raw() || about.mode() & 0o077 != 0 {
-            return Err(io::Error::other(format!("`{}` is not ours alone", own.display())));
+            return Err(io::Error::other(format!(
+                "`{}` is accessible to other users",
+                own.display()
+            )));
         }
         Ok(Some(own))
     }

@@ -111,7 +111,7 @@ pub(super) fn close(order: &LaunchSpec) -> Result<Option<PathBuf>, ConfineError>
         (RulesetStatus::NotEnforced, None) if has_rules => return Err(ConfineError::NotClosed),
         (RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced, _) => {
             let missing = missing(done.landlock, has_rules);
-            note(&format!("this kernel cannot keep the server from {}", missing.join(" and ")));
+            note(&format!("this kernel cannot prevent the server from {}", missing.join(" and ")));
         }
     }
     Ok(temporary)
@@ -134,7 +134,8 @@ fn make_usual_directories(closed: &ClosedFiles) -> Option<PathBuf> {
         && closed.is_sealed(&directory)
     {
         note(&format!(
-            "the server can make no files directly in `{}`, because the gateway's own are in it or below it",
+            "the server cannot create files directly in `{}`, because it contains files of the \
+             gateway",
             directory.display()
         ));
     }
@@ -166,7 +167,7 @@ fn missing(status: LandlockStatus, has_rules: bool) -> Vec<&'static str> {
     let version = ABI::from(status);
     let mut missing = Vec::new();
     if version == ABI::Unsupported {
-        missing.push("looking into other processes of this user (Linux 6.12)");
+        missing.push("inspecting other processes of this user (Linux 6.12)");
     }
     if version < NEIGHBOURS {
         missing.push("sending signals to other processes of this user (Linux 6.12)");
@@ -175,7 +176,7 @@ fn missing(status: LandlockStatus, has_rules: bool) -> Vec<&'static str> {
         missing.push("controlling devices it can open (Linux 6.10)");
     }
     if has_rules && version < ABI::V3 {
-        missing.push("emptying files it cannot write (Linux 6.2)");
+        missing.push("truncating files it cannot write (Linux 6.2)");
     }
     missing
 }

@@ -21,7 +21,7 @@ pub(super) fn close() -> Result<(), ConfineError> {
     let socket = match ARCH {
         "x86_64" => 41,
         "aarch64" | "riscv64" => 198,
-        _ => return Err(ConfineError::Network(format!("not known for processors of type {ARCH}"))),
+        _ => return Err(ConfineError::Network(format!("not supported on {ARCH}"))),
     };
     let calls = [socket, IO_URING_SETUP, socket | X32, IO_URING_SETUP | X32];
     let rules: BTreeMap<_, _> = calls.into_iter().map(|call| (call, Vec::new())).collect();

@@ -28,7 +28,7 @@ pub(crate) fn ensure(launcher: &Launcher) {
     ORPHAN_REAPER.get_or_init(|| match start(launcher) {
         Ok(child) => Some(child),
         Err(error) => {
-            warn!(%error, "no keeper: servers may outlive a gateway that is killed");
+            warn!(%error, "no orphan reaper: servers may keep running if the gateway is killed");
             None
         }
     });

@@ -70,13 +70,13 @@ fn a_conversation_has_one_first_turn_and_rests_between_deep_ones() {
     Test::new().check(
         r#"
         0 a: hello -> standard: first turn of the conversation
-        1 a: hello -> fast: nothing asked for more
+        1 a: hello -> fast: no reason for a higher tier
         2 a: in detail -> deep: "in detail" was said
         14 a: in detail -> standard: "in detail" was said, but the last deep turn was 12 s ago
         15 b: in detail -> deep: "in detail" was said
         31 a: in detail -> standard: "in detail" was said, but the last deep turn was 29 s ago
         32 a: in detail -> deep: "in detail" was said
-        33 b: hello -> fast: nothing asked for more
+        33 b: hello -> fast: no reason for a higher tier
         "#,
     );
 }
@@ -91,7 +91,7 @@ fn partial_utterances_are_no_turns() {
         1 a: in detail please~ -> deep: "in detail" was said
         2 a: in detail please -> deep: "in detail" was said
         3 a: in detail ~ -> standard: "in detail" was said, but the last deep turn was 1 s ago
-        4 a: hello -> fast: nothing asked for more
+        4 a: hello -> fast: no reason for a higher tier
         "#,
     );
 }
@@ -101,7 +101,7 @@ fn without_a_name_nothing_is_remembered_and_no_turn_is_the_first() {
     let test = Test::new();
     test.check(
         r#"
-        0 -: hello -> fast: nothing asked for more
+        0 -: hello -> fast: no reason for a higher tier
         1 -: in detail -> deep: "in detail" was said
         2 -: in detail -> deep: "in detail" was said
         "#,
@@ -115,10 +115,10 @@ fn an_hour_of_silence_ends_a_conversation() {
     Test::new().check(
         "
         0 a: hello -> standard: first turn of the conversation
-        3599 a: hello -> fast: nothing asked for more
-        7198 a: hello -> fast: nothing asked for more
+        3599 a: hello -> fast: no reason for a higher tier
+        7198 a: hello -> fast: no reason for a higher tier
         10798 a: hello -> standard: first turn of the conversation
-        10799 a: hello -> fast: nothing asked for more
+        10799 a: hello -> fast: no reason for a higher tier
         ",
     );
 }
@@ -147,7 +147,7 @@ fn an_explicit_deep_turn_is_a_deep_turn_whatever_the_ceiling() {
         utterance: Utterance { forced: Some(Tier::Deep), ..said.utterance },
         ..said
     });
-    assert_eq!(choice.to_string(), "deep: asked for explicitly");
+    assert_eq!(choice.to_string(), "deep: requested explicitly");
     test.check(
         r#"9 c: in detail -> standard: "in detail" was said, but the last deep turn was 9 s ago"#,
     );

@@ -212,6 +212,6 @@ impl CallParking {
 }
 
 fn note_revoked(ledger: &AuditLedger, principal: &Principal, why: &RevokedError) {
-    let why = format!("a call that waited for its caller's answers: {why}");
+    let why = format!("a call that awaited input from its caller: {why}");
     ledger.note_later(Decision::new(AuditAction::Revocation, principal, "revoked").because(&why));
 }

@@ -169,7 +169,7 @@ impl RequestStateSealer<'_> {
         text: &str,
         request: &Permitted<'_>,
     ) -> Result<RequestState, CallError> {
-        let forged = CallError::BadState("`requestState` is not one that this server gave you");
+        let forged = CallError::BadState("`requestState` was not issued by this server");
         let content = self.seal.open(SealPurpose::State, self.principal.as_str(), text);
         let Some(Ok(content)) = content.map(|text| serde_json::from_str::<Value>(&text)) else {
             return Err(forged);

@@ -130,7 +130,7 @@ impl Executor {
             inner.state = match sealer.open(state, errand.request())? {
                 RequestState::Inner(state) => Some(state),
                 RequestState::Parked(_) | RequestState::Approval(_) => {
-                    return Err(CallError::BadState("the call is gone; start it again"));
+                    return Err(CallError::BadState("the call has expired; start it again"));
                 }
             };
         }
@@ -235,7 +235,7 @@ impl Executor {
         };
         let again = errand.request().tool().is_none_or(|tool| tool.terms.idempotent);
         match waiting {
-            None if !again => Err(CallError::BadState("the call is gone; start it again")),
+            None if !again => Err(CallError::BadState("the call has expired; start it again")),
             waiting => Ok(waiting),
         }
     }
@@ -243,7 +243,7 @@ impl Executor {
     fn park(&self, errand: &CallAttempt<'_>, call: DetachedCall) -> BackendOutcome {
         let questions = call.open_questions();
         let Some(id) = self.parking.park(call, &errand.turn.principal) else {
-            let full = "too many calls wait for answers already; try again later".to_owned();
+            let full = "too many calls are awaiting input; try again later".to_owned();
             let retry_after = Duration::from_secs(5);
             return BackendOutcome::Answered(Err(BackendError::Resting {
                 reason: full,
@@ -271,6 +271,6 @@ impl Executor {
 }
 
 fn broken_question() -> BackendOutcome {
-    let what = "the server asked a question that cannot be read".to_owned();
+    let what = "the server asked an invalid question".to_owned();
     BackendOutcome::Answered(Err(BackendError::Unusable(what)))
 }

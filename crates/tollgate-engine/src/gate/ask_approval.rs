@@ -170,8 +170,7 @@ impl Gate {
         };
         pending.map_or_else(
             || {
-                let message =
-                    format!("nobody agreed to `{tool}` before the time for this turn was over");
+                let message = format!("nobody approved `{tool}` before the turn's deadline");
                 answer::failure_reply(CallStatus::Timeout, &message)
             },
             Reply::Tool,
@@ -224,8 +223,8 @@ impl Gate {
     ) -> StageResult<ClearedCall<'c>> {
         let CallContext { turn, caller, .. } = call;
         let parked = self.held.take(id, &turn.principal);
-        let mut parked =
-            parked.ok_or(CallError::BadState("this call waits no more; start it again"))?;
+        let mut parked = parked
+            .ok_or(CallError::BadState("this call no longer awaits approval; start it again"))?;
         if let Dialogue::Rounds(RoundAnswers { responses: Some(responses), .. }) = &caller.dialogue
             && let Some(answer) = rounds::answer(responses, form::KEY)
         {
@@ -262,11 +261,11 @@ fn queue_full_reply(full: ApprovalQueueFullError) -> Reply {
 /// Nobody decided.
 pub(super) fn expired_outcome(held: &HeldRequest<'_>) -> Outcome {
     let message = format!(
-        "nobody agreed to this call of `{}` in time; it was not made. It may be asked for again \
-         when somebody is there to agree",
+        "nobody approved this call of `{}` in time, so it was not made. It can be requested again \
+         when somebody is available to approve it",
         held.tool().exposed
     );
     let outcome = shaping::failure(CallStatus::Denied, &message, std::time::Duration::ZERO);
-    let hint = Some("ask again when somebody is there to agree".to_owned());
+    let hint = Some("try again when somebody is available to approve it".to_owned());
     Outcome { retry: Again::Sensible { hint, after: None }, ..outcome }
 }

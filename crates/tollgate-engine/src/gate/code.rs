@@ -130,7 +130,7 @@ impl Gate {
     /// Has a worker ready before a model needs it. Without one, models are told so when they try.
     pub(crate) async fn warm(self: Arc<Self>) {
         if let Err(error) = self.sandbox.load_full().warm().await {
-            tracing::warn!(%error, "code mode is on, and no program can be run");
+            tracing::warn!(%error, "code mode is on, but programs cannot be run");
         }
     }
 }

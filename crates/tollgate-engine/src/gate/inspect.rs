@@ -86,7 +86,7 @@ impl Gate {
         let server = turn.view.resource_route(uri).ok_or_else(unknown)?;
         self.watches.hold(server, uri).ok_or_else(|| {
             let message = format!(
-                "{} resources of `{server}` are watched already",
+                "{} resources of `{server}` are already subscribed to",
                 resource_watches::MAX_WATCHED_RESOURCES
             );
             CallError::Unanswered { message }

@@ -65,7 +65,8 @@ pub(super) fn pending(
             }
         })
         .ok()?;
-    let hint = format!("the result will be behind handle {handle} once somebody has agreed");
+    let hint =
+        format!("the result will be available under handle {handle} once the call is approved");
     let retry = Retryability::Sensible { hint: Some(hint), after: None };
     Some(Outcome { retry, ..shaping::held(&tool, handle) })
 }
@@ -175,7 +176,7 @@ impl LateApprovedCall {
         match reply {
             Ok(Reply::Tool(outcome)) => outcome,
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
-                failure_outcome(CallStatus::Error, &"the tool wants more than arguments")
+                failure_outcome(CallStatus::Error, &"the tool requires user input")
             }
             Err(error) => failure_outcome(CallStatus::Error, &error),
         }

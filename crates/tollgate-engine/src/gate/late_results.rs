@@ -72,7 +72,7 @@ pub(super) fn pending(
             }
         })
         .ok()?;
-    let hint = format!("the result will be behind handle {handle} in a moment");
+    let hint = format!("the result will be available under handle {handle} in a moment");
     let retry = Retryability::Sensible { hint: Some(hint), after: None };
     Some(Outcome { retry, ..shaping::pending(&tool, handle, took) })
 }
@@ -84,7 +84,7 @@ pub(super) fn note_revoked(ledger: &AuditLedger, of: &NoticeCall, why: &RevokedE
         .agent(&of.agent)
         .server(&of.tool.server)
         .tool(of.tool.tool.as_str())
-        .because(&format!("a call that went on after its turn: {why}"));
+        .because(&format!("a call that continued after its turn: {why}"));
     ledger.note_later(row);
 }
 
@@ -116,7 +116,7 @@ impl LateDelivery {
         let outcome = match finish.reply(over.ran).await {
             Ok(Reply::Tool(outcome)) => outcome,
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
-                let message = format!("`{}` wants more than a result", of.exposed);
+                let message = format!("`{}` requires user input", of.exposed);
                 shaping::failure(CallStatus::Error, &message, took)
             }
             Err(error) => shaping::failure(CallStatus::Error, &error.to_string(), took),

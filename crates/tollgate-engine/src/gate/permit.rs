@@ -70,7 +70,7 @@ impl Gate {
             Refusal::Away { name, server } => {
                 recording.target(server, None);
                 let how = self.servers.word(server);
-                let message = format!("`{name}` is away: its server `{server}` is {how}");
+                let message = format!("`{name}` is unavailable: its server `{server}` is {how}");
                 (CallStatus::Offline, message)
             }
             Refusal::Withheld { server, .. } => {

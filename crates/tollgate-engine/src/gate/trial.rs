@@ -10,7 +10,7 @@ use crate::upstream::{self, ServerTrial};
 /// Why a server was not tried.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    #[error("other servers are being tried; wait until one of them is done")]
+    #[error("other servers are being tested; wait until one of them is done")]
     Full,
     /// And nothing is done that is not.
     #[error(transparent)]
@@ -33,7 +33,7 @@ impl Gate {
         match (self.ledger().note(row).await, on_failure) {
             (Err(unwritten), OnAuditFailure::Refuse) => return Err(unwritten.into()),
             (Err(error), _) => {
-                tracing::warn!(%error, "a trial of a server is not in the audit trail")
+                tracing::warn!(%error, "cannot write a server test to the audit trail")
             }
             (Ok(()), _) => {}
         }

@@ -53,7 +53,7 @@ pub enum TrustDecisionError {
     /// So that nobody accepts what they have not seen.
     #[error("`{tool}` is offered with another definition now: {offered}")]
     Other { tool: ToolId, offered: ContentHash },
-    #[error("it cannot be written down: {0}; {remedy}", remedy = .0.remedy())]
+    #[error("the decision cannot be saved: {0}; {remedy}", remedy = .0.remedy())]
     Store(#[from] tollgate_store::Error),
     #[error(transparent)]
     Audit(#[from] AuditWriteError),
@@ -140,7 +140,7 @@ impl Gate {
                 "decision on a tool",
                 async move { gate.write_decision(row, decision).await },
             );
-        let gone = || tollgate_store::Error::Failed("the decision broke off".to_owned());
+        let gone = || tollgate_store::Error::Failed("the decision was interrupted".to_owned());
         carried_out.await.unwrap_or_else(|| Err(gone().into()))
     }
 
@@ -159,7 +159,7 @@ impl Gate {
             .await
             .unwrap_or_else(|panic| Err(tollgate_store::Error::Failed(panic.to_string())))?;
         self.registry.rebuild().await;
-        tracing::info!(%tool, %hash, %by, decision = state, "a tool was judged by a person");
+        tracing::info!(%tool, %hash, %by, decision = state, "a tool was accepted or rejected");
         self.notices.tell(Notice::Judged { tool, hash, decision: state, by });
         Ok(())
     }

@@ -73,7 +73,7 @@ impl MemoryService {
                 IndexPassError::Trouble { why, again } => {
                     // Each failure is logged once, however long it lasts.
                     if told.as_ref() != Some(&why) {
-                        tracing::warn!(why, "transcripts wait to be read into the memory");
+                        tracing::warn!(why, "transcripts are waiting to be indexed");
                         told = Some(why);
                     }
                     tokio::time::sleep(again.max(RETRY_PAUSE)).await;

@@ -40,7 +40,7 @@ impl MemoryService {
             Ok(entries) if entries.is_empty() => return,
             Ok(entries) => entries,
             Err(invalid) => {
-                tracing::warn!(%invalid, "a conversation is not kept");
+                tracing::warn!(%invalid, "cannot save a conversation");
                 return;
             }
         };
@@ -59,20 +59,22 @@ impl MemoryService {
         let written = self.writing.spawn(async move {
             for (place, entry) in entries {
                 if let Err(error) = memory_service.store.append(&place, vec![entry]).await {
-                    tracing::warn!(%error, "what was said is not kept");
+                    tracing::warn!(%error, "cannot save an utterance");
                 }
             }
             memory_service.wake();
         });
         if written.is_err() {
-            tracing::warn!("what was said is not kept: too much of it waits for the disk");
+            tracing::warn!("an utterance is not saved: the write queue is full");
         }
     }
 
     /// Waits until everything is written, up to a timeout.
     pub(crate) async fn settle(&self) {
         if tokio::time::timeout(FLUSH_TIMEOUT, self.writing.finished()).await.is_err() {
-            tracing::warn!("the last that was said is not kept: the memory does not answer");
+            tracing::warn!(
+                "the last utterances are not saved: the memory database does not answer"
+            );
         }
     }
 

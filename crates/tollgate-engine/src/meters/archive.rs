@@ -35,13 +35,17 @@ impl MeterArchive {
             Ok(loaded) => loaded,
             Err(error) => {
                 let remedy = error.remedy();
-                tracing::warn!(%error, remedy, "measurements cannot be read and begin anew");
+                tracing::warn!(%error, remedy, "cannot read the saved latency measurements; \
+                                                starting without them");
                 return HashMap::new();
             }
         };
         if loaded.unreadable > 0 {
             let rows = loaded.unreadable;
-            tracing::warn!(rows, "some measurements make no sense; these tools begin anew");
+            tracing::warn!(
+                rows,
+                "some saved latency measurements are invalid; their tools start without them"
+            );
         }
         *self.newest.lock() = loaded.measurements.iter().map(|it| it.updated_at).max();
         loaded.measurements.into_iter().map(|it| (it.tool.clone(), it)).collect()
@@ -53,9 +57,11 @@ impl MeterArchive {
         let Some(before) = newest.min(wall).checked_sub(MEASUREMENT_RETENTION) else { return };
         match self.store.measurements().forget(before) {
             Ok(0) => {}
-            Ok(tools) => tracing::info!(tools, "forgot measurements that are half a year old"),
+            Ok(tools) => {
+                tracing::info!(tools, "removed latency measurements older than half a year")
+            }
             // Saving reports the same error.
-            Err(error) => tracing::debug!(%error, "old measurements cannot be forgotten"),
+            Err(error) => tracing::debug!(%error, "cannot remove old latency measurements"),
         }
     }
 
@@ -85,9 +91,10 @@ fn tell(trouble: &mut Option<Error>, now: Option<&Error>) {
     match (save_notice(trouble.as_ref(), now), now) {
         (SaveNotice::Fails, Some(error)) => {
             let remedy = error.remedy();
-            tracing::warn!(%error, remedy, "measurements are not saved; measuring goes on");
+            tracing::warn!(%error, remedy, "cannot save latency measurements; they are kept in \
+                                            memory");
         }
-        (SaveNotice::WorksAgain, _) => tracing::info!("measurements are saved again"),
+        (SaveNotice::WorksAgain, _) => tracing::info!("latency measurements are saved again"),
         (SaveNotice::Fails | SaveNotice::Nothing, _) => {}
     }
     *trouble = now.cloned();

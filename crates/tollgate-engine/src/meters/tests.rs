@@ -89,7 +89,7 @@ async fn new_tools_stand_where_they_say_or_in_the_middle() {
     let meters = meters(None);
     let tiers = meters.register_tools(&tools("a b=200 c=3000"));
     assert_eq!(tiers, [Tier::Standard, Tier::Fast, Tier::Deep]);
-    assert_eq!(meters.shown("a"), "standard: nothing is known yet");
+    assert_eq!(meters.shown("a"), "standard: not measured yet");
     assert_eq!(meters.shown("b"), "fast: declared 200 ms");
     assert_eq!(meters.assigned(&id("z")).map(drop), None);
 }

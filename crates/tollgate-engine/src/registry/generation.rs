@@ -122,8 +122,10 @@ impl CatalogGeneration {
             | FilterLevel::House
             | FilterLevel::Environment
             | FilterLevel::Agent => {
-                let why =
-                    format!("`{tool}` was taken from agent `{agent}` ({}: {why})", level.as_str());
+                let why = format!(
+                    "agent `{agent}` may no longer call `{tool}` ({}: {why})",
+                    level.as_str()
+                );
                 Some(RevokedError::because(why))
             }
             FilterLevel::Catalog
@@ -143,7 +145,7 @@ impl CatalogGeneration {
         let agents = self.policy.agents.iter().enumerate();
         let sight = |(at, agent): (usize, &Agent)| {
             let kept_out = |tier: Tier| match agent.ceiling.filter(|most| tier > *most) {
-                Some(most) => Some(format!("turns of this agent have `{most}` at most")),
+                Some(most) => Some(format!("this agent's maximum tier is `{most}`")),
                 None => {
                     let sieve = self.sieve(at, tier, seen);
                     let explained = filter::explain_one(&self.catalog, &sieve, tool);

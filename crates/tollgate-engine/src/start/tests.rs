@@ -165,7 +165,7 @@ async fn a_call_that_runs_ends_well_though_its_server_is_taken_out() {
     assert_eq!(change, "removed a");
     assert!(said.parse::<u32>().is_ok(), "{said}");
     let late = stage.call(&turn, "a_pid", 0).await;
-    assert!(late.contains("not configured any more"), "{late}");
+    assert!(late.contains("no longer in the config"), "{late}");
     stage.running.gate.stop().await;
 }
 
@@ -181,7 +181,7 @@ async fn a_call_that_runs_is_stopped_when_its_agent_is_taken_out() {
         stage.change(&next).await
     };
     let (said, _) = tokio::join!(running, change);
-    assert!(said.contains("agent `default` was taken out of the config"), "{said}");
+    assert!(said.contains("agent `default` was removed from the config"), "{said}");
     assert_eq!(stage.turn().view.agent.as_str(), "other");
     stage.running.gate.stop().await;
 }

@@ -83,7 +83,7 @@ fn bearer(token: &Secret) -> Result<HeaderValue, String> {
     };
     secret_values::obtain(bare);
     let mut value = HeaderValue::try_from(format!("Bearer {bare}"))
-        .map_err(|_| "the token has characters that no header may hold".to_owned())?;
+        .map_err(|_| "the token has characters that are not allowed in a header".to_owned())?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -139,8 +139,8 @@ impl CallLimiter {
         let before = waiting.saturating_sub(1);
         Err(BackendError::Resting {
             reason: format!(
-                "all its slots are taken and {before} calls wait before this one, which needs \
-                 about {needs} ms and has {left} ms"
+                "all its slots are taken and {before} calls are queued ahead of this one, which \
+                 needs about {needs} ms but has {left} ms left"
             ),
             retry_after: wait.max(Duration::from_secs(1)),
         })
@@ -181,7 +181,7 @@ impl CallLimiter {
 
 fn resting_error(refused: Refused) -> BackendError {
     BackendError::Resting {
-        reason: "too many calls to the server failed lately".to_owned(),
+        reason: "too many recent calls to the server failed".to_owned(),
         retry_after: refused.retry_after,
     }
 }

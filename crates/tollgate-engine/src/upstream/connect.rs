@@ -128,10 +128,10 @@ struct HttpServerConnector {
 
 impl HttpServerConnector {
     fn target(&self) -> Result<HttpTarget, String> {
-        let url: Uri = self.endpoint.url.parse().map_err(|_| "the URL is not one".to_owned())?;
+        let url: Uri = self.endpoint.url.parse().map_err(|_| "the URL is invalid".to_owned())?;
         let mut headers = HeaderMap::new();
         for (name, value) in &self.endpoint.headers {
-            let unfit = || format!("the header `{name}` cannot be sent");
+            let unfit = || format!("the header `{name}` has an invalid value");
             let key = HeaderName::try_from(name).map_err(|_| unfit())?;
             let mut value = HeaderValue::try_from(value.reveal()).map_err(|_| unfit())?;
             value.set_sensitive(true);

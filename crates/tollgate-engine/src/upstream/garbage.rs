@@ -30,7 +30,8 @@ impl GarbageMonitor {
             self.seen.pop_front();
         }
         let lines = self.seen.iter().fold(0u32, |sum, (_, count)| sum.saturating_add(*count));
-        (lines > MAX_BAD_LINES).then(|| format!("{lines} lines within a minute were not MCP"))
+        (lines > MAX_BAD_LINES)
+            .then(|| format!("{lines} lines within a minute were not MCP messages"))
     }
 }
 

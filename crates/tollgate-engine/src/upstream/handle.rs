@@ -255,7 +255,7 @@ impl Upstream {
         match tokio::time::timeout(TEST_TIMEOUT, settled).await {
             Ok(_) if self.shared.live.load().is_some() => Ok(()),
             Ok(_) => Err(self.status().reason),
-            Err(_) => Err(format!("not up within {} s", TEST_TIMEOUT.as_secs())),
+            Err(_) => Err(format!("did not start within {} s", TEST_TIMEOUT.as_secs())),
         }
     }
 

@@ -251,8 +251,8 @@ impl UpstreamSession {
         let tools = life.listing.tools.len();
         let breaker = match self.live.limiter.breaker() {
             BreakerState::Closed => None,
-            BreakerState::Open => Some("too many calls failed lately; more are refused for now"),
-            BreakerState::HalfOpen => Some("too many calls failed lately; trying one"),
+            BreakerState::Open => Some("circuit breaker open: too many recent calls failed"),
+            BreakerState::HalfOpen => Some("circuit breaker half-open: trying one call"),
         };
         let garbage = self.garbage.trouble(shared.clock.now());
         let troubles = [breaker.map(str::to_owned), garbage, self.listing_trouble.clone()];
@@ -290,8 +290,8 @@ async fn watch_changes(
     match tokio::time::timeout(WATCH_TIMEOUT, connection.watch(&resources)).await {
         Ok(Ok(())) => {}
         // The lists are read again periodically anyway.
-        Ok(Err(error)) => debug!(%error, "changes cannot be watched"),
-        Err(_) => debug!("no answer to the wish to watch changes"),
+        Ok(Err(error)) => debug!(%error, "cannot subscribe to changes"),
+        Err(_) => debug!("no answer to the subscription to changes"),
     }
     ConnectionTaskResult::Watched
 }

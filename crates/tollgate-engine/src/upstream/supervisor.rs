@@ -112,7 +112,7 @@ impl Supervisor {
         };
         let tools = listing.tools.len();
         self.publish(listing).await;
-        self.shared.set(UpstreamState::Ready, "asleep; starts on first use", |it| it.tools = tools);
+        self.shared.set(UpstreamState::Ready, "idle; starts on first use", |it| it.tools = tools);
         SupervisorNext::Rest(None)
     }
 
@@ -204,7 +204,7 @@ impl Supervisor {
                     let ended = close_link(link).await;
                     let reason = ended.map_or(reason, |ended| ended.to_string());
                     Err(ServerDownError::down(format!(
-                        "{reason}, while it was asked for its tools"
+                        "{reason}, while its tools were being listed"
                     )))
                 }
             }
@@ -246,7 +246,7 @@ impl Supervisor {
         };
         let saved = tokio::task::spawn_blocking(move || stored.save(&listing)).await;
         if let Ok(Err(error)) = saved {
-            warn!(server = %self.shared.server, %error, "its listing could not be stored");
+            warn!(server = %self.shared.server, %error, "cannot save its tool list");
         }
     }
 

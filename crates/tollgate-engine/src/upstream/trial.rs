@@ -181,7 +181,7 @@ impl ServerTrial {
             (true, _) => (TestVerdict::Works, status.reason),
             (false, true) => (TestVerdict::Fails, status.reason),
             (false, false) => {
-                (TestVerdict::Fails, format!("not up within {} s", TRIAL_TIMEOUT.as_secs()))
+                (TestVerdict::Fails, format!("did not start within {} s", TRIAL_TIMEOUT.as_secs()))
             }
         };
         let listing = self.listing.as_deref().filter(|_| verdict == TestVerdict::Works);

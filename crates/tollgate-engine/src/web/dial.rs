@@ -157,7 +157,7 @@ where
         host: target.host_str().to_owned(),
         why: error.to_string(),
     };
-    let unfit = || Refused::Unfit("the URL cannot be sent".to_owned());
+    let unfit = || Refused::Unfit("the URL is invalid".to_owned());
     *request.uri_mut() = target.path().parse().map_err(|_| unfit())?;
     let host = HeaderValue::try_from(target.authority()).map_err(|_| unfit())?;
     request.headers_mut().insert(HOST, host);
@@ -185,7 +185,7 @@ fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, Refused> {
         Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(address))),
         Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(address))),
         Host::Domain(name) => ServerName::try_from(name.trim_end_matches('.').to_owned())
-            .map_err(|_| Refused::Unfit(format!("`{name}` is not a name that can be on the web"))),
+            .map_err(|_| Refused::Unfit(format!("`{name}` is not a valid host name"))),
     }
 }
 

@@ -17,7 +17,7 @@ pub struct OauthUrl {
 
 impl OauthUrl {
     pub fn parse(url: &str) -> Result<Self, String> {
-        let unfit = || "a URL in the OAuth metadata is not one that can be used".to_owned();
+        let unfit = || "a URL in the OAuth metadata is invalid".to_owned();
         let uri: Uri = url.split('#').next().unwrap_or(url).parse().map_err(|_| unfit())?;
         let scheme = uri.scheme_str().ok_or_else(unfit)?;
         let authority = uri.authority().ok_or_else(unfit)?;
@@ -70,7 +70,7 @@ impl OauthUrl {
         if self.secure || self.is_local() && server.is_local() {
             Ok(())
         } else {
-            Err(format!("`{}` is not https, so no credentials are sent there", self.origin))
+            Err(format!("`{}` is not https, so credentials are not sent to it", self.origin))
         }
     }
 
@@ -82,7 +82,8 @@ impl OauthUrl {
             Ok(())
         } else {
             Err(format!(
-                "the server wants its credentials sent to `{}`; set `token_url` if that is right",
+                "the server requests that its credentials be sent to `{}`; set `token_url` if that \
+                 is correct",
                 self.origin
             ))
         }

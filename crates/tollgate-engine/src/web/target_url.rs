@@ -21,13 +21,13 @@ impl TargetUrl {
         }
         // The parser would drop tabs and line breaks, and so read another URL than a person sees.
         if text.chars().any(char::is_control) {
-            return unfit("the URL has characters in it that cannot be seen");
+            return unfit("the URL contains invisible characters");
         }
         if text.contains('\\') {
-            return unfit("the URL has a `\\` in it; write `/`, or `%5C` if it is meant");
+            return unfit("the URL contains `\\`; write `/`, or `%5C` for a literal backslash");
         }
         Self::check(Url::parse(text).map_err(|error| {
-            Refused::Unfit(format!("the URL cannot be read ({error}); begin with `https://`"))
+            Refused::Unfit(format!("the URL is invalid ({error}); start it with `https://`"))
         })?)
     }
 
@@ -35,7 +35,7 @@ impl TargetUrl {
     pub(crate) fn join(&self, location: &str) -> Result<Self, Refused> {
         match self.url.join(location) {
             Ok(url) if url.as_str().len() <= MAX_URL_BYTES => Self::check(url),
-            _ => unfit("the page sends on to a URL that cannot be read"),
+            _ => unfit("the page redirects to an invalid URL"),
         }
     }
 
@@ -47,7 +47,7 @@ impl TargetUrl {
             return unfit("the URL names no host");
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return unfit("the URL has a user or a password in it; leave them out");
+            return unfit("the URL contains a user or a password; remove them");
         }
         url.set_fragment(None);
         Ok(Self { url })

@@ -114,7 +114,7 @@ impl CallRound<'_> {
         match self.gate.call(self.turn, request, caller).await {
             Ok(Reply::Tool(outcome)) => outcome,
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
-                let message = "the tool has questions, and nobody is there to answer them";
+                let message = "the tool requires user input, which nobody can give here";
                 shaping::failure(CallStatus::Error, message, Duration::ZERO)
             }
             Err(error) => shaping::failure(CallStatus::Error, &error.to_string(), Duration::ZERO),
@@ -144,8 +144,8 @@ impl CallRound<'_> {
                     .await
             }
             CallRefusalReason::CutOff => {
-                let message = "this call was not run: the answer ended before its arguments did, or \
-                               may have; call again, with less in one answer";
+                let message = "this call was not run: the response may have ended before the end \
+                               of its arguments; call again with less in one response";
                 shaping::failure(CallStatus::InvalidArguments, message, Duration::ZERO)
             }
             CallRefusalReason::Limit(limit) => {
@@ -224,11 +224,11 @@ fn request(name: &str, arguments: Option<&Value>) -> call::GateRequest<'static> 
 fn limit_reached(limit: LoopEnd) -> &'static str {
     match limit {
         LoopEnd::MaxDepth => {
-            "limit_reached: this turn has had as many rounds of tool calls as it may; answer with \
-             what you know"
+            "limit_reached: this turn has reached its limit of tool-call rounds; answer with what \
+             you know"
         }
         LoopEnd::MaxCalls => {
-            "limit_reached: this turn has made as many tool calls as it may; answer with what you \
+            "limit_reached: this turn has reached its limit of tool calls; answer with what you \
              know"
         }
         LoopEnd::Deadline | LoopEnd::Answered | LoopEnd::CallsPending => {

@@ -151,7 +151,7 @@ impl ToolOffer {
     pub(super) fn search(&mut self, request: &ChatRequest, call: &FunctionCall) -> Outcome {
         let found = match &self.own {
             Some(own) => search::search(&own.window_request(request), &call.arguments),
-            None => Err("there is nothing to search".to_owned()),
+            None => Err("tool search is not available".to_owned()),
         };
         match found {
             Ok(found) => {

@@ -53,7 +53,10 @@ impl PreparedCompletion {
         let ran =
             until_revoked(&lease, Box::pin(CompletionRun::new(self, voice).run_to_end())).await;
         ran.unwrap_or_else(|why| {
-            Err(LlmError::new(LlmErrorKind::Unauthenticated, format!("stopped, revoked: {why}")))
+            Err(LlmError::new(
+                LlmErrorKind::Unauthenticated,
+                format!("stopped, access revoked: {why}"),
+            ))
         })
     }
 }
@@ -97,7 +100,7 @@ pub(super) fn prepare(
 fn only_one_answer(request: &ChatRequest) -> Result<(), LlmError> {
     match request.options.candidates {
         None | Some(1) => Ok(()),
-        Some(_) => Err(LlmError::invalid("n", "an agent gives one answer: leave `n` out")),
+        Some(_) => Err(LlmError::invalid("n", "an agent gives one answer: remove `n`")),
     }
 }
 
@@ -108,6 +111,6 @@ fn chosen_tool_is_there(request: &ChatRequest, offered: &OfferedTools) -> Result
         return Ok(());
     }
     let name = truncate_chars(name, MAX_QUOTED_CHARS);
-    let message = format!("`tool_choice` names `{name}`, which is not among the tools");
+    let message = format!("`tool_choice` names `{name}`, which is not one of the tools");
     Err(LlmError::invalid("tool_choice", message))
 }

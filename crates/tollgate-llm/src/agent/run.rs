@@ -111,8 +111,9 @@ impl CompletionRun {
             Ok(last) => Box::pin(self.close(last)).await,
             Err(failure) if self.ran.is_empty() => Err(failure),
             Err(failure) => {
-                let message =
-                    format!("{failure}; tools were run before this, and are in the trail");
+                let message = format!(
+                    "{failure}; tools had been called before this and are in the audit trail"
+                );
                 Err(LlmError { repeat: ResendSafety::RunsToolsAgain, message, ..failure })
             }
         }
@@ -246,7 +247,8 @@ impl CompletionRun {
             }
         }
         self.times.models += self.chat.clock.now().saturating_duration_since(began);
-        let broken = || LlmError::new(LlmErrorKind::Provider, "the model's answer broke off");
+        let broken =
+            || LlmError::new(LlmErrorKind::Provider, "the model's response was interrupted");
         let response = round.finish().ok_or_else(broken)?;
         self.chat.figures.record_usage(&self.model().settings.name, &response.usage);
         self.usage = self.usage.and(&response.usage);
@@ -364,7 +366,7 @@ impl CompletionRun {
         let times = CompletionTimes { tools: self.spent.tool_time, ..self.times };
         let response = self.response_stream.close(last.stop, self.usage).await;
         let response = response
-            .ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the answer has no end"))?;
+            .ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the response is incomplete"))?;
         Ok(CompletionOutcome { response, told, times, lost: self.lost })
     }
 }

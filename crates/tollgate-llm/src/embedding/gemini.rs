@@ -29,7 +29,7 @@ pub(super) fn write(ask: &EmbeddingRequest<'_>) -> Value {
 pub(super) fn read(body: &Value) -> Result<Vec<Vec<f32>>, MalformedResponseError> {
     let vectors = body.get("embeddings").and_then(Value::as_array);
     let vectors =
-        vectors.ok_or_else(|| MalformedResponseError("`embeddings` is no list".to_owned()))?;
+        vectors.ok_or_else(|| MalformedResponseError("`embeddings` is not a list".to_owned()))?;
     let vector = |item: &Value| match item.get("values").and_then(Value::as_array) {
         Some(values) => numbers(values),
         None => Err(MalformedResponseError("an item without `values`".to_owned())),

@@ -21,7 +21,7 @@ pub(super) fn write(ask: &EmbeddingRequest<'_>) -> Value {
 
 pub(super) fn read(body: &Value, count: usize) -> Result<Vec<Vec<f32>>, MalformedResponseError> {
     let data = body.get("data").and_then(Value::as_array);
-    let data = data.ok_or_else(|| MalformedResponseError("`data` is no list".to_owned()))?;
+    let data = data.ok_or_else(|| MalformedResponseError("`data` is not a list".to_owned()))?;
     if data.len() != count {
         return Err(count_mismatch(data.len(), count));
     }
@@ -32,10 +32,10 @@ pub(super) fn read(body: &Value, count: usize) -> Result<Vec<Vec<f32>>, Malforme
             Some(index) => index.as_u64().and_then(|index| usize::try_from(index).ok()),
         };
         let place = index.and_then(|index| vectors.get_mut(index));
-        let place = place
-            .ok_or_else(|| MalformedResponseError("an `index` that no text has".to_owned()))?;
+        let place =
+            place.ok_or_else(|| MalformedResponseError("an `index` out of range".to_owned()))?;
         if place.replace(vector(item)?).is_some() {
-            return Err(MalformedResponseError("two vectors with the same `index`".to_owned()));
+            return Err(MalformedResponseError("two embeddings with the same `index`".to_owned()));
         }
     }
     Ok(vectors.into_iter().flatten().collect())
@@ -54,7 +54,7 @@ fn decode_base64_vector(text: &str) -> Result<Vec<f32>, MalformedResponseError> 
     let bytes = STANDARD.decode(text).ok();
     let bytes = bytes.filter(|bytes| bytes.len().is_multiple_of(4));
     let bytes = bytes.ok_or_else(|| {
-        MalformedResponseError("a vector that is no base64 of numbers".to_owned())
+        MalformedResponseError("an embedding that is not base64 of numbers".to_owned())
     })?;
     let (numbers, _) = bytes.as_chunks::<4>();
     Ok(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())

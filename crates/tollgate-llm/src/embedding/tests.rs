@@ -83,25 +83,25 @@ fn what_is_no_vector_for_each_text_is_refused() {
     let short = json!({"index": 1, "embedding": "AACA"});
     let bare = json!({"index": 1});
     for (data, why) in [
-        (json!(null), "`data` is no list"),
-        (json!([]), "0 vectors for 2 texts"),
-        (json!([one]), "1 vectors for 2 texts"),
-        (json!([one, two, far]), "3 vectors for 2 texts"),
-        (json!([one, one]), "two vectors with the same `index`"),
-        (json!([one, far]), "an `index` that no text has"),
-        (json!([one, negative]), "an `index` that no text has"),
-        (json!([one, hole]), "a vector has null where a number is due"),
-        (json!([one, word]), "a vector that is no base64 of numbers"),
-        (json!([one, short]), "a vector that is no base64 of numbers"),
+        (json!(null), "`data` is not a list"),
+        (json!([]), "0 embeddings for 2 texts"),
+        (json!([one]), "1 embeddings for 2 texts"),
+        (json!([one, two, far]), "3 embeddings for 2 texts"),
+        (json!([one, one]), "two embeddings with the same `index`"),
+        (json!([one, far]), "an `index` out of range"),
+        (json!([one, negative]), "an `index` out of range"),
+        (json!([one, hole]), "an embedding contains null where a number is expected"),
+        (json!([one, word]), "an embedding that is not base64 of numbers"),
+        (json!([one, short]), "an embedding that is not base64 of numbers"),
         (json!([one, bare]), "an item without `embedding`"),
         (json!([one, 7]), "an item without `embedding`"),
     ] {
         check(EmbeddingApi::OpenAi, &json!({"data": data}), Err(why));
     }
-    check(EmbeddingApi::Gemini, &json!([]), Err("`embeddings` is no list"));
+    check(EmbeddingApi::Gemini, &json!([]), Err("`embeddings` is not a list"));
     check(EmbeddingApi::Gemini, &json!({"embeddings": [{}]}), Err("an item without `values`"));
     let one = json!({"embeddings": [{"values": [1, 2]}]});
-    check(EmbeddingApi::Gemini, &one, Err("1 vectors for 2 texts"));
+    check(EmbeddingApi::Gemini, &one, Err("1 embeddings for 2 texts"));
 }
 
 #[test]

@@ -85,9 +85,9 @@ impl EncodingLosses {
     /// Records a part that cannot be encoded in its position.
     pub fn content(&mut self, content: &PartContent) {
         self.say(match content {
-            PartContent::Text(_) => "text in a place where none can stand".to_owned(),
+            PartContent::Text(_) => "text where none is allowed".to_owned(),
             PartContent::Refusal(_) => "a refusal".to_owned(),
-            PartContent::Thinking { .. } => "thoughts of another model".to_owned(),
+            PartContent::Thinking { .. } => "reasoning of another model".to_owned(),
             PartContent::Media(media) => {
                 let kind = match media.kind {
                     MediaKind::Image => "an image",
@@ -98,12 +98,12 @@ impl EncodingLosses {
                 let source = match &media.source {
                     MediaSource::Url(_) => "by its address",
                     MediaSource::Base64 { .. } => "as bytes",
-                    MediaSource::File(_) => "that another provider keeps",
+                    MediaSource::File(_) => "stored by another provider",
                 };
                 format!("{kind} {source}")
             }
             PartContent::Call(_) => "a tool call that no assistant made".to_owned(),
-            PartContent::Result(_) => "a result in a place where none can stand".to_owned(),
+            PartContent::Result(_) => "a result where none is allowed".to_owned(),
             PartContent::Opaque { dialect, value } => {
                 let kind = value["type"].as_str().unwrap_or("unknown");
                 format!("a part of kind `{kind}` that only {dialect} has")

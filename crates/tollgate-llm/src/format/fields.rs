@@ -146,5 +146,5 @@ pub fn wrong(at: &str, expected: &str, found: &Value) -> LlmError {
 pub fn unknown(at: &str, found: &str, known: &[&str]) -> LlmError {
     let found = truncate_chars(found, MAX_QUOTED_CHARS);
     let known = known.join("`, `");
-    LlmError::invalid(at, format!("`{at}` is `{found}`; known are `{known}`"))
+    LlmError::invalid(at, format!("`{at}` is `{found}`; the valid values are `{known}`"))
 }

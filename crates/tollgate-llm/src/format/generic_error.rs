@@ -38,7 +38,7 @@ pub fn without_words(status: u16, body: &[u8]) -> String {
     let words: Vec<&str> = bare.split_whitespace().collect();
     let words: String = words.join(" ").chars().take(MAX_QUOTED_BODY_CHARS).collect();
     if words.is_empty() {
-        format!("the provider answered with status {status} and said nothing")
+        format!("the provider answered with status {status} and an empty body")
     } else {
         format!("the provider answered with status {status}: {words}")
     }

@@ -87,8 +87,8 @@ impl<'a> AllowedTools<'a> {
 pub(super) fn unsupported_hosted_tool(dialect: Dialect, value: &Value) -> LlmError {
     let kind = value["type"].as_str().unwrap_or("hosted");
     let message = format!(
-        "the tool `{kind}` is run by providers that speak {dialect}, and this model's does not: \
-         leave it out, or ask another model"
+        "the tool `{kind}` is run only by providers of the {dialect} API, and this model's \
+         provider has another API: remove it, or use another model"
     );
     LlmError::invalid("tools", message)
 }

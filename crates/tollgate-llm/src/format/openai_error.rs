@@ -82,7 +82,7 @@ fn error_report(status: u16, code: Option<String>, message: &str) -> ProviderErr
     let fault = fault(status, code.as_deref().unwrap_or(""), message);
     // Do not pass the message on: some servers quote the key that they reject.
     let message = match (fault, status) {
-        (ProviderFault::Key, 401 | 403) => "the provider refuses the gateway's key".to_owned(),
+        (ProviderFault::Key, 401 | 403) => "the provider rejected the gateway's key".to_owned(),
         _ => cut(message),
     };
     let retry_after = retry_after(&message);

@@ -40,7 +40,10 @@ impl CallPairing {
         match self.calls.insert(call.id.clone(), made) {
             Some(before) if !before.answered => {
                 let (id, first) = (brief(&call.id), before.at);
-                Err(LlmError::invalid(at, format!("`{at}`: call id `{id}` is taken by `{first}`")))
+                Err(LlmError::invalid(
+                    at,
+                    format!("`{at}`: call id `{id}` is already used by `{first}`"),
+                ))
             }
             _ => Ok(()),
         }
@@ -55,7 +58,7 @@ impl CallPairing {
                 Err(LlmError::invalid(at, message))
             }
             Some(made) if made.answered => {
-                Err(LlmError::invalid(at, format!("`{at}`: call `{id}` has its result already")))
+                Err(LlmError::invalid(at, format!("`{at}`: call `{id}` already has its result")))
             }
             Some(made) => {
                 made.answered = true;

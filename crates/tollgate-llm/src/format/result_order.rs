@@ -22,7 +22,8 @@ pub fn in_order(results: Vec<(String, Value)>, made: &[String], at: &str) -> Ord
             Some(place) => places[place] = Some(result),
             None => {
                 let message = format!(
-                    "`{at}`: call `{id}` was not made in the turn before, or has its result already"
+                    "`{at}`: call `{id}` was not made in the previous turn, or already has its \
+                     result"
                 );
                 fault = fault.or(Some(LlmError::invalid(at, message)));
             }

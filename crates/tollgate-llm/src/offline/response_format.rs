@@ -13,7 +13,7 @@ pub(super) fn format_output(text: String, form: Option<&ResponseFormat>) -> Resu
         Some(ResponseFormat::Json) => Ok(json!({ "answer": text }).to_string()),
         Some(ResponseFormat::Schema { schema, .. }) => {
             let refused = |why: String| {
-                format!("I am Tollgate's offline model, and can make up no JSON for this: {why}")
+                format!("I am Tollgate's offline model, and cannot generate JSON for this: {why}")
             };
             let compiled = Schema::compile(schema).map_err(|error| refused(error.to_string()))?;
             let made = probe::arguments(schema, &compiled);

@@ -155,7 +155,7 @@ impl RemoteEmbedder {
         let bytes =
             answered.unwrap_or_else(|_| Err(error_mapping::timeout_error(&self.label, limit)))?;
         let body = serde_json::from_slice::<Value>(&bytes)
-            .map_err(|error| MalformedResponseError(format!("it is no JSON: {error}")))?;
+            .map_err(|error| MalformedResponseError(format!("it is not JSON: {error}")))?;
         if body.get("error").is_some_and(Value::is_object) {
             return Err(
                 response_head::error_in_ok_response(&bytes, self.format, &self.label).into()
@@ -186,14 +186,15 @@ impl RemoteEmbedder {
                 Embedding::of(vector).map_err(|why| MalformedResponseError(why.to_string()))?;
             if let Some(asked) = asked.filter(|asked| *asked != found) {
                 let why = format!(
-                    "vectors have {found} numbers where {asked} were asked for: \
-                     set `dimensions` to {found}, or leave it out"
+                    "embeddings have {found} dimensions instead of the configured {asked}: set \
+                     `dimensions` to {found}, or remove it"
                 );
                 return Err(MalformedResponseError(why).into());
             }
             let usual = *self.dimensions.get_or_init(|| found);
             if usual != found {
-                let why = format!("a vector has {found} numbers where others had {usual}");
+                let why =
+                    format!("an embedding has {found} dimensions, but earlier ones had {usual}");
                 return Err(MalformedResponseError(why).into());
             }
             made.push(vector);
@@ -283,7 +284,7 @@ impl Embedder for RemoteEmbedder {
         purpose: EmbeddingPurpose,
     ) -> Result<Vec<Embedding>, EmbedError> {
         if texts.iter().any(|text| text.trim().is_empty()) {
-            return Err(EmbedError::Unusable("an empty text has no meaning".to_owned()));
+            return Err(EmbedError::Unusable("an empty text cannot be embedded".to_owned()));
         }
         match purpose {
             EmbeddingPurpose::Passage => self.embed_batches(texts, purpose, None).await,
@@ -309,7 +310,7 @@ fn name(settings: &RemoteEmbeddingSettings) -> String {
 /// Error for providers without embedding models.
 pub(super) fn no_embeddings_message(provider: &str) -> String {
     format!(
-        "provider `{provider}` has no embeddings: name one of kind `openai` or `gemini`, \
-         or a model in a directory"
+        "provider `{provider}` has no embeddings: use a provider of kind `openai` or `gemini`, or \
+         a model in a directory"
     )
 }

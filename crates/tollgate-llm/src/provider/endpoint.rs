@@ -274,7 +274,7 @@ fn parse_answer(body: &[u8]) -> Result<Value, MalformedResponseError> {
         .check(body)
         .map_err(|error| MalformedResponseError(format!("it cannot be read: {error}")))?;
     serde_json::from_slice(body)
-        .map_err(|error| MalformedResponseError(format!("it is no JSON: {error}")))
+        .map_err(|error| MalformedResponseError(format!("it is not JSON: {error}")))
 }
 
 fn says_error(body: &[u8]) -> bool {

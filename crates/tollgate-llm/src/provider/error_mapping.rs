@@ -45,10 +45,10 @@ fn in_words(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) -> Ll
     };
     let (kind, message) = match reported.fault {
         ProviderFault::Request => {
-            (LlmErrorKind::Invalid, label.of_model(&format!("refuses the request: {words}")))
+            (LlmErrorKind::Invalid, label.of_model(&format!("rejected the request: {words}")))
         }
         ProviderFault::TooLong => {
-            let what = format!("cannot take so much at once: {words}");
+            let what = format!("rejected the request as too long: {words}");
             (LlmErrorKind::TooLong, label.of_model(&what))
         }
         ProviderFault::Model => {
@@ -59,7 +59,7 @@ fn in_words(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) -> Ll
             (LlmErrorKind::Provider, label.of_provider(&refused_key(label, reported, code)))
         }
         ProviderFault::TooOften => {
-            let what = format!("takes no more requests for now: {words}");
+            let what = format!("is rate limiting: {words}");
             (LlmErrorKind::RateLimited, label.of_model(&what))
         }
         ProviderFault::Provider => {
@@ -84,7 +84,7 @@ fn refused_key(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) ->
     }
     facts.extend(reported.code.as_deref().map(|code| label.quote(code)));
     let key = format!("`providers.{}.api_key`", label.provider);
-    format!("refuses the gateway's key ({}): check {key}", facts.join(", "))
+    format!("rejected the gateway's key ({}): check {key}", facts.join(", "))
 }
 
 /// The provider returned success, but not a valid answer.
@@ -94,15 +94,15 @@ pub(super) fn invalid_response_error(label: &ModelLabel, what: &str) -> AskError
 }
 
 pub(super) fn malformed_error(label: &ModelLabel, malformed: &MalformedResponseError) -> AskError {
-    let what = format!("answers nonsense: {}", label.quote(&malformed.0));
+    let what = format!("sent an invalid response: {}", label.quote(&malformed.0));
     AskError::other_model(LlmError::new(LlmErrorKind::Provider, label.of_model(&what)))
 }
 
 /// The connection broke in the middle of the answer.
 pub(super) fn disconnect_error(label: &ModelLabel, why: &str) -> AskError {
     let what = match why {
-        "" => "broke its answer off".to_owned(),
-        why => format!("broke its answer off: {}", label.quote(why)),
+        "" => "interrupted its response".to_owned(),
+        why => format!("interrupted its response: {}", label.quote(why)),
     };
     AskError::same_model(LlmError::new(LlmErrorKind::Provider, label.of_model(&what)))
 }
@@ -128,7 +128,7 @@ pub(super) fn timeout_error(label: &ModelLabel, limit: std::time::Duration) -> A
 
 /// The stream started and then stalled.
 pub(super) fn stall_error(label: &ModelLabel, limit: std::time::Duration) -> AskError {
-    let what = format!("said nothing more for {}", HumanDuration(limit));
+    let what = format!("sent nothing for {}", HumanDuration(limit));
     AskError::other_model(LlmError::new(LlmErrorKind::Timeout, label.of_model(&what)))
 }
 

@@ -140,7 +140,7 @@ impl FallbackChain<'_> {
             Ok(result) => result,
             Err(_) => {
                 let name = &model.settings.name;
-                let message = format!("model `{name}` did not answer in the time that was left");
+                let message = format!("model `{name}` did not answer in the remaining time");
                 Err(AskError::never(LlmError::new(LlmErrorKind::Timeout, message)))
             }
         }

@@ -44,7 +44,7 @@ impl ModelHandle {
         trace: Option<&Trace>,
     ) -> Result<ProviderSocket, LlmError> {
         let Some(remote) = self.provider() else {
-            let message = format!("model `{}` holds no live sessions", self.settings.name);
+            let message = format!("model `{}` does not support live sessions", self.settings.name);
             return Err(LlmError::invalid("model", message));
         };
         let label = ModelLabel::new(&remote.settings, &self.settings.id);
@@ -52,7 +52,8 @@ impl ModelHandle {
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, connecting).await {
             Ok(connected) => connected,
             Err(_) => {
-                let what = format!("took no session within {} s", HANDSHAKE_TIMEOUT.as_secs());
+                let what =
+                    format!("did not accept the session within {} s", HANDSHAKE_TIMEOUT.as_secs());
                 Err(LlmError::new(LlmErrorKind::Timeout, label.of_provider(&what)))
             }
         }
@@ -102,9 +103,9 @@ fn connect_error(label: &ModelLabel, error: tungstenite::Error) -> LlmError {
     let tungstenite::Error::Http(response) = error else {
         let what = match &error {
             tungstenite::Error::Protocol(error::ProtocolError::HandshakeIncomplete) => {
-                "broke the connection off".to_owned()
+                "closed the connection".to_owned()
             }
-            other => format!("takes no session: {}", label.quote(&other.to_string())),
+            other => format!("rejected the session: {}", label.quote(&other.to_string())),
         };
         return LlmError::new(LlmErrorKind::Provider, label.of_provider(&what));
     };
@@ -119,13 +120,13 @@ fn connect_error(label: &ModelLabel, error: tungstenite::Error) -> LlmError {
     let what = match status {
         // The provider's message often quotes the key.
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => format!(
-            "refuses the gateway's key (HTTP {}): check `providers.{}.api_key`",
+            "rejected the gateway's key (HTTP {}): check `providers.{}.api_key`",
             status.as_u16(),
             label.provider
         ),
         _ => {
             let words = response.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-            format!("takes no session: HTTP {} {}", status.as_u16(), label.quote(&words))
+            format!("rejected the session: HTTP {} {}", status.as_u16(), label.quote(&words))
         }
     };
     LlmError::new(kind, label.of_model(what.trim_end()))

@@ -78,7 +78,7 @@ impl RemoteProvider {
     pub(super) async fn slot(&self) -> Result<ProviderPermit, LlmError> {
         self.slots.take().await.map_err(|_| {
             let message = format!(
-                "provider `{}` has {} requests under way, and no more may be: try again later",
+                "provider `{}` has {} requests in flight, which is its limit: try again later",
                 self.settings.name, self.settings.concurrent
             );
             LlmError::new(LlmErrorKind::Overloaded, message).after(Some(RETRY_WHEN_FULL))
@@ -106,9 +106,9 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
     }
     for (name, value) in &settings.headers {
         let name = HeaderName::try_from(name.as_str())
-            .map_err(|_| format!("`{name}` is no name of a header"))?;
+            .map_err(|_| format!("`{name}` is not a valid header name"))?;
         let mut value = HeaderValue::try_from(value.reveal())
-            .map_err(|_| format!("the value of header `{name}` cannot be sent"))?;
+            .map_err(|_| format!("the value of header `{name}` is invalid"))?;
         // The value may be a key.
         value.set_sensitive(true);
         headers.insert(name, value);
@@ -130,7 +130,7 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
             }
         };
         let mut value = HeaderValue::try_from(text)
-            .map_err(|_| "its `api_key` has characters that cannot be sent".to_owned())?;
+            .map_err(|_| "its `api_key` has invalid characters".to_owned())?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }

@@ -54,7 +54,7 @@ pub(super) async fn whole(
     let bytes = body::whole(response.into_body(), limit).await;
     bytes.map_err(|unread| match unread {
         BodyReadError::TooLarge { limit } => {
-            let what = format!("gives an answer that is larger than {limit} bytes");
+            let what = format!("sent a response larger than {limit} bytes");
             error_mapping::invalid_response_error(label, &what)
         }
         BodyReadError::Broken(why) => error_mapping::disconnect_error(label, &why),
@@ -75,7 +75,7 @@ pub(super) fn error_in_ok_response(
 fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
     let encoding = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
     if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) {
-        return Some(format!("answers encoded as `{encoding}`, which it was not asked for"));
+        return Some(format!("sent a response encoded as `{encoding}`, which was not requested"));
     }
     let fits = match (kind(headers), expected) {
         (BodyContentType::Unsaid, _) => true,
@@ -90,14 +90,14 @@ fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
     };
     let stated = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let stated = stated.unwrap_or("something unreadable");
-    (!fits).then(|| format!("answers with `{stated}` instead of {wanted}: check its `base_url`"))
+    (!fits).then(|| format!("answered with `{stated}` instead of {wanted}: check its `base_url`"))
 }
 
 /// A status that is neither success nor error.
 fn strange(status: StatusCode) -> String {
     match status.is_redirection() {
-        true => format!("wants to redirect (HTTP {}): check its `base_url`", status.as_u16()),
-        false => format!("answers with HTTP {} and no answer", status.as_u16()),
+        true => format!("sent a redirect (HTTP {}): check its `base_url`", status.as_u16()),
+        false => format!("answered with HTTP {} and no content", status.as_u16()),
     }
 }
 

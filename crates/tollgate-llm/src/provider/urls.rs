@@ -36,7 +36,7 @@ pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, Strin
         ProviderKind::OpenAi | ProviderKind::Offline => OPENAI_BASE_URL,
     };
     let url = provider.base_url.as_deref().unwrap_or(usual);
-    let origin = url.parse().map_err(|error| format!("`base_url` is no URL: {error}"))?;
+    let origin = url.parse().map_err(|error| format!("`base_url` is not a URL: {error}"))?;
     let (before, query) = match url.split_once('?') {
         Some((before, query)) => (before, Some(query.to_owned())),
         None => (url, None),
@@ -104,7 +104,7 @@ fn url(path: String, query: Option<&str>) -> Result<Uri, String> {
         Some(query) => format!("{path}?{query}"),
         None => path,
     };
-    url.parse().map_err(|error| format!("no URL can be made for it: {error}"))
+    url.parse().map_err(|error| format!("cannot build its URL: {error}"))
 }
 
 fn gemini(base: &str, id: &str, method: &str) -> String {

@@ -82,7 +82,7 @@ pub struct Bridge {
 pub enum BridgeError {
     #[error(transparent)]
     UnknownAgent(#[from] UnknownAgentError),
-    #[error("the session does not take the tools: {0}")]
+    #[error("the session rejected the tools: {0}")]
     Refused(#[source] HostSessionError),
     #[error("the bridge is closed")]
     Closed,
@@ -300,7 +300,7 @@ impl BridgeCore {
         };
         if self.late.spawn(waiting).is_err() {
             tracing::warn!(
-                "a late result is not told: {MAX_AWAITED_LATE_RESULTS} are waited for already"
+                "a late result is not delivered: {MAX_AWAITED_LATE_RESULTS} are already awaited"
             );
         }
     }

@@ -103,7 +103,7 @@ impl RealtimeCallRunner {
         match reply {
             Ok(Reply::Tool(outcome)) => outcome,
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
-                let message = "the tool has questions, and nobody is there to answer them";
+                let message = "the tool requires user input, which nobody can give here";
                 shaping::failure(CallStatus::Error, message, Duration::ZERO)
             }
             Err(error) => shaping::failure(error.status(), &error.to_string(), Duration::ZERO),

@@ -70,8 +70,8 @@ impl DeepgramVoiceAgent {
             }
             self.settings = DeepgramSettingsState::Sent;
             self.think.set_elsewhere();
-            let why = "the agent is kept at Deepgram: what it thinks with is not known to the gateway, \
-                       which adds no tools to it; send `agent.think` in `Settings`, or `UpdateThink`";
+            let why = "the agent is stored at Deepgram: the gateway does not know its model and \
+                       adds no tools to it; send `agent.think` in `Settings`, or `UpdateThink`";
             return DialectStep::forward().and([warning("TOOLS_NOT_ADDED", why)]);
         }
         let Some(agent) = agent.as_object_mut().filter(|_| is_first) else {
@@ -116,8 +116,9 @@ impl DeepgramVoiceAgent {
         if !is_ours {
             return DialectStep::forward();
         }
-        let why =
-            format!("function `{name}` is not the client's: only its own calls are answered by it");
+        let why = format!(
+            "function `{name}` is not a client function: the client answers only its own calls"
+        );
         DialectStep::swallow().and([warning("FUNCTION_CALL_NOT_YOURS", &why)])
     }
 
@@ -288,7 +289,7 @@ impl RealtimeDialect for DeepgramVoiceAgent {
         let name = match json_peek::peek_string(text, "type") {
             JsonPeek::Is(name) => name,
             JsonPeek::Missing => return DialectStep::forward(),
-            JsonPeek::Unclear => return unreadable("it is no JSON object with one `type`"),
+            JsonPeek::Unclear => return unreadable("it is not a JSON object with one `type`"),
         };
         match name {
             "Settings"
@@ -431,13 +432,14 @@ fn spoken_message(outcome: &str) -> Option<String> {
 }
 
 fn unreadable(why: &str) -> DialectStep {
-    let why = format!("the message was not sent on: {why}");
+    let why = format!("the message was not forwarded: {why}");
     DialectStep::swallow().and([warning("UNPARSABLE_CLIENT_MESSAGE", &why)])
 }
 
 fn not_offered(model: &str) -> DialectAction {
-    let why =
-        format!("model `{model}` is not the one of this session; name it when a session begins");
+    let why = format!(
+        "model `{model}` is not the model of this session; select it when a session begins"
+    );
     warning("MODEL_NOT_OFFERED", &why)
 }
 

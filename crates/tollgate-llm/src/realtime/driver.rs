@@ -280,7 +280,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
         if let ProviderConnection::Returning(_, since) = &self.provider
             && now.saturating_duration_since(*since) > RECONNECT_TIMEOUT
         {
-            let with = close(code::FAULT, "the provider did not take the session back");
+            let with = close(code::FAULT, "the provider did not resume the session");
             return Some(SessionClose { client: with, provider: close(code::NORMAL, "") });
         }
         let (ProviderConnection::Here(side) | ProviderConnection::Returning(side, _)) =
@@ -289,7 +289,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
             return None;
         };
         let with = side.look(now)?;
-        let reason = format!("the provider is gone: {}", with.reason);
+        let reason = format!("the provider disconnected: {}", with.reason);
         Some(SessionClose { client: close(code::FAULT, reason), provider: with })
     }
 

@@ -137,7 +137,7 @@ impl GptLive {
             return DialectStep::forward().and(self.backend.take_client_answer(id, &mut self.ids));
         }
         let why =
-            format!("tool call `{id}` is not the client's: only its own calls are answered by it");
+            format!("tool call `{id}` is not a client call: the client answers only its own calls");
         let event_id = message.get("event_id").and_then(Value::as_str);
         DialectStep::swallow().and([self.ids.error("tool_call_not_yours", &why, event_id)])
     }
@@ -335,7 +335,7 @@ impl RealtimeDialect for GptLive {
             JsonPeek::Is(kind) => kind,
             JsonPeek::Missing => return DialectStep::forward(),
             JsonPeek::Unclear => {
-                let why = "the message was not sent on: it is no JSON object with one `type`";
+                let why = "the message was not forwarded: it is not a JSON object with one `type`";
                 return DialectStep::swallow().and([self.ids.error("invalid_event", why, None)]);
             }
         };
@@ -365,7 +365,7 @@ impl RealtimeDialect for GptLive {
                 _ => self.client_item(&message),
             },
             Err(why) => {
-                let why = format!("the message was not sent on: {why}");
+                let why = format!("the message was not forwarded: {why}");
                 DialectStep::swallow().and([self.ids.error("invalid_event", &why, None)])
             }
         }

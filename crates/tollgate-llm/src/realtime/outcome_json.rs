@@ -7,8 +7,7 @@ use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::tool::SpeechTemplate;
 
 /// Outcome of a call that was stopped, or never ran.
-pub(super) const CANCELLED_OUTCOME: &str =
-    r#"{"status":"cancelled","message":"This was not done: the caller went on.","retryable":true}"#;
+pub(super) const CANCELLED_OUTCOME: &str = r#"{"status":"cancelled","message":"This was not done: the caller interrupted.","retryable":true}"#;
 
 pub(super) fn encode_outcome(
     outcome: &Outcome,

@@ -96,7 +96,7 @@ pub enum SessionCommand {
 pub enum SessionCommandError {
     #[error("there is no such session")]
     Unknown,
-    #[error("the session has not read the orders before this one: try again")]
+    #[error("the session has not processed the previous commands yet: try again")]
     Busy,
 }
 

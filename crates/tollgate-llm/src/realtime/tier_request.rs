@@ -13,7 +13,7 @@ pub(super) const TIER_MESSAGE_TYPE: &str = "tollgate.tier";
 /// The requested tier; `None`: automatic selection. `Err` describes the mistake.
 pub(super) fn tier(text: &str) -> Result<Option<Tier>, String> {
     let message = Object::parse(text)
-        .map_err(|error| format!("`{TIER_MESSAGE_TYPE}` is not read: {error}"))?;
+        .map_err(|error| format!("`{TIER_MESSAGE_TYPE}` is invalid: {error}"))?;
     of(&message).map_err(|why| format!("`{TIER_MESSAGE_TYPE}`: {why}"))
 }
 
@@ -23,7 +23,7 @@ pub(super) fn of(message: &Object<'_>) -> Result<Option<Tier>, &'static str> {
         return Ok(None);
     }
     let named = message.string("tier").as_deref().and_then(Tier::parse);
-    named.map(Some).ok_or("`tier` has to be `fast`, `standard`, `deep` or null")
+    named.map(Some).ok_or("`tier` must be `fast`, `standard`, `deep` or null")
 }
 
 /// Message with the current tier, and the reason.

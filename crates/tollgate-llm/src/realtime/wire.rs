@@ -162,7 +162,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         self.pings = 0;
         let is_waiting = self.is_dirty || !self.waiting.is_empty();
         if is_waiting && now.saturating_duration_since(self.moved) > WRITE_TIMEOUT {
-            return Some(close(code::TRY_LATER, "too slow to take what it is sent"));
+            return Some(close(code::TRY_LATER, "too slow to receive"));
         }
         if now.saturating_duration_since(self.heard) > READ_TIMEOUT {
             return Some(close(code::GOING_AWAY, "silent for too long"));

@@ -15,7 +15,7 @@ pub(super) struct StaticModelFiles {
 /// it.
 pub(super) fn find(directory: &Path) -> Result<StaticModelFiles, String> {
     if !directory.is_dir() {
-        return Err("it is no directory".to_owned());
+        return Err("it is not a directory".to_owned());
     }
     let is_tokenizer =
         |name: &str| name == "tokenizer.json" || name.ends_with("_tokenizer_config.json");
@@ -32,7 +32,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let said = |error| format!("`{}` cannot be read: {error}", path.display());
     let size = fs::metadata(path).map_err(said)?.len();
     if size > MAX_FILE_BYTES {
-        return Err(format!("`{}` has {size} bytes: it is no static model", path.display()));
+        return Err(format!("`{}` has {size} bytes: it is not a static model", path.display()));
     }
     fs::read(path).map_err(said)
 }
@@ -55,7 +55,7 @@ fn only(
             [one] => return Ok(Some(one.clone())),
             [one, two, ..] => {
                 let (one, two) = (one.display(), two.display());
-                return Err(format!("`{one}` and `{two}` are both there: leave one of them"));
+                return Err(format!("`{one}` and `{two}` both exist: remove one of them"));
             }
         }
     }

@@ -69,13 +69,13 @@ impl VectorTable {
             }
         };
         let &[rows, dimensions] = &vectors.shape[..] else {
-            return Err("its vectors are no table".to_owned());
+            return Err("its embeddings are not a table".to_owned());
         };
         if rows == 0 || !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(format!("its table has {rows} rows of {dimensions} numbers"));
         }
         if matches!(vectors.kind, TensorDtype::I32 | TensorDtype::I64) {
-            return Err("its vectors are of a kind that is not understood".to_owned());
+            return Err("its embeddings have an unsupported type".to_owned());
         }
         let numbers = |tensor: Tensor| {
             let size = tensor.kind.size();
@@ -86,7 +86,7 @@ impl VectorTable {
         let rows_of = find("mapping")?
             .map(|tensor| numbers(tensor).into_iter().map(|it| it as usize).collect::<Vec<_>>());
         if rows_of.as_ref().is_some_and(|rows_of| rows_of.iter().any(|row| *row >= rows)) {
-            return Err("its `mapping` names rows that are not there".to_owned());
+            return Err("its `mapping` refers to missing rows".to_owned());
         }
         Ok(Self { vectors, rows, dimensions, unknown, weights, rows_of, bytes })
     }
@@ -131,7 +131,7 @@ pub(super) fn sample(bytes: &[u8]) -> Vec<u8> {
 
 /// The header, and the offset of the data.
 fn header(bytes: &[u8]) -> Result<(Value, usize), String> {
-    let broken = || "its tensors are in no file of the format `safetensors`".to_owned();
+    let broken = || "its tensor file is not in `safetensors` format".to_owned();
     let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| broken())?;
     let text = rest.get(..length).filter(|_| length <= MAX_HEADER_BYTES).ok_or_else(broken)?;
@@ -150,7 +150,7 @@ impl Tensor {
             "I8" => TensorDtype::I8,
             "I32" => TensorDtype::I32,
             "I64" => TensorDtype::I64,
-            other => return Err(format!("is of kind `{other}`, which is not understood")),
+            other => return Err(format!("is of kind `{other}`, which is not supported")),
         };
         let whole = |value: &Value| value.as_u64().and_then(|it| usize::try_from(it).ok());
         let list = |value: &Value| value.as_array()?.iter().map(whole).collect::<Option<Vec<_>>>();
@@ -165,7 +165,7 @@ impl Tensor {
             {
                 Ok(Self { kind, shape, at: first..last })
             }
-            _ => Err("is not where the header says; is the file whole?".to_owned()),
+            _ => Err("is not where the header says; the file may be truncated".to_owned()),
         }
     }
 }

@@ -66,7 +66,7 @@ async fn what_a_model_does_not_know_it_skips_or_counts() {
         Ok(of([1.0, 0.0]))
     );
     let error = embed(&*model, "smurf", EmbeddingPurpose::Question).await.unwrap_err();
-    assert_eq!(error.to_string(), "the embedding model knows no word of the question");
+    assert_eq!(error.to_string(), "the embedding model knows no word of the query");
     let nowhere = embed(&*model, "smurf", EmbeddingPurpose::Passage).await;
     assert_eq!(nowhere, Ok(Embedding::nowhere(2)));
     let other = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn a_directory_that_holds_no_model_is_told() {
     };
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    check(&path.join("nowhere"), "it is no directory");
+    check(&path.join("nowhere"), "it is not a directory");
     check(path, "there is no `tokenizer.json`");
     write(path, MODEL2VEC, "embeddings");
     fs::rename(path.join("model.safetensors"), path.join("model.bin")).unwrap();
@@ -112,7 +112,7 @@ fn a_directory_that_holds_no_model_is_told() {
     check(path, "neither tensor `embeddings` nor `embedding.weight`");
     fs::write(path.join("tokenizer.json"), "{").unwrap();
     write(path, ("other.json", "model.safetensors"), "embeddings");
-    check(path, "its tokenizer is no JSON");
+    check(path, "its tokenizer is not JSON");
     write(path, ("tokenizer.json", "model2.safetensors"), "embeddings");
-    check(path, "are both there: leave one of them");
+    check(path, "both exist: remove one of them");
 }

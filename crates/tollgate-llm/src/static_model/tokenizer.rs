@@ -32,7 +32,7 @@ enum TokenizerModel {
 impl Tokenizer {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
         let json = serde_json::from_slice::<Value>(bytes)
-            .map_err(|error| format!("its tokenizer is no JSON: {error}"))?;
+            .map_err(|error| format!("its tokenizer is not JSON: {error}"))?;
         let said = |why: String| format!("its tokenizer {why}");
         let normal =
             steps(&json["normalizer"], "normalizers", TextNormalizer::read).map_err(said)?;
@@ -103,13 +103,13 @@ fn steps<T>(
 
 fn not_understood(what: &str, kind: &str) -> String {
     format!(
-        "has a {what} of kind `{kind}`, which is not understood: take another model, \
-         or serve this one behind an endpoint"
+        "has a {what} of kind `{kind}`, which is not supported: use another model, or serve this \
+         one behind an endpoint"
     )
 }
 
 fn text<'a>(json: &'a Value, key: &str) -> Result<&'a str, String> {
-    json[key].as_str().ok_or_else(|| format!("has no `{key}` where one is due"))
+    json[key].as_str().ok_or_else(|| format!("has no `{key}` where one is expected"))
 }
 
 /// Tokens and their ids.

@@ -17,14 +17,14 @@ const CONTEXT_CHARS: usize = 24;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentsError {
     #[error(
-        "the arguments have {size} bytes, and at most {MAX_BYTES} are read; \
-         send less, or in several calls"
+        "the arguments have {size} bytes; the limit is {MAX_BYTES}; send less, or split it into \
+         several calls"
     )]
     TooLong { size: usize },
     #[error("the arguments are not valid JSON: {problem}; send one JSON object")]
     Syntax { problem: String },
     #[error(
-        "the key `{}` stands twice in the arguments; send one JSON object with each key once",
+        "duplicate key `{}` in the arguments; send one JSON object with each key once",
         truncate_chars(.key, 80)
     )]
     Twice { key: String },

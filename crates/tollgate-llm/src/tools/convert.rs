@@ -101,7 +101,7 @@ fn convert_with(
         lost.push(ConversionLoss::new(
             ConversionLossKind::Renamed,
             at,
-            format!("is called `{name}` there"),
+            format!("is renamed to `{name}`"),
         ));
     }
     let (parameters, told, renames) = match &defined.schema {
@@ -132,7 +132,7 @@ fn more(
         ConversionLoss::new(
             ConversionLossKind::Field,
             step(rest_at, key),
-            format!("`{key}` is left out"),
+            format!("`{key}` is omitted"),
         )
     };
     match strict.filter(|_| knows_strict(from)) {

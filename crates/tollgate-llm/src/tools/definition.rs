@@ -31,7 +31,7 @@ pub enum ToolDefinitionError {
     Missing(&'static str),
     #[error("`{field}` must be {expected}")]
     Type { field: &'static str, expected: &'static str },
-    #[error("`{0}` is a tool that its provider runs itself, and no other knows")]
+    #[error("`{0}` is a tool that only its own provider can run")]
     Hosted(String),
 }
 

@@ -97,7 +97,7 @@ fn build_formatted_tool(tool: &Tool, form: ToolFormat) -> FormattedTool {
         lost.push(ConversionLoss::new(
             ConversionLossKind::Renamed,
             "/name",
-            format!("is called `{name}` there"),
+            format!("is renamed to `{name}`"),
         ));
     }
     let at = "/inputSchema";
@@ -111,7 +111,7 @@ fn build_formatted_tool(tool: &Tool, form: ToolFormat) -> FormattedTool {
             lost.push(ConversionLoss::new(
                 ConversionLossKind::Limit,
                 at,
-                format!("the schema is left out: {unfit}"),
+                format!("the schema is omitted: {unfit}"),
             ));
             (Some(json!({"type": "object"})), Vec::new(), ArgumentRenames::default())
         }

@@ -22,16 +22,16 @@ pub enum DocumentExtent {
 /// Why a document is not a list of tools, or its format cannot be detected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionListingError {
-    #[error("this is no tool and no list of tools: {0}")]
+    #[error("this is neither a tool nor a list of tools: {0}")]
     NoTools(&'static str),
     #[error("there are no tools in the list")]
     Empty,
     #[error(
-        "tool {number} could be of several formats, or of none; name the format it is in \
-         (`--from`), one of {known}", known = known_formats()
+        "the format of tool {number} is ambiguous or unknown; name it with `--from`, one of \
+         {known}", known = known_formats()
     )]
     Ambiguous { number: usize },
-    #[error("tool {number} is {found} and those before it are {first}; one format at a time")]
+    #[error("tool {number} is {found}, but those before it are {first}; use one format at a time")]
     Mixed { number: usize, found: ToolFormat, first: ToolFormat },
 }
 

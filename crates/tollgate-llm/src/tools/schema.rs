@@ -50,7 +50,7 @@ pub enum SchemaFitError {
     TooDeep,
     #[error("the schema has more than {MAX_VALUES} values")]
     TooLarge,
-    #[error("the schema cannot bind a model: {why}, at `{at}`")]
+    #[error("the schema cannot be strict: {why}, at `{at}`")]
     Unbound { at: String, why: &'static str },
 }
 
@@ -122,7 +122,7 @@ impl SchemaFitLog {
 
     /// A keyword that is now in the description only.
     fn limit(&mut self, at: &str, keyword: &str) {
-        let what = format!("`{keyword}` is in the description only");
+        let what = format!("`{keyword}` is only in the description");
         self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, step(at, keyword), what));
     }
 }

@@ -27,7 +27,7 @@ pub enum ToolFormat {
 
 /// An unknown format name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no format `{given}`; {hint}")]
+#[error("unknown format `{given}`; {hint}")]
 pub struct UnknownToolFormatError {
     given: String,
     hint: String,
@@ -62,7 +62,9 @@ impl ToolFormat {
         Self::ALL.into_iter().find(|form| form.as_str() == text).ok_or_else(|| {
             let hint = match nearest(text, known()).first() {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known are `{}`", known().collect::<Vec<_>>().join("`, `")),
+                None => {
+                    format!("the known ones are `{}`", known().collect::<Vec<_>>().join("`, `"))
+                }
             };
             UnknownToolFormatError { given: truncate_chars(text, 40), hint }
         })
@@ -135,12 +137,12 @@ mod tests {
             assert_eq!(ToolFormat::parse(form.as_str()), Ok(form));
         }
         for (given, expected) in [
-            ("Gemini_Live", "there is no format `Gemini_Live`; did you mean `gemini-live`?"),
-            ("antropic", "there is no format `antropic`; did you mean `anthropic`?"),
+            ("Gemini_Live", "unknown format `Gemini_Live`; did you mean `gemini-live`?"),
+            ("antropic", "unknown format `antropic`; did you mean `anthropic`?"),
         ] {
             assert_eq!(ToolFormat::parse(given).unwrap_err().to_string(), expected);
         }
         let told = ToolFormat::parse(&"x".repeat(10_000)).unwrap_err().to_string();
-        assert!(told.len() < 250 && told.contains("known are `mcp`, `openai`"), "{told}");
+        assert!(told.len() < 250 && told.contains("the known ones are `mcp`, `openai`"), "{told}");
     }
 }

@@ -57,9 +57,9 @@ pub(super) fn tool(asked: &WindowRequest<'_>) -> Function {
         std::iter::once(SEARCH_TOOL_NAME.to_owned()).chain(numbered).find(|name| !is_taken(name));
     let all = visible(asked).len();
     let description = format!(
-        "Finds tools by what they do. You are shown only some of the {all} tools that there are: if \
-         none of those fits the task, search before you say that you cannot do it. What is found can \
-         be called from then on."
+        "Finds tools by what they do. You see only some of the {all} available tools: if none of \
+         them fits the task, search before you say that you cannot do it. Found tools can be \
+         called from then on."
     );
     Function {
         name: name.expect("there are more numbers than tools"),
@@ -75,7 +75,7 @@ pub(super) fn tool(asked: &WindowRequest<'_>) -> Function {
                     "type": "integer",
                     "minimum": 1,
                     "maximum": MAX_RESULTS,
-                    "description": format!("How many to find; {DEFAULT_RESULTS} if left out"),
+                    "description": format!("How many to find; default {DEFAULT_RESULTS}"),
                 },
             },
             "required": ["query"],
@@ -93,7 +93,7 @@ pub fn search(asked: &WindowRequest<'_>, arguments: &str) -> Result<ToolSearchHi
     let best = best.into_iter().filter(|place| visible.binary_search(place).is_ok());
     let best: Vec<&Function> = best.take(limit).map(|place| asked.stock.function(place)).collect();
     let hint = match best.is_empty() {
-        true => "nothing has these words; try others, or fewer",
+        true => "nothing matches these words; try other or fewer words",
         false => "these can be called now",
     };
     let tools: Vec<Value> = best.iter().map(|function| hit_json(function)).collect();

@@ -236,23 +236,23 @@ fn a_refusal_has_the_numbers_and_says_what_helps() {
     };
     check(
         &[("small", [8192, 100, 200, 9000, 1024]), ("large", [9000, 100, 200, 9000, 2048])],
-        "the request is too long: `small` has room for 8192 tokens, and needs 100 for tools, 200 for \
-         the system prompt, 9000 for messages and 1024 for the answer: 2132 are missing; `large` has \
-         room for 9000 tokens, and needs 100 for tools, 200 for the system prompt, 9000 for messages \
-         and 2048 for the answer: 2348 are missing; shorten the conversation, or take a model with a \
-         larger window",
+        "the request is too long: the context window of `small` has 8192 tokens; tools need 100, \
+         the system prompt 200, messages 9000 and the answer 1024: 2132 too many; the context \
+         window of `large` has 9000 tokens; tools need 100, the system prompt 200, messages 9000 \
+         and the answer 2048: 2348 too many; shorten the conversation, or use a model with a \
+         larger context window",
     );
     for (counts, expected) in [
         ([100, 90, 10, 10, 10], "send or pin fewer tools, or"),
         ([100, 10, 90, 10, 10], "shorten the system prompt, or"),
-        ([100, 10, 10, 10, 90], "ask for fewer output tokens, or"),
+        ([100, 10, 10, 10, 90], "request fewer output tokens, or"),
     ] {
         let [window, tools, system, messages, reserved] = counts;
         let precision = CountPrecision::Exact;
         let counts =
             WindowCounts { window, tools, system, messages, reserved, margin: 0, precision };
         let said = ContextTooLongError { tried: vec![("small".to_owned(), counts)] }.to_string();
-        assert!(said.contains("20 are missing") && said.contains(expected), "{said}");
+        assert!(said.contains("20 too many") && said.contains(expected), "{said}");
     }
 }
 

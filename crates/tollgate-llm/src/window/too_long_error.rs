@@ -24,9 +24,9 @@ impl fmt::Display for ContextTooLongError {
             f.write_str(if at == 0 { ": " } else { "; " })?;
             write!(
                 f,
-                "`{name}` has room for {window} tokens, and needs {tools} for tools, {system} for the \
-                 system prompt, {messages} for messages and {reserved} for the answer: {missing} are \
-                 missing"
+                "the context window of `{name}` has {window} tokens; tools need {tools}, the \
+                 system prompt {system}, messages {messages} and the answer {reserved}: {missing} \
+                 too many"
             )?;
         }
         let WindowCounts { tools, system, messages, reserved, .. } = *first;
@@ -35,9 +35,9 @@ impl fmt::Display for ContextTooLongError {
             most if most == messages => "; shorten the conversation",
             most if most == tools => "; send or pin fewer tools",
             most if most == system => "; shorten the system prompt",
-            _ => "; ask for fewer output tokens",
+            _ => "; request fewer output tokens",
         })?;
-        f.write_str(", or take a model with a larger window")
+        f.write_str(", or use a model with a larger context window")
     }
 }
 

@@ -84,7 +84,7 @@ async fn errors_are_told_by_whose_fault_they_are() {
 #[tokio::test]
 async fn a_refused_key_is_the_gateways_trouble_and_is_not_shown() {
     for status in [401, 403] {
-        let says = format!("refuses the gateway's key (HTTP {status}, authentication_error)");
+        let says = format!("rejected the gateway's key (HTTP {status}, authentication_error)");
         check(json(status, NO_KEY), (LlmErrorKind::Provider, "other"), &says).await;
     }
 }
@@ -96,19 +96,19 @@ async fn b_ch_13_what_is_no_answer_is_named() {
     let typed =
         |kind: &str, body: &str| vec![Act::Send(response(200, &[("content-type", kind)], body))];
     let other = (LlmErrorKind::Provider, "other");
-    check(page(200), other, "answers with `text/html` instead of JSON").await;
+    check(page(200), other, "answered with `text/html` instead of JSON").await;
     check(page(502), (LlmErrorKind::Provider, "same"), "502: Welcome").await;
     check(vec![Act::Send(response(204, &[], ""))], other, "HTTP 204").await;
     check(typed("text/event-stream", "data: {}\n\n"), other, "instead of JSON").await;
-    check(typed("application/json", "{\"id\":"), other, "answers nonsense").await;
-    check(typed("application/json", ""), other, "answers nonsense").await;
-    check(typed("application/json", "[]"), other, "answers nonsense").await;
-    check(typed("application/json", "\u{1f}\u{8b}"), other, "answers nonsense").await;
+    check(typed("application/json", "{\"id\":"), other, "sent an invalid response").await;
+    check(typed("application/json", ""), other, "sent an invalid response").await;
+    check(typed("application/json", "[]"), other, "sent an invalid response").await;
+    check(typed("application/json", "\u{1f}\u{8b}"), other, "sent an invalid response").await;
     let headers = [("content-type", "application/json"), ("content-encoding", "gzip")];
     let lie = vec![Act::Send(response(200, &headers, ANSWER))];
-    check(lie, other, "encoded as `gzip`, which it was not asked for").await;
+    check(lie, other, "encoded as `gzip`, which was not requested").await;
     let moved = response(307, &[("location", "http://127.0.0.1:1/elsewhere")], "");
-    check(vec![Act::Send(moved)], other, "wants to redirect (HTTP 307)").await;
+    check(vec![Act::Send(moved)], other, "sent a redirect (HTTP 307)").await;
     check(vec![Act::Send(response(206, &[], ANSWER))], other, "HTTP 206").await;
 }
 
@@ -117,7 +117,7 @@ async fn broken_connections_are_worth_another_attempt() {
     check(vec![Act::Close], (LlmErrorKind::Provider, "same"), "closed the connection").await;
     let half = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{";
     let cut = vec![Act::Send(half.to_vec()), Act::Close];
-    check(cut, (LlmErrorKind::Provider, "same"), "broke its answer off").await;
+    check(cut, (LlmErrorKind::Provider, "same"), "interrupted its response").await;
     let noise = vec![Act::Send(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()), Act::Close];
     check(noise, (LlmErrorKind::Provider, "same"), "closed the connection").await;
 }

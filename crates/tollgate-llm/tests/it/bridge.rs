@@ -258,7 +258,7 @@ async fn a_session_that_takes_no_tools_keeps_its_tier() {
     let bridge = house.bridge(&host, Tier::Fast).await.unwrap();
     host.refuses.store(1, Ordering::SeqCst);
     let refused = bridge.update_tier(Tier::Deep).await.unwrap_err();
-    assert_eq!(refused.to_string(), "the session does not take the tools: no more tools");
+    assert_eq!(refused.to_string(), "the session rejected the tools: no more tools");
     assert_eq!(bridge.tier(), Tier::Fast);
     host.refuses.store(0, Ordering::SeqCst);
     bridge.update_tier(Tier::Deep).await.unwrap();

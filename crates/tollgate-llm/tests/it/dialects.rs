@@ -140,7 +140,7 @@ async fn a_key_that_gemini_refuses_is_the_gateways_trouble_also_where_bytes_are_
     let passed = PassThroughRequest::read(body, HeaderMap::new(), &address).unwrap();
     let failure = model.pass(passed).await.map(drop).unwrap_err().failure;
     assert_eq!(failure.kind, LlmErrorKind::Provider);
-    assert!(failure.message.contains("refuses the gateway's key"), "{failure}");
+    assert!(failure.message.contains("rejected the gateway's key"), "{failure}");
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn a_key_without_money_is_the_gateways_trouble() {
     let fake = Fake::start(vec![whole(429, words)]).await;
     let model = served(provider(ProviderKind::OpenAi, fake.address));
     let error = model.ask(&request("hello")).await.unwrap_err();
-    let expected = "provider `fake` refuses the gateway's key (HTTP 429, insufficient_quota): \
+    let expected = "provider `fake` rejected the gateway's key (HTTP 429, insufficient_quota): \
                     check `providers.fake.api_key`";
     assert_eq!(error.failure.message, expected);
 }

@@ -110,11 +110,14 @@ fn a_provider_without_embeddings_is_an_error_of_the_config() {
     let address = "127.0.0.1:1".parse().unwrap();
     for kind in [ProviderKind::Offline, ProviderKind::Anthropic] {
         let why = embedder(provider(kind, address), &settings()).err().unwrap();
-        assert!(why.starts_with("provider `fake` has no embeddings: name one of kind"), "{why}");
+        assert!(
+            why.starts_with("provider `fake` has no embeddings: use a provider of kind"),
+            "{why}"
+        );
     }
     let other = RemoteEmbeddingSettings { provider: "other".to_owned(), ..settings() };
     let why = embedder(provider(ProviderKind::OpenAi, address), &other).err().unwrap();
-    assert_eq!(why, "the embedding names provider `other`, which is not there");
+    assert_eq!(why, "the embedding names provider `other`, which does not exist");
 }
 
 /// What is told of one answer to one text, by someone with time unless none will come.
@@ -133,25 +136,28 @@ async fn vectors_that_cannot_be_right_are_refused() {
     let asked = RemoteEmbeddingSettings { dimensions: Some(3), ..settings() };
     let ends = |numbers: &str| format!(r#"{{"data": [{{"index": 0, "embedding": {numbers}}}]}}"#);
     for (body, why) in [
-        (ends("[1, 2]"), "vectors have 2 numbers where 3 were asked for: set `dimensions` to 2"),
-        (ends("[]"), "a vector without numbers"),
-        (ends("[0, 0, 0]"), "a vector of nothing but zeros"),
-        (ends("[1, 2, 1e300]"), "a vector with a number that is none"),
-        (ends("\"AADAfwAAwH8AAMB/\""), "a vector with a number that is none"),
-        (ends("[1, 2, null]"), "a vector has null where a number is due"),
-        (r#"{"data": []}"#.to_owned(), "0 vectors for 1 texts"),
-        ("[".to_owned(), "it is no JSON"),
+        (
+            ends("[1, 2]"),
+            "embeddings have 2 dimensions instead of the configured 3: set `dimensions` to 2",
+        ),
+        (ends("[]"), "the embedding is empty"),
+        (ends("[0, 0, 0]"), "the embedding is all zeros"),
+        (ends("[1, 2, 1e300]"), "the embedding contains NaN"),
+        (ends("\"AADAfwAAwH8AAMB/\""), "the embedding contains NaN"),
+        (ends("[1, 2, null]"), "an embedding contains null where a number is expected"),
+        (r#"{"data": []}"#.to_owned(), "0 embeddings for 1 texts"),
+        ("[".to_owned(), "it is not JSON"),
     ] {
         let error = told(json(200, &body), &asked).await;
         let EmbedError::Unusable(text) = &error else { panic!("{error:?}") };
-        let beginning = format!("model `small` of provider `fake` answers nonsense: {why}");
+        let beginning = format!("model `small` of provider `fake` sent an invalid response: {why}");
         assert!(text.starts_with(&beginning), "{text}");
     }
     let fake = Fake::start(vec![answer(&[&[1.0, 2.0]]), answer(&[&[1.0]])]).await;
     let embedder = at(&fake);
     embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap();
     let error = embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap_err();
-    assert!(error.to_string().contains("has 1 numbers where others had 2"), "{error}");
+    assert!(error.to_string().contains("has 1 dimensions, but earlier ones had 2"), "{error}");
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ async fn whoever_wants_too_long_a_pause_is_left_alone() {
         assert_eq!(first.seen().len(), 1);
         let [note] = &stage.fallbacks()[..] else { panic!() };
         assert!(
-            note.starts_with("a -> b: model `a-id` of provider `first` takes no more"),
+            note.starts_with("a -> b: model `a-id` of provider `first` is rate limiting"),
             "{note}"
         );
         let failure = Stage::new(&first, &second, &["a"]).ask(None).await.unwrap_err();
@@ -169,7 +169,7 @@ async fn nothing_goes_on_when_the_time_is_up() {
     let stage = Stage::new(&fake, &fake, &["a", "b"]);
     let failure = stage.ask(Some(Duration::from_secs(1))).await.unwrap_err();
     assert_eq!(failure.kind, LlmErrorKind::Timeout);
-    assert!(failure.message.contains("in the time that was left"), "{failure}");
+    assert!(failure.message.contains("in the remaining time"), "{failure}");
     assert_eq!(fake.seen().len(), 1);
     let busy = Fake::start(vec![too_often("10")]).await;
     let stage = Stage::new(&busy, &busy, &["a"]);

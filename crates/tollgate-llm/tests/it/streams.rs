@@ -97,14 +97,14 @@ async fn b_se_10_a_stream_that_ends_too_soon_is_no_answer() {
     let half = events_before("thére");
     let (text, kind, message) = broken(stream(half.as_bytes())).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
-    assert!(message.contains("broke its answer off"), "{message}");
+    assert!(message.contains("interrupted its response"), "{message}");
     // In the middle of a chunk: the connection broke, and the message says so.
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                 transfer-encoding: chunked\r\n\r\n";
     let cut = format!("{head}fff\r\n{half}");
     let (text, _, message) = broken(vec![Act::Send(cut.into()), Act::Close]).await;
     assert_eq!(text, "Hello ");
-    assert!(message.contains("broke its answer off: "), "{message}");
+    assert!(message.contains("interrupted its response: "), "{message}");
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn an_error_in_the_middle_is_the_last_item() {
     let events = format!("{}data: {{\"type\":\n\n", events_before("thére"));
     let (text, kind, message) = broken(stream(events.as_bytes())).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
-    assert!(message.contains("answers nonsense"), "{message}");
+    assert!(message.contains("sent an invalid response"), "{message}");
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn b_se_06_silence_in_the_middle_ends_it_and_comments_are_silence() {
     let hang = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into()), Act::Hang];
     let (text, kind, message) = broken_within(hang, SILENCE).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Timeout));
-    assert!(message.ends_with("said nothing more for 1000 ms"), "{message}");
+    assert!(message.ends_with("sent nothing for 1000 ms"), "{message}");
     let mut comments = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
     for _ in 0..50 {
         comments.push(Act::Wait(Duration::from_millis(40)));
@@ -208,7 +208,7 @@ async fn b_se_09_what_is_no_stream_is_named() {
         ),
         (response(200, &[("content-type", "application/json")], "{}"), "instead of events"),
         (response(206, &[("content-type", "text/event-stream")], EVENTS), "HTTP 206"),
-        (response(302, &[("location", "/x")], ""), "wants to redirect"),
+        (response(302, &[("location", "/x")], ""), "sent a redirect"),
         (
             response(
                 200,

@@ -221,7 +221,7 @@ impl Dispatch {
         {
             return ReceivedKind::Answer;
         }
-        self.inbound.listener.on_garbage("an answer to a request that was never made");
+        self.inbound.listener.on_garbage("a response to an unknown request");
         ReceivedKind::Talk
     }
 
@@ -230,7 +230,7 @@ impl Dispatch {
         self.inbound.listener.on_garbage(broken);
         let stated = invalid.id.as_ref().and_then(|id| id.as_json().parse().ok());
         if let Some(id) = stated.or_else(|| id_of_broken_answer(bytes)) {
-            let reason = format!("the server broke the protocol: {broken}");
+            let reason = format!("the server violated the protocol: {broken}");
             self.inbound.table.settle(id, Err(RequestError::Unusable(reason)));
         }
     }
@@ -252,7 +252,7 @@ impl Dispatch {
 impl InFlightRequest<'_> {
     /// Waits for the outcome. Cancel-safe; may be called again until it has arrived.
     pub(super) async fn answer(&mut self) -> RequestOutcome {
-        let lost = || Err(RequestError::Lost("the connection is gone".to_owned()));
+        let lost = || Err(RequestError::Lost("the connection is closed".to_owned()));
         (&mut self.answer).await.unwrap_or_else(|_| lost())
     }
 

@@ -70,7 +70,7 @@ pub(super) fn judge_discover(outcome: Result<&RawValue, &JsonRpcError>) -> Disco
             error_code::UNSUPPORTED_VERSION => judge_supported(&supported_revisions(error)),
             error_code::MISSING_CLIENT_CAPABILITY => DiscoverVerdict::AskAgain,
             error_code::HEADER_MISMATCH => DiscoverVerdict::Unusable(format!(
-                "the server refuses our headers: {}",
+                "the server rejected the gateway's headers: {}",
                 error.message
             )),
             _ => DiscoverVerdict::Legacy,
@@ -98,7 +98,7 @@ fn judge_supported(versions: &[String]) -> DiscoverVerdict {
         Some(Era::Legacy) => DiscoverVerdict::Legacy,
         Some(Era::Modern) => DiscoverVerdict::AskAgain,
         None => {
-            DiscoverVerdict::Unusable(format!("the server speaks only {}", versions.join(", ")))
+            DiscoverVerdict::Unusable(format!("the server only supports {}", versions.join(", ")))
         }
     }
 }
@@ -130,13 +130,13 @@ pub(super) fn judge_initialize(
     let agreed = Revision::parse(&stated).filter(|revision| revision.era() == Era::Legacy);
     let Some(agreed) = agreed else {
         return InitializeStep::Unusable(format!(
-            "the server wants revision `{}`",
+            "the server requires revision `{}`",
             printable_excerpt(&stated)
         ));
     };
     if let Some(pinned) = pinned.filter(|pinned| *pinned != agreed) {
         return InitializeStep::Unusable(format!(
-            "the server speaks {agreed}, not the pinned {pinned}"
+            "the server supports {agreed}, not the pinned {pinned}"
         ));
     }
     InitializeStep::Agreed(facts(agreed, &object, object.get("serverInfo").map(ToOwned::to_owned)))
@@ -153,7 +153,7 @@ fn judge_refusal(
     match (best, pinned) {
         (Some(revision), None) => InitializeStep::TryAgain(revision),
         _ => InitializeStep::Unusable(format!(
-            "the server refuses `initialize`: {} ({})",
+            "the server rejected `initialize`: {} ({})",
             printable_excerpt(&error.message),
             error.code
         )),
@@ -225,13 +225,14 @@ async fn agree(dispatch: &Dispatch, options: &ConnectOptions) -> Result<ServerFa
             }
             DiscoverVerdict::AskAgain => {
                 let message =
-                    "the server refuses `server/discover` at a revision that it speaks".to_owned();
+                    "the server rejected `server/discover` at a revision that it supports"
+                        .to_owned();
                 return Err(ConnectError::Protocol(message));
             }
             DiscoverVerdict::Unusable(message) => return Err(ConnectError::Protocol(message)),
             DiscoverVerdict::Legacy => {
                 if let Some(pinned) = options.pinned {
-                    let message = format!("the server does not speak the pinned {pinned}");
+                    let message = format!("the server does not support the pinned {pinned}");
                     return Err(ConnectError::Protocol(message));
                 }
                 return initialize(dispatch, Revision::NEWEST_LEGACY, None).await;

@@ -74,7 +74,7 @@ async fn find_out(
             DiscoverVerdict::AskAgain | DiscoverVerdict::Legacy => {}
         }
         if let Some(pinned) = options.pinned {
-            let reason = format!("the server does not speak the pinned {pinned}");
+            let reason = format!("the server does not support the pinned {pinned}");
             return Err(ConnectError::Protocol(reason));
         }
         wire = core.into_wire();
@@ -91,7 +91,7 @@ async fn find_out(
     };
     match sse_legacy::connect(wire, listener, options).await {
         Err(ConnectError::Protocol(_)) => {
-            Err(ConnectError::Protocol(format!("no MCP server is at this URL: {reason}")))
+            Err(ConnectError::Protocol(format!("there is no MCP server at this URL: {reason}")))
         }
         other => other,
     }

@@ -86,7 +86,7 @@ impl Inbound {
     ) {
         match method {
             "notifications/progress" | "notifications/message" if is_too_much(params) => {
-                self.listener.on_garbage("a remark that is too large or too deep");
+                self.listener.on_garbage("a notification that is too large or nested too deeply");
             }
             "notifications/progress" => self.progress(params, owner),
             "notifications/message" => self.log(params, owner),
@@ -102,7 +102,7 @@ impl Inbound {
 
     fn progress(&self, params: Option<&RawValue>, owner: Option<StreamOwner<'_>>) {
         let Some(mut object) = params.and_then(|raw| Object::parse(raw.get()).ok()) else {
-            return self.listener.on_garbage("a progress notification without sound params");
+            return self.listener.on_garbage("a progress notification with invalid params");
         };
         let token = object.remove(meta::PROGRESS_TOKEN);
         let Some(token) = token.and_then(|raw| raw.get().parse::<u64>().ok()) else { return };
@@ -156,7 +156,7 @@ impl Inbound {
         outbox: &Arc<dyn Outbox>,
     ) {
         if self.revision().era() == Era::Modern {
-            self.listener.on_garbage("a request, which servers of this revision may not send");
+            self.listener.on_garbage("a request, which this protocol revision does not allow");
             return outbox.send_later(write::error(Some(&request.id), &unknown(&request.method)));
         }
         let asked = match owner {
@@ -172,7 +172,8 @@ impl Inbound {
                 outbox.send_later(nobody(&request.id, &request.method));
             }
             MessageAddressee::Several => {
-                tracing::debug!(method = %request.method, "a question belongs to no one call");
+                tracing::debug!(method = %request.method, "the question cannot be attributed to \
+                                                           one call");
                 let message = "several requests are in flight: the question cannot be attributed";
                 let error = JsonRpcError::new(error_code::INVALID_REQUEST, message);
                 outbox.send_later(write::error(Some(&request.id), &error));
@@ -202,11 +203,11 @@ impl Inbound {
                 Err(_) => nobody(&id, &method),
             };
             if let Err(error) = sender.send(message).await {
-                tracing::debug!(%error, "an answer did not reach the server");
+                tracing::debug!(%error, "a response did not reach the server");
             }
         });
         if waiting.is_err() {
-            self.listener.on_garbage("more questions than can be kept open");
+            self.listener.on_garbage("too many open questions");
             outbox.send_later(nobody(&request.id, &request.method));
         }
     }

@@ -69,12 +69,12 @@ pub async fn list_all(
         match &cursor {
             None => return Ok(items),
             Some(cursor) if !seen.insert(cursor.clone()) => {
-                return Err(unusable_list_error(what, "the same cursor twice"));
+                return Err(unusable_list_error(what, "a repeated cursor"));
             }
             Some(_) => {}
         }
     }
-    Err(unusable_list_error(what, "more pages than can be read"))
+    Err(unusable_list_error(what, "too many pages"))
 }
 
 /// Appends the items of a page and returns the next cursor.
@@ -84,13 +84,13 @@ fn read_page(
     items: &mut Vec<Box<RawValue>>,
 ) -> Result<Option<String>, RequestError> {
     let page =
-        Object::parse(result.get()).map_err(|_| unusable_list_error(what, "an unsound page"))?;
+        Object::parse(result.get()).map_err(|_| unusable_list_error(what, "an invalid page"))?;
     let listed =
         page.get(what.key()).ok_or_else(|| unusable_list_error(what, "a page without the list"))?;
     let listed: Vec<Box<RawValue>> = serde_json::from_str(listed.get())
-        .map_err(|_| unusable_list_error(what, "a list that is not one"))?;
+        .map_err(|_| unusable_list_error(what, "a list of the wrong type"))?;
     if items.len() + listed.len() > MAX_ITEMS {
-        return Err(unusable_list_error(what, "more items than can be read"));
+        return Err(unusable_list_error(what, "too many items"));
     }
     items.extend(listed);
     Ok(page.string("nextCursor").filter(|it| !it.is_empty()).map(std::borrow::Cow::into_owned))

@@ -58,7 +58,7 @@ fn classify_answer(result: Box<RawValue>) -> Result<Answer, RequestError> {
 
 fn kind(result: &RawValue) -> Result<AnswerKind, RequestError> {
     let object = Object::parse(result.get()).map_err(|error| {
-        RequestError::Unusable(format!("the server's result is unsound: {error}"))
+        RequestError::Unusable(format!("the server's result is invalid: {error}"))
     })?;
     let Some(stated) = object.get("resultType") else { return Ok(AnswerKind::Complete) };
     match stated.get() {

@@ -20,7 +20,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 pub enum BodyReadError {
     #[error("the answer is larger than {limit} bytes")]
     TooLarge { limit: usize },
-    #[error("the answer broke off: {0}")]
+    #[error("the response was interrupted: {0}")]
     Broken(String),
 }
 
@@ -121,7 +121,7 @@ impl EventStream {
                     }
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "an event stream broke off");
+                    tracing::debug!(%error, "an event stream was interrupted");
                     self.broken = Some(error.to_string());
                     return None;
                 }

@@ -126,8 +126,8 @@ async fn results_that_are_no_discovery_mean_legacy() {
 async fn a_refused_version_is_judged_by_what_the_server_names() {
     for (supported, expected) in [
         (json!(["2025-11-25", "2025-06-18"]), "2025-11-25"),
-        (json!(["2030-01-01"]), "Protocol(\"the server speaks only 2030-01-01\")"),
-        (json!([]), "Protocol(\"the server speaks only \")"),
+        (json!(["2030-01-01"]), "Protocol(\"the server only supports 2030-01-01\")"),
+        (json!([]), "Protocol(\"the server only supports \")"),
     ] {
         let script = |mut peer: Peer| async move {
             let probe = peer.expect("server/discover").await;

@@ -253,5 +253,5 @@ async fn where_nothing_is_spoken_the_error_says_so() {
     let Err(ConnectError::Protocol(reason)) = server.try_connect().await else {
         panic!("connected")
     };
-    assert_eq!(reason, "no MCP server is at this URL: the server answered HTTP 404");
+    assert_eq!(reason, "there is no MCP server at this URL: the server answered HTTP 404");
 }

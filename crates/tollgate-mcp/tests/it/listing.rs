@@ -39,15 +39,15 @@ async fn pages_are_joined_and_items_stay_as_they_came() {
 #[tokio::test(start_paused = true)]
 async fn lists_without_end_are_given_up() {
     let same = listed(|_, _| json!({"tools": [{}], "nextCursor": "c"}));
-    assert_eq!(same.await, "`tools/list` gave the same cursor twice");
+    assert_eq!(same.await, "`tools/list` gave a repeated cursor");
     let circle = listed(|number, _| json!({"tools": [], "nextCursor": (number % 3).to_string()}));
-    assert_eq!(circle.await, "`tools/list` gave the same cursor twice");
+    assert_eq!(circle.await, "`tools/list` gave a repeated cursor");
     let endless = listed(|number, _| json!({"tools": [], "nextCursor": number.to_string()}));
-    assert_eq!(endless.await, "`tools/list` gave more pages than can be read");
+    assert_eq!(endless.await, "`tools/list` gave too many pages");
     let many = listed(
         |number, _| json!({"tools": vec![json!({}); 3000], "nextCursor": number.to_string()}),
     );
-    assert_eq!(many.await, "`tools/list` gave more items than can be read");
+    assert_eq!(many.await, "`tools/list` gave too many items");
 }
 
 #[tokio::test(start_paused = true)]

@@ -319,7 +319,7 @@ async fn an_answer_that_breaks_the_protocol_fails_its_request_at_once() {
         peer.send(&json!({"id": request["id"], "result": {}})).await;
     };
     let (outcome, ()) = tokio::join!(echo(&*client, "a", None), serve);
-    assert!(shown(&outcome).contains("broke the protocol"));
+    assert!(shown(&outcome).contains("violated the protocol"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -64,7 +64,8 @@ fn what_cannot_be_is_named() {
     );
     check(
         &[BASE, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
-        "`OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, which is not spoken here: `http/protobuf` or `http/json`",
+        "`OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, which is not supported: use `http/protobuf` or \
+         `http/json`",
     );
     check(
         &[BASE, ("OTEL_TRACES_EXPORTER", "zipkin")],
@@ -76,7 +77,7 @@ fn what_cannot_be_is_named() {
     );
     check(
         &[BASE, ("OTEL_EXPORTER_OTLP_HEADERS", "a b=c")],
-        "`OTEL_EXPORTER_OTLP_HEADERS`: `a b` is no name of a header",
+        "`OTEL_EXPORTER_OTLP_HEADERS`: `a b` is not a valid header name",
     );
     check(
         &[BASE, ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")],
@@ -88,7 +89,7 @@ fn what_cannot_be_is_named() {
     );
     check(
         &[BASE, ("OTEL_TRACES_SAMPLER", "some")],
-        "`OTEL_TRACES_SAMPLER` is `some` with ``, which is no sampler",
+        "`OTEL_TRACES_SAMPLER` is `some` with ``, which is not a sampler",
     );
     check(
         &[BASE, ("OTEL_RESOURCE_ATTRIBUTES", "x")],

@@ -26,8 +26,8 @@ async fn what_is_no_frame_is_named() {
     check(b"\x05\0\0\0abc", "its output ended in the middle of a frame").await;
     check(b"\0\0\0\0", "frame ").await;
     let long = (MAX_WORKER_MESSAGE_BYTES + 1).to_le_bytes();
-    check(&long, "it wanted to say 4194305 bytes at once; 4194304 is the most").await;
-    check(b"Hello, world", "it wanted to say 1819043144 bytes at once; 4194304 is the most").await;
+    check(&long, "it sent a message of 4194305 bytes; the limit is 4194304").await;
+    check(b"Hello, world", "it sent a message of 1819043144 bytes; the limit is 4194304").await;
 }
 
 #[test]

@@ -157,7 +157,7 @@ async fn a_closed_sandbox_ends_what_runs_and_takes_nothing_new() {
     };
     let (ended, ()) = tokio::join!(run(&sandbox, &limits, &held), close);
     let told = describe_outcome(&ended.unwrap());
-    assert_eq!(told, "Runtime: the program was ended: the gateway is shutting down");
+    assert_eq!(told, "Runtime: the program was stopped: the gateway is shutting down");
     wait_until_gone(&fake.started_processes()).await;
     let refused = run(&sandbox, &limits, &NumberHost).await.unwrap_err();
     assert_eq!(refused, SandboxUnavailableError::Shut);
@@ -253,10 +253,10 @@ async fn a_worker_that_cannot_be_started_is_named() {
         ("sys.exit(1)", "ended before it was ready (exit status: 1)"),
         ("sys.exit('no landlock')", "ended before it was ready (exit status: 1): no landlock"),
         ("die(11)", "ended before it was ready (signal: 11 (SIGSEGV)"),
-        ("say({'ready': {'version': 7}})", "speaks version 7, and this gateway 1"),
-        ("say({'print': 'hello'})", "is no worker: it did not say `ready`"),
-        ("print('hello, world')", "is no worker: it wanted to say"),
-        ("raw(b'\\x09\\0')", "is no worker: its output ended in the middle"),
+        ("say({'ready': {'version': 7}})", "has protocol version 7, but this gateway has 1"),
+        ("say({'print': 'hello'})", "is not a worker: it did not say `ready`"),
+        ("print('hello, world')", "is not a worker: it sent a message of"),
+        ("raw(b'\\x09\\0')", "is not a worker: its output ended in the middle"),
     ] {
         broken(FakeWorker::new(script).program.clone(), expected).await;
     }

@@ -67,7 +67,7 @@ async fn a_program_that_fails_says_where() {
 
 #[tokio::test]
 async fn a_worker_that_speaks_nonsense_is_ended_and_named() {
-    let nonsense = "Runtime: the program's process was ended, because it spoke nonsense";
+    let nonsense = "Runtime: the program's process was killed because it sent invalid data";
     for script in [
         "raw(b'\\xff\\xff\\xff\\xff')",
         "raw(b'Traceback (most recent call last)')",
@@ -92,16 +92,16 @@ async fn a_worker_that_dies_leaves_its_reason() {
         ("die(signal.SIGXCPU)", "Time: "),
         ("die(signal.SIGSYS)", "Runtime: the program did something that is not allowed here"),
         ("die(signal.SIGKILL)", "Memory: the program's process was killed from outside"),
-        ("sys.exit(0)", "Runtime: the program broke its interpreter (its process ended"),
+        ("sys.exit(0)", "Runtime: the program crashed the interpreter (its process ended"),
         (
             "sys.exit('it broke')",
-            "Runtime: the program broke its interpreter (exit status: 1): it br",
+            "Runtime: the program crashed the interpreter (exit status: 1): it br",
         ),
         (
             "raw(b'\\x09\\0\\0\\0{')\nsys.exit(4)",
-            "Runtime: the program broke its interpreter (exit",
+            "Runtime: the program crashed the interpreter (exit",
         ),
-        ("os.close(1)\ntime.sleep(60)", "Runtime: the program's process went silent"),
+        ("os.close(1)\ntime.sleep(60)", "Runtime: the program's process stopped responding"),
     ] {
         check(script, expected).await;
     }
@@ -121,7 +121,7 @@ async fn b_st_13_prints_without_end_are_cut() {
         let ended = ran(&script, &Limits { fence, ..limits() }).await;
         assert_eq!(
             describe_outcome(&ended),
-            "Output: prints and `result` may have 1000 bytes together"
+            "Output: prints and `result` together are limited to 1000 bytes"
         );
         assert_eq!(ended.prints.len(), 1000);
     }
@@ -134,7 +134,7 @@ async fn b_st_13_a_result_counts_as_output() {
     let ended = ran(script, &Limits { fence, ..limits() }).await;
     assert_eq!(
         describe_outcome(&ended),
-        "Output: prints and `result` may have 1000 bytes together"
+        "Output: prints and `result` together are limited to 1000 bytes"
     );
 }
 
@@ -143,7 +143,7 @@ async fn b_st_12_calls_without_end_are_stopped() {
     let ended = ran("while True: call()", &limits()).await;
     assert_eq!(
         (describe_outcome(&ended).as_str(), ended.calls),
-        ("Calls: a program may make 50 calls", 50)
+        ("Calls: a program is limited to 50 calls", 50)
     );
     let many =
         "say({'calls': [{'tool': 0, 'positional': [], 'named': {}, 'line': 1}] * 51})\nhear()";
@@ -168,7 +168,7 @@ async fn a_worker_that_hangs_is_out_of_time() {
         "os.close(1)\ntime.sleep(60)",
     ] {
         let ended = ran(script, &Limits { time: SHORT, ..limits() }).await;
-        let expected = "Time: the program took longer than the 400ms that it has";
+        let expected = "Time: the program took longer than its limit of 400ms";
         assert_eq!(describe_outcome(&ended), expected, "{script}");
     }
 }
@@ -282,7 +282,7 @@ impl HostCalls for Slow {
 async fn waiting_for_a_turn_takes_of_the_programs_time() {
     for (slow, expected) in [
         (LONG / 4, r#"{"data": 5}"#),
-        (3 * LONG / 4, "Time: the program took longer than the 30s that it has"),
+        (3 * LONG / 4, "Time: the program took longer than its limit of 30s"),
     ] {
         let fake = FakeWorker::after_ready("done(call(5))");
         let sandbox =
@@ -311,10 +311,7 @@ async fn the_turn_ends_whoever_is_waited_for() {
     let until = Some((clock::now() + LONG).into_std());
     let program = SandboxProgram { source: "x", names: &names, limits: &limits(), until };
     let ended = fake.sandbox().run(&program, &Person(2 * LONG)).await.unwrap();
-    assert_eq!(
-        describe_outcome(&ended),
-        "Time: the program took longer than the turn that it belongs to"
-    );
+    assert_eq!(describe_outcome(&ended), "Time: the program took longer than its turn");
     wait_until_gone(&fake.started_processes()).await;
 }
 

@@ -131,9 +131,9 @@ fn b_st_14_strange_characters_are_named() {
     says("x = \u{1b}[0m", "U+001B");
     says("\u{feff}x = 1", "1:1 Syntax: a program cannot have the character U+FEFF");
     says("x = 1\ry = 2", "U+000D");
-    says("if x:\n\ty = 1", "2:1 Syntax: a tab");
-    says("x = 1\t+ 2", "1:6 Syntax: a tab");
-    says("x = (1,\n\t2)", "2:1 Syntax: a tab");
+    says("if x:\n\ty = 1", "2:1 Syntax: there is a tab");
+    says("x = 1\t+ 2", "1:6 Syntax: there is a tab");
+    says("x = (1,\n\t2)", "2:1 Syntax: there is a tab");
     says("x = “hello”", "1:5 Syntax: unexpected character `“`");
     says("größe = 1", "1:3 Syntax: unexpected character `ö`");
     says("x =\u{a0}1", "unexpected character U+00A0");
@@ -144,7 +144,7 @@ fn b_st_14_strange_characters_are_named() {
 fn b_st_14_size_has_a_limit() {
     says(
         &"x = 1\n".repeat(200_000),
-        "-:- Syntax: the program has 1200000 bytes; 32768 is the most",
+        "-:- Syntax: the program has 1200000 bytes; the limit is 32768",
     );
 }
 

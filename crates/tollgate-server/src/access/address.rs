@@ -44,11 +44,13 @@ struct CidrBlock {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadProxyError {
-    #[error("it is no address and no network, like `10.0.0.7`, `10.0.0.0/8` or `fd00::/8`")]
+    #[error(
+        "it is neither an address nor a network, such as `10.0.0.7`, `10.0.0.0/8` or `fd00::/8`"
+    )]
     NoAddress,
-    #[error("the network's length is more than its address has bits")]
+    #[error("the prefix length exceeds the bits of the address")]
     TooLong,
-    #[error("the address has bits behind the network's length")]
+    #[error("the address has bits set beyond the prefix length")]
     HostBits,
 }
 

@@ -78,7 +78,7 @@ fn report(subject: &RefusalSubject, tally: &RefusalTally) -> Decision {
             count,
             suppressed = count - 1,
             throttled,
-            "access refused again and again"
+            "access denied repeatedly"
         );
     }
     let principal = Principal::from_name(&subject.principal());

@@ -106,8 +106,7 @@ impl BucketTable {
 
 /// The response to a wrong key when the bucket is empty.
 pub(crate) fn too_many(wait: Duration) -> ApiError {
-    let detail =
-        "too many wrong keys were sent from this address; a right one is taken at any time";
+    let detail = "too many wrong keys were sent from this address; a valid key is still accepted";
     ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_wrong_keys", detail).later(wait)
 }
 

@@ -27,10 +27,10 @@ const LONGEST_NOTE: usize = 1_000;
 const UNKNOWN: ApiError = ApiError::new(
     StatusCode::NOT_FOUND,
     "unknown_approval",
-    "no call waits under this id: it never was there, its time is over, or its caller went away",
+    "no call awaits approval under this id: it is unknown, it expired, or its caller disconnected",
 );
 const ALREADY_DECIDED: ApiError =
-    ApiError::new(StatusCode::CONFLICT, "decided_already", "this call was decided already");
+    ApiError::new(StatusCode::CONFLICT, "decided_already", "this call has already been decided");
 
 pub(crate) async fn waiting(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
@@ -74,10 +74,10 @@ pub(crate) async fn decide(
         let asked = BodyFields::read(&body, &["decision", "note"])?;
         let decision = Decision::parse(&asked.needed_text("decision")?);
         let decision =
-            decision.ok_or_else(|| bad("`decision` is `approve` or `deny`".to_owned()))?;
+            decision.ok_or_else(|| bad("`decision` must be `approve` or `deny`".to_owned()))?;
         let note = asked.text("note")?.filter(|note| !note.is_empty());
         if note.as_ref().is_some_and(|note| note.chars().count() > LONGEST_NOTE) {
-            return Err(bad(format!("`note` is at most {LONGEST_NOTE} characters")));
+            return Err(bad(format!("`note` is limited to {LONGEST_NOTE} characters")));
         }
         let id = ApprovalId::parse(&id).ok_or(UNKNOWN)?;
         let verdict = ApprovalVerdict { id, decision, by: visitor.principal, note };

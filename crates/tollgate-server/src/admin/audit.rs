@@ -172,7 +172,7 @@ pub(crate) async fn verify(State(front): State<Arc<AppState>>, request: Request)
 }
 
 const NOT_KEPT: ApiError =
-    ApiError::new(StatusCode::NOT_FOUND, "no_audit", "this gateway keeps no audit trail");
+    ApiError::new(StatusCode::NOT_FOUND, "no_audit", "this gateway has no audit trail");
 
 fn unreadable(error: &StoreError) -> ApiError {
     let detail = format!("the audit trail cannot be read: {error}; {}", error.remedy());

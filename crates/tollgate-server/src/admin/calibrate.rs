@@ -45,7 +45,7 @@ fn start(front: &AppState, body: &[u8]) -> Result<Calibration, ApiError> {
     let times = match asked.count("times")? {
         None => front.gate.probes_that_count(),
         Some(times) if (1..=MOST_TIMES).contains(&times) => times,
-        Some(_) => return Err(bad(format!("`times` is a number from 1 to {MOST_TIMES}"))),
+        Some(_) => return Err(bad(format!("`times` must be a number from 1 to {MOST_TIMES}"))),
     };
     let scope = match (&server, &tool) {
         (None, None) => CalibrationScope::All,

@@ -100,7 +100,7 @@ impl CallQueryParams {
         let limit = number(uri, "limit")?
             .map_or(DEFAULT_PAGE_CALLS, |it| usize::try_from(it).unwrap_or(MAX_PAGE_CALLS + 1));
         if limit == 0 || limit > MAX_PAGE_CALLS {
-            return Err(bad(format!("`limit` is a number from 1 to {MAX_PAGE_CALLS}")));
+            return Err(bad(format!("`limit` must be a number from 1 to {MAX_PAGE_CALLS}")));
         }
         Ok(Self {
             turn: text("turn")?,
@@ -150,7 +150,7 @@ fn text(uri: &Uri, key: &str) -> Result<Option<String>, ApiError> {
 }
 
 fn number(uri: &Uri, key: &str) -> Result<Option<u64>, ApiError> {
-    let number = |text: String| text.parse().map_err(|_| bad(format!("`{key}` is a number")));
+    let number = |text: String| text.parse().map_err(|_| bad(format!("`{key}` must be a number")));
     text(uri, key)?.map(number).transpose()
 }
 

@@ -127,7 +127,7 @@ pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, ApiError> 
     let bare = typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let bare = bare.filter(|bare| !bare.is_empty() && !bare.contains('"'));
     bare.map(|bare| Some(bare.to_owned())).ok_or_else(|| {
-        let detail = "`if-match` takes one tag in quotes, as `etag` had it";
+        let detail = "`if-match` must be one quoted tag from `etag`";
         ApiError::new(StatusCode::BAD_REQUEST, "bad_header", detail)
     })
 }

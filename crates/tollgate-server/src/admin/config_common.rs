@@ -17,7 +17,7 @@ use crate::ops::{for_admins, for_observers};
 const NO_OPERATOR: ApiError = ApiError::new(
     StatusCode::NOT_IMPLEMENTED,
     "no_config",
-    "this gateway was started without a way to its config",
+    "this gateway was started without a config file",
 );
 
 /// Requires the right `admin`: a config names commands that run on this host.

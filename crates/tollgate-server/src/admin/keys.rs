@@ -86,7 +86,7 @@ pub(crate) async fn rotate(
         if grace > LONGEST_GRACE {
             return Err(bad(format!("`grace_s` is at most {}", LONGEST_GRACE.as_secs())));
         }
-        let detail = format!("the secret before lets in for {} s", grace.as_secs());
+        let detail = format!("the previous secret remains valid for {} s", grace.as_secs());
         let deed = KeyAuditEntry::new(&front, &sent, ("rotated", &name, detail))?;
         let made = change(&front, deed, move |keyring| keyring.rotate(&name, grace)).await?;
         Ok(once(StatusCode::OK, &made))
@@ -133,7 +133,8 @@ impl KeyAuditEntry {
         let Self { by, outcome, name, detail } = self;
         let decision = Decision::new(AuditAction::Key, &by, outcome).about(&name).because(&detail);
         if let Err(error) = gate.ledger().note(decision).await {
-            tracing::warn!(%error, key = name, outcome, "what was done to a key is not in the audit trail yet");
+            tracing::warn!(%error, key = name, outcome, "cannot write the change of a key to the \
+                                                         audit trail yet");
         }
     }
 }
@@ -162,11 +163,11 @@ async fn change<T: Send + 'static>(
 }
 
 const NOT_HERE: ApiError =
-    ApiError::new(StatusCode::CONFLICT, "no_keyring", "this gateway keeps no keys of its own");
+    ApiError::new(StatusCode::CONFLICT, "no_keyring", "this gateway does not manage keys");
 
 fn of_the_config(name: &str) -> ApiError {
     let name = truncate_chars(name, MAX_ECHOED_CHARS);
-    let detail = format!("the key `{name}` stands in the config; change it there");
+    let detail = format!("the key `{name}` is in the config; change it there");
     ApiError::with_detail(StatusCode::CONFLICT, "key_of_config", detail)
 }
 

@@ -43,7 +43,7 @@ pub(crate) use import::import;
 use query_params::{MemoryQueryParams, bad_query};
 
 const NO_MEMORY: ApiError =
-    ApiError::new(StatusCode::NOT_FOUND, "no_memory", "this gateway keeps no memory");
+    ApiError::new(StatusCode::NOT_FOUND, "no_memory", "this gateway has no memory");
 
 /// An authorized request to the memory, with its namespace and agent.
 struct MemoryAdminRequest {
@@ -116,7 +116,8 @@ impl MemoryAdminRequest {
             None => decision,
         };
         if let Err(error) = self.gate.ledger().note(decision).await {
-            tracing::warn!(%error, outcome, "what was done to the memory is not in the audit trail yet");
+            tracing::warn!(%error, outcome, "cannot write the change of the memory to the audit \
+                                             trail yet");
         }
     }
 }
@@ -162,7 +163,7 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
             let store = desk.mind.store();
             let named = desk.asked.text("namespace")?.is_some();
             if !named && desk.agent.is_some() {
-                return Err(bad_query("`agent` is one of a namespace; name that, too".to_owned()));
+                return Err(bad_query("`agent` requires `namespace`".to_owned()));
             }
             let scopes = match named {
                 true => vec![desk.scope()],
@@ -185,7 +186,7 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
             }
             let place = if named { "" } else { " (and everywhere else)" };
             // Deleted entries stay deleted even if the rest could not be reached.
-            let cut = if failed.is_some() { "; broken off, more may be gone" } else { "" };
+            let cut = if failed.is_some() { "; interrupted, more may be deleted" } else { "" };
             let detail = format!("{detail}{place}, {}{cut}", in_words(&gone));
             desk.note("forgotten", &about, &detail).await;
             failed.map_or(Ok(gone), |trouble| Err(trouble.into()))
@@ -216,15 +217,15 @@ fn parse_forget(
         (None, None, Some(confirm)) => {
             let named = asked.text("namespace")?;
             if named != Some(confirm) || desk.agent.is_some() {
-                let detail = "everything of a namespace is forgotten with `namespace=NAME` and \
-                    `confirm=NAME`, the same name twice, and without `agent`";
+                let detail = "to delete a whole namespace, send `namespace=NAME` and \
+                              `confirm=NAME` with the same name, without `agent`";
                 return Err(bad_query(detail.to_owned()));
             }
             Ok((MemoryForgetTarget::Everything, confirm.to_owned(), "everything".to_owned()))
         }
         (None, None, None) => Err(bad_query(
-            "say what: `author=NAME`, `before=TIME`, or `namespace=NAME&confirm=NAME` for \
-             everything of a namespace"
+            "select what to delete: `author=NAME`, `before=TIME`, or `namespace=NAME&confirm=NAME` \
+             for a whole namespace"
                 .to_owned(),
         )),
         _ => Err(bad_query("`author`, `before` and `confirm` exclude each other".to_owned())),
@@ -274,9 +275,7 @@ fn missing(code: &'static str, what: &str, name: &str) -> ApiError {
 /// Refuses a body that names another entity than the path: the intent is ambiguous.
 fn check_same(path: &str, body: Option<&str>) -> Result<(), ApiError> {
     match body {
-        Some(body) if body != path => {
-            Err(bad("`id` is not the one of the path; leave it out".to_owned()))
-        }
+        Some(body) if body != path => Err(bad("`id` differs from the path; remove it".to_owned())),
         _ => Ok(()),
     }
 }

@@ -107,7 +107,8 @@ pub(crate) async fn restart(
             if restarted {
                 let row = Decision::new(AuditAction::Server, &by, "restarted").about(&name);
                 if let Err(error) = gate.ledger().note(row).await {
-                    tracing::warn!(%error, server = name, "a restart is not in the audit trail yet");
+                    tracing::warn!(%error, server = name, "cannot write a restart to the audit \
+                                                           trail yet");
                 }
             }
             restarted

@@ -78,11 +78,12 @@ async fn give(
     let (outcome, detail) = match order {
         SessionCommand::Close => ("closed", "by command".to_owned()),
         SessionCommand::Tier(Some(tier)) => ("tier", format!("`{tier}` from now on")),
-        SessionCommand::Tier(None) => ("tier", "what is said decides again".to_owned()),
+        SessionCommand::Tier(None) => ("tier", "automatic tier selection".to_owned()),
     };
     let decision = Decision::new(AuditAction::Session, &by, outcome).about(id).because(&detail);
     if let Err(error) = front.gate.ledger().note(decision).await {
-        tracing::warn!(%error, session = id, outcome, "what was done to a session is not in the audit trail yet");
+        tracing::warn!(%error, session = id, outcome, "cannot write the change of a session to the \
+                                                       audit trail yet");
     }
     Ok(())
 }

@@ -92,7 +92,7 @@ async fn decide(
         let body = body::json(&sent, body, &front.limits).await?;
         let said = BodyFields::read(&body, &["hash"])?.needed_text("hash")?;
         let hash = ContentHash::parse(&said).ok_or_else(|| {
-            bad("`hash` is 64 hexadecimal digits, as the tool is shown".to_owned())
+            bad("`hash` must be the 64 hexadecimal digits shown with the tool".to_owned())
         })?;
         let id = id(&server, &tool)?;
         let decided = front.gate.decide(&id, hash, (answer, &by)).await;

@@ -59,7 +59,7 @@ const NOT_YOUR_AGENT: ApiError =
 const ADMIN_ONLY: ApiError = ApiError::new(
     StatusCode::UNAUTHORIZED,
     "admin_only",
-    "this needs the token in `admin.token` of the data directory, or an admin's key",
+    "this requires the token in `admin.token` of the data directory, or an admin key",
 );
 
 impl AuthenticatedCaller {

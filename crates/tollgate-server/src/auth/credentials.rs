@@ -16,7 +16,7 @@ const IN_QUERY: &[&str] =
 const TWO_KEYS: ApiError = ApiError::new(
     StatusCode::BAD_REQUEST,
     "two_keys",
-    "send one key, once: `authorization: Bearer …` or `x-api-key`",
+    "send exactly one key: `authorization: Bearer …` or `x-api-key`",
 );
 
 /// The key as sent. `None` if there is none, or nothing that looks like one.
@@ -45,8 +45,8 @@ pub(crate) fn refuse_keys_in_query(uri: &Uri) -> Result<(), ApiError> {
     match sent.iter().find(|(name, _)| IN_QUERY.contains(&&*name.to_ascii_lowercase())) {
         Some((name, _)) => {
             let detail = format!(
-                "no key is taken from a URL, which ends up in logs: send it as \
-                 `authorization: Bearer …`, not as `{name}`"
+                "keys in a URL are rejected because URLs are logged: send it as `authorization: \
+                 Bearer …`, not as `{name}`"
             );
             Err(ApiError::with_detail(StatusCode::BAD_REQUEST, "key_in_url", detail))
         }

@@ -100,7 +100,7 @@ impl KeySnapshot {
                 Some(before.clone().unwrap_or_else(AnonymousAccess::new))
             }
             (before, _) => {
-                let why = || RevokedError::because("a key is needed from now on");
+                let why = || RevokedError::because("a key is required from now on");
                 before.iter().for_each(|open| open.term.end(why()));
                 None
             }

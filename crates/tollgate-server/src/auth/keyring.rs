@@ -30,15 +30,15 @@ pub struct Keyring {
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
-    #[error("there is a key `{0}` already; revoke it first, or take another name")]
+    #[error("a key `{0}` already exists; revoke it first, or use another name")]
     Taken(String),
-    #[error("there is no key `{0}` that was made by command")]
+    #[error("there is no created key `{0}`")]
     Unknown(String),
-    #[error("there are keys that were not revoked; revoke them first: `tollgate keys list`")]
+    #[error("there are active keys; revoke them first: `tollgate keys list`")]
     InForce,
-    #[error("the system has no randomness to make a key from")]
+    #[error("the system's random number generator failed")]
     NoRandomness,
-    #[error("the keys cannot be read or written: {0}")]
+    #[error("cannot read or write the keys: {0}")]
     Store(#[from] tollgate_store::Error),
 }
 

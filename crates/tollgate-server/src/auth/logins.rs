@@ -31,7 +31,7 @@ const PROOF: &str = "x-tollgate-csrf";
 const NO_PROOF: ApiError = ApiError::new(
     StatusCode::FORBIDDEN,
     "no_csrf",
-    "a request by cookie that changes something needs `x-tollgate-csrf`, as `/api/login` gives it",
+    "a changing request with a cookie requires `x-tollgate-csrf` from `/api/login`",
 );
 
 #[derive(Default)]
@@ -166,7 +166,7 @@ impl BrowserLogins {
         let mut entering = self.entering.lock();
         let of_one = entering.iter().filter(|it| **it == from).count();
         if entering.len() >= MAX_CONCURRENT_LOGINS || of_one >= MAX_CONCURRENT_LOGINS_PER_ADDRESS {
-            let detail = "too many are logging in at this moment; try again";
+            let detail = "too many logins at the same time; try again";
             let wait = Duration::from_secs(1);
             return Err(
                 ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", detail).later(wait)

@@ -93,12 +93,12 @@ struct TokenGrant<'r> {
 const NO_RULE: ApiError = ApiError::new(
     StatusCode::FORBIDDEN,
     "no_rule",
-    "the token is sound, but no rule of the configuration is for it",
+    "the token is valid, but no rule of the config matches it",
 );
 pub(super) const UNREACHABLE: ApiError = ApiError::new(
     StatusCode::SERVICE_UNAVAILABLE,
     "issuer_unreachable",
-    "the keys of the token's issuer are not known yet; try again",
+    "the keys of the token's issuer have not been fetched yet; try again",
 );
 
 impl Oidc {
@@ -116,7 +116,7 @@ impl Oidc {
             let Some(next) = next else {
                 token
                     .term
-                    .end(RevokedError::because("tokens of the issuer are not taken any more"));
+                    .end(RevokedError::because("tokens of the issuer are no longer accepted"));
                 continue;
             };
             match self.lost_by(&token.claims, next) {
@@ -138,11 +138,11 @@ impl Oidc {
         let terms =
             |auth: &OidcConfig| (auth.issuer.clone(), auth.audience.clone(), auth.claim.clone());
         if terms(&self.auth) != terms(&next.auth) {
-            return Some("they are for other tokens".to_owned());
+            return Some("they match other tokens".to_owned());
         }
         let (Ok(before), Ok(after)) = (self.resolve_grant(claims), next.resolve_grant(claims))
         else {
-            return Some("none is for this token".to_owned());
+            return Some("none matches this token".to_owned());
         };
         let lost = before.permissions().lost_by(&after.permissions())?;
         Some(format!("`{}` lost {lost}", before.principal.as_str()))
@@ -168,9 +168,7 @@ impl Oidc {
         match self.issuer.find(&token).await {
             JwkLookup::Key(key) => token.verify(&key).map_err(bad_token)?,
             JwkLookup::Unknown => {
-                return Err(bad_token(
-                    "the token is signed by a key that its issuer does not have",
-                ));
+                return Err(bad_token("the token is signed with an unknown key"));
             }
             JwkLookup::Unreachable => return Err(UNREACHABLE),
         }
@@ -208,8 +206,7 @@ impl Oidc {
         let is_name = |name: &&str| {
             !name.is_empty() && name.len() <= LONGEST_PRINCIPAL && !name.contains(char::is_control)
         };
-        let name =
-            name.filter(is_name).ok_or_else(|| bad_token("the token does not say whose it is"))?;
+        let name = name.filter(is_name).ok_or_else(|| bad_token("the token has no subject"))?;
         let rule =
             self.auth.rules.iter().find(|rule| rule.when.as_ref().is_none_or(|it| it.fits(claims)));
         let granted = rights_from_scopes(claims);

@@ -74,7 +74,7 @@ impl Right {
 
     /// The refusal of a request that needs this right.
     pub(crate) fn lacking(self, why: &str) -> ApiError {
-        let detail = format!("this key lacks the right `{}`: {why}", self.as_str());
+        let detail = format!("this key does not have the right `{}`: {why}", self.as_str());
         ApiError::with_detail(StatusCode::FORBIDDEN, NO_RIGHT, detail)
     }
 }
@@ -106,7 +106,7 @@ impl Rights {
         if self.has(right) {
             return Ok(());
         }
-        let detail = format!("this key lacks the right `{}`", right.as_str());
+        let detail = format!("this key does not have the right `{}`", right.as_str());
         Err(ApiError::with_detail(StatusCode::FORBIDDEN, NO_RIGHT, detail))
     }
 }

@@ -76,16 +76,16 @@ impl BodyBudgetError {
         match self {
             Self::NeverFits { limit } => {
                 let detail = format!(
-                    "the body needs more memory than one request may take here: bodies have \
-                     {limit} bytes, an eighth of the memory limit (`limits.memory_mb`)"
+                    "the body needs more memory than one request may use: the limit is {limit} \
+                     bytes, an eighth of the memory limit (`limits.memory_mb`)"
                 );
                 ApiError::with_detail(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
             }
             Self::NoRoom => ApiError::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "no_room_for_body",
-                "large requests are being answered, and there is no memory for one more \
-                 (`limits.memory_mb`); try again in a moment",
+                "other large requests use the available memory (`limits.memory_mb`); try again in \
+                 a moment",
             )
             .later(RETRY_AFTER),
         }

@@ -95,7 +95,7 @@ impl JsonLinesBody {
             }
             Ok(None) => self.is_over = true,
             Ok(Some(Err(_))) => {
-                let detail = "the body broke off";
+                let detail = "the body was interrupted";
                 return Err(ApiError::new(StatusCode::BAD_REQUEST, "bad_body", detail));
             }
             Err(_) => {

@@ -8,7 +8,7 @@ use tollgate_llm::error::{LlmError, LlmErrorKind};
 /// tools, which run on the gateway's account, and stored objects, which may belong to others.
 pub(super) fn keep_out(request: &ChatRequest) -> Result<(), LlmError> {
     let forbidden = |at: &str| {
-        let message = format!("this key speaks with agents, which have no `{at}`: leave it out");
+        let message = format!("this key is for agents, which do not support `{at}`: remove it");
         LlmError { at: Some(at.to_owned()), ..LlmError::new(LlmErrorKind::Forbidden, message) }
     };
     if request.tools.iter().any(|tool| matches!(tool, ChatTool::Hosted { .. })) {
@@ -32,7 +32,7 @@ pub(super) fn keep_out(request: &ChatRequest) -> Result<(), LlmError> {
         _ => false,
     };
     match parts.any(is_anothers) {
-        true => Err(forbidden("file or item that the provider keeps")),
+        true => Err(forbidden("file or item stored by the provider")),
         false => Ok(()),
     }
 }

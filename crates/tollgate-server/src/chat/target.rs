@@ -65,7 +65,7 @@ fn chain(agent: &Agent, models: &ModelRegistry) -> Result<Vec<Arc<ModelHandle>>,
     let known: Vec<Arc<ModelHandle>> =
         agent.persona.models.iter().filter_map(|name| models.find(name)).collect();
     let missing = match known.is_empty() {
-        true => format!("none of the models of `{}` is there any more", agent.id),
+        true => format!("none of the models of `{}` exists any more", agent.id),
         false => format!("all models of `{}` are for live sessions (`GET /v1/realtime`)", agent.id),
     };
     let chain: Vec<Arc<ModelHandle>> = known.into_iter().filter(|model| !model.is_live()).collect();
@@ -81,10 +81,10 @@ fn unknown(named: &str, agents: &[Agent], models: &ModelRegistry) -> LlmError {
     let near = nearest(named, known);
     let meant = match near.first() {
         Some(near) => format!("; did you mean `{near}`?"),
-        None => "; `GET /v1/models` lists what there is".to_owned(),
+        None => "; `GET /v1/models` lists the models".to_owned(),
     };
     let named = truncate_chars(named, MAX_ECHOED_CHARS);
-    let message = format!("there is no model and no agent `{named}`{meant}");
+    let message = format!("there is neither a model nor an agent `{named}`{meant}");
     LlmError { at: Some("model".to_owned()), ..LlmError::new(LlmErrorKind::UnknownModel, message) }
 }
 
@@ -92,7 +92,7 @@ fn not_yours(named: &str, agent: &Agent) -> LlmError {
     let named = truncate_chars(named, MAX_ECHOED_CHARS);
     let known = agent.persona.models.join("`, `");
     let message = format!(
-        "this key speaks with agents; for `{}` `model` is `{known}` or its name, not `{named}`",
+        "this key is for agents; for `{}`, `model` must be `{known}` or its name, not `{named}`",
         agent.id
     );
     LlmError { at: Some("model".to_owned()), ..LlmError::new(LlmErrorKind::Forbidden, message) }

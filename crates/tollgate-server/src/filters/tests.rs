@@ -64,7 +64,7 @@ fn s_12_a_header_that_stands_twice_takes_away_or_is_refused() {
         "x-bf-mcp-include-clients",
         "x-bf-mcp-include-tools",
     ] {
-        let expected = format!("`{name}` stands twice; send one list");
+        let expected = format!("`{name}` appears twice; send one list");
         check(&[(name, "a"), (name, "*")], &expected);
         check(&[(name, "a"), (name, "a")], &expected);
         check(&[(name, ""), (name, "")], &expected);
@@ -95,7 +95,7 @@ fn s_12_b_hh_names_that_look_like_filters_are_refused() {
 fn what_is_no_name_is_refused_and_not_ignored() {
     let name = "x-tollgate-exclude-tools";
     for item in ["a;b", "a b", "\"a\"", "!a", "a|b", "a\tb", "[ab]", "a=b", "{a}", "a%2Cb", "(a)"] {
-        check(&[(name, item)], &format!("`{name}`: `{item}` is no name and no glob"));
+        check(&[(name, item)], &format!("`{name}`: `{item}` is neither a name nor a glob"));
     }
     let not_utf8 = by_headers(&headers(&[(name, b"a,\xff")]));
     assert_eq!(shown(not_utf8), format!("`{name}` is not UTF-8"));
@@ -138,7 +138,7 @@ fn meta_says_the_same_as_strings_or_lists() {
     for name in ["dev.tollgate/include_tools", "dev.tollgate/Exclude-tool", "Dev.Tollgate/include"]
     {
         let read = by_meta(&Object::parse(&format!(r#"{{"{name}": "a"}}"#)).unwrap());
-        assert!(shown(read).starts_with(&format!("there is no key `{name}`; ")));
+        assert!(shown(read).starts_with(&format!("unknown key `{name}`; ")));
     }
 }
 

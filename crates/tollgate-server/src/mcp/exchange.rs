@@ -149,7 +149,7 @@ impl Drop for Exchange {
             answer.await;
         };
         if survivors.spawn(rest).is_err() {
-            tracing::warn!("too many calls run on without their clients; one was cancelled");
+            tracing::warn!("too many calls continue without their clients; one was cancelled");
         }
     }
 }

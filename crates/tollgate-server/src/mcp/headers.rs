@@ -70,7 +70,7 @@ fn single<'h>(
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (first, None) => Ok(first),
-        (_, Some(_)) => Err(header_error(format!("header `{name}` stands twice"))),
+        (_, Some(_)) => Err(header_error(format!("header `{name}` appears twice"))),
     }
 }
 
@@ -79,7 +79,7 @@ fn missing(name: &HeaderName) -> McpRequestError {
 }
 
 fn mismatch(name: &HeaderName) -> McpRequestError {
-    header_error(format!("header `{name}` does not say the same as the body"))
+    header_error(format!("header `{name}` differs from the body"))
 }
 
 fn header_error(message: String) -> McpRequestError {

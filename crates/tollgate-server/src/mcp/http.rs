@@ -164,7 +164,7 @@ async fn serve_request(
         return match session_id(headers).and_then(|id| front.sessions.find(id, &who)) {
             Some(_) => ExchangeAnswer::from_error(
                 Some(&ask.id),
-                &McpRequestError::invalid("this session is initialized already"),
+                &McpRequestError::invalid("this session is already initialized"),
             ),
             None => legacy::initialize(front, who, &ask),
         };
@@ -184,7 +184,7 @@ async fn serve_batch(
     (headers, body): (&HeaderMap, &[u8]),
     line: &ExchangeChannel,
 ) -> ExchangeAnswer {
-    let no_batches = "messages come one by one in this protocol revision";
+    let no_batches = "this protocol revision does not allow batches";
     if session_id(headers).is_none() {
         return legacy::invalid_request(no_batches);
     }
@@ -204,7 +204,7 @@ fn modern_aside(message: &JsonRpcMessage<'_>) -> ExchangeAnswer {
     match message {
         JsonRpcMessage::Notification { .. } => ExchangeAnswer::nothing(),
         JsonRpcMessage::Request(_) | JsonRpcMessage::Response { .. } => {
-            legacy::invalid_request("nobody asked this client anything")
+            legacy::invalid_request("there is no open question to this client")
         }
     }
 }

@@ -254,7 +254,7 @@ fn local(
             done()
         }
         McpMethod::Initialize => {
-            Err(McpRequestError::invalid("this session is initialized already"))
+            Err(McpRequestError::invalid("this session is already initialized"))
         }
         McpMethod::Call(_) | McpMethod::Discover | McpMethod::Listen => {
             Err(McpRequestError::unknown_method(Era::Legacy, ask.method))
@@ -273,7 +273,7 @@ fn subscribe(
     if session.watched_count() >= front.limits.watched_resources {
         let limit = front.limits.watched_resources;
         return Err(McpRequestError::bad_params(format!(
-            "no more than {limit} resources can be watched"
+            "at most {limit} resources can be subscribed to"
         )));
     }
     let turn = who.turn::<McpRequestError>(&front.gate)?;
@@ -341,7 +341,7 @@ async fn run(
         }
         Ok(Reply::Result(result)) => result,
         Ok(Reply::InputRequired(_) | Reply::Task(_)) => {
-            let message = "the server answered with what this client cannot take";
+            let message = "the server's response is not supported by this client";
             return Err(McpRequestError::new(StatusCode::OK, error_code::INTERNAL_ERROR, message));
         }
         Err(error) => match call_error(Era::Legacy, kind, error) {
@@ -389,10 +389,10 @@ pub(super) async fn batch(
     line: &ExchangeChannel,
 ) -> ExchangeAnswer {
     let items: Vec<&RawValue> = match serde_json::from_str::<Vec<&RawValue>>(text) {
-        Ok(items) if items.is_empty() => return invalid_request("an empty batch asks for nothing"),
+        Ok(items) if items.is_empty() => return invalid_request("the batch is empty"),
         Ok(items) if items.len() > front.limits.batch => {
             let limit = front.limits.batch;
-            return invalid_request(format!("a batch has no more than {limit} messages"));
+            return invalid_request(format!("a batch is limited to {limit} messages"));
         }
         Ok(items) => items,
         Err(error) => {

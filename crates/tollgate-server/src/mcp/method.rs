@@ -84,7 +84,7 @@ pub(super) fn params(raw: Option<&RawValue>) -> Result<Object<'_>, McpRequestErr
         .map_err(|error| McpRequestError::invalid(format!("`params` cannot be read: {error}")))?;
     match params.twin_of(PARAM_KEYS) {
         Some(key) => Err(McpRequestError::invalid(format!(
-            "a key of `params` looks like `{key}` but is not"
+            "a key of `params` imitates `{key}` with look-alike characters"
         ))),
         None => Ok(params),
     }

@@ -149,7 +149,7 @@ fn check_supported(requested: &str) -> Result<(), McpRequestError> {
     }
     let supported: Vec<&str> = encode::modern_versions().collect();
     let data = json!({"supported": supported, "requested": requested});
-    let message = "this protocol revision is not spoken here without `initialize`";
+    let message = "this protocol revision requires `initialize`";
     let error = JsonRpcError::new(error_code::UNSUPPORTED_VERSION, message);
     Err(McpRequestError::in_era(Era::Modern, error.with_data(json::raw_value(&data))))
 }

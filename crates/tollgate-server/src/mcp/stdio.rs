@@ -43,7 +43,7 @@ const GRACE: Duration = Duration::from_millis(500);
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
-#[error("the pipe broke: {0}")]
+#[error("the pipe failed: {0}")]
 pub struct StdioError(#[from] io::Error);
 
 /// The client of a pipe.
@@ -219,7 +219,7 @@ impl StdioServer {
 
     async fn initialize(&mut self, request: &JsonRpcRequest<'_>) {
         let opened = method::params(request.params).and_then(|params| match self.session {
-            Some(_) => Err(McpRequestError::invalid("this session is initialized already")),
+            Some(_) => Err(McpRequestError::invalid("this session is already initialized")),
             None => legacy::opening(&self.front, self.who.clone(), &params),
         });
         let opening = match opened {
@@ -240,8 +240,7 @@ impl StdioServer {
     async fn take_batch(&mut self, text: Bytes) {
         let session = self.session.clone();
         let Some(session) = session.filter(|it| it.revision == Revision::V2025_03_26) else {
-            let refused =
-                McpRequestError::invalid("messages come one by one in this protocol revision");
+            let refused = McpRequestError::invalid("this protocol revision does not allow batches");
             return self.refuse(None, &refused).await;
         };
         // A batch that is not a list is refused without running anything.

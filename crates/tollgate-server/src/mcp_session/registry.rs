@@ -113,13 +113,8 @@ impl McpSessionRegistry {
         Ok(())
     }
 
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session/registry.rs
     /// Says the same of a session that is another's and of one that never was.
     pub(crate) fn find(&self, id: &str, who: &RequestContext) -> Option<Arc<McpSession>> {
-=======
-    /// A session of another owner is reported like one that never existed.
-    pub(in crate::mcp) fn find(&self, id: &str, who: &RequestContext) -> Option<Arc<McpSession>> {
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session/registry.rs
         let session = self.entries.read().by_principal.get(&who.principal)?.get(id).cloned()?;
         if session.route != who.agent || self.is_over(&session, 2) {
             return None;
@@ -128,13 +123,8 @@ impl McpSessionRegistry {
         Some(session)
     }
 
-<<<<<<< HEAD:crates/tollgate-server/src/mcp_session/registry.rs
     pub(crate) fn close(&self, session: &Arc<McpSession>) {
         // Its watches end with it, outside of the lock.
-=======
-    pub(in crate::mcp) fn close(&self, session: &Arc<McpSession>) {
-        // Dropped after the lock is released, because its watches end with it.
->>>>>>> comments-c4:crates/tollgate-server/src/mcp/session/registry.rs
         let closed = self.entries.write().remove(Some(Arc::clone(session)));
         if let Some(closed) = closed {
             closed.cancel_all();

@@ -6,14 +6,14 @@ use super::table::SECTIONS;
 
 const HEAD: &str = "# Metrics
 
-Made from the code: `cargo run -p tollgate-server --example metrics > docs/metrics.md`.
+Generated from the code: `cargo run -p tollgate-server --example metrics > docs/metrics.md`.
 
-`GET /metrics` gives these in the text format of Prometheus. It needs the right `observe`: a key that has it, or the admin token, in
-`authorization: Bearer`. `packaging/prometheus/alerts.yml` has alert rules (`promtool test rules` tries them), `packaging/grafana` a
-dashboard with its provisioning, `packaging/compose.yaml` runs all of it.
+`GET /metrics` returns these metrics in the Prometheus text format. It requires the right `observe`: a key with this right, or the
+admin token, in `authorization: Bearer`. `packaging/prometheus/alerts.yml` has alert rules (tested by `promtool test rules`),
+`packaging/grafana` has a dashboard with its provisioning, `packaging/compose.yaml` runs all of them.
 
-Labels hold names of servers, tools, agents and models, and words from fixed lists: nothing that somebody said, no argument, no
-key, no principal. Names of tools are their servers' text, and are escaped. All counters begin at 0 with the process.
+Labels contain names of servers, tools, agents and models, and words from fixed lists, but no utterances, arguments, keys or
+principals. Names of tools come from their servers and are escaped. All counters start at 0 with the process.
 ";
 
 /// The whole document.

@@ -21,7 +21,7 @@ pub(super) fn area() -> OpenApiSection {
         &[
             ("name", text()),
             ("description", text()),
-            ("default", with_description(flag(), "whether it is the agent of whoever names none")),
+            ("default", with_description(flag(), "whether it is the default agent")),
             ("prompt", or_null(text())),
             ("greeting", or_null(text())),
             ("models", texts()),
@@ -45,11 +45,11 @@ pub(super) fn area() -> OpenApiSection {
     );
     OpenApiSection {
         tag: "agents",
-        about: "Agents, as the config has them.",
+        about: "The agents of the config.",
         operations: vec![
             Operation::new(("get", "/api/agents"), "listAgents", "All agents").gives(
                 200,
-                "in the order of the config",
+                "in config order",
                 object(&[("agents", list(schema_ref("Agent")))], &[]),
             ),
             Operation::new(("get", "/api/agents/{name}"), "showAgent", "One agent")
@@ -58,10 +58,10 @@ pub(super) fn area() -> OpenApiSection {
             Operation::new(
                 ("post", "/api/agents/{name}/render"),
                 "renderAgent",
-                "Its prompt and greeting with their placeholders filled in",
+                "Renders its prompt and greeting",
             )
             .takes(body(&[], &[("variables", map(text()))]))
-            .gives(200, "as a model would get them", rendered)
+            .gives(200, "as sent to a model", rendered)
             .refuses(&unknown),
         ],
         schemas: vec![("Agent", agent)],

@@ -9,7 +9,7 @@ use super::schema::{
 };
 
 pub(super) fn area() -> OpenApiSection {
-    let unknown = [(404, "`unknown_approval`: nothing waits under this id")];
+    let unknown = [(404, "`unknown_approval`: no call awaits approval under this id")];
     let approval = object(
         &[
             ("id", text()),
@@ -21,44 +21,45 @@ pub(super) fn area() -> OpenApiSection {
             ("arguments", with_description(any(), "`null` over 64 KiB")),
             ("arguments_bytes", whole()),
             ("why", text()),
-            ("reason", with_description(text(), "why in words")),
+            ("reason", with_description(text(), "the reason as text")),
             ("since", time()),
             ("until", time()),
         ],
-        &[("beginning", with_description(text(), "of arguments that are too long"))],
+        &[("beginning", with_description(text(), "size of arguments that are too long"))],
     );
     let decided = object(
         &[("id", text()), ("name", text()), ("decision", one_of(&["approve", "deny"]))],
         &[],
     );
-    let note = json!({"type": "string", "maxLength": 1000, "description": "told to the caller with `deny`"});
+    let note = json!({"type": "string", "maxLength": 1000, "description": "sent to the caller with \
+                                                                           `deny`"});
     OpenApiSection {
         tag: "approvals",
-        about: "Calls that wait for a person's leave.",
+        about: "Calls awaiting approval.",
         operations: vec![
             Operation::new(
                 ("get", "/api/approvals"),
                 "listApprovals",
-                "What waits, the longest first",
+                "Pending approvals, oldest first",
             )
             .needs("approve")
             .gives(
                 200,
-                "all that waits",
+                "all pending approvals",
                 object(&[("approvals", list(schema_ref("Approval")))], &[]),
             ),
-            Operation::new(("get", "/api/approvals/{id}"), "showApproval", "One of them")
+            Operation::new(("get", "/api/approvals/{id}"), "showApproval", "One pending approval")
                 .needs("approve")
                 .gives(200, "the call", schema_ref("Approval"))
                 .refuses(&unknown),
             Operation::new(
                 ("post", "/api/approvals/{id}"),
                 "decideApproval",
-                "Agrees to it, or does not",
+                "Approves or denies it",
             )
             .needs("approve")
             .takes(body(&[("decision", one_of(&["approve", "deny"]))], &[("note", note)]))
-            .gives(200, "what was decided", decided)
+            .gives(200, "the decision", decided)
             .refuses(&unknown)
             .refuses(&[(409, "`decided_already`")]),
         ],

@@ -13,7 +13,7 @@ pub(super) fn area() -> OpenApiSection {
     let broken = object(&[("sequence", whole()), ("problem", text())], &[]);
     let loss = object(
         &[
-            ("found", with_description(or_null(time()), "`null`: just now")),
+            ("found", with_description(or_null(time()), "`null`: not yet known")),
             ("kind", one_of(&["tail", "replaced", "head", "anchor", "database"])),
             ("problem", text()),
         ],
@@ -26,10 +26,7 @@ pub(super) fn area() -> OpenApiSection {
             ("removed", whole()),
             ("last", whole()),
             ("head", text()),
-            (
-                "losses",
-                with_description(list(loss), "rows that are gone from the end or the beginning"),
-            ),
+            ("losses", with_description(list(loss), "rows missing from the end or the beginning")),
         ],
         &[("broken", broken)],
     );
@@ -44,28 +41,28 @@ pub(super) fn area() -> OpenApiSection {
     let lines = || with_description(text(), "all rows, oldest first");
     OpenApiSection {
         tag: "audit",
-        about: "What was called and decided, in a chain of hashes.",
+        about: "The audit trail: calls and decisions, in a hash chain.",
         operations: vec![
-            with_filters(Operation::new(("get", "/api/audit"), "readAudit", "Rows of the trail"))
-                .query(
-                    "format",
-                    one_of(&["json", "jsonl", "csv"]),
-                    "a page, or all rows as a download",
-                )
-                .gives(200, "a page, newest first", page)
-                .gives_media((200, "application/x-ndjson"), "all rows", lines())
-                .gives_media((200, "text/csv"), "all rows", lines())
-                .refuses(&[(503, "`audit_unreadable`")]),
+            with_filters(Operation::new(
+                ("get", "/api/audit"),
+                "readAudit",
+                "Rows of the audit trail",
+            ))
+            .query("format", one_of(&["json", "jsonl", "csv"]), "a page, or all rows as a download")
+            .gives(200, "a page, newest first", page)
+            .gives_media((200, "application/x-ndjson"), "all rows", lines())
+            .gives_media((200, "text/csv"), "all rows", lines())
+            .refuses(&[(503, "`audit_unreadable`")]),
             with_filters(Operation::new(
                 ("get", "/api/audit/tail"),
                 "followAudit",
                 "Rows as they are written",
             ))
-            .query("format", one_of(&["json"]), "taken as for `/api/audit`")
-            .header("last-event-id", whole(), "goes on behind this row")
-            .streams("a stream without an end", &[("row", schema_ref("AuditRow"))]),
+            .query("format", one_of(&["json"]), "as for `/api/audit`")
+            .header("last-event-id", whole(), "continues after this row")
+            .streams("an endless stream", &[("row", schema_ref("AuditRow"))]),
             Operation::new(("get", "/api/audit/verify"), "verifyAudit", "Recomputes every hash")
-                .gives(200, "whether the chain holds", verified)
+                .gives(200, "whether the chain is intact", verified)
                 .refuses(&[(404, "`no_audit`"), (503, "`audit_unreadable`")]),
         ],
         schemas: vec![("AuditRow", row())],
@@ -74,7 +71,7 @@ pub(super) fn area() -> OpenApiSection {
 
 fn with_filters(operation: Operation) -> Operation {
     let word = || json!({"type": "string", "maxLength": 256});
-    let moment = "a time, or so long back from now (`15m`, `7d`)";
+    let moment = "a time, or a duration before now (`15m`, `7d`)";
     operation
         .query("since", word(), moment)
         .query("until", word(), moment)
@@ -84,19 +81,19 @@ fn with_filters(operation: Operation) -> Operation {
             "call, approval, pin, key, server, reload, memory, login, session, refused, lost",
         )
         .query("principal", word(), "who asked")
-        .query("agent", word(), "as which agent")
-        .query("server", word(), "of which server")
-        .query("tool", word(), "as its server calls it")
-        .query("name", word(), "a glob over exposed names")
-        .query("outcome", word(), "how it ended")
-        .query("call", word(), "of one call")
-        .query("after", whole(), "the `next` of the page before")
+        .query("agent", word(), "by agent")
+        .query("server", word(), "by server")
+        .query("tool", word(), "the server's name of the tool")
+        .query("name", word(), "a glob of exposed names")
+        .query("outcome", word(), "by outcome")
+        .query("call", word(), "by call id")
+        .query("after", whole(), "the `next` of the previous page")
         .query(
             "limit",
             json!({"type": "integer", "minimum": 1, "maximum": 1000}),
-            "rows of a page; 100 without it",
+            "rows per page; default 100",
         )
-        .query("order", one_of(&["newest", "oldest"]), "which come first")
+        .query("order", one_of(&["newest", "oldest"]), "the sort order")
 }
 
 fn row() -> Value {

@@ -15,7 +15,7 @@ const CONSUMERS: &[&str] = &["mcp", "chat", "speech", "openai-realtime", "gemini
 pub(super) fn area() -> OpenApiSection {
     OpenApiSection {
         tag: "calling",
-        about: "What an agent sees, and calls of it.",
+        about: "The tools of an agent, and calls.",
         operations: vec![view(), execute(), tool_calls(), results(), code(), code_files()],
         schemas: schemas(),
     }
@@ -23,10 +23,10 @@ pub(super) fn area() -> OpenApiSection {
 
 /// Adds the headers by which every `/v1` request can name its agent and its tier.
 pub(super) fn with_context_headers(operation: Operation) -> Operation {
-    operation.header("x-tollgate-agent", text(), "the agent, where the request names none").header(
+    operation.header("x-tollgate-agent", text(), "the agent, if the request names none").header(
         "x-tollgate-tier",
         tier(),
-        "the tier, where the request names none",
+        "the tier, if the request names none",
     )
 }
 
@@ -43,15 +43,15 @@ fn view() -> Operation {
     let converted = object(&[("tools", list(any()))], &[]);
     let shapes = json!({"anyOf": [schema_ref("View"), schema_ref("Leaderboard"), schema_ref("Explained"), converted]});
     with_context_headers(
-        Operation::new(("get", "/v1/tools"), "viewTools", "What an agent sees")
+        Operation::new(("get", "/v1/tools"), "viewTools", "The tools of an agent")
             .needs("execute")
-            .query("agent", text(), "without it, that of the key or the default one")
-            .query("tier", tier(), "the budget of the turn")
-            .query("format", one_of(&formats), "as an API takes tools")
-            .query("leaderboard", flag(), "the measured ones by category, quickest first")
-            .query("explain", flag(), "every tool there is and what keeps it out; for admins"),
+            .query("agent", text(), "default: the agent of the key, or the default agent")
+            .query("tier", tier(), "the latency budget of the turn")
+            .query("format", one_of(&formats), "the tool format of an API")
+            .query("leaderboard", flag(), "the measured tools by category, fastest first")
+            .query("explain", flag(), "every tool and the reason why it is hidden; for admins"),
     )
-    .gives(200, "in the form that was asked for", shapes)
+    .gives(200, "in the requested format", shapes)
     .refuses(&[(404, "`unknown_agent`")])
 }
 
@@ -70,14 +70,14 @@ fn execute() -> Operation {
     with_context_headers(Operation::new(
         ("post", "/v1/tools/execute"),
         "executeTool",
-        "One call and its outcome",
+        "Calls a tool",
     ))
-    .header("x-tollgate-no-cache", text(), "asks for an answer that was not kept")
+    .header("x-tollgate-no-cache", text(), "bypasses the cache")
     .needs("execute")
     .takes(asked)
-    .gives(200, "how it ended, well or not", schema_ref("Outcome"))
+    .gives(200, "the outcome, success or failure", schema_ref("Outcome"))
     .streams(
-        "for whoever accepts only `text/event-stream`",
+        "with `accept: text/event-stream` only",
         &[
             ("progress", free()),
             ("log", free()),
@@ -89,12 +89,12 @@ fn execute() -> Operation {
     .refuses(&[(404, "`unknown_tool` or `unknown_agent`")])
     .gives(
         429,
-        "made too often, or too many at once",
+        "a rate or concurrency limit is reached",
         json!({"anyOf": [schema_ref("Outcome"), schema_ref("Error")]}),
     )
     .gives(
         503,
-        "its server has no room for it, or rests; or the gateway has none",
+        "the server is overloaded, its circuit breaker is open, or the gateway is overloaded",
         json!({"anyOf": [schema_ref("Outcome"), schema_ref("Error")]}),
     )
 }
@@ -102,13 +102,18 @@ fn execute() -> Operation {
 fn tool_calls() -> Operation {
     let formats = ["chat", "responses", "anthropic", "gemini", "openai", "openai-responses"];
     with_context_headers(
-        Operation::new(("post", "/v1/mcp/tool/execute"), "executeToolCalls", "Calls as a model wrote them")
-            .needs("execute")
-            .query("format", one_of(&formats), "whose words they are in; `chat` without it"),
+        Operation::new(
+            ("post", "/v1/mcp/tool/execute"),
+            "executeToolCalls",
+            "Runs tool calls in a provider's format",
+        )
+        .needs("execute")
+        .query("format", one_of(&formats), "the provider's format; default `chat`"),
     )
-    .takes(json!({"type": ["object", "array"], "description": "a call, a list of them, or the message they came in"}))
+    .takes(json!({"type": ["object", "array"], "description": "a call, a list of calls, or the \
+                                                               message with the calls"}))
     .gives(200, "messages to append to the conversation", json!({"type": ["object", "array"]}))
-    .gives(400, "no call, in the words of the API", free())
+    .gives(400, "no call, in the provider's format", free())
 }
 
 fn results() -> Operation {
@@ -137,12 +142,12 @@ fn results() -> Operation {
     Operation::new(
         ("get", "/v1/results/{handle}"),
         "readResult",
-        "What was cut from an answer, or came later",
+        "The rest of a cut or late result",
     )
     .needs("execute")
     .query("page", json!({"type": "integer", "minimum": 1}), "from 1 on")
-    .query("form", one_of(&["clean", "raw"]), "as models get it, or as the server sent it")
-    .gives(200, "a page of it, or that it is still to come", json!({"anyOf": [ready, pending]}))
+    .query("form", one_of(&["clean", "raw"]), "as sent to models, or as the server sent it")
+    .gives(200, "a page, or the state `pending`", json!({"anyOf": [ready, pending]}))
     .refuses(&[(404, "`unknown_result` or `unknown_page`")])
 }
 
@@ -173,8 +178,8 @@ fn code() -> Operation {
     ))
     .needs("execute")
     .takes(body(&[("code", text())], &[("agent", text()), ("tier", tier())]))
-    .gives(200, "how it ended, well or not", ran)
-    .refuses(&[(404, "`unknown_agent`"), (503, "it could not be run at all")])
+    .gives(200, "the outcome, success or failure", ran)
+    .refuses(&[(404, "`unknown_agent`"), (503, "it could not be run")])
 }
 
 fn code_files() -> Operation {
@@ -182,16 +187,16 @@ fn code_files() -> Operation {
         Operation::new(
             ("get", "/v1/code"),
             "readProgramFiles",
-            "What programs can call, as a model reads it",
+            "The tool files for programs, as a model reads them",
         )
         .needs("execute")
-        .query("agent", text(), "without it, that of the key or the default one")
-        .query("tier", tier(), "the budget of the turn")
-        .query("read", text(), "one of the files")
-        .query("docs", text(), "all that is known of `SERVER.TOOL`")
-        .query("search", text(), "the tools that fit these words"),
+        .query("agent", text(), "default: the agent of the key, or the default agent")
+        .query("tier", tier(), "the latency budget of the turn")
+        .query("read", text(), "the name of a file")
+        .query("docs", text(), "the documentation of `SERVER.TOOL`")
+        .query("search", text(), "the tools that match these words"),
     )
-    .gives(200, "text for a model", object(&[("agent", text()), ("text", text())], &[]))
+    .gives(200, "text for the model", object(&[("agent", text()), ("text", text())], &[]))
     .refuses(&[(404, "there is no such file, tool or agent")])
 }
 
@@ -213,10 +218,7 @@ fn origin() -> Value {
     object(
         &[("server", text()), ("trusted", flag())],
         &[
-            (
-                "cleaned",
-                with_description(map(whole()), "how many characters of which kind were taken out"),
-            ),
+            ("cleaned", with_description(map(whole()), "number of removed characters by kind")),
             ("raw", with_description(text(), "the handle of the result as the server sent it")),
         ],
     )
@@ -233,10 +235,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("cached", flag()),
         ],
         &[
-            (
-                "content",
-                with_description(list(free()), "as MCP has it, where more than text is in it"),
-            ),
+            ("content", with_description(list(free()), "as in MCP, if it has more than text")),
             ("warning", text()),
             ("retry_hint", text()),
             ("truncated", flag()),
@@ -245,14 +244,14 @@ fn schemas() -> Vec<(&'static str, Value)> {
                 "also",
                 with_description(
                     map(schema_ref("Outcome")),
-                    "what each of the other consumers gets",
+                    "the versions for the other audiences",
                 ),
             ),
             (
                 "origin",
                 with_description(
                     origin(),
-                    "the server it is from; absent from what the gateway says itself",
+                    "the server it is from; absent for messages of the gateway",
                 ),
             ),
         ],

@@ -11,8 +11,8 @@ use super::schema::{
 pub(super) fn area() -> OpenApiSection {
     let page = object(
         &[
-            ("running", with_description(list(schema_ref("Call")), "the oldest first")),
-            ("calls", with_description(list(schema_ref("Call")), "the newest first")),
+            ("running", with_description(list(schema_ref("Call")), "oldest first")),
+            ("calls", with_description(list(schema_ref("Call")), "newest first")),
             ("next", with_description(or_null(whole()), "the `after` of the next page")),
         ],
         &[],
@@ -21,20 +21,20 @@ pub(super) fn area() -> OpenApiSection {
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 500});
     OpenApiSection {
         tag: "calls",
-        about: "What runs now and what ran lately, from memory. What is older stands in the audit trail.",
+        about: "Running and recent calls, from memory. Older ones are in the audit trail.",
         operations: vec![
-            Operation::new(("get", "/api/calls"), "listCalls", "What runs and ran lately")
+            Operation::new(("get", "/api/calls"), "listCalls", "Running and recent calls")
                 .needs("observe")
-                .query("turn", word(), "of one turn")
-                .query("agent", word(), "as which agent")
-                .query("server", word(), "of which server")
-                .query("tool", word(), "as its server calls it")
-                .query("name", word(), "a glob over exposed names")
+                .query("turn", word(), "by turn")
+                .query("agent", word(), "by agent")
+                .query("server", word(), "by server")
+                .query("tool", word(), "the server's name of the tool")
+                .query("name", word(), "a glob of exposed names")
                 .query("principal", word(), "who asked")
-                .query("outcome", word(), "how it ended")
-                .query("probes", flag(), "`false` leaves out those by which the gateway measures")
-                .query("after", whole(), "the `next` of the page before")
-                .query("limit", limit, "calls of a page; 100 without it")
+                .query("outcome", word(), "by outcome")
+                .query("probes", flag(), "`false` omits the gateway's own probes")
+                .query("after", whole(), "the `next` of the previous page")
+                .query("limit", limit, "calls per page; default 100")
                 .gives(200, "a page", page),
         ],
         schemas: vec![("Call", call())],
@@ -52,7 +52,7 @@ fn call() -> Value {
             ("at", time()),
             ("principal", text()),
             ("agent", text()),
-            ("probe", with_description(flag(), "made by the gateway, to measure")),
+            ("probe", with_description(flag(), "a probe of the gateway")),
             ("method", text()),
             ("name", text()),
             ("server", or_null(text())),
@@ -64,8 +64,11 @@ fn call() -> Value {
             ("duration_ms", number()),
             ("result_bytes", whole()),
             ("turn_began", time()),
-            ("deadline_ms", with_description(or_null(number()), "of the turn, from `turn_began`")),
-            ("steps", with_description(list(step), "from the beginning of the call")),
+            (
+                "deadline_ms",
+                with_description(or_null(number()), "of the turn, measured from `turn_began`"),
+            ),
+            ("steps", with_description(list(step), "measured from the start of the call")),
         ],
         &[],
     )

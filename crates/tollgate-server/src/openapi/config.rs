@@ -15,17 +15,18 @@ pub(super) fn area() -> OpenApiSection {
     let refusals = [
         (
             409,
-            "`unwritable_config`, with `yaml` to paste; `conflict`: somebody changed the file just now",
+            "`unwritable_config`, with `yaml` to paste; `conflict`: the file was changed at the \
+             same time",
         ),
-        (412, "`other_version`: the config is not what it was when you read it"),
-        (422, "`bad_config`: the config would have mistakes"),
+        (412, "`other_version`: the config was changed after you read it"),
+        (422, "`bad_config`: the config would be invalid"),
     ];
     OpenApiSection {
         tag: "config",
-        about: "The config file: shown with its secrets covered, checked before anything is touched.",
+        about: "The config file. Secrets are masked; changes are validated first.",
         operations: vec![
-            Operation::new(("get", "/api/config"), "readConfig", "The config, secrets covered")
-                .query("format", one_of(&["yaml", "json"]), "as it is typed, or as values")
+            Operation::new(("get", "/api/config"), "readConfig", "The config, with secrets masked")
+                .query("format", one_of(&["yaml", "json"]), "as text, or as JSON")
                 .gives(200, "the config", schema_ref("Config"))
                 .gives_media(
                     (200, "application/yaml"),
@@ -36,32 +37,32 @@ pub(super) fn area() -> OpenApiSection {
             Operation::new(
                 ("put", "/api/config"),
                 "writeConfig",
-                "Another config: checked, written, applied",
+                "Replaces the config: validates, writes and applies it",
             )
-            .header("if-match", tag(), "the version that it is made for")
+            .header("if-match", tag(), "the version it is based on")
             .require("if-match")
             .takes_media("application/yaml", yaml())
-            .gives(200, "what came of it", schema_ref("Changed"))
+            .gives(200, "the result", schema_ref("Changed"))
             .with_etag(200)
             .refuses(&refusals)
             .refuses(&[(428, "`no_version`: without `if-match`")]),
             Operation::new(
                 ("post", "/api/config/check"),
                 "checkConfig",
-                "What would come of a config",
+                "Validates a config without applying it",
             )
-            .header("if-match", tag(), "the version that it is made for")
+            .header("if-match", tag(), "the version it is based on")
             .takes_media("application/yaml", yaml())
-            .gives(200, "what would come of it", schema_ref("Changed"))
+            .gives(200, "the result", schema_ref("Changed"))
             .with_etag(200)
             .refuses(&refusals),
-            Operation::new(("post", "/api/reload"), "reloadConfig", "Reads the file again").gives(
+            Operation::new(("post", "/api/reload"), "reloadConfig", "Reloads the file").gives(
                 200,
-                "how that went",
+                "the result",
                 schema_ref("Attempt"),
             ),
-            Operation::new(("get", "/api/reload"), "lastReload", "How the last reading went")
-                .gives(200, "the last one, and how often each", schema_ref("Reloads")),
+            Operation::new(("get", "/api/reload"), "lastReload", "The result of the last reload")
+                .gives(200, "the last result, and counts by result", schema_ref("Reloads")),
         ],
         schemas: schemas(),
     }
@@ -80,10 +81,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
         &[
             ("applied", flag()),
             ("version", text()),
-            ("diff", with_description(text(), "as `diff -u` shows it, secrets covered")),
+            ("diff", with_description(text(), "as `diff -u`, with secrets masked")),
             ("servers", servers.clone()),
-            ("needs_restart", with_description(texts(), "keys that count from the next start on")),
-            ("report", with_description(report.clone(), "what is odd about the new config")),
+            ("needs_restart", with_description(texts(), "keys that take effect at the next start")),
+            ("report", with_description(report.clone(), "warnings about the new config")),
         ],
         &[],
     );
@@ -106,7 +107,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     );
     let config = object(
         &[
-            ("file", with_description(or_null(text()), "`null` while what is built in runs")),
+            ("file", with_description(or_null(text()), "`null` for the built-in config")),
             ("version", text()),
             ("writable", flag()),
             ("config", any()),

@@ -13,12 +13,12 @@ pub(super) fn area() -> OpenApiSection {
     let events = [calls(), tools(), sessions()].concat();
     OpenApiSection {
         tag: "events",
-        about: "What happens, as it happens.",
+        about: "Events of the gateway.",
         operations: vec![
-            Operation::new(("get", "/api/events"), "events", "Everything that happens from now on")
+            Operation::new(("get", "/api/events"), "events", "Streams all events from now on")
                 .needs("observe")
-                .query("calls", flag(), "calls as well, as they begin and end")
-                .streams("a stream without an end", &events),
+                .query("calls", flag(), "also the start and end of calls")
+                .streams("an endless stream", &events),
         ],
         schemas: Vec::new(),
     }

@@ -23,27 +23,27 @@ pub(super) fn area() -> OpenApiSection {
     let plain = json!({"type": "string"});
     OpenApiSection {
         tag: "gateway",
-        about: "Whether it runs, and how.",
+        about: "Health and status.",
         operations: vec![
-            Operation::new(("get", "/healthz"), "health", "Whether it is alive").open().gives(
+            Operation::new(("get", "/healthz"), "health", "Liveness").open().gives(
                 200,
-                "it is",
+                "alive",
                 object(&[("tollgate", text())], &[]),
             ),
-            Operation::new(("get", "/readyz"), "readiness", "Whether it serves")
+            Operation::new(("get", "/readyz"), "readiness", "Readiness")
                 .open()
-                .gives(200, "it does", ready.clone())
-                .gives(503, "not now", ready),
-            Operation::new(("get", "/metrics"), "metrics", "Figures for Prometheus")
+                .gives(200, "ready", ready.clone())
+                .gives(503, "not ready", ready),
+            Operation::new(("get", "/metrics"), "metrics", "Metrics for Prometheus")
                 .needs("observe")
-                .gives_media((200, "text/plain"), "in Prometheus' text format", plain),
+                .gives_media((200, "text/plain"), "in the Prometheus text format", plain),
             Operation::new(
                 ("get", "/api/overview"),
                 "overview",
-                "What is up, what is slow, what needs a person",
+                "Status of servers and tools, and items that need attention",
             )
             .needs("observe")
-            .gives(200, "at a glance", schema_ref("Overview")),
+            .gives(200, "the overview", schema_ref("Overview")),
             Operation::new(("get", "/api/openapi.json"), "openapi", "This document")
                 .needs("any")
                 .gives(200, "OpenAPI 3.1", free()),
@@ -78,7 +78,7 @@ fn overview() -> Value {
         &[
             ("kind", one_of(&kinds)),
             ("text", text()),
-            ("link", with_description(text(), "where in the page to see to it")),
+            ("link", with_description(text(), "the page of the admin UI that deals with it")),
         ],
         &[],
     );

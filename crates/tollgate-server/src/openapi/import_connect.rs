@@ -10,38 +10,39 @@ pub(super) fn area() -> OpenApiSection {
     let word = || json!({"type": "string", "maxLength": 2048});
     OpenApiSection {
         tag: "joining",
-        about: "Servers that others configured or published, and programs that use this gateway. Changes nothing.",
+        about: "Import of servers from other programs and registries, and client configuration. \
+                Read-only.",
         operations: vec![
             Operation::new(
                 ("post", "/api/import"),
                 "readImport",
-                "What a command line, a URL or a file of another program would be in the config",
+                "Converts a command line, a URL or another program's file to config entries",
             )
             .takes(body(&[("text", text())], &[("name", text())]))
-            .gives(200, "what `POST /api/servers` would take", import_preview())
-            .refuses(&[(422, "`unreadable_text`: nothing of it is understood")]),
+            .gives(200, "the body for `POST /api/servers`", import_preview())
+            .refuses(&[(422, "`unreadable_text`: the format is unknown")]),
             Operation::new(
                 ("get", "/api/connect"),
                 "connect",
-                "What other programs need to use this gateway",
+                "Client configurations for this gateway",
             )
             .needs("observe")
-            .query("agent", text(), "as this agent; the default one without it")
+            .query("agent", text(), "the agent; default: the default agent")
             .gives(
                 200,
-                "a text for each program, with `TOLLGATE_KEY` where a key belongs",
+                "a text for each program, with `TOLLGATE_KEY` in place of a key",
                 client_setups(),
             )
             .refuses(&[(404, "`unknown_agent`")]),
             Operation::new(
                 ("get", "/api/registry"),
                 "searchRegistry",
-                "MCP servers that others published",
+                "Servers of the MCP registry",
             )
-            .query("q", word(), "words of their names")
-            .query("cursor", word(), "the `next` of the page before")
-            .gives(200, "a page of them", registry_page())
-            .refuses(&[(502, "`registry_failed`: the registry cannot be asked")]),
+            .query("q", word(), "words in their names")
+            .query("cursor", word(), "the `next` of the previous page")
+            .gives(200, "a page of servers", registry_page())
+            .refuses(&[(502, "`registry_failed`: the registry is unavailable")]),
         ],
         schemas: Vec::new(),
     }
@@ -61,17 +62,11 @@ fn import_preview() -> Value {
                 "others",
                 with_description(
                     list(entry("keys", &[("section", text())])),
-                    "of other sections of the config",
+                    "entries for other sections of the config",
                 ),
             ),
             ("dropped", list(dropped)),
-            (
-                "given",
-                with_description(
-                    map(text()),
-                    "secrets of the text, by the variables that stand for them",
-                ),
-            ),
+            ("given", with_description(map(text()), "secrets found in the text, by variable name")),
         ],
         &[],
     )

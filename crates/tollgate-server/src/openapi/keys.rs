@@ -14,44 +14,40 @@ const ROLES: &[&str] = &["admin", "operator", "caller"];
 
 pub(super) fn area() -> OpenApiSection {
     let unknown = [(404, "`unknown_key`")];
-    let of_config = [(409, "`key_of_config`: it stands in the config; `no_keyring`")];
+    let of_config = [(409, "`key_of_config`: it is in the config; `no_keyring`")];
     let grace = json!({"type": "integer", "minimum": 0, "maximum": 2_592_000});
     OpenApiSection {
         tag: "keys",
-        about: "Keys of clients: all but what opens, which is shown once.",
+        about: "API keys of clients. A secret is shown only once.",
         operations: vec![
             Operation::new(("get", "/api/keys"), "listKeys", "All keys").gives(
                 200,
-                "those of the config and those made",
+                "keys of the config and created keys",
                 object(&[("keys", list(schema_ref("Key")))], &[]),
             ),
             Operation::new(("post", "/api/keys"), "makeKey", "A new key")
                 .takes(new_key())
-                .gives(201, "it, and its secret this once", schema_ref("MadeKey"))
+                .gives(201, "the key with its secret, shown only once", schema_ref("MadeKey"))
                 .refuses(&[(409, "`key_exists`, `key_of_config` or `no_keyring`")]),
             Operation::new(
                 ("delete", "/api/keys/{name}"),
                 "revokeKey",
-                "Revokes it; all that runs under it stops within a second",
+                "Revokes it; everything running under it stops within a second",
             )
-            .gives_nothing(204, "it opens nothing any more")
+            .gives_nothing(204, "revoked")
             .refuses(&unknown)
             .refuses(&of_config),
-            Operation::new(
-                ("post", "/api/keys/{name}/rotate"),
-                "rotateKey",
-                "Another secret for it",
-            )
-            .takes(body(
-                &[],
-                &[(
-                    "grace_s",
-                    with_description(grace, "for so long the secret before lets in, too"),
-                )],
-            ))
-            .gives(200, "it, and its new secret this once", schema_ref("MadeKey"))
-            .refuses(&unknown)
-            .refuses(&of_config),
+            Operation::new(("post", "/api/keys/{name}/rotate"), "rotateKey", "Rotates its secret")
+                .takes(body(
+                    &[],
+                    &[(
+                        "grace_s",
+                        with_description(grace, "how long the previous secret remains valid"),
+                    )],
+                ))
+                .gives(200, "the key with its new secret, shown only once", schema_ref("MadeKey"))
+                .refuses(&unknown)
+                .refuses(&of_config),
         ],
         schemas: schemas(),
     }
@@ -85,7 +81,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("role", one_of(ROLES)),
             ("agents", with_description(or_null(texts()), "`null`: all of them")),
             ("rights", list(one_of(RIGHTS))),
-            ("tools", with_description(or_null(texts()), "`null`: no list of its own")),
+            ("tools", with_description(or_null(texts()), "`null`: no restriction")),
             ("rate_limit", or_null(text())),
             ("concurrent", or_null(whole())),
             ("tenant", or_null(text())),
@@ -94,10 +90,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("last_used", or_null(time())),
             (
                 "former_until",
-                with_description(
-                    or_null(time()),
-                    "until then the secret from before lets in as well",
-                ),
+                with_description(or_null(time()), "until then the previous secret remains valid"),
             ),
             ("revoked", or_null(time())),
         ],
@@ -105,7 +98,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
     );
     let made = extend(
         &key,
-        object(&[("key", with_description(text(), "the secret, shown this once"))], &[]),
+        object(&[("key", with_description(text(), "the secret, shown only once"))], &[]),
     );
     vec![("Key", key), ("MadeKey", made)]
 }

@@ -12,7 +12,7 @@ pub(super) fn area() -> OpenApiSection {
             ("agents", with_description(or_null(texts()), "`null`: all of them")),
             (
                 "csrf",
-                with_description(or_null(text()), "for `x-tollgate-csrf`, where the cookie counts"),
+                with_description(or_null(text()), "for `x-tollgate-csrf`, if the cookie is used"),
             ),
             ("expires", or_null(time())),
         ],
@@ -20,20 +20,20 @@ pub(super) fn area() -> OpenApiSection {
     );
     OpenApiSection {
         tag: "login",
-        about: "A browser exchanges a key for a cookie.",
+        about: "Browser login with a key and a cookie.",
         operations: vec![
-            Operation::new(("post", "/api/login"), "logIn", "A cookie for a key")
+            Operation::new(("post", "/api/login"), "logIn", "Logs in with a key")
                 .open()
                 .takes(body(&[("key", text())], &[]))
-                .gives(200, "who it is; the cookie is in `set-cookie`", schema_ref("Visitor"))
-                .refuses(&[(401, "the key opens nothing")]),
-            Operation::new(("get", "/api/login"), "whoAmI", "Who asks")
+                .gives(200, "the login; the cookie is in `set-cookie`", schema_ref("Visitor"))
+                .refuses(&[(401, "the key is invalid")]),
+            Operation::new(("get", "/api/login"), "whoAmI", "The current login")
                 .open()
-                .gives(200, "who it is", schema_ref("Visitor"))
-                .refuses(&[(401, "`no_key`: nobody")]),
-            Operation::new(("delete", "/api/login"), "logOut", "Forgets the cookie")
+                .gives(200, "the login", schema_ref("Visitor"))
+                .refuses(&[(401, "`no_key`: not logged in")]),
+            Operation::new(("delete", "/api/login"), "logOut", "Logs out")
                 .open()
-                .gives_nothing(204, "it counts no more"),
+                .gives_nothing(204, "logged out"),
         ],
         schemas: vec![("Visitor", visitor)],
     }

@@ -13,7 +13,7 @@ use super::servers::tag;
 pub(super) fn area() -> OpenApiSection {
     OpenApiSection {
         tag: "memory",
-        about: "What agents remember: to look at, to correct, to carry elsewhere, and to forget.",
+        about: "The memory of agents: read, edit, export, import and delete.",
         operations: [all(), entities(), facts_and_relations(), sessions()].concat(),
         schemas: schemas(),
     }
@@ -28,16 +28,16 @@ fn scoped_operation(
     let name = json!({"type": "string", "minLength": 1});
     Operation::new((method, path), id, summary)
         .query("namespace", name.clone(), "`CAMPAIGN` or `TENANT/CAMPAIGN`")
-        .query("agent", name, "through the eyes of this agent, or for it alone")
+        .query("agent", name, "as seen by this agent, or private to it")
         .refuses(&[(503, "`memory_unavailable`")])
 }
 
 fn with_paging(operation: Operation) -> Operation {
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
-    operation.query("limit", limit, "how many at once").query(
+    operation.query("limit", limit, "page size").query(
         "skip",
         whole(),
-        "the `next` of the page before",
+        "the `next` of the previous page",
     )
 }
 
@@ -61,33 +61,29 @@ fn all() -> Vec<Operation> {
         scoped_operation(
             ("get", "/api/memory"),
             "memoryOverview",
-            "The namespaces, and how much there is in each",
+            "All namespaces with their counts",
         )
         .gives(200, "all namespaces", object(&[("namespaces", list(namespace))], &[]))
         .refuses(&[(404, "`no_memory`")]),
         scoped_operation(
             ("delete", "/api/memory"),
             "forgetMemory",
-            "Forgets all of an author, transcripts before a moment, or a namespace",
+            "Deletes everything of an author, transcripts before a time, or a namespace",
         )
-        .query("author", text(), "all of this author")
-        .query("before", text(), "transcripts from before")
-        .query("confirm", text(), "the namespace once more: everything of it")
-        .gives(200, "what is gone", forgotten()),
+        .query("author", text(), "everything of this author")
+        .query("before", text(), "transcripts before this time")
+        .query("confirm", text(), "the name of the namespace again, to delete all of it")
+        .gives(200, "the deleted items", forgotten()),
         scoped_operation(
             ("get", "/api/memory/export"),
             "exportMemory",
-            "Everything, as JSON Lines",
+            "Exports everything as JSON Lines",
         )
-        .gives_media((200, "application/x-ndjson"), "a line for each thing", lines()),
-        scoped_operation(
-            ("post", "/api/memory/import"),
-            "importMemory",
-            "Takes in what an export wrote",
-        )
-        .query("dry_run", flag(), "only reads it and says what is wrong")
-        .takes_media("application/x-ndjson", lines())
-        .gives(200, "what was kept", imported),
+        .gives_media((200, "application/x-ndjson"), "one line per item", lines()),
+        scoped_operation(("post", "/api/memory/import"), "importMemory", "Imports an export")
+            .query("dry_run", flag(), "only validates")
+            .takes_media("application/x-ndjson", lines())
+            .gives(200, "the imported items", imported),
     ]
 }
 
@@ -95,7 +91,7 @@ fn entities() -> Vec<Operation> {
     let unknown = [(404, "`unknown_entity`")];
     let kept = || object(&[("entity", schema_ref("Entity"))], &[]);
     let wanted = || {
-        let id = with_description(text(), "made of type and name where it is missing");
+        let id = with_description(text(), "derived from type and name if missing");
         body(&[("type", text()), ("name", text())], &[("id", id), ("attributes", free())])
     };
     let whole_entity = object(
@@ -110,53 +106,54 @@ fn entities() -> Vec<Operation> {
         object(&[("entities", list(schema_ref("Entity"))), ("next", or_null(whole()))], &[]);
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
     vec![
-        with_paging(scoped_operation(
-            ("get", "/api/memory/entities"),
-            "listEntities",
-            "Who and what there is",
-        ))
-        .query("name", text(), "names that begin or sound so")
-        .query("type", text(), "of this type")
-        .gives(200, "by name", listed),
-        scoped_operation(
-            ("post", "/api/memory/entities"),
-            "addEntity",
-            "An entity that is not there yet",
-        )
-        .takes(wanted())
-        .gives(201, "it is there", kept())
-        .with_etag(201)
-        .refuses(&[(409, "`entity_exists`, or `conflict`: somebody changes it just now")]),
+        with_paging(scoped_operation(("get", "/api/memory/entities"), "listEntities", "Entities"))
+            .query("name", text(), "names with this prefix or sound")
+            .query("type", text(), "by type")
+            .gives(200, "by name", listed),
+        scoped_operation(("post", "/api/memory/entities"), "addEntity", "Creates an entity")
+            .takes(wanted())
+            .gives(201, "created", kept())
+            .with_etag(201)
+            .refuses(&[(
+                409,
+                "`entity_exists`, or `conflict`: it is being changed by another request",
+            )]),
         scoped_operation(
             ("get", "/api/memory/entities/{id}"),
             "showEntity",
-            "An entity, and all it has to do with",
+            "An entity and its relations",
         )
-        .query("limit", limit, "relations that are shown")
+        .query("limit", limit, "maximum number of relations")
         .gives(200, "the entity", whole_entity)
         .with_etag(200)
         .refuses(&unknown),
         scoped_operation(
             ("put", "/api/memory/entities/{id}"),
             "putEntity",
-            "The whole of an entity",
+            "Creates or replaces an entity",
         )
-        .header("if-match", tag(), "the version that the change is made for")
+        .header("if-match", tag(), "the version the change is based on")
         .takes(wanted())
-        .gives(200, "it was changed", kept())
+        .gives(200, "replaced", kept())
         .with_etag(200)
-        .gives(201, "it is there", kept())
+        .gives(201, "created", kept())
         .with_etag(201)
-        .refuses(&[(409, "`conflict`: somebody changes it just now"), (412, "`other_version`")]),
+        .refuses(&[
+            (409, "`conflict`: it is being changed by another request"),
+            (412, "`other_version`"),
+        ]),
         scoped_operation(
             ("delete", "/api/memory/entities/{id}"),
             "forgetEntity",
-            "Forgets it, with its relations",
+            "Deletes it and its relations",
         )
-        .header("if-match", tag(), "the version that is meant")
-        .gives(200, "what is gone", forgotten())
+        .header("if-match", tag(), "the version to delete")
+        .gives(200, "the deleted items", forgotten())
         .refuses(&unknown)
-        .refuses(&[(409, "`conflict`: somebody changes it just now"), (412, "`other_version`")]),
+        .refuses(&[
+            (409, "`conflict`: it is being changed by another request"),
+            (412, "`other_version`"),
+        ]),
     ]
 }
 
@@ -167,7 +164,7 @@ fn facts_and_relations() -> Vec<Operation> {
     };
     let told_hits = with_description(
         either(list(schema_ref("Fact")), "facts"),
-        "a page, or with `q` what fits best",
+        "a page, or with `q` the best matches",
     );
     let relation = body(
         &[("source", text()), ("type", text()), ("target", text())],
@@ -180,47 +177,48 @@ fn facts_and_relations() -> Vec<Operation> {
         with_paging(scoped_operation(
             ("get", "/api/memory/facts"),
             "listFacts",
-            "What is known, the newest first",
+            "Facts, newest first",
         ))
-        .query("q", text(), "what has to do with this, the best fit first")
-        .gives(200, "facts, or results", told_hits),
-        scoped_operation(("post", "/api/memory/facts"), "addFact", "One more fact")
+        .query("q", text(), "searches for this, best match first")
+        .gives(200, "facts, or search results", told_hits),
+        scoped_operation(("post", "/api/memory/facts"), "addFact", "Adds a fact")
             .takes(body(
                 &[("text", text())],
                 &[("about", text()), ("topic", text()), ("session", text()), ("at", text())],
             ))
-            .gives(201, "it is kept", object(&[("id", or_null(whole()))], &[]))
-            .refuses(&[(404, "`unknown_entity`: what it is about")]),
-        scoped_operation(("delete", "/api/memory/facts/{id}"), "forgetFact", "Forgets a fact")
-            .gives(200, "what is gone", forgotten())
+            .gives(201, "saved", object(&[("id", or_null(whole()))], &[]))
+            .refuses(&[(404, "`unknown_entity`: its subject")]),
+        scoped_operation(("delete", "/api/memory/facts/{id}"), "forgetFact", "Deletes a fact")
+            .gives(200, "the deleted items", forgotten())
             .refuses(&[(404, "`unknown_fact`")]),
         with_paging(scoped_operation(
             ("get", "/api/memory/relations"),
             "listRelations",
-            "What entities have to do with each other",
+            "Relations between entities",
         ))
-        .query("of", text(), "those of one entity")
+        .query("of", text(), "of one entity")
         .gives(200, "relations", relations),
         scoped_operation(
             ("post", "/api/memory/relations"),
             "addRelation",
-            "A relation, in the place of one of the same type between the same two",
+            "Creates a relation, or replaces the one of the same type between the same two \
+             entities",
         )
         .takes(relation)
-        .gives(201, "it is kept", told_relation)
+        .gives(201, "saved", told_relation)
         .refuses(&[(404, "`unknown_entity`: one of its ends")]),
         scoped_operation(
             ("delete", "/api/memory/relations"),
             "forgetRelation",
-            "Forgets a relation",
+            "Deletes a relation",
         )
         .query("source", text(), "from this entity")
         .require("source")
-        .query("type", text(), "of this type")
+        .query("type", text(), "by type")
         .require("type")
         .query("target", text(), "to this entity")
         .require("target")
-        .gives(200, "what is gone", forgotten())
+        .gives(200, "the deleted items", forgotten())
         .refuses(&[(404, "`unknown_relation`")]),
     ]
 }
@@ -245,35 +243,27 @@ fn sessions() -> Vec<Operation> {
         with_paging(scoped_operation(
             ("get", "/api/memory/sessions"),
             "listTranscripts",
-            "Conversations, those that spoke last first",
+            "Conversations, latest first",
         ))
-        .query("q", text(), "what was said that has to do with this")
-        .query("session", text(), "with `q`: only in this one")
-        .gives(200, "sessions, or results", json!({"anyOf": [listed, found]})),
+        .query("q", text(), "searches the transcripts for this")
+        .query("session", text(), "with `q`: only in this session")
+        .gives(200, "sessions, or search results", json!({"anyOf": [listed, found]})),
         scoped_operation(
             ("post", "/api/memory/sessions"),
             "appendTranscript",
-            "More of what was said",
+            "Appends to its transcript",
         )
         .takes(body(&[("session", text()), ("entries", entries)], &[]))
-        .gives(
-            201,
-            "it is kept",
-            object(&[("session", text()), ("ids", list(whole()))], &[]),
-        ),
-        scoped_operation(
-            ("get", "/api/memory/sessions/{id}"),
-            "showTranscript",
-            "What was said in it",
-        )
-        .query("after", whole(), "the `next` of the page before")
-        .query("limit", limit, "how many at once")
-        .gives(200, "a page, from the beginning", page)
-        .refuses(&unknown),
+        .gives(201, "saved", object(&[("session", text()), ("ids", list(whole()))], &[])),
+        scoped_operation(("get", "/api/memory/sessions/{id}"), "showTranscript", "Its transcript")
+            .query("after", whole(), "the `next` of the previous page")
+            .query("limit", limit, "page size")
+            .gives(200, "a page, oldest first", page)
+            .refuses(&unknown),
         scoped_operation(
             ("put", "/api/memory/sessions/{id}"),
             "summariseTranscript",
-            "A summary in somebody's words",
+            "Sets its summary",
         )
         .takes(body(&[("summary", text())], &[("id", text())]))
         .gives(200, "the session", schema_ref("Transcript"))
@@ -281,9 +271,9 @@ fn sessions() -> Vec<Operation> {
         scoped_operation(
             ("delete", "/api/memory/sessions/{id}"),
             "forgetTranscript",
-            "Forgets it, with all that was said",
+            "Deletes it with its transcript",
         )
-        .gives(200, "what is gone", forgotten())
+        .gives(200, "the deleted items", forgotten())
         .refuses(&unknown),
     ]
 }
@@ -299,7 +289,7 @@ fn author() -> Value {
 }
 
 fn agent() -> Value {
-    with_description(or_null(text()), "whose alone it is")
+    with_description(or_null(text()), "the agent it is private to")
 }
 
 fn schemas() -> Vec<(&'static str, Value)> {

@@ -139,10 +139,9 @@ impl Operation {
 
     pub(super) fn into_json(self, tag: &str) -> Value {
         let mut answers = self.answers;
-        for (status, about) in [
-            ("4XX", "the request is refused"),
-            ("5XX", "the gateway cannot do it now, or ran into a fault"),
-        ] {
+        for (status, about) in
+            [("4XX", "the request is rejected"), ("5XX", "the gateway is unavailable or failed")]
+        {
             answers.insert(status.to_owned(), problems::answer(self.path, about));
         }
         let mut operation = json!({

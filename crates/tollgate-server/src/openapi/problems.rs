@@ -26,20 +26,23 @@ pub(super) fn area() -> OpenApiSection {
             ("type", text()),
             ("title", text()),
             ("status", whole()),
-            ("code", with_description(text(), "stable, for programs; docs/errors.md has them all")),
-            ("detail", with_description(text(), "what is wrong and what to do, in words")),
+            ("code", with_description(text(), "stable, for programs; all are in docs/errors.md")),
+            ("detail", with_description(text(), "what is wrong and what to do, as text")),
         ],
         &[
             (
                 "errors",
                 with_description(
                     list(schema_ref("Diagnostic")),
-                    "of a config: every mistake and its place",
+                    "of a config: every error and its position",
                 ),
             ),
-            ("yaml", with_description(text(), "what to write into the config by hand")),
-            ("line", with_description(whole(), "of an import: where it stopped")),
-            ("kept", with_description(schema_ref("Counts"), "of an import: what was kept before")),
+            ("yaml", with_description(text(), "text to add to the config by hand")),
+            ("line", with_description(whole(), "of an import: the line where it stopped")),
+            (
+                "kept",
+                with_description(schema_ref("Counts"), "of an import: the items imported before"),
+            ),
         ],
     );
     let error = object(
@@ -58,7 +61,7 @@ pub(super) fn area() -> OpenApiSection {
         schemas: vec![
             ("Problem", with_description(problem, "RFC 9457")),
             ("Diagnostic", diagnostic),
-            ("Error", with_description(object(&[("error", error)], &[]), "as OpenAI has it")),
+            ("Error", with_description(object(&[("error", error)], &[]), "in OpenAI's format")),
         ],
     }
 }
@@ -79,7 +82,8 @@ pub(super) fn security() -> Value {
         "bearer": {"type": "http", "scheme": "bearer", "description": "a key, or a token of the issuer in the config"},
         "key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
         "cookie": {"type": "apiKey", "in": "cookie", "name": "tollgate-PORT",
-            "description": "of `POST /api/login`; what is not a GET needs its `csrf` in `x-tollgate-csrf`"},
+            "description": "of `POST /api/login`; all methods but GET need its `csrf` in \
+                            `x-tollgate-csrf`"},
     })
 }
 

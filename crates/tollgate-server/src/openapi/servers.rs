@@ -12,7 +12,8 @@ use super::schema::{
 pub(super) fn area() -> OpenApiSection {
     OpenApiSection {
         tag: "servers",
-        about: "The servers of the config: how they are, and changes of them. A change is one of the file.",
+        about: "The servers of the config: state and changes. Changes are written to the config \
+                file.",
         operations: [looking(), changing()].concat(),
         schemas: schemas(),
     }
@@ -21,69 +22,57 @@ pub(super) fn area() -> OpenApiSection {
 fn looking() -> Vec<Operation> {
     let unknown = [(404, "`unknown_server`: there is no such server")];
     vec![
-        Operation::new(("get", "/mcp/status"), "status", "All servers and how they are")
+        Operation::new(("get", "/mcp/status"), "status", "All servers with their state")
             .needs("observe")
-            .gives(200, "all of them", schema_ref("Servers")),
-        Operation::new(
-            ("post", "/mcp/test/{server}"),
-            "testServer",
-            "Asks a server whether it lives",
-        )
-        .gives(200, "how that went", schema_ref("TestReport"))
-        .refuses(&unknown),
-        Operation::new(("get", "/api/servers"), "listServers", "All servers and how they are")
+            .gives(200, "all", schema_ref("Servers")),
+        Operation::new(("post", "/mcp/test/{server}"), "testServer", "Pings a server")
+            .gives(200, "the result", schema_ref("TestReport"))
+            .refuses(&unknown),
+        Operation::new(("get", "/api/servers"), "listServers", "All servers with their state")
             .needs("observe")
-            .gives(200, "all of them", schema_ref("Servers")),
+            .gives(200, "all", schema_ref("Servers")),
         Operation::new(
             ("get", "/api/servers/{id}"),
             "showServer",
-            "One server, its past and its part of the config",
+            "One server, its history and its config",
         )
         .needs("observe")
-        .gives(
-            200,
-            "the server; for admins with its part of the config",
-            schema_ref("ServerDetails"),
-        )
+        .gives(200, "the server; for admins with its config", schema_ref("ServerDetails"))
         .refuses(&unknown),
         Operation::new(
             ("get", "/api/servers/{id}/logs"),
             "serverLogs",
-            "The last lines on its standard error",
+            "The last lines of its stderr",
         )
         .gives(200, "oldest first", object(&[("server", text()), ("lines", texts())], &[]))
         .refuses(&unknown),
-        Operation::new(
-            ("post", "/api/servers/{id}/restart"),
-            "restartServer",
-            "Ends and starts it",
-        )
-        .gives(200, "`false` for one that is disabled", object(&[("restarted", flag())], &[]))
-        .refuses(&unknown),
+        Operation::new(("post", "/api/servers/{id}/restart"), "restartServer", "Restarts it")
+            .gives(200, "`false` if it is disabled", object(&[("restarted", flag())], &[]))
+            .refuses(&unknown),
         Operation::new(
             ("post", "/api/servers/{id}/login"),
             "logInToServer",
-            "The link at which somebody consents to its use",
+            "Starts an OAuth login and returns its link",
         )
         .gives(
             200,
-            "to be opened in a browser on the gateway's own machine, within 10 minutes",
+            "to open in a browser on the gateway's machine, within 10 minutes",
             object(&[("url", text())], &[]),
         )
         .refuses(&unknown)
         .refuses(&[
             (409, "`no_login`: it needs none"),
-            (502, "`login_failed`: the authorization server does not play along"),
+            (502, "`login_failed`: the authorization server failed or refused"),
         ]),
         Operation::new(
             ("post", "/api/servers/try"),
             "tryServer",
-            "Starts a server aside, to see whether it works",
+            "Tests a server without adding it",
         )
         .takes(keys(&json!([])))
-        .gives(200, "how that went", schema_ref("TryReport"))
+        .gives(200, "the result", schema_ref("TryReport"))
         .streams(
-            "for whoever accepts only `text/event-stream`: what happens, then `report`",
+            "with `accept: text/event-stream` only: progress events, then `report`",
             &[
                 ("log", object(&[("line", text())], &[])),
                 ("state", object(&[("state", state()), ("reason", text())], &[])),
@@ -91,45 +80,42 @@ fn looking() -> Vec<Operation> {
             ],
         )
         .refuses(&[
-            (422, "`bad_config`: its keys have mistakes"),
-            (429, "`too_many_trials`: four are tried already"),
+            (422, "`bad_config`: its config is invalid"),
+            (429, "`too_many_trials`: four tests are already running"),
         ]),
     ]
 }
 
 fn changing() -> Vec<Operation> {
     let refusals = [
-        (404, "`unknown_server`: there is none in the config"),
+        (404, "`unknown_server`: it is not in the config"),
         (
             409,
-            "`unwritable_config`, with `yaml` to paste; `conflict`: somebody changed the file just now",
+            "`unwritable_config`, with `yaml` to paste; `conflict`: the file was changed at the \
+             same time",
         ),
-        (412, "`other_version`: the config is not what it was when you read it"),
-        (422, "`bad_config`: the config would have mistakes"),
+        (412, "`other_version`: the config was changed after you read it"),
+        (422, "`bad_config`: the config would be invalid"),
     ];
     let change = |what, id, summary| {
         Operation::new(what, id, summary)
-            .query("dry_run", flag(), "only says what would come of it")
-            .header("if-match", tag(), "the version that the change is made for")
-            .gives(200, "what came of it", schema_ref("Changed"))
+            .query("dry_run", flag(), "only validates and returns the result")
+            .header("if-match", tag(), "the version the change is based on")
+            .gives(200, "the result", schema_ref("Changed"))
             .with_etag(200)
             .refuses(&refusals)
     };
     vec![
-        change(("post", "/api/servers"), "addServer", "A new server, into the config")
-            .query("agents", text(), "names, with commas: the agents that are to see its tools")
+        change(("post", "/api/servers"), "addServer", "Adds a server to the config")
+            .query("agents", text(), "comma-separated names of the agents that may use its tools")
             .takes(keys(&json!(["name"])))
-            .gives(201, "it is there", schema_ref("Changed"))
+            .gives(201, "created", schema_ref("Changed"))
             .with_etag(201),
-        change(
-            ("put", "/api/servers/{id}"),
-            "replaceServer",
-            "Other keys for a server of the config",
-        )
-        .takes(keys(&json!([]))),
-        change(("delete", "/api/servers/{id}"), "removeServer", "Takes a server out of the config"),
-        change(("post", "/api/servers/{id}/enable"), "enableServer", "Runs it"),
-        change(("post", "/api/servers/{id}/disable"), "disableServer", "Does not run it"),
+        change(("put", "/api/servers/{id}"), "replaceServer", "Changes a server of the config")
+            .takes(keys(&json!([]))),
+        change(("delete", "/api/servers/{id}"), "removeServer", "Removes a server from the config"),
+        change(("post", "/api/servers/{id}/enable"), "enableServer", "Enables it"),
+        change(("post", "/api/servers/{id}/disable"), "disableServer", "Disables it"),
     ]
 }
 
@@ -172,13 +158,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("pid", or_null(whole())),
             ("category", or_null(text())),
             ("trusted", flag()),
-            (
-                "last_ok",
-                with_description(
-                    or_null(time()),
-                    "when something that it was asked last came back",
-                ),
-            ),
+            ("last_ok", with_description(or_null(time()), "time of its last response")),
             ("needs_login", flag()),
         ],
         &[],
@@ -188,10 +168,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
         &[
             (
                 "config",
-                with_description(or_null(free()), "its keys as in the file, secrets covered"),
+                with_description(or_null(free()), "its config as in the file, with secrets masked"),
             ),
-            ("yaml", with_description(or_null(text()), "as it is typed")),
-            ("version", with_description(or_null(text()), "of the file, for `if-match`")),
+            ("yaml", with_description(or_null(text()), "as text")),
+            ("version", with_description(or_null(text()), "version of the file, for `if-match`")),
             ("writable", or_null(flag())),
             ("history", with_description(list(episode), "the last 50 states, newest first")),
         ],

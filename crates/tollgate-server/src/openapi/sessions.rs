@@ -25,29 +25,21 @@ pub(super) fn area() -> OpenApiSection {
     let given = object(&[("id", text()), ("tier", or_null(tier()))], &[]);
     OpenApiSection {
         tag: "sessions",
-        about: "Live sessions: who talks, in which tier and why.",
+        about: "Live sessions: their principal, tier and the reason for it.",
         operations: vec![
-            Operation::new(
-                ("get", "/api/sessions"),
-                "listSessions",
-                "Live sessions, the oldest first",
-            )
-            .needs("observe")
-            .gives(
-                200,
-                "all of them",
-                object(&[("sessions", list(schema_ref("Session")))], &[]),
-            ),
-            Operation::new(("delete", "/api/sessions/{id}"), "closeSession", "Ends one")
-                .gives_nothing(204, "it ends")
+            Operation::new(("get", "/api/sessions"), "listSessions", "Live sessions, oldest first")
+                .needs("observe")
+                .gives(200, "all", object(&[("sessions", list(schema_ref("Session")))], &[])),
+            Operation::new(("delete", "/api/sessions/{id}"), "closeSession", "Closes a session")
+                .gives_nothing(204, "it is closed")
                 .refuses(&unknown),
             Operation::new(
                 ("post", "/api/sessions/{id}/tier"),
                 "setSessionTier",
-                "Insists on a tier; `null`: what is said decides again",
+                "Forces a tier; `null`: automatic selection",
             )
             .takes(body(&[], &[("tier", tier())]))
-            .gives(200, "the tier from now on", given)
+            .gives(200, "the new tier", given)
             .refuses(&unknown),
         ],
         schemas: vec![("Session", session)],

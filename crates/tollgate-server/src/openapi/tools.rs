@@ -15,12 +15,12 @@ pub(super) fn area() -> OpenApiSection {
     let decided = |what, id, summary| {
         Operation::new(what, id, summary)
             .takes(body(
-                &[("hash", with_description(hash.clone(), "of the definition that was looked at"))],
+                &[("hash", with_description(hash.clone(), "hash of the reviewed definition"))],
                 &[],
             ))
-            .gives(200, "the tool as it stands now", schema_ref("Tool"))
+            .gives(200, "the tool after the decision", schema_ref("Tool"))
             .refuses(&unknown)
-            .refuses(&[(409, "`own_tool`, or `other_definition` with the hash that is offered")])
+            .refuses(&[(409, "`own_tool`, or `other_definition` with the offered hash")])
     };
     let steps = [
         ("step", calibration_step()),
@@ -28,9 +28,9 @@ pub(super) fn area() -> OpenApiSection {
     ];
     OpenApiSection {
         tag: "tools",
-        about: "Tools that servers list, whether they are trusted, how quick they are and who sees them.",
+        about: "Tools of the servers: trust, latency and visibility.",
         operations: vec![
-            Operation::new(("get", "/api/tools"), "listTools", "Every tool there is").gives(
+            Operation::new(("get", "/api/tools"), "listTools", "All tools").gives(
                 200,
                 "by exposed name",
                 object(&[("tools", list(schema_ref("Tool")))], &[]),
@@ -41,33 +41,37 @@ pub(super) fn area() -> OpenApiSection {
             decided(
                 ("post", "/api/tools/{server}/{tool}/accept"),
                 "acceptTool",
-                "Trusts its definition",
+                "Accepts its definition",
             ),
             decided(
                 ("post", "/api/tools/{server}/{tool}/reject"),
                 "rejectTool",
-                "Withholds its definition",
+                "Rejects its definition",
             ),
-            Operation::new(("post", "/api/calibrate"), "calibrate", "Measures what may be probed")
-                .takes(body(
-                    &[],
-                    &[
-                        ("server", text()),
-                        ("tool", text()),
-                        ("times", json!({"type": "integer", "minimum": 1, "maximum": 100})),
-                    ],
-                ))
-                .streams("each probe as it is done, then `done`", &steps)
-                .refuses(&unknown),
+            Operation::new(
+                ("post", "/api/calibrate"),
+                "calibrate",
+                "Measures the latency of tools that may be probed",
+            )
+            .takes(body(
+                &[],
+                &[
+                    ("server", text()),
+                    ("tool", text()),
+                    ("times", json!({"type": "integer", "minimum": 1, "maximum": 100})),
+                ],
+            ))
+            .streams("each probe when it is done, then `done`", &steps)
+            .refuses(&unknown),
             Operation::new(
                 ("get", "/api/telemetry"),
                 "telemetry",
-                "Figures of all tools, to be merged with those of others",
+                "Latency statistics of all tools, mergeable with those of other gateways",
             )
             .needs("observe")
             .gives(
                 200,
-                "figures without arguments or results",
+                "statistics without arguments or results",
                 schema_ref("Telemetry"),
             ),
         ],
@@ -125,13 +129,13 @@ fn schemas() -> Vec<(&'static str, Value)> {
     );
     let tool = object(
         &[
-            ("name", with_description(text(), "as it is exposed")),
+            ("name", with_description(text(), "the exposed name")),
             ("server", text()),
-            ("tool", with_description(text(), "as its server calls it")),
+            ("tool", with_description(text(), "the server's name of the tool")),
             ("verdict", one_of(&["served", "flagged", "withheld", "away"])),
             ("reason", or_null(text())),
-            ("why", with_description(or_null(text()), "the reason in words")),
-            ("hash", with_description(or_null(text()), "of the definition that is offered now")),
+            ("why", with_description(or_null(text()), "the reason as text")),
+            ("hash", with_description(or_null(text()), "hash of the offered definition")),
             ("pin", or_null(pin)),
             ("findings", list(finding)),
             ("title", or_null(text())),
@@ -139,7 +143,7 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("read_only", or_null(flag())),
             ("destructive", or_null(flag())),
             ("category", or_null(text())),
-            ("online", with_description(flag(), "whether its server is there")),
+            ("online", with_description(flag(), "whether its server is online")),
             ("tier", tier()),
             ("tier_reason", text()),
             ("health", health()),
@@ -197,8 +201,12 @@ fn details() -> Value {
         ],
         &[],
     );
-    let seen =
-        || with_description(json!({"type": ["boolean", "string"]}), "`true`, or what keeps it out");
+    let seen = || {
+        with_description(
+            json!({"type": ["boolean", "string"]}),
+            "`true`, or the reason why it is hidden",
+        )
+    };
     let sight = object(
         &[
             ("agent", text()),
@@ -208,8 +216,8 @@ fn details() -> Value {
     );
     object(
         &[
-            ("offered", with_description(any(), "the definition as its server says it now")),
-            ("trusted", with_description(any(), "the definition as it was when it was trusted")),
+            ("offered", with_description(any(), "the definition that its server offers now")),
+            ("trusted", with_description(any(), "the definition that was accepted")),
             ("changes", or_null(list(change))),
             ("history", list(kept)),
             (
@@ -227,7 +235,7 @@ fn details() -> Value {
                 ),
             ),
             ("declared", or_null(declared)),
-            ("agents", with_description(list(sight), "who sees it, in turns of which tier")),
+            ("agents", with_description(list(sight), "visibility by agent and tier")),
         ],
         &[],
     )
@@ -243,7 +251,7 @@ fn telemetry() -> Value {
             ("badge", badge()),
             (
                 "histogram",
-                with_description(list(list(whole())), "microseconds, and how many calls"),
+                with_description(list(list(whole())), "microseconds, and number of calls"),
             ),
         ],
         &[],

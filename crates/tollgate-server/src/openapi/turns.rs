@@ -23,18 +23,18 @@ pub(super) fn area() -> OpenApiSection {
         object(&[("tier", tier()), ("reason", text()), ("agent", text()), ("tools", texts())], &[]);
     OpenApiSection {
         tag: "turns",
-        about: "How long a turn may take, and what fits into it.",
+        about: "Latency tiers of turns.",
         operations: vec![
             with_context_headers(Operation::new(
                 ("post", "/v1/tier"),
                 "chooseTier",
-                "The tier of a turn, from what was said",
+                "Selects the tier of a turn from its text",
             ))
-            .header("x-tollgate-conversation", text(), "where the body names none")
-            .header("x-tollgate-queue-depth", whole(), "where the body names none")
+            .header("x-tollgate-conversation", text(), "if the body names none")
+            .header("x-tollgate-queue-depth", whole(), "if the body names none")
             .needs("execute")
             .takes(asked)
-            .gives(200, "the tier, why, and the tools that fit", chosen)
+            .gives(200, "the tier, the reason and the tools", chosen)
             .refuses(&[(404, "`unknown_agent`")]),
         ],
         schemas: Vec::new(),

@@ -42,7 +42,7 @@ impl WebSocketHandshake {
         let key = key.filter(|key| STANDARD.decode(key).is_ok_and(|nonce| nonce.len() == 16));
         let key = key.ok_or_else(|| bad("`sec-websocket-key` must be 16 bytes in base64"))?;
         let accept = HeaderValue::try_from(derive_accept_key(key));
-        Ok(Self { accept: accept.map_err(|_| bad("`sec-websocket-key` cannot be answered"))? })
+        Ok(Self { accept: accept.map_err(|_| bad("`sec-websocket-key` is invalid"))? })
     }
 
     /// Accepts. Of the offered subprotocols only one that contains no key is echoed.
@@ -85,7 +85,7 @@ fn single<'h>(
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (first, None) => Ok(first),
-        (_, Some(_)) => Err(bad("a header of the handshake stands twice")),
+        (_, Some(_)) => Err(bad("a header of the handshake appears twice")),
     }
 }
 

@@ -20,7 +20,7 @@ const IN_QUERY: &[&str] = &["key", "access_token"];
 const TWO_KEYS: ApiError = ApiError::new(
     StatusCode::BAD_REQUEST,
     "two_keys",
-    "send one key, once: as `authorization: Bearer …` or in the sub-protocol",
+    "send exactly one key: as `authorization: Bearer …` or in the sub-protocol",
 );
 
 /// Moves the key from the subprotocols and, for Gemini, from the URL to `authorization`. Other

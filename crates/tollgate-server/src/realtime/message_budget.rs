@@ -58,7 +58,7 @@ impl<S> BudgetedStream<S> {
                 let reserved = ready!(reserving.as_mut().poll(context));
                 self.reserving = None;
                 if reserved.is_err() {
-                    let message = "there is no memory for a message of this size now";
+                    let message = "there is not enough memory for a message of this size";
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::OutOfMemory, message)));
                 }
             }

@@ -225,7 +225,7 @@ async fn dial_by_first_message(
     client: &mut ClientWebSocket,
 ) -> Result<(SessionRequest, ProviderSocket, Message), CloseReason> {
     let first = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, first(client)).await;
-    let first = first.map_err(|_| with(CloseCode::Policy, "nothing was said for 10 s"))??;
+    let first = first.map_err(|_| with(CloseCode::Policy, "no message for 10 s"))??;
     let frame = match &first {
         Message::Binary(bytes) => RealtimeFrame::Binary(bytes),
         other => RealtimeFrame::Text(other.to_text().unwrap_or_default()),
@@ -244,7 +244,7 @@ async fn first(client: &mut ClientWebSocket) -> Result<Message, CloseReason> {
             Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => return Ok(message),
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
             Some(Ok(Message::Close(_))) | None => return Err(with(CloseCode::Normal, "")),
-            Some(Err(_)) => return Err(with(CloseCode::Protocol, "this is not understood")),
+            Some(Err(_)) => return Err(with(CloseCode::Protocol, "unsupported message")),
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn model(
     let is_its_own = agent.persona.models.iter().any(|name| *name == found.settings.name);
     if who.reach == CallerReach::Agents && !is_its_own {
         let detail = format!(
-            "this key speaks with agents; the models of `{}` are `{}`",
+            "this key is for agents; the models of `{}` are `{}`",
             agent.id,
             agent.persona.models.join("`, `")
         );
@@ -72,7 +72,7 @@ pub(super) fn model(
     }
     if !speaks(&found, live) {
         let detail = format!(
-            "model `{}` holds no {live} sessions: its provider is of another kind",
+            "model `{}` does not support {live} sessions: its provider is of another kind",
             found.settings.name
         );
         return Err(ApiError::with_detail(StatusCode::BAD_REQUEST, "wrong_model", detail));
@@ -115,8 +115,8 @@ fn unknown(named: &str, live: RealtimeProtocol, models: &ModelRegistry) -> ApiEr
 
 fn none(agent: &Agent, live: RealtimeProtocol) -> ApiError {
     let detail = format!(
-        "`{}` has no model for {live} sessions: name one, or give the agent one with \
-         `api: realtime`",
+        "`{}` has no model for {live} sessions: name one, or add one with `api: realtime` to the \
+         agent",
         agent.id
     );
     ApiError::with_detail(StatusCode::NOT_FOUND, "model_not_found", detail)

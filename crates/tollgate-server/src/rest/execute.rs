@@ -215,7 +215,7 @@ pub(super) fn into_outcome(reply: Result<Reply, CallError>) -> Result<Outcome, A
     match reply {
         Ok(Reply::Tool(outcome)) => Ok(outcome),
         Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
-            let message = "the tool needs a conversation, and this is a single call";
+            let message = "the tool requires user input, which a single call cannot give";
             Ok(shaping::failure(call::CallStatus::Error, message, Duration::ZERO))
         }
         Err(error) => match error_mapping::plain(&error) {

@@ -25,7 +25,7 @@ use crate::request_context::RequestLink;
 const UNKNOWN: ApiError = ApiError::new(
     StatusCode::NOT_FOUND,
     "unknown_result",
-    "there is no such result, or not any more; results stay for some minutes",
+    "there is no such result, or it has expired; results are kept for some minutes",
 );
 
 const MALFORMED_QUERY: ApiError =
@@ -91,7 +91,7 @@ async fn read(
 }
 
 const NO_PAGE: ApiError =
-    ApiError::new(StatusCode::BAD_REQUEST, "bad_page", "`page` is a number from 1 on");
+    ApiError::new(StatusCode::BAD_REQUEST, "bad_page", "`page` must be at least 1");
 
 const NO_FORM: ApiError =
     ApiError::new(StatusCode::BAD_REQUEST, "bad_query", "`form` is `clean` or `raw`");

@@ -80,9 +80,9 @@ fn dialect(sent: &Parts) -> Result<Dialect, ApiError> {
         let said = truncate_chars(&named, MAX_ECHOED_CHARS);
         let hint = match nearest(&named, known()).first() {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known are `{}`", known().collect::<Vec<_>>().join("`, `")),
+            None => format!("the known ones are `{}`", known().collect::<Vec<_>>().join("`, `")),
         };
-        let detail = format!("there is no format `{said}`; {hint}");
+        let detail = format!("unknown format `{said}`; {hint}");
         ApiError::with_detail(StatusCode::BAD_REQUEST, "unknown_format", detail)
     })
 }
@@ -117,7 +117,7 @@ impl ToolCallsRequest {
         who.rights.need(Right::Execute)?;
         let calls::CallDocument { calls, extent } = calls::read(document, dialect)?;
         if calls.len() > MOST_CALLS {
-            let message = format!("{} calls at once; at most {MOST_CALLS} are run", calls.len());
+            let message = format!("{} calls at once; the limit is {MOST_CALLS}", calls.len());
             return Err(LlmError::invalid("", message).into());
         }
         let reason =

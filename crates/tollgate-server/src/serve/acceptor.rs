@@ -82,7 +82,7 @@ impl Acceptor {
                             () = Arc::new(accepting).run(listener) => {}
                         }
                     }
-                    Err(error) => tracing::error!(%error, "nobody can be accepted"),
+                    Err(error) => tracing::error!(%error, "cannot accept connections"),
                 }
             });
             // Close the descriptors of waiting connections before the end is reported.
@@ -279,7 +279,8 @@ impl MemoryRelief {
         self.last_reset = Some(now);
         pressure.count_reset();
         let held_kb = bytes >> 10;
-        tracing::warn!(%address, held_kb, "memory is at its end: the connection that held most was reset");
+        tracing::warn!(%address, held_kb, "memory limit nearly reached: reset the connection that \
+                                           uses most");
     }
 }
 

@@ -56,9 +56,9 @@ impl ConnectionOrigin {
 /// Every connection is busy, of this address or in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ConnectionLimitError {
-    #[error("this address has as many connections as it may have")]
+    #[error("this address has reached its limit of connections")]
     PerAddress,
-    #[error("there are as many connections as there may be")]
+    #[error("the limit of connections is reached")]
     Total,
 }
 

@@ -147,7 +147,7 @@ impl From<ConnectionLimitError> for ApiError {
 pub(super) const HTTP2_REFUSAL: ApiError = ApiError::new(
     StatusCode::HTTP_VERSION_NOT_SUPPORTED,
     "http2_not_supported",
-    "HTTP/2 is not spoken here; use HTTP/1.1",
+    "HTTP/2 is not supported; use HTTP/1.1",
 );
 
 /// Response to a connection that is refused before anything is read.

@@ -166,6 +166,6 @@ async fn drain(running: &mut JoinSet<()>, app: &HttpApp) {
     app.front.cut.cancel();
     let ended = async { while running.join_next().await.is_some() {} };
     if tokio::time::timeout(CLOSE_TIMEOUT, ended).await.is_err() {
-        tracing::warn!(left = running.len(), "connections were cut at the end of draining");
+        tracing::warn!(left = running.len(), "connections were closed at the end of draining");
     }
 }

@@ -34,13 +34,13 @@ fn mistakes_in_the_files_are_told_with_their_names() {
     let ((cert, key), (_, other)) = (pair(), pair());
     check(&cert, &key, "good");
     check(&format!("words before\n{cert}\n{cert}"), &key, "good");
-    check("", &key, "`cert.pem` holds no certificate in PEM form");
-    check(&key, &key, "`cert.pem` holds no certificate in PEM form");
-    check(&cert[..cert.len() / 2], &key, "`cert.pem` holds no certificate in PEM form");
-    check(&cert, "", "`key.pem` holds no private key in PEM form");
-    check(&cert, &cert, "`key.pem` holds no private key in PEM form");
-    check(&cert, "\u{0}\u{1}", "`key.pem` holds no private key in PEM form");
-    check(&cert, &other, "the key in `key.pem` is not that of the certificate in `cert.pem`");
+    check("", &key, "`cert.pem` contains no PEM certificate");
+    check(&key, &key, "`cert.pem` contains no PEM certificate");
+    check(&cert[..cert.len() / 2], &key, "`cert.pem` contains no PEM certificate");
+    check(&cert, "", "`key.pem` contains no PEM private key");
+    check(&cert, &cert, "`key.pem` contains no PEM private key");
+    check(&cert, "\u{0}\u{1}", "`key.pem` contains no PEM private key");
+    check(&cert, &other, "the key in `key.pem` does not match the certificate in `cert.pem`");
 }
 
 #[test]

@@ -58,7 +58,7 @@ async fn s_33_a_program_stops_at_exactly_the_calls_that_its_turn_has_left() {
     assert_eq!(stage.calls(), 31, "the program itself is one of 32: {answer}");
     let told = model.asked.lock()[1]["messages"][3]["content"].clone();
     let told = told.as_str().unwrap();
-    assert!(told.contains("limit_reached: a turn may make 32 tool calls"), "{told}");
+    assert!(told.contains("limit_reached: a turn is limited to 32 tool calls"), "{told}");
     assert!(told.contains("31 calls were made before"), "{told}");
     assert_eq!(answer["tollgate"]["ended"], "max_calls", "{answer}");
     let calls = answer["tollgate"]["calls"].as_array().unwrap();
@@ -122,6 +122,6 @@ async fn s_33_over_mcp_a_program_stops_at_its_own_limit() {
     let code = "for i in range(60):\n    try_call(test.echo, text=\"x\")\n";
     let params = json!({"name": "executeToolCode", "arguments": {"code": code}});
     let reply = stage.modern("tools/call", params).send().await;
-    assert!(reply.text.contains("a program may call tools 50 times"), "{reply:?}");
+    assert!(reply.text.contains("a program is limited to 50 tool calls"), "{reply:?}");
     assert_eq!(stage.calls(), 50);
 }

@@ -62,7 +62,9 @@ async fn what_fits_into_no_model_is_refused_with_the_numbers() {
     let error = reply.json()["error"].clone();
     assert_eq!(error["code"], "context_length_exceeded");
     let message = error["message"].as_str().unwrap();
-    for part in ["`m` has room for 500", "`fast` has room for 4000", "missing"] {
+    for part in
+        ["the context window of `m` has 500", "the context window of `fast` has 4000", "missing"]
+    {
         assert!(message.contains(part), "{message}");
     }
     assert_eq!(model.asked.lock().len(), 1);

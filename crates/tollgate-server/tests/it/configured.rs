@@ -98,9 +98,7 @@ impl ConfigService for Noting {
         name: Option<&str>,
     ) -> Result<ImportPreview, ConfigServiceError> {
         if text == "nothing" {
-            return Err(ConfigServiceError::Unreadable(
-                "there is nothing to import in it".to_owned(),
-            ));
+            return Err(ConfigServiceError::Unreadable("it contains nothing to import".to_owned()));
         }
         let server = ImportCandidate {
             name: name.unwrap_or("found").to_owned(),

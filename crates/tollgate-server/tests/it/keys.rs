@@ -68,7 +68,7 @@ async fn the_first_key_closes_the_door_to_everybody_else() {
     let mut stream = get.stream().await;
     let secret = stage.made(json!({"name": "phone", "agents": ["sage"]})).await;
     let last = stream.next().await.expect("the reason").to_string();
-    assert!(last.contains("a key is needed from now on"), "{last}");
+    assert!(last.contains("a key is required from now on"), "{last}");
     assert_eq!(stream.next().await, None, "whoever had no key hears nothing more");
     assert_eq!(list().send().await.status, 401);
     assert_eq!(stage.lists("something").await, 401);
@@ -131,18 +131,18 @@ async fn what_cannot_be_a_key_is_refused_by_name() {
         (json!({"name": "a", "role": "king"}), 400, "`role` is one of admin, operator, caller"),
         (json!({"name": "a", "rights": ["fly"]}), 400, "`rights` is one of execute"),
         (json!({"name": "a", "agents": ["nobody"]}), 400, "there is no agent `nobody`"),
-        (json!({"name": "a", "agents": []}), 400, "opens nothing"),
+        (json!({"name": "a", "agents": []}), 400, "is useless"),
         (json!({"name": "a", "tools": ["a\nb"]}), 400, "`tools`"),
         (json!({"name": "a", "rate_limit": "often"}), 400, "`rate_limit`"),
         (json!({"name": "a", "concurrent": 0}), 400, "`concurrent`"),
         (json!({"name": "a", "tenant": "acme/waterdeep"}), 400, "`tenant`: "),
         (json!({"name": "a", "tenant": ""}), 400, "`tenant`: "),
         (json!({"name": "a", "tenant": 7}), 400, "`tenant`"),
-        (json!({"name": "a", "expires": "2001-01-01"}), 400, "`expires` is over"),
+        (json!({"name": "a", "expires": "2001-01-01"}), 400, "`expires` is in the past"),
         (json!({"name": "a", "expires": "soon"}), 400, "`expires` is like"),
         (json!({"name": "a", "key": "mine"}), 400, "there is no field `key`"),
-        (json!({"name": "phone"}), 409, "there is a key `phone` already"),
-        (json!({"name": "ops"}), 409, "stands in the config"),
+        (json!({"name": "phone"}), 409, "a key `phone` already exists"),
+        (json!({"name": "ops"}), 409, "is in the config"),
     ] {
         let refused = stage.make(&wanted).send().await;
         assert_eq!(refused.status, status, "{wanted}: {refused:?}");

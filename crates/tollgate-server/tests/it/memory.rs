@@ -95,7 +95,8 @@ async fn entities_have_versions_and_b_me_6_a_stale_change_is_refused() {
     let shown = &made.json()["entity"];
     assert_eq!((&shown["id"], &shown["type"]), (&json!("npc-mira-voss"), &json!("npc")));
     let twice = sends(&stage, "POST", "/entities", &mira).send().await;
-    let expected = "409 entity_exists: there is an entity `npc-mira-voss` already; PUT changes it";
+    let expected = "409 entity_exists: an entity `npc-mira-voss` already exists; use PUT to change \
+                    it";
     assert_eq!(brief(&twice), expected);
     let read = asks(&stage, "/entities/npc-mira-voss").send().await;
     let tag = read.header("etag").unwrap();
@@ -106,7 +107,7 @@ async fn entities_have_versions_and_b_me_6_a_stale_change_is_refused() {
     assert_eq!(changed.status, 200);
     assert_eq!(changed.json()["entity"]["attributes"], json!({ "age": 42 }), "the whole of it");
     let stale = put().send().await;
-    let expected = "412 other_version: `npc-mira-voss` is not what it was when you read it";
+    let expected = "412 other_version: `npc-mira-voss` was changed after you read it";
     assert_eq!(brief(&stale), expected);
     let stale = forgets(&stage, "/entities/npc-mira-voss").header("if-match", &tag).send().await;
     assert_eq!(stale.status, 412);
@@ -327,7 +328,7 @@ async fn an_import_says_which_line_is_wrong_and_keeps_those_before() {
             r#"{"kind":"fact","text":"x","txt":1}"#,
             "line 2: there is no field `txt`; did you mean `text`?",
         ),
-        (r#"{"kind":"fact","text":"x","text":"y"}"#, "line 2: not JSON: key `text` stands twice"),
+        (r#"{"kind":"fact","text":"x","text":"y"}"#, "line 2: not JSON: duplicate key `text`"),
         (r#"{"kind":"fact","text":"\ud800"}"#, "line 2: "),
         (r#"{"kind":"fact","text":"x","at":"now"}"#, "line 2: `at` is a time"),
         (
@@ -398,7 +399,7 @@ async fn only_admins_come_to_the_memory() {
 async fn without_a_memory_there_is_none_to_ask() {
     let stage = Stage::start().await;
     let reply = asks(&stage, "/sessions").send().await;
-    assert_eq!(brief(&reply), "404 no_memory: this gateway keeps no memory");
+    assert_eq!(brief(&reply), "404 no_memory: this gateway has no memory");
 }
 
 #[tokio::test]
@@ -447,14 +448,9 @@ async fn b_me_4_and_6_bodies_are_taken_as_they_are_meant_or_refused() {
             "PUT",
             "/entities/npc-tam",
             entity(json!({ "id": "npc-mira" })),
-            "`id` is not the one of the path",
+            "`id` differs from the path",
         ),
-        (
-            "PUT",
-            "/sessions/s",
-            json!({ "id": "t", "summary": "x" }),
-            "`id` is not the one of the path",
-        ),
+        ("PUT", "/sessions/s", json!({ "id": "t", "summary": "x" }), "`id` differs from the path"),
         ("POST", "/facts", json!({ "text": "x".repeat(70_000) }), "`text` has 70000 bytes"),
         (
             "POST",
@@ -462,7 +458,7 @@ async fn b_me_4_and_6_bodies_are_taken_as_they_are_meant_or_refused() {
             json!({ "text": "x", "trust": "operator" }),
             "there is no field `trust`",
         ),
-        ("POST", "/sessions", json!({ "session": "s", "entries": [] }), "`entries` has from 1 to"),
+        ("POST", "/sessions", json!({ "session": "s", "entries": [] }), "`entries` must have 1 to"),
         (
             "POST",
             "/sessions",

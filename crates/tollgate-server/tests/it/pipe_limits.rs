@@ -57,5 +57,5 @@ async fn a_client_that_does_not_read_cannot_keep_the_process() {
     };
     let both = async { tokio::join!(served, client).0 };
     let ended = tokio::time::timeout(Duration::from_secs(15), both).await.expect("in time");
-    assert_eq!(ended.unwrap_err().to_string(), "the pipe broke: the client does not read");
+    assert_eq!(ended.unwrap_err().to_string(), "the pipe failed: the client does not read");
 }

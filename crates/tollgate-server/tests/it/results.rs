@@ -39,7 +39,7 @@ impl Hostile {
                     return;
                 }
                 let is_late =
-                    ["did not answer within", "is resting"].map(|it| reply.text.contains(it));
+                    ["did not answer within", "circuit breaker"].map(|it| reply.text.contains(it));
                 assert!(is_late.contains(&true), "{server}: {reply:?}");
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -73,11 +73,11 @@ impl Hostile {
     }
 }
 
-pub(crate) const TOO_DEEP: &str = "[cut: what is nested deeper than 64 levels was left out";
+pub(crate) const TOO_DEEP: &str = "[cut: values nested deeper than 64 levels were left out";
 
 /// What was cut, without where the rest is: that is different every time.
 pub(crate) fn without_handle(note: &str) -> &str {
-    let (cut, _) = note.split_once("; the rest is behind handle r_").expect("a handle");
+    let (cut, _) = note.split_once("; read the rest with handle r_").expect("a handle");
     cut
 }
 

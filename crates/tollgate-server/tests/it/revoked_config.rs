@@ -61,7 +61,7 @@ async fn an_agent_that_is_taken_out_takes_along_what_runs_for_it() {
     let only_default = |settings: &mut EngineSettings| settings.agents.truncate(1);
     let ((reply, at_end), at) = tokio::join!(stopped, reconfigured(&stage, only_default));
     assert!(at_end.saturating_duration_since(at) < WITHIN);
-    assert_eq!(error_of(&reply), "stopped: agent `sage` was taken out of the config");
+    assert_eq!(error_of(&reply), "stopped: agent `sage` was removed from the config");
     let mut last = Value::Null;
     while let Some(message) = stream.next().await {
         last = message;
@@ -101,7 +101,7 @@ async fn a_tool_that_is_taken_away_is_stopped_and_the_turn_goes_on_without_it() 
         answer["tollgate"]["calls"].as_array().unwrap().iter().map(|it| &it["status"]).collect();
     assert_eq!(statuses[0], "denied", "{answer}");
     assert_eq!(outcome.json()["status"], "denied", "{outcome:?}");
-    assert!(outcome.text.contains("was taken from agent"), "{outcome:?}");
+    assert!(outcome.text.contains("may no longer call"), "{outcome:?}");
     stage.approvals(0).await;
     let rows = stage.revoked_rows(3).await;
     let kinds: Vec<&str> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
@@ -185,5 +185,5 @@ async fn a_rule_for_tokens_that_is_taken_out_stops_those_it_was_for() {
     );
     stage.front.set_access(Vec::new(), None);
     let reply = bob.await;
-    assert!(error_of(&reply).as_str().unwrap().contains("not taken any more"), "{reply:?}");
+    assert!(error_of(&reply).as_str().unwrap().contains("no longer accepted"), "{reply:?}");
 }

@@ -72,7 +72,7 @@ async fn a_question_to_somebody_who_was_revoked_is_taken_back() {
     up.script.hears_a_cancel().await;
     let rows = stage.revoked_rows(1).await;
     assert_eq!(rows[0]["kind"], "revocation", "{rows:?}");
-    assert!(rows[0]["detail"].as_str().unwrap().contains("waited for its caller's answers"));
+    assert!(rows[0]["detail"].as_str().unwrap().contains("awaited input from its caller"));
     // A new key of the same name does not get hold of it.
     let again = stage.made(json!({"name": "ada"})).await;
     let yes = json!({"q1": {"action": "accept", "content": {"name": "ada"}}});

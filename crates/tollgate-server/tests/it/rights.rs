@@ -124,7 +124,8 @@ async fn whoever_asks_for_too_much_is_told_the_ceiling() {
     let refused = with_key(stage.modern("tools/list", json!({}))).header("x-tollgate-tier", "deep");
     assert_eq!(
         refused.send().await.json()["error"]["message"],
-        "this key lacks the right `override_tier`: `deep` is above the agent's ceiling, `standard`"
+        "this key does not have the right `override_tier`: `deep` exceeds the agent's ceiling, \
+         `standard`"
     );
     let asked = json!({"text": "x", "conversation": "c", "override": "deep"});
     let refused = with_key(stage.post(asked.to_string()).path("/v1/tier")).send().await;
@@ -162,7 +163,7 @@ async fn without_rights_a_key_still_reads_what_its_agents_see() {
     let refused = with_key(stage.modern("tools/call", json!({"name": "echo"}))).send().await;
     let error = refused.json();
     assert_eq!(error["id"], 1);
-    assert_eq!(error["error"]["message"], "this key lacks the right `execute`");
+    assert_eq!(error["error"]["message"], "this key does not have the right `execute`");
     assert_eq!(stage.calls(), 0);
 }
 

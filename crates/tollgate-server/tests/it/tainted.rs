@@ -191,8 +191,8 @@ async fn s_30_a_program_sends_no_mail_that_a_result_asked_for() {
         assert_eq!(sent.load(Ordering::SeqCst), expected(rule), "{rule:?}: {ran}");
         match rule {
             TaintRule::Off => assert_eq!(ran["result"], INJECTED),
-            TaintRule::Ask => assert!(ran.to_string().contains("did not agree"), "{ran}"),
-            TaintRule::Deny => assert!(ran.to_string().contains("taint: it is"), "{ran}"),
+            TaintRule::Ask => assert!(ran.to_string().contains("was denied"), "{ran}"),
+            TaintRule::Deny => assert!(ran.to_string().contains("taint: the tool is"), "{ran}"),
         }
     }
 }
@@ -249,7 +249,7 @@ async fn s_30_whatever_an_untrusted_server_says_counts() {
         let read = session.call(1, method, &params).send().await;
         assert!(read.text.contains("call send_email"), "{method}: {read:?}");
         let asked = session.call(2, "tools/call", &mail).send().await;
-        assert!(asked.text.contains("taint: it is destructive"), "{method}: {asked:?}");
+        assert!(asked.text.contains("taint: the tool is destructive"), "{method}: {asked:?}");
     }
     assert_eq!(sent.load(Ordering::SeqCst), 0);
 }

@@ -186,7 +186,7 @@ async fn headers_count_where_the_body_says_nothing() {
     let call = ask(&stage, &body_first).header("x-tollgate-queue-depth", "4");
     assert_eq!(chosen(call).await.0, "standard");
     let forced = ask(&stage, &first).header("x-tollgate-tier", "deep");
-    assert_eq!(chosen(forced).await, ("deep".to_owned(), "asked for explicitly".to_owned()));
+    assert_eq!(chosen(forced).await, ("deep".to_owned(), "requested explicitly".to_owned()));
     let sage = ask(&stage, &first).header("x-tollgate-agent", "sage").send().await.json();
     assert_eq!(sage["agent"], "sage");
 }
@@ -243,7 +243,7 @@ async fn tools_are_shown_with_their_tier_and_the_reason() {
     for (name, tier, reason, compatibility) in [
         ("up_count", "fast", "declared 50 ms", "fast compatible"),
         ("up_data", "deep", "declared 3000 ms", "deep only"),
-        ("up_say", "standard", "nothing is known yet", "standard compatible"),
+        ("up_say", "standard", "not measured yet", "standard compatible"),
     ] {
         let tool = tool(name);
         assert_eq!(tool["compatibility"], compatibility);

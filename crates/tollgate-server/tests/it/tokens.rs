@@ -51,10 +51,10 @@ async fn a_token_of_the_issuer_lets_in_and_nothing_else_does() {
     for (token, said) in [
         (with("exp", json!(now() - 61)), "the token has expired"),
         (with("nbf", json!(now() + 120)), "the token is not valid yet"),
-        (with("aud", json!("https://other.example/mcp")), "the token is for somebody else"),
+        (with("aud", json!("https://other.example/mcp")), "the token is for another audience"),
         (with("iss", json!("https://other.example")), "the token is of another issuer"),
-        (stranger.token(&issuer.claims()), "the signature of the token is wrong"),
-        (with("sub", json!("")), "the token does not say whose it is"),
+        (stranger.token(&issuer.claims()), "the signature of the token is invalid"),
+        (with("sub", json!("")), "the token has no subject"),
         (format!("eyJ.{}.x", "a".repeat(17 << 10)), "the token is longer than 16 KiB"),
         ("eyJ.x.y".to_owned(), "the token is malformed"),
     ] {
@@ -286,7 +286,7 @@ async fn b_oa_6_an_issuer_that_is_away_is_no_way_in() {
     let stage = stage(issuer.auth()).await;
     let refused = lists(&stage, &issuer.token(&issuer.claims())).await;
     assert_eq!(refused.status, 503, "{refused:?}");
-    assert!(refused.text.contains("not known yet"), "{refused:?}");
+    assert!(refused.text.contains("not been fetched yet"), "{refused:?}");
     assert_eq!(stage.modern("tools/list", json!({})).send().await.status, 401);
     let admin = stage.modern("tools/list", json!({})).by_admin();
     assert_eq!(admin.brief().await, "200 ok", "keys do not need the issuer");
@@ -387,7 +387,11 @@ async fn keys_and_tokens_live_side_by_side() {
     let both = bearing(stage.modern("tools/list", json!({})), &token);
     assert_eq!(both.header("x-api-key", "of-the-config").send().await.status, 400);
     stage.front.set_access(keys, None);
-    assert_eq!(lists(&stage, &token).await.status, 401, "tokens are not taken any more");
+    assert_eq!(
+        lists(&stage, &token).await.status,
+        401,
+        "tokens of the issuer are no longer accepted"
+    );
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ async fn b_ch_06_07_calls_that_fail_are_messages_that_the_model_can_read() {
         (chat("c", "echo", "{'text': 1}"), "not valid JSON: key must be a string"),
         (chat("c", "echo", "[]"), "the arguments are a list"),
         (chat("c", "echo", "{\"text\": 5}"), "text"),
-        (chat("c", "boom", "{}"), "the tool broke down"),
+        (chat("c", "boom", "{}"), "the tool crashed"),
     ] {
         let reply = run(&stage, "chat", &call).await;
         let message = reply.json();

@@ -39,7 +39,7 @@ async fn r_14_a_crash_in_a_call_is_one_answer_over_http() {
         let (one, two, old) = tokio::join!(modern(), modern(), legacy());
         for reply in [one, two, old] {
             assert_eq!(reply.brief(), "200 failed", "{server}: {reply:?}");
-            let told = ["broke off before it answered", "is offline"];
+            let told = ["disconnected before it answered", "is offline"];
             assert!(told.iter().any(|words| reply.text.contains(words)), "{server}: {reply:?}");
         }
         back(&hostile, server).await;

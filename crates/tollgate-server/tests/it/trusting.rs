@@ -130,8 +130,11 @@ async fn a_tool_is_shown_with_what_it_is_how_quick_it_is_and_who_sees_it() {
     assert_eq!(seen, sights);
     let count = stage.request("GET", "/api/tools/up/count").by_admin().send().await.json();
     let kept_out = &count["agents"][1]["tiers"]["deep"];
-    assert_eq!(kept_out, "agent: nothing in the list lets it in", "{count}");
-    assert_eq!(count["agents"][0]["tiers"]["fast"], "tier: needs `standard`, the turn has `fast`");
+    assert_eq!(kept_out, "agent: not in the allowlist", "{count}");
+    assert_eq!(
+        count["agents"][0]["tiers"]["fast"],
+        "tier: requires tier `standard`; the turn has tier `fast`"
+    );
 }
 
 #[tokio::test]

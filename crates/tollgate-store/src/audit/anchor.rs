@@ -68,25 +68,25 @@ impl std::fmt::Display for AuditLoss {
             AuditLossKind::Tail => write!(
                 f,
                 "rows are missing from the end: row {known} was written, but the database ended \
-                 with row {found} (it was emptied, cut, or put back from an older copy)"
+                 with row {found} (it was emptied, truncated, or restored from an older copy)"
             ),
             AuditLossKind::Replaced => write!(
                 f,
-                "row {known} is not the one that was written: the database was replaced by \
-                 another one, and rows are missing"
+                "row {known} differs from the row that was written: the database was replaced, and \
+                 rows are missing"
             ),
             AuditLossKind::Head => {
-                write!(f, "rows were removed from the beginning, and not for their age")
+                write!(f, "rows were removed from the beginning, but not by retention")
             }
             AuditLossKind::Anchor => write!(
                 f,
-                "the file that notes the end of the trail is gone or damaged: whether rows behind \
-                 row {found} are missing cannot be known"
+                "the anchor file of the audit trail is missing or damaged: rows after row {found} \
+                 may be missing"
             ),
             AuditLossKind::Database => write!(
                 f,
-                "the database was new in a data directory that was used before: all rows from \
-                 before are missing"
+                "the database was created anew in a data directory already in use: all earlier \
+                 rows are missing"
             ),
         }
     }

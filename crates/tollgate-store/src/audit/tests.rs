@@ -127,13 +127,13 @@ fn a_journal_waits_for_the_disk_and_the_store_beside_it_does_not() {
 fn a_row_that_was_changed_removed_moved_or_added_is_found() {
     for (done, expected) in [
         ("SELECT 1", "none"),
-        ("UPDATE audit SET outcome = 'error' WHERE sequence = 4", "row 4 is not as it was"),
-        ("UPDATE audit SET at = at + 1 WHERE sequence = 10", "row 10 is not as it was"),
-        ("UPDATE audit SET detail = '' WHERE sequence = 1", "row 1 is not as it was"),
-        ("UPDATE audit SET cached = 1 WHERE sequence = 2", "row 2 is not as it was"),
-        ("UPDATE audit SET hash = zeroblob(32) WHERE sequence = 3", "row 3 is not as it was"),
+        ("UPDATE audit SET outcome = 'error' WHERE sequence = 4", "row 4 was modified or moved"),
+        ("UPDATE audit SET at = at + 1 WHERE sequence = 10", "row 10 was modified or moved"),
+        ("UPDATE audit SET detail = '' WHERE sequence = 1", "row 1 was modified or moved"),
+        ("UPDATE audit SET cached = 1 WHERE sequence = 2", "row 2 was modified or moved"),
+        ("UPDATE audit SET hash = zeroblob(32) WHERE sequence = 3", "row 3 was modified or moved"),
         ("UPDATE audit SET hash = zeroblob(3) WHERE sequence = 3", "row 3 cannot be read"),
-        ("UPDATE audit SET agent = tool, tool = agent WHERE sequence = 5", "row 5 is not as"),
+        ("UPDATE audit SET agent = tool, tool = agent WHERE sequence = 5", "row 5 was modified"),
         ("DELETE FROM audit WHERE sequence = 6", "row 6 is missing"),
         ("DELETE FROM audit WHERE sequence = 1", "row 1 is missing"),
         ("DELETE FROM audit WHERE sequence > 8", "row 9 is missing"),
@@ -142,17 +142,17 @@ fn a_row_that_was_changed_removed_moved_or_added_is_found() {
             "UPDATE audit SET sequence = 99 WHERE sequence = 3;
              UPDATE audit SET sequence = 3 WHERE sequence = 4;
              UPDATE audit SET sequence = 4 WHERE sequence = 99",
-            "row 3 is not as it was",
+            "row 3 was modified or moved",
         ),
         (
             "DELETE FROM audit WHERE sequence = 10;
              UPDATE audit_chain SET last_sequence = 9",
-            "row 9 is not as it was",
+            "row 9 was modified or moved",
         ),
         (
             "INSERT INTO audit (sequence, at, kind, principal, outcome, hash)
              VALUES (11, 0, 'call', 'x', 'ok', zeroblob(32))",
-            "row 11 was added behind the end",
+            "row 11 was added after the end",
         ),
     ] {
         let place = Place::new();

@@ -42,11 +42,11 @@ pub struct ChainBreakError {
 pub enum RowDamageError {
     #[error("is missing")]
     Missing,
-    #[error("is not as it was written, or stands in another's place")]
+    #[error("was modified or moved")]
     Changed,
     #[error("cannot be read")]
     Unreadable,
-    #[error("was added behind the end of the trail")]
+    #[error("was added after the end of the trail")]
     Added,
 }
 

@@ -95,7 +95,8 @@ fn a_file_of_a_newer_version_is_refused_with_both_versions() {
         place.refused(),
         format!(
             "`FILE` was written by a newer version of Tollgate (its format is 9000, this version \
-             knows up to {known}); run that version, or move the file away to begin anew"
+             knows up to {known}); run that version, or move the file away to start with an empty \
+             database"
         )
     );
 }
@@ -119,9 +120,9 @@ fn a_file_that_is_no_database_is_refused_with_what_to_do() {
         fs::write(place.file(), garbage.repeat(60)).unwrap();
         assert_eq!(
             place.refused(),
-            "cannot use the database `FILE`: it is no database, or it is damaged (file is not a \
-             database); restore it from a backup, or move it away, with the files beside it that \
-             end in `-wal` and `-shm`, to begin anew",
+            "cannot use the database `FILE`: it is not a database, or it is damaged (file is not a \
+             database); restore it from a backup, or move it away together with its `-wal` and \
+             `-shm` files to start with an empty database",
         );
     }
 }
@@ -140,7 +141,7 @@ fn a_file_cut_anywhere_is_refused_or_whole() {
     for kept in (2..whole.len()).step_by(3_111) {
         fs::write(place.file(), &whole[..kept]).unwrap();
         let refused = place.refused();
-        assert!(refused.contains("it is no database, or it is damaged"), "{kept}: {refused}");
+        assert!(refused.contains("it is not a database, or it is damaged"), "{kept}: {refused}");
     }
     fs::write(place.file(), &whole).unwrap();
     assert_eq!(count(&place.open().unwrap()), 200);
@@ -181,16 +182,13 @@ fn errors_of_the_disk_say_what_can_be_done() {
         let error = OpenError::Unusable { file: "t.db".into(), why };
         assert_eq!(error.to_string(), format!("cannot use the database `t.db`: {expected}"));
     };
-    let rights = "give this user the right to write the file and its directory, or set another \
+    let rights = "grant this user write access to the file and its directory, or set another \
                   `data` directory";
     let kind = io::ErrorKind::ReadOnlyFilesystem;
-    check(
-        kind,
-        &format!("it cannot be written (read-only filesystem or storage medium); {rights}"),
-    );
+    check(kind, &format!("it is not writable (read-only filesystem or storage medium); {rights}"));
     let kind = io::ErrorKind::PermissionDenied;
-    check(kind, &format!("it cannot be written (permission denied); {rights}"));
-    let room = "no space is left on the disk; make room, or set another `data` directory";
+    check(kind, &format!("it is not writable (permission denied); {rights}"));
+    let room = "no space is left on the disk; free disk space, or set another `data` directory";
     check(io::ErrorKind::StorageFull, room);
 }
 

@@ -10,8 +10,8 @@ use crate::error::Error;
 pub(crate) struct KeyMarker(PathBuf);
 
 const TEXT: &str = "\
-Keys were made for this gateway: nobody comes in without one, even if the database is lost.
-To let this machine in without a key again: tollgate keys open
+This gateway has keys: access without a key is denied, even if the database is lost.
+To allow access from this machine without a key again: tollgate keys open
 ";
 
 impl KeyMarker {

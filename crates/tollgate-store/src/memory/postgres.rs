@@ -299,7 +299,7 @@ impl MemoryDatabase for PostgresMemory {
     }
 
     async fn backup(&self, _: &Path) -> Result<(), MemoryError> {
-        let said = "it is in PostgreSQL: `pg_dump --schema=tollgate` makes a copy of it";
+        let said = "it is in PostgreSQL: back it up with `pg_dump --schema=tollgate`";
         Err(MemoryError::Failed(Error::Failed(said.to_owned())))
     }
 }

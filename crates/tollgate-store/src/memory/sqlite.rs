@@ -292,7 +292,7 @@ impl MemoryDatabase for SqliteMemory {
         let thread = thread::Builder::new().name("memory-backup".to_owned());
         let copying = thread.spawn(move || drop(reply.send(copy(&file, &to))));
         copying.map_err(|error| MemoryError::Failed(error.into()))?;
-        Ok(answer.await.unwrap_or_else(|_| Err(Error::Failed("it broke off".to_owned())))?)
+        Ok(answer.await.unwrap_or_else(|_| Err(Error::Failed("it was interrupted".to_owned())))?)
     }
 }
 
@@ -300,7 +300,7 @@ impl MemoryDatabase for SqliteMemory {
 fn copy(file: &Path, to: &Path) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     let made = options.write(true).create_new(true).mode(0o600).open(to)?;
-    let target = to.to_str().ok_or_else(|| Error::Failed("its name is no text".to_owned()));
+    let target = to.to_str().ok_or_else(|| Error::Failed("its name is not valid UTF-8".to_owned()));
     let copied = target.and_then(|to| {
         database::connect(file)?.execute("VACUUM INTO ?1", [to])?;
         Ok(made.sync_all()?)

@@ -24,10 +24,7 @@ pub(crate) fn from_json<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, Jso
     value.map_err(|error| {
         let message = error.to_string();
         match message.starts_with("recursion limit exceeded") {
-            true => (
-                ProgramErrorKind::Depth,
-                "it has too many lists or objects within each other".to_owned(),
-            ),
+            true => (ProgramErrorKind::Depth, "it is nested too deeply".to_owned()),
             false => (ProgramErrorKind::Runtime, message),
         }
     })

@@ -123,19 +123,22 @@ fn parallel_takes_pairs_only() {
 fn what_is_no_data_is_named_where_it_stands() {
     check(
         "slack.post(x=slack.post)",
-        "! runtime 1: `x` is the tool `slack.post` itself, which is no data",
+        "! runtime 1: `x` is the tool `slack.post` itself, which is not data",
     );
     check(
         "slack.post(x={'a': [1, len]})",
-        "! runtime 1: `x[\"a\"][1]` is a function, which is no data",
+        "! runtime 1: `x[\"a\"][1]` is a function, which is not data",
     );
-    check("slack.post(1, slack)", "! runtime 1: `argument 2` is a server, which is no data");
+    check("slack.post(1, slack)", "! runtime 1: `argument 2` is a server, which is not data");
     check("slack.post(x={1: 2})", "! runtime 1: `x` has the key `1`; keys of data are strings");
     check(
         "slack.post(x=1.0 / 3 * float('inf'))",
-        "! runtime 1: `x` is the number inf, which is no data",
+        "! runtime 1: `x` is the number inf, which is not data",
     );
-    check("parallel([(slack.post, {'a': b'x'})])", "! runtime 1: `a` is a bytes, which is no data");
+    check(
+        "parallel([(slack.post, {'a': b'x'})])",
+        "! runtime 1: `a` is a bytes, which is not data",
+    );
 }
 
 #[test]

@@ -41,12 +41,13 @@ fn numbers_stay_what_they_are() {
 fn numbers_that_are_no_numbers_are_refused() {
     back(
         "1e400",
-        "! runtime 1: what `echo.json` returned cannot be read: the number `1e+400` is too large at line 1 column 5",
+        "! runtime 1: the result of `echo.json` is invalid: the number `1e+400` is too large at \
+         line 1 column 5",
     );
-    check("result = [float('nan')]", "! runtime: `result[0]` is the number NaN, which is no data");
+    check("result = [float('nan')]", "! runtime: `result[0]` is the number NaN, which is not data");
     check(
         "result = {'a': -float('inf')}",
-        "! runtime: `result[\"a\"]` is the number -inf, which is no data",
+        "! runtime: `result[\"a\"]` is the number -inf, which is not data",
     );
     check(
         "x = json.decode('NaN')",
@@ -125,35 +126,32 @@ fn keys_are_strings() {
 fn functions_and_tools_are_no_data() {
     check(
         "def f(): pass\nresult = {'x': [f]}",
-        "! runtime: `result[\"x\"][0]` is a function, which is no data",
+        "! runtime: `result[\"x\"][0]` is a function, which is not data",
     );
     check(
         "result = github.get_issue",
-        "! runtime: `result` is the tool `github.get_issue` itself, which is no data",
+        "! runtime: `result` is the tool `github.get_issue` itself, which is not data",
     );
-    check("result = [github]", "! runtime: `result[0]` is a server, which is no data");
+    check("result = [github]", "! runtime: `result[0]` is a server, which is not data");
 }
 
 #[test]
 fn depth_is_bounded_both_ways() {
     let deep = |n: usize| "[".repeat(n) + &"]".repeat(n);
     back(&deep(100), &format!("= {}", deep(100)));
-    let told = "! depth: `result` has more than 100 lists or dicts within each other";
+    let told = "! depth: `result` is nested deeper than 100 levels";
     back(&deep(101), told);
-    back(
-        &deep(200),
-        "! depth 1: what `echo.json` returned cannot be read: it has too many lists or objects within each other",
-    );
+    back(&deep(200), "! depth 1: the result of `echo.json` is invalid: it is nested too deeply");
     check("x = []\nfor i in range(20000):\n    x = [x]\nresult = x", told);
     check("x = {}\nfor i in range(20000):\n    x = {'a': x}\nresult = x", told);
     check("x = []\nx.append(x)\nresult = x", told);
     check(
         "x = []\nx.append(x)\nslack.post(y=x)",
-        "! depth 3: `y` has more than 100 lists or dicts within each other",
+        "! depth 3: `y` is nested deeper than 100 levels",
     );
     check(
         "x = []\nx.append(x)\njson.encode(x)",
-        "! depth 3: `the value` has more than 100 lists or dicts within each other",
+        "! depth 3: `the value` is nested deeper than 100 levels",
     );
     check(
         "x = 1\nfor i in range(200):\n    x = (x,)\nprint(x)",

@@ -104,7 +104,8 @@ fn a_tools_printed_form_is_no_tool() {
     );
     leads_nowhere(
         "parallel([('slack.post', {})])",
-        "! runtime 1: `parallel` cannot run its call 0: it is a pair that begins with a string, not with a tool",
+        "! runtime 1: `parallel` cannot run call 0: it is a pair that begins with a string, not \
+         with a tool",
     );
 }
 

@@ -49,11 +49,11 @@ fn messages_have_only_words_of_the_program() {
     for (source, told) in [
         (
             "range(1000000000000)",
-            "! runtime 1: the number 1000000000000 is too large here; 2147483647 is the most",
+            "! runtime 1: the number 1000000000000 is too large here; the limit is 2147483647",
         ),
         (
             "x = 'a' * 10000000000",
-            "! runtime 1: the number 10000000000 is too large here; 2147483647 is the most",
+            "! runtime 1: the number 10000000000 is too large here; the limit is 2147483647",
         ),
         ("def f(a): pass\nf()", "! runtime 2: missing parameter `a` for call to `f`"),
         (
@@ -67,7 +67,7 @@ fn messages_have_only_words_of_the_program() {
 
 #[test]
 fn a_dict_that_is_updated_with_itself_fails_the_program_only() {
-    let told = "! runtime: a dict or a set was changed from what it holds itself";
+    let told = "! runtime: a dict or a set was changed from within one of its own values";
     assert_eq!(rehearse("d = {}\nd.update([d])", FENCE).told(), told);
 }
 

@@ -48,9 +48,9 @@ fn b_st_10_values_that_contain_themselves_do_no_harm() {
     let source = "x = []\nx.append(x)\ny = []\ny.append(y)\n";
     let told = |line: &str| rehearse(&format!("{source}{line}"), FENCE).told();
     assert_eq!(told("print(str(x))"), "[[...]]\n= ");
-    assert_eq!(told("result = x == y"), "! depth 5: values are too deep within each other");
+    assert_eq!(told("result = x == y"), "! depth 5: values are nested too deeply");
     assert_eq!(told("d = {x: 1}"), "! runtime 5: value of type `list` is not hashable");
-    assert_eq!(told("x = x < y"), "! depth 5: values are too deep within each other");
+    assert_eq!(told("x = x < y"), "! depth 5: values are nested too deeply");
 }
 
 #[test]

@@ -379,7 +379,7 @@ fn a_worker_begins_again_only_once() {
         .expect("a shell");
     assert!(!ended.status.success() && ended.stdout.is_empty(), "{ended:?}");
     let reason = String::from_utf8_lossy(&ended.stderr);
-    assert!(reason.contains("it began again, and "), "{reason}");
+    assert!(reason.contains("it restarted itself, but "), "{reason}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl CertificateStamp {
             Self::None => None,
             Self::Signed(at) => {
                 let due = SystemClock.wall() >= *at + RENEWED_AFTER;
-                due.then(|| "the certificate is to be renewed".to_owned())
+                due.then(|| "the certificate must be renewed".to_owned())
             }
             Self::Files(files) => {
                 let paths = files.iter().map(|(path, _)| path.clone()).collect();

@@ -22,13 +22,13 @@ pub struct CodeArgs {
 #[command(next_help_heading = "Instead of a program")]
 #[group(id = "look", multiple = false, conflicts_with = "file")]
 pub struct CodeLookupArgs {
-    /// List the files that describe what programs can call
+    /// List the files that describe the callable tools
     #[arg(long)]
     pub list: bool,
-    /// Print one of them
+    /// Print one of the files
     #[arg(long, value_name = "NAME")]
     pub read: Option<String>,
-    /// Print all that is known of one tool
+    /// Print the documentation of one tool
     #[arg(long, value_name = "SERVER.TOOL")]
     pub docs: Option<String>,
     /// Find tools by what they do

@@ -9,22 +9,22 @@ use clap::Args;
 pub struct ConnectArgs {
     /// A program such as `cursor` or `codex`, or an SDK such as `openai-python` [default: list them]
     pub client: Option<String>,
-    /// Whose tools [default: those of the agent that a key stands for]
+    /// The agent [default: the agent of the key]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// The key to write; without one, `TOLLGATE_KEY` stands where it belongs
+    /// The key to write [default: the placeholder `TOLLGATE_KEY`]
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
-    /// Where the gateway is reached [default: what the config says]
+    /// URL of the gateway [default: from the config]
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// Put it into the program's file, beside what is there
+    /// Add it to the program's config file
     #[arg(long)]
     pub write: bool,
-    /// The file [default: the program's own]
+    /// The file [default: the program's config file]
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// With `--write`: show what would change, and change nothing
+    /// With `--write`: show what would change, without changing it
     #[arg(long, requires = "write")]
     pub dry_run: bool,
 }

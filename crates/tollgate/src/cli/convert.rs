@@ -11,19 +11,19 @@ const FORMATS: [&str; 7] =
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
 pub struct ConvertArgs {
-    /// The format that they are in [default: as they look]
+    /// The input format [default: detected]
     #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
     pub from: Option<String>,
-    /// The format to write them in
+    /// The output format
     #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
     pub to: String,
-    /// One tool, a list of them, or what a server answered to `tools/list` [default: standard input]
+    /// A tool, a list of tools, or a server's response to `tools/list` [default: standard input]
     #[arg(value_name = "FILE|-")]
     pub file: Option<PathBuf>,
-    /// For OpenAI: bind the model to the schema, where that can be done
+    /// For OpenAI: strict schemas, where possible
     #[arg(long, conflicts_with = "results")]
     pub strict: bool,
-    /// They are results of calls, not definitions
+    /// Convert results of calls instead of definitions
     #[arg(long)]
     pub results: bool,
 }

@@ -6,23 +6,23 @@ const RIGHTS: [&str; 5] = ["execute", "override_tier", "approve", "observe", "ad
 
 #[derive(Debug, Subcommand)]
 pub enum KeysCommand {
-    /// All keys, what they may do and when they were last used
+    /// List all keys, their rights and their last use
     List,
-    /// Make a key and print it, this once
+    /// Create a key and print it, only once
     #[command(visible_alias = "add")]
     Create(CreateKeyArgs),
-    /// Take a key back; what it opened ends
+    /// Revoke a key and end its sessions and calls
     Revoke {
-        /// Of a key, as `keys list` shows it
+        /// Name of a key, as shown by `keys list`
         name: String,
     },
-    /// Let this machine in without a key again, once all keys are revoked or lost
+    /// Allow access from this machine without a key again, after all keys are revoked or lost
     Open,
-    /// Give a key another secret and print that, this once
+    /// Rotate the secret of a key and print it, only once
     Rotate {
-        /// Of a key, as `keys list` shows it
+        /// Name of a key, as shown by `keys list`
         name: String,
-        /// How long the old secret lets in as well, in seconds
+        /// How long the old secret remains valid, in seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = value_parser!(u32).range(..=2_592_000))]
         grace: u32,
     },
@@ -30,30 +30,31 @@ pub enum KeysCommand {
 
 #[derive(Debug, Args)]
 pub struct CreateKeyArgs {
-    /// Who will hold it
+    /// Name of its holder
     pub name: String,
-    /// What it is for [default: caller]
+    /// Its role [default: caller]
     #[arg(long, value_parser = ["admin", "operator", "caller"])]
     pub role: Option<String>,
-    /// Agents that it may speak for, separated by commas [default: every agent]
+    /// Agents that it may use, comma-separated [default: every agent]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub agents: Option<Vec<String>>,
-    /// Rights, separated by commas [default: those of the role]
+    /// Rights, comma-separated [default: those of the role]
     #[arg(long, value_name = "RIGHTS", value_delimiter = ',', value_parser = RIGHTS)]
     pub rights: Option<Vec<String>>,
-    /// Tools that it may use at all, names and globs, separated by commas [default: what its agents see]
+    /// Tools that it may use: names and globs, comma-separated [default: the tools of its agents]
     #[arg(long, value_name = "GLOBS", value_delimiter = ',')]
     pub tools: Option<Vec<String>>,
-    /// How often it may call [default: no limit of its own]
+    /// Rate limit of its calls [default: none]
     #[arg(long, value_name = "N/UNIT")]
     pub rate: Option<String>,
-    /// How many calls of it may run at once [default: as for every key]
+    /// Limit of its concurrent calls [default: the limit for every key]
     #[arg(long, value_name = "N")]
     pub concurrent: Option<u32>,
-    /// Whose memory it is in; what other tenants remember is not there for it [default: none]
+    /// Tenant whose memory it uses; other tenants' memory is not accessible [default: none]
     #[arg(long, value_name = "NAME")]
     pub tenant: Option<String>,
-    /// When it ends: `2027-01-31`, `2027-01-31T12:00:00Z`, or from now on `90d`, `12h`, `30min` [default: never]
+    /// Expiry: `2027-01-31`, `2027-01-31T12:00:00Z`, or from now `90d`, `12h`, `30min` [default:
+    /// never]
     #[arg(long, value_name = "WHEN")]
     pub expires: Option<String>,
 }

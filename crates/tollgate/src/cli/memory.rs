@@ -8,65 +8,66 @@ use clap::{Args, Subcommand, ValueEnum, value_parser};
 pub struct MemoryArgs {
     #[command(subcommand)]
     pub command: MemoryCommand,
-    /// Which memory: a campaign, or TENANT/CAMPAIGN [default: default]
+    /// The namespace: a campaign, or TENANT/CAMPAIGN [default: default]
     #[arg(long, short, global = true, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// Look through this agent's eyes; what is added is for it alone [default: see all, add for all]
+    /// The memory as this agent sees it; additions are private to it [default: see all, add for
+    /// all]
     #[arg(long, global = true, value_name = "NAME")]
     pub agent: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
-    /// The namespaces there are, and how much is in them
+    /// List all namespaces with their counts
     Namespaces,
-    /// Write down a fact
+    /// Add a fact
     Add(AddFactArgs),
-    /// Write down a person, a place or a thing
+    /// Add a person, a place or a thing
     AddEntity(AddEntityArgs),
-    /// Write down what one entity has to do with another
+    /// Add a relation between two entities
     Relate(RelateArgs),
-    /// Find something by its words, and by its meaning where a model is configured for it
+    /// Search by words, and by meaning if an embedding model is configured
     Search(MemorySearchArgs),
-    /// All about an entity, or all that was said in a session
+    /// Show an entity, or the transcript of a session
     Show {
-        /// Of an entity or of a session
+        /// Id of an entity or a session
         id: String,
     },
-    /// The conversations there are, the latest first
+    /// List conversations, latest first
     Sessions {
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = value_parser!(u32).range(1..=1000))]
         limit: u32,
     },
-    /// Take in transcripts, or what `export` wrote; twice does no harm
+    /// Import transcripts, or files of `export`; importing twice is safe
     Import(MemoryImportArgs),
-    /// Write all of it as JSON Lines
+    /// Export everything as JSON Lines
     Export {
         /// Write to this file [default: standard output]
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Take something out again
+    /// Delete something
     Forget(ForgetArgs),
     /// Copy the whole memory of the data directory into a new file
     Backup {
-        /// Where to; it must not be there yet
+        /// The new file; it must not exist
         file: PathBuf,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct AddFactArgs {
-    /// In a sentence that reads alone: "Mira Voss is afraid of herons"
+    /// A self-contained sentence: "Mira Voss is afraid of herons"
     pub text: String,
-    /// Whom it is about: the id of an entity
+    /// Its subject: the id of an entity
     #[arg(long, value_name = "ID")]
     pub about: Option<String>,
-    /// What it is about
+    /// Its topic
     #[arg(long, value_name = "TEXT")]
     pub topic: Option<String>,
-    /// Where it came up
+    /// The session where it came up
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
 }
@@ -76,15 +77,15 @@ pub struct AddEntityArgs {
     /// npc, player, location, item, faction, event, quest, concept, or any other word
     #[arg(value_name = "TYPE")]
     pub kind: String,
-    /// What people call it
+    /// Its name
     pub name: String,
-    /// What else is known: `age=41 trade=smuggler`
+    /// Attributes: `age=41 trade=smuggler`
     #[arg(value_name = "KEY=VALUE")]
     pub attributes: Vec<String>,
-    /// What it is called by in relations [default: made of type and name]
+    /// Its id, used in relations [default: derived from type and name]
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// Put it in the place of the one of the same id
+    /// Replace the entity with the same id
     #[arg(long)]
     pub replace: bool,
 }
@@ -93,18 +94,18 @@ pub struct AddEntityArgs {
 pub struct RelateArgs {
     /// The id of an entity
     pub source: String,
-    /// In a word: `lives_in`, `fears`, `owns`
+    /// The relation, one word: `lives_in`, `fears`, `owns`
     #[arg(value_name = "TYPE")]
     pub kind: String,
-    /// The id of the other one
+    /// The id of the other entity
     pub target: String,
-    /// What else is known: `since=1422`
+    /// Attributes: `since=1422`
     #[arg(value_name = "KEY=VALUE")]
     pub attributes: Vec<String>,
-    /// From 0 to 1 [default: 1]
+    /// Confidence, from 0 to 1 [default: 1]
     #[arg(long, value_name = "NUMBER")]
     pub confidence: Option<f32>,
-    /// Where it came up
+    /// The session where it came up
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
 }
@@ -114,19 +115,19 @@ pub struct RelateArgs {
 pub struct MemorySearchArgs {
     /// Words, or a question
     pub query: String,
-    /// Only what was said
+    /// Only transcripts
     #[arg(long, conflicts_with_all = ["facts", "entities"])]
     pub sessions: bool,
-    /// Facts, and what was said where no model finds them by meaning; looked for unless something else is said
+    /// Facts, and transcripts if there is no embedding model [default]
     #[arg(long, conflicts_with = "entities")]
     pub facts: bool,
     /// Only entities, by their names
     #[arg(long)]
     pub entities: bool,
-    /// Only what was said in this session
+    /// Only the transcript of this session
     #[arg(long, value_name = "ID", conflicts_with_all = ["facts", "entities"])]
     pub session: Option<String>,
-    /// At most so many
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=100))]
     pub limit: u32,
 }
@@ -136,23 +137,24 @@ pub struct MemoryImportArgs {
     /// Transcripts (`Speaker: text`, JSON, WebVTT, SRT) or JSON Lines; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// What they are [default: what their names say]
+    /// Their format [default: by file name]
     #[arg(long, value_enum)]
     pub format: Option<MemoryImportFormat>,
-    /// The session of a transcript [default: the file's name without its ending]
+    /// The session of a transcript [default: the file name without extension]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// When it began: `2026-01-05`, `2026-01-05T19:00:00Z` [default: what the name or a heading says, else the file's own date]
+    /// Its start: `2026-01-05`, `2026-01-05T19:00:00Z` [default: from the name or a heading, else
+    /// the date of the file]
     #[arg(long, value_name = "WHEN")]
     pub date: Option<String>,
-    /// Only say what would be kept
+    /// Only show what would be imported
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MemoryImportFormat {
-    /// What `export` writes
+    /// The format of `export`
     Jsonl,
     /// `Speaker: text`
     Text,
@@ -166,22 +168,22 @@ pub enum MemoryImportFormat {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct ForgetTarget {
-    /// A session, with all that was said in it
+    /// A session with its transcript
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// An entity, with its relations
+    /// An entity with its relations
     #[arg(long, value_name = "ID")]
     pub entity: Option<String>,
     /// A fact, by its number
     #[arg(long, value_name = "N")]
     pub fact: Option<u64>,
-    /// All that one author wrote: `key:phone`, `local`; in every namespace unless one is named
+    /// Everything of one author: `key:phone`, `local`; in every namespace unless one is named
     #[arg(long, value_name = "WHO")]
     pub author: Option<String>,
-    /// Transcripts that are older: `2026-01-05`, `90d`; in every namespace unless one is named
+    /// Older transcripts: `2026-01-05`, `90d`; in every namespace unless one is named
     #[arg(long, value_name = "WHEN")]
     pub before: Option<String>,
-    /// All of a namespace, which has to be named
+    /// A whole namespace, which must be named
     #[arg(long, requires = "namespace", requires = "yes")]
     pub everything: bool,
 }
@@ -190,7 +192,7 @@ pub struct ForgetTarget {
 pub struct ForgetArgs {
     #[command(flatten)]
     pub what: ForgetTarget,
-    /// Yes, everything
+    /// Confirm the deletion
     #[arg(long)]
     pub yes: bool,
 }

@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum, value_parser};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Only whether a gateway that runs is ready, by the exit code: for health checks of containers
+    /// Only check whether a running gateway is ready, by the exit code, for health checks of
+    /// containers
     #[arg(long)]
     pub probe: bool,
 }
@@ -14,23 +15,23 @@ pub struct DoctorArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
 pub struct BenchArgs {
-    /// The tool, by the name that `tools` shows [default: only the gateway itself is measured]
+    /// The tool, as shown by `tools` [default: only the gateway is measured]
     pub name: Option<String>,
     /// Arguments as `key=value`, or all of them as one JSON object
     pub arguments: Vec<String>,
-    /// Whose tools [default: the default agent's]
+    /// The agent [default: the default agent]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Calls that are under way at the same time
+    /// Concurrent calls
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=1_000))]
     pub connections: u32,
-    /// How long
+    /// Duration
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=3_600))]
     pub seconds: u32,
-    /// Take answers that were kept, too
+    /// Allow cached results
     #[arg(long)]
     pub cached: bool,
-    /// Call a tool even if it may change something
+    /// Call a tool even if it may have side effects
     #[arg(long)]
     pub allow_writes: bool,
 }

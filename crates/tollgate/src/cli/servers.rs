@@ -4,21 +4,21 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum ChangeServersCommand {
-    /// Put a server into the config
+    /// Add a server to the config
     Add(Box<AddServerArgs>),
-    /// Take a server out of the config
+    /// Remove a server from the config
     Remove(ServerNameArgs),
-    /// Run a server of the config again
+    /// Enable a server of the config
     Enable(ServerNameArgs),
-    /// Keep a server in the config without running it
+    /// Disable a server of the config
     Disable(ServerNameArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct ServerNameArgs {
-    /// Of a server, as `servers list` shows it
+    /// Name of a server, as shown by `servers list`
     pub name: String,
-    /// Show what would change, and change nothing
+    /// Show what would change, without changing it
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -26,54 +26,54 @@ pub struct ServerNameArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
 pub struct AddServerArgs {
-    /// What to call it: its tools are NAME_tool. Without any argument you are asked
+    /// Its name: its tools are NAME_tool. Without any argument the command is interactive
     pub name: Option<String>,
-    /// The program and its arguments, split like a shell does; or give them after `--`
+    /// The program and its arguments, split like in a shell; or give them after `--`
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["url", "words"])]
     pub command: Option<String>,
-    /// Where it is reached
+    /// Its URL
     #[arg(long, value_name = "URL", conflicts_with = "words")]
     pub url: Option<String>,
-    /// A server of the MCP registry, as `servers search` names it
+    /// A server of the MCP registry, as shown by `servers search`
     #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "url", "words", "env", "header", "token", "cwd"])]
     pub from_registry: Option<String>,
-    /// With `--from-registry`: which way to have it [default: the first]
+    /// With `--from-registry`: the package or endpoint [default: the first]
     #[arg(long, value_name = "KIND", requires = "from_registry", value_parser = ["npm", "pypi", "oci", "nuget", "remote"])]
     pub choice: Option<String>,
-    /// With `--from-registry`: do not ask before it is saved
+    /// With `--from-registry`: do not ask for confirmation
     #[arg(long, requires = "from_registry")]
     pub yes: bool,
-    /// How it is reached [default: what `--command` or `--url` says]
+    /// Its transport [default: from `--command` or `--url`]
     #[arg(long, value_parser = ["stdio", "streamable-http", "sse"])]
     pub transport: Option<String>,
-    /// A variable for the program; may be given more than once
+    /// An environment variable for the program; repeatable
     #[arg(long, value_name = "K=V", conflicts_with = "url")]
     pub env: Vec<String>,
-    /// Where the program runs
+    /// Working directory of the program
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     pub cwd: Option<String>,
-    /// A header for every request; may be given more than once
+    /// A header for every request; repeatable
     #[arg(long, value_name = "K=V", conflicts_with_all = ["command", "words"])]
     pub header: Vec<String>,
-    /// A bearer token; better as '${NAME}' than itself
+    /// A bearer token; preferably a reference like '${NAME}'
     #[arg(long, conflicts_with_all = ["command", "words"])]
     pub token: Option<String>,
-    /// Believe what its tools say of themselves
+    /// Trust the annotations and results of its tools
     #[arg(long)]
     pub trusted: bool,
-    /// When it is started
+    /// When to start it
     #[arg(long, value_parser = ["eager", "lazy"])]
     pub start: Option<String>,
-    /// Let these agents see its tools
+    /// Agents that may use its tools
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub agents: Vec<String>,
-    /// Write secrets into the file itself
+    /// Write secrets to the config file
     #[arg(long)]
     pub inline: bool,
-    /// Do not try whether it answers
+    /// Do not test the connection
     #[arg(long)]
     pub no_test: bool,
-    /// Show what would change, and change nothing
+    /// Show what would change, without changing it
     #[arg(long)]
     pub dry_run: bool,
     /// The program and its arguments

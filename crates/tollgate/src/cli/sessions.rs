@@ -10,18 +10,18 @@ pub struct SessionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// Those that are held [what happens without a command]
+    /// List open sessions [default]
     List,
-    /// End one
+    /// Close one
     Close {
-        /// As `sessions list` shows it
+        /// The id, as shown by `sessions list`
         id: String,
     },
-    /// Insist on a latency budget for one
+    /// Force the latency tier of one
     Tier {
-        /// As `sessions list` shows it
+        /// The id, as shown by `sessions list`
         id: String,
-        /// `auto`: what is said decides again
+        /// The tier; `auto`: automatic selection
         #[arg(value_parser = ["fast", "standard", "deep", "auto"])]
         tier: String,
     },

@@ -27,9 +27,7 @@ pub(super) async fn run(
     // Calls wait in a serving gateway. An in-process one would have none.
     let Some(remote) = RemoteGateway::find(config).await else {
         let place = config.listen;
-        return Err(CommandError::new(format!(
-            "no gateway runs at {place}; nothing can wait there"
-        )));
+        return Err(CommandError::new(format!("no gateway is running at {place}")));
     };
     let gateway = Gateway::Remote(Box::new(remote));
     match wanted {
@@ -89,7 +87,7 @@ async fn watch(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
     }
     if !io::stdin().is_terminal() {
         return Err(CommandError::Usage(
-            "`watch` asks on a terminal; use `--json` without one".to_owned(),
+            "`watch` requires a terminal; otherwise use `--json`".to_owned(),
         ));
     }
     let (sender, mut asked) = mpsc::channel(QUEUE);
@@ -101,7 +99,7 @@ async fn watch(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
     });
     let answering = async {
         let mut seen = BTreeSet::new();
-        output.note("waiting for calls that need leave; Ctrl-C ends");
+        output.note("waiting for calls that need approval; Ctrl-C stops");
         loop {
             for request in items(&gateway.approvals().await?, "approvals") {
                 if seen.insert(text(request, "id")) {
@@ -141,7 +139,7 @@ async fn ask(gateway: &Gateway, request: &Value, output: Output) -> Result<(), C
         text(request, "reason"),
         text(request, "until")
     )));
-    output.note("allow it? [y]es, [n]o, anything else leaves it to others:");
+    output.note("allow it? [y]es, [n]o, anything else skips it:");
     let read = || {
         let mut line = String::new();
         io::stdin().lock().read_line(&mut line).map(|_| line)

@@ -25,7 +25,7 @@ pub(super) async fn run(
     output: Output,
 ) -> Result<(), CommandError> {
     if audit.command.is_some() && (!filters(audit).is_empty() || audit.limit.is_some()) {
-        let message = "`verify` looks at all rows; leave the filters out";
+        let message = "`verify` checks all rows; remove the filters";
         return Err(CommandError::Usage(message.to_owned()));
     }
     if audit.command == Some(AuditCommand::Acknowledge) {
@@ -51,7 +51,7 @@ async fn verify(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
             match found["broken"]["problem"].as_str() {
                 None if found["ok"] == false => {}
                 None => output.line(&format!(
-                    "the audit trail is whole: {} up to {}, head {}",
+                    "the audit trail is intact: {} up to {}, head {}",
                     pluralize(usize::try_from(number("rows")).unwrap_or(usize::MAX), "row"),
                     number("last"),
                     text(&found, "head"),
@@ -75,7 +75,7 @@ async fn acknowledge(config: &Config, output: Output) -> Result<(), CommandError
     let losses = losses.map_err(|error| CommandError::new(error.to_string()))?;
     match output.form {
         OutputFormat::Json => output.json(&json!({ "acknowledged": losses.len() })),
-        OutputFormat::Text if losses.is_empty() => output.note("no loss was noted"),
+        OutputFormat::Text if losses.is_empty() => output.note("no loss is recorded"),
         OutputFormat::Text => {
             losses.iter().for_each(|loss| output.note(&format!("acknowledged: {loss}")))
         }

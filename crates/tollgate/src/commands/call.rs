@@ -83,14 +83,14 @@ fn print(outcome: &Value, stays: HandleLifetime, output: Output) {
         }
         _ => {}
     }
-    let what = if outcome["truncated"] == true { "all of it" } else { "the result" };
+    let what = if outcome["truncated"] == true { "full result" } else { "the result" };
     match (outcome["handle"].as_str(), stays) {
         (None, _) => {}
         (Some(handle), HandleLifetime::Readable) => {
             output.note(&clean(&format!("{what}: tollgate result {handle}")));
         }
         (Some(_), HandleLifetime::Lost) => {
-            output.note(&format!("{what} would stay with a gateway that runs: `tollgate serve`"));
+            output.note(&format!("{what}: only kept by a running gateway (`tollgate serve`)"));
         }
     }
 }

@@ -23,8 +23,8 @@ use screen::ChatScreen;
 const MOST_ROUNDS: usize = 16;
 /// Limit on a piped message.
 const MAX_PIPED_MESSAGE_BYTES: u64 = 4 << 20;
-const HELP: &str = "/new forgets what was said, /tier fast|standard|deep|auto sets the budget, /quit \
-                    ends; Ctrl-C ends an answer, Ctrl-D the conversation";
+const HELP: &str = "/new starts a new conversation, /tier fast|standard|deep|auto sets the tier, \
+                    /quit exits; Ctrl-C stops an answer, Ctrl-D exits";
 
 pub(super) async fn run(
     wanted: &ChatArgs,
@@ -93,9 +93,7 @@ impl TerminalChat<'_> {
         }
         let message = message.trim();
         if message.is_empty() {
-            return Err(CommandError::Usage(
-                "there is nothing to say on standard input".to_owned(),
-            ));
+            return Err(CommandError::Usage("standard input is empty".to_owned()));
         }
         self.said.push(json!({"role": "user", "content": message}));
         let mut interrupts = Interrupts::listen();
@@ -106,7 +104,8 @@ impl TerminalChat<'_> {
             [] => Ok(()),
             calls => {
                 for call in calls {
-                    let note = format!("not run, since nobody can be asked: {}", call.summary());
+                    let note =
+                        format!("not run, because nobody can approve it: {}", call.summary());
                     self.output.note(&clean(&note));
                 }
                 Err(CommandError::Said)
@@ -186,7 +185,9 @@ impl TerminalChat<'_> {
             }
             self.settle(&answer.calls, interrupts).await?;
         }
-        Err(CommandError::new(format!("the model asked for calls {MOST_ROUNDS} times; ask anew")))
+        Err(CommandError::new(format!(
+            "the model requested calls {MOST_ROUNDS} times; start again"
+        )))
     }
 
     /// The model's next answer. `None` if it was interrupted. The received part is kept.

@@ -39,8 +39,8 @@ pub(super) fn run(
             }
             for path in &loaded.config.secrets.unfit {
                 output.note(&format!(
-                    "warning: the value of `{path}` is too short or too common to be masked where it turns \
-                     up in results and logs; use one of at least {MIN_BYTES} characters"
+                    "warning: the value of `{path}` is too short or too common to be masked in \
+                     results and logs; use one of at least {MIN_BYTES} characters"
                 ));
             }
             output.line(&summary(&loaded.config));
@@ -66,5 +66,5 @@ fn summary(config: &Config) -> String {
         (config.keys.len(), "key"),
     ];
     let parts = parts.map(|(count, word)| pluralize(count, word));
-    format!("{name} is good: {}", parts.join(", "))
+    format!("{name} is valid: {}", parts.join(", "))
 }

@@ -85,9 +85,9 @@ async fn read(file: &Path) -> Result<String, CommandError> {
         Err(_) => return Err(bad("cannot be read")),
     };
     if bytes.len() as u64 > MAX_SOURCE_BYTES {
-        return Err(bad("larger than 1 MiB; that is no program"));
+        return Err(bad("larger than 1 MiB, too large for a program"));
     }
-    String::from_utf8(bytes).map_err(|_| bad("not UTF-8; that is no program"))
+    String::from_utf8(bytes).map_err(|_| bad("not UTF-8, so not a program"))
 }
 
 async fn look(

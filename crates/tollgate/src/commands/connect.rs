@@ -18,7 +18,7 @@ use crate::output::{Output, OutputFormat, TextTable, clean};
 
 /// Shown instead of a diff that cannot be redacted.
 const UNREDACTABLE_DIFF: &str =
-    "what changes is not shown: the file has secrets that could not be hidden\n";
+    "the diff is not shown: the file has secrets that cannot be masked\n";
 
 pub(super) async fn run(
     wanted: &ConnectArgs,
@@ -34,11 +34,11 @@ pub(super) async fn run(
     let Some(mut snippet) = connect::snippet(typed, &target) else {
         let known: Vec<&str> = connect::snippets(&target).iter().map(|it| it.id).collect();
         let known = known.join(", ");
-        return Err(CommandError::Usage(format!("`{typed}` is not known; there are {known}")));
+        return Err(CommandError::Usage(format!("`{typed}` is unknown; the clients are {known}")));
     };
     if snippet.id == "claude-desktop" && (wanted.url.is_some() || wanted.key.is_some()) {
-        let why = "it starts `tollgate mcp`, a gateway of its own with the same config, which has \
-                   no address and asks for no key; leave `--url` and `--key` out";
+        let why = "it starts `tollgate mcp`, a separate gateway with the same config, which has no \
+                   address and needs no key; remove `--url` and `--key`";
         return Err(CommandError::Usage(format!("{}: {why}", snippet.name)));
     }
     if let Some(key) = &wanted.key {
@@ -51,7 +51,7 @@ pub(super) async fn run(
         (false, _) => print(&snippet, &target, output),
         (true, Some(client)) => return write(wanted, (client, &target), (output, environment)),
         (true, None) => {
-            let why = format!("{} has no file of its own; leave `--write` out", snippet.name);
+            let why = format!("{} has no config file; remove `--write`", snippet.name);
             return Err(CommandError::Usage(why));
         }
     }
@@ -101,9 +101,7 @@ fn parse_base_url(url: &str) -> Result<String, CommandError> {
     let is_plain = |rest: &str| !rest.is_empty() && !rest.contains(['"', '\'', ' ', '?', '#', '@']);
     match rest.is_some_and(is_plain) {
         true => Ok(url.to_owned()),
-        false => {
-            Err(CommandError::Usage("`--url` takes something like `http://host:8655`".to_owned()))
-        }
+        false => Err(CommandError::Usage("`--url` must be like `http://host:8655`".to_owned())),
     }
 }
 
@@ -129,7 +127,7 @@ fn list(target: &SnippetTarget, output: Output) {
         table.row(vec![it.id.to_owned(), it.name.to_owned(), it.file.unwrap_or_default()]);
     }
     output.table(&table);
-    output.note("`tollgate connect CLIENT` shows what it needs; `--write` puts it into the file");
+    output.note("`tollgate connect CLIENT` shows its config; `--write` adds it to its file");
 }
 
 fn snippet_json(it: &Snippet) -> Value {
@@ -145,7 +143,7 @@ fn print(snippet: &Snippet, target: &SnippetTarget, output: Output) {
         return;
     }
     if let Some(file) = &snippet.file {
-        output.note(&format!("{}: into {file}", snippet.name));
+        output.note(&format!("{}: add to {file}", snippet.name));
     }
     output.raw(&snippet.text);
     if let Some(link) = &snippet.link {
@@ -155,7 +153,7 @@ fn print(snippet: &Snippet, target: &SnippetTarget, output: Output) {
         output.note(note);
     }
     if target.access == SnippetAccess::Keyed && snippet.text.contains(KEY) {
-        output.note(&format!("put a key in the place of {KEY}: `tollgate keys create NAME`"));
+        output.note(&format!("replace {KEY} with a key: `tollgate keys create NAME`"));
     }
 }
 
@@ -173,7 +171,7 @@ fn write(
         None => entry,
     };
     let entry: Value = serde_json::from_str(&entry)
-        .map_err(|_| CommandError::Usage("`--key` cannot be written down".to_owned()))?;
+        .map_err(|_| CommandError::Usage("`--key` has invalid characters".to_owned()))?;
     let before = match path.exists() {
         true => Some(ConfigFileSnapshot::read(&path)?),
         false => None,
@@ -202,12 +200,12 @@ fn write(
     }
     output.raw(&clean(&diff));
     match (diff.is_empty(), wanted.dry_run) {
-        (true, _) => output.note(&format!("{label} says so already")),
+        (true, _) => output.note(&format!("{label} is already up to date")),
         (false, true) => output.note("nothing was changed"),
         (false, false) => output.note(&format!("{label} was changed; restart {}", client.name)),
     }
     if new.contains(KEY) {
-        output.note(&format!("put a key in the place of {KEY} there"));
+        output.note(&format!("replace {KEY} there with a key"));
     }
     Ok(())
 }
@@ -230,7 +228,7 @@ fn file(
     let place = connect::usual_place(client);
     match (folders, place) {
         (Some(folders), Some(place)) => Ok(place.on(&folders)),
-        _ => Err(CommandError::new("`HOME` is not set: say which file by `--file`")),
+        _ => Err(CommandError::new("`HOME` is not set: name the file with `--file`")),
     }
 }
 

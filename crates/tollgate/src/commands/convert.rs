@@ -44,7 +44,9 @@ fn read(file: Option<&Path>) -> Result<Value, CommandError> {
     let source: Box<dyn Read> = match file {
         Some(file) => Box::new(File::open(file).map_err(|error| bad(error.to_string()))?),
         None if io::stdin().is_terminal() => {
-            return Err(CommandError::Usage("name a file, or pipe the tools in".to_owned()));
+            return Err(CommandError::Usage(
+                "name a file, or pipe the tools to standard input".to_owned(),
+            ));
         }
         None => Box::new(io::stdin()),
     };
@@ -108,7 +110,7 @@ fn results(
     let from = from.or_else(|| results::form_of(&document)).ok_or_else(|| {
         let known = ToolFormat::ALL.map(ToolFormat::as_str).join(", ");
         CommandError::new(format!(
-            "these could be results of several formats, or of none; name theirs (`--from`), one of \
+            "the format of the results is ambiguous or unknown; name it with `--from`, one of \
              {known}"
         ))
     })?;

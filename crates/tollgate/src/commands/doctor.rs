@@ -78,7 +78,7 @@ pub(super) async fn run(
             findings.push(DoctorFinding::bad(
                 "config",
                 message,
-                "`tollgate check` shows the places",
+                "run `tollgate check` for details",
             ));
         }
     }
@@ -106,13 +106,13 @@ async fn probe(config: &Config, output: Output) -> Result<(), CommandError> {
 fn of_config(config: &Config, warnings: usize) -> DoctorFinding {
     let name = match &config.origin {
         ConfigOrigin::File(path) => path.display().to_string(),
-        ConfigOrigin::Embedded => "what is built in (no tollgate.yaml here)".to_owned(),
+        ConfigOrigin::Embedded => "built-in config (no tollgate.yaml here)".to_owned(),
     };
     match warnings {
         0 => DoctorFinding::well("config", name),
         count => {
             let message = format!("{name}, with {}", pluralize(count, "warning"));
-            DoctorFinding::odd("config", message, "`tollgate check` shows them")
+            DoctorFinding::odd("config", message, "run `tollgate check` to see them")
         }
     }
 }
@@ -142,7 +142,7 @@ async fn look(config: &Config, findings: &mut Vec<DoctorFinding>) {
             gateway.close().await;
         }
         Err(why) => {
-            let advice = "this is what `tollgate serve` would say, too";
+            let advice = "`tollgate serve` would fail with this error";
             findings.push(DoctorFinding::bad("gateway", why.to_string(), advice));
         }
     }
@@ -155,19 +155,20 @@ async fn certificate(config: &Config) -> Option<DoctorFinding> {
     };
     Some(match app::certifiable(config).await {
         Ok(()) => DoctorFinding::well("tls", files),
-        Err(why) => DoctorFinding::bad("tls", why.to_string(), "look at `tls.cert` and `tls.key`"),
+        Err(why) => DoctorFinding::bad("tls", why.to_string(), "check `tls.cert` and `tls.key`"),
     })
 }
 
 async fn port(config: &Config, running: Option<&Gateway>) -> DoctorFinding {
     let listen = config.listen;
     if running.is_some() {
-        return DoctorFinding::well("port", format!("a gateway runs on {listen}"));
+        return DoctorFinding::well("port", format!("a gateway is running on {listen}"));
     }
     match TcpListener::bind(listen).await {
-        Ok(_) => DoctorFinding::well("port", format!("{listen} is free; no gateway runs")),
+        Ok(_) => DoctorFinding::well("port", format!("{listen} is free; no gateway is running")),
         Err(why) => {
-            let advice = "another program has it: `--listen` or `listen:` takes another address";
+            let advice = "another program uses it: set another address with `--listen` or \
+                          `listen:`";
             DoctorFinding::bad("port", format!("cannot listen on {listen}: {why}"), advice)
         }
     }
@@ -178,20 +179,22 @@ async fn keys(config: &Config) -> DoctorFinding {
         return DoctorFinding::bad(
             "keys",
             why.to_string(),
-            "`tollgate keys create NAME` makes one",
+            "create one with `tollgate keys create NAME`",
         );
     }
     match app::is_keyed(config).await {
-        Ok(true) => DoctorFinding::well("keys", "every client needs one"),
-        Ok(false) => DoctorFinding::well("keys", "none are needed: only this machine can reach it"),
+        Ok(true) => DoctorFinding::well("keys", "every client must send one"),
+        Ok(false) => DoctorFinding::well("keys", "none required: only reachable from this machine"),
         // The database has a finding of its own.
-        Err(why) => DoctorFinding::bad("keys", why.to_string(), "see what is said of the database"),
+        Err(why) => {
+            DoctorFinding::bad("keys", why.to_string(), "see the finding about the database")
+        }
     }
 }
 
 async fn database(config: &Config) -> DoctorFinding {
     if !config.data.exists() {
-        return DoctorFinding::well("database", "it will be made with the data directory");
+        return DoctorFinding::well("database", "it will be created with the data directory");
     }
     let opened = async {
         let store = app::store(config).await?;
@@ -202,7 +205,8 @@ async fn database(config: &Config) -> DoctorFinding {
             DoctorFinding::well("database", config.data.join("tollgate.db").display().to_string())
         }
         Err(why) => {
-            let advice = "if the disk is full, make room; if the file is damaged, move it away";
+            let advice = "if the disk is full, free disk space; if the file is damaged, move it \
+                          away";
             DoctorFinding::bad("database", why.to_string(), advice)
         }
     }
@@ -215,7 +219,7 @@ async fn memory(gateway: &Gateway) -> DoctorFinding {
     match state.as_str() {
         "ready" => DoctorFinding::well("memory", "it answers"),
         state => {
-            let advice = "`database:` names it; its tools fail until it is back";
+            let advice = "check `database:`; the memory tools fail until it is available";
             DoctorFinding::odd("memory", format!("it is {state}"), advice)
         }
     }
@@ -226,7 +230,7 @@ async fn servers(config: &Config, gateway: &Gateway) -> Vec<DoctorFinding> {
     let status = match gateway.status().await {
         Ok(status) => status,
         Err(why) => {
-            let advice = "`tollgate servers list` needs the right `observe`";
+            let advice = "`tollgate servers list` requires the right `observe`";
             return vec![DoctorFinding::odd("servers", why.to_string(), advice)];
         }
     };
@@ -243,21 +247,21 @@ async fn servers(config: &Config, gateway: &Gateway) -> Vec<DoctorFinding> {
             ("disabled", _) => DoctorFinding::well("server", format!("{id}: disabled")),
             ("ready", 0) => {
                 let advice =
-                    format!("`tollgate tools --explain` says what keeps its tools out of {id}");
+                    format!("`tollgate tools --explain` shows why the tools of {id} are hidden");
                 DoctorFinding::odd("server", format!("{id}: ready, without tools"), advice)
             }
             ("ready", tools) => {
                 DoctorFinding::well("server", format!("{id}: ready, {tools} tools"))
             }
             (state, _) => {
-                let message = format!("{id}: {state}: {}", why.unwrap_or("it does not say why"));
+                let message = format!("{id}: {state}: {}", why.unwrap_or("no reason given"));
                 let advice = format!("`tollgate servers test {id}`, `tollgate servers logs {id}`");
                 DoctorFinding::bad("server", message, advice)
             }
         });
     }
     if findings.is_empty() {
-        findings.push(DoctorFinding::well("servers", "none but what is built in"));
+        findings.push(DoctorFinding::well("servers", "only the built-in ones"));
     }
     findings
 }
@@ -295,7 +299,7 @@ fn say(findings: &[DoctorFinding], output: Output) {
         }
     }
     match (bad, odd) {
-        (0, 0) => output.note("all is well"),
+        (0, 0) => output.note("no problems found"),
         _ => output.note(&format!("{}, {}", pluralize(bad, "problem"), pluralize(odd, "warning"))),
     }
 }

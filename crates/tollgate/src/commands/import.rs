@@ -110,7 +110,7 @@ pub(super) async fn run(
     say(wanted, &reads, (&draft, &end), output);
     match open {
         true if !wanted.dry_run => Err(CommandError::new(
-            "there are servers of these names already; say `--overwrite`, `--skip` or `--rename`",
+            "servers with these names already exist; use `--overwrite`, `--skip` or `--rename`",
         )),
         _ => Ok(()),
     }
@@ -156,13 +156,13 @@ fn say(
         output.note(&format!("note: the gateway needs `{name}` in its environment"));
     }
     match (&end.heard, end.mode) {
-        _ if reads.iter().all(PlannedImport::is_empty) => {
-            output.note("nothing of it can be carried over")
+        _ if reads.iter().all(PlannedImport::is_empty) => output.note("nothing can be imported"),
+        _ if draft.diff.is_empty() => {
+            output.note(&format!("{} already contains all of it", end.file))
         }
-        _ if draft.diff.is_empty() => output.note(&format!("{} says all of it already", end.file)),
         (_, ApplyMode::Try) => output.note("nothing was changed"),
         (None, ApplyMode::Apply) => {
-            output.note(&format!("{} was changed; no gateway runs yet", end.file));
+            output.note(&format!("{} was changed; no gateway is running", end.file));
         }
         (Some(answer), ApplyMode::Apply) => {
             output.note(&clean(&format!("{} was changed; {}", end.file, describe_reload(answer))));

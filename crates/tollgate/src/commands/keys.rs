@@ -40,9 +40,7 @@ pub(super) async fn run(
             place.revoke(config, name).await?;
             match output.form {
                 OutputFormat::Json => output.json(&json!({ "name": name, "revoked": true })),
-                OutputFormat::Text => {
-                    output.note(&clean(&format!("`{name}` opens nothing any more")))
-                }
+                OutputFormat::Text => output.note(&clean(&format!("`{name}` is revoked"))),
             }
         }
         KeysCommand::Open => {}
@@ -57,18 +55,19 @@ pub(super) async fn run(
 /// within a second.
 async fn open(config: &Config, output: Output) -> Result<(), CommandError> {
     if !config.keys.is_empty() || config.auth.is_some() {
-        let message = "`keys` or `auth` of the config ask for a key; take them out first";
+        let message = "`keys` or `auth` in the config require a key; remove them first";
         return Err(CommandError::new(message.to_owned()));
     }
     let OfflineKeyring { keyring, ledger } = app::open_offline_keyring(config).await?;
     blocking(move || keyring.open()).await?;
     let decision = Decision::new(AuditAction::Key, &Principal::local(), "opened");
-    let noted = ledger.note(decision.because("this machine comes in without a key")).await;
-    noted.map_err(|error| CommandError::new(format!("no key is needed any more, but {error}")))?;
+    let noted = ledger.note(decision.because("this machine has access without a key")).await;
+    noted
+        .map_err(|error| CommandError::new(format!("no key is required any more, but {error}")))?;
     match output.form {
         OutputFormat::Json => output.json(&json!({ "open": true })),
         OutputFormat::Text => {
-            output.note("this machine comes in without a key, if `listen` is loopback")
+            output.note("this machine has access without a key, if `listen` is loopback")
         }
     }
     Ok(())
@@ -137,7 +136,7 @@ impl KeyBackend {
             Self::Running(gateway) => gateway.rotate_key(name, grace).await,
             Self::Store(OfflineKeyring { keyring, ledger }) => {
                 check_free(config, name)?;
-                let detail = format!("the secret before lets in for {grace} s");
+                let detail = format!("the previous secret remains valid for {grace} s");
                 let (name, grace) = (name.to_owned(), Duration::from_secs(grace.into()));
                 let key = blocking(move || keyring.rotate(&name, grace)).await?;
                 note(&ledger, ("rotated", &key.shown.name, &detail)).await?;
@@ -183,7 +182,8 @@ fn moment(text: &str) -> Result<String, CommandError> {
         return Ok(text.to_owned());
     }
     let wrong = || {
-        let message = "`--expires` is like `2027-01-31`, `2027-01-31T12:00:00Z`, `90d` or `12h`";
+        let message = "`--expires` must be like `2027-01-31`, `2027-01-31T12:00:00Z`, `90d` or \
+                       `12h`";
         CommandError::Usage(message.to_owned())
     };
     let then = date::span(text).and_then(|span| SystemClock.wall().checked_add(span));
@@ -203,7 +203,7 @@ fn check_agents(config: &Config, wanted: &KeyRequest) -> Result<(), CommandError
 
 fn check_free(config: &Config, name: &str) -> Result<(), CommandError> {
     if config.keys.iter().any(|key| key.name == name) {
-        let message = format!("the key `{name}` stands in the config; change it there");
+        let message = format!("the key `{name}` is in the config; change it there");
         return Err(CommandError::new(message));
     }
     Ok(())
@@ -222,7 +222,7 @@ fn show(made: &Value, output: Output) {
         (OutputFormat::Text, Some(key)) => {
             output.line(&clean(key));
             let name = made["name"].as_str().unwrap_or_default();
-            output.note(&clean(&format!("the key of `{name}`; it is not shown again")));
+            output.note(&clean(&format!("the key of `{name}`; it is shown only once")));
         }
         (OutputFormat::Json, _) | (_, None) => output.json(made),
     }
@@ -254,8 +254,8 @@ fn table(keys: &[Value]) -> TextTable {
         let limits = match (key["rate_limit"].as_str(), key["concurrent"].as_u64()) {
             (None, None) => "–".to_owned(),
             (Some(rate), None) => rate.to_owned(),
-            (None, Some(count)) => format!("{count} at once"),
-            (Some(rate), Some(count)) => format!("{rate}, {count} at once"),
+            (None, Some(count)) => format!("{count} concurrent"),
+            (Some(rate), Some(count)) => format!("{rate}, {count} concurrent"),
         };
         let state = match (key["revoked"].as_str(), key["former_until"].as_str()) {
             (Some(when), _) => format!("revoked {when}"),

@@ -87,7 +87,7 @@ impl MemoryCommandRun<'_> {
             row.extend(counts.iter().map(|key| namespace[*key].to_string()));
             table.row(row);
         }
-        self.list(&found, &table, "nothing is remembered yet");
+        self.list(&found, &table, "the memory is empty");
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl MemoryCommandRun<'_> {
             ("session", json!(session)),
         ]);
         let kept = self.gateway.remember(Method::POST, ("/facts", &self.query()), &body).await?;
-        self.say(&format!("remembered as fact {}", kept["id"]), &kept);
+        self.say(&format!("saved as fact {}", kept["id"]), &kept);
         Ok(())
     }
 
@@ -128,12 +128,12 @@ impl MemoryCommandRun<'_> {
                 self.gateway.remember(Method::PUT, (&path, &query), &body).await
             }
             (true, None) => {
-                let message = "`--replace` needs `--id`, so that nothing else is replaced";
+                let message = "`--replace` requires `--id`, so that nothing else is replaced";
                 Err(CommandError::Usage(message.to_owned()))
             }
         };
         let kept = kept?;
-        self.say(&format!("remembered as `{}`", text(&kept["entity"], "id")), &kept);
+        self.say(&format!("saved as `{}`", text(&kept["entity"], "id")), &kept);
         Ok(())
     }
 
@@ -159,7 +159,11 @@ impl MemoryCommandRun<'_> {
         if search.entities {
             let query = self.with(&[("name", search.query.clone()), limit]);
             let found = self.gateway.get_memory("/entities", &query).await?;
-            self.list(&found, &show::entities(items(&found, "entities")), "nobody is called so");
+            self.list(
+                &found,
+                &show::entities(items(&found, "entities")),
+                "no entity has this name",
+            );
             return Ok(());
         }
         let mut query = self.with(&[("q", search.query.clone()), limit]);
@@ -167,7 +171,7 @@ impl MemoryCommandRun<'_> {
         let only_said = search.sessions || search.session.is_some();
         let list = if only_said { "/sessions" } else { "/facts" };
         let found = self.gateway.get_memory(list, &query).await?;
-        self.list(&found, &show::hits(items(&found, "results")), "nothing like that is remembered");
+        self.list(&found, &show::hits(items(&found, "results")), "nothing found");
         Ok(())
     }
 
@@ -229,7 +233,7 @@ fn pairs(typed: &[String]) -> Result<Value, CommandError> {
             })?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
         if pairs.insert(key.to_owned(), value).is_some() {
-            return Err(CommandError::Usage(format!("`{key}` stands twice")));
+            return Err(CommandError::Usage(format!("`{key}` appears twice")));
         }
     }
     Ok(if pairs.is_empty() { Value::Null } else { Value::Object(pairs) })

@@ -7,11 +7,11 @@ use crate::cli::Cli;
 const INTRODUCTION: &str = "\
 # Commands
 
-Made from the command line itself by `tollgate manual cli`; change it in `crates/tollgate/src/cli.rs` and its neighbours.
+Generated from the command line by `tollgate manual cli`; change it in `crates/tollgate/src/cli.rs` and its neighbours.
 
-Commands ask the gateway that runs at the configured address; if none does, one in their own process answers, for as long
-as the command takes. `--json` prints JSON for programs, on standard output. Exit codes: 0 well, 1 failed, 2 wrong usage or a
-bad config. Colours and cut columns are for terminals only; `NO_COLOR` turns colours off. `tollgate man --out DIR` writes
+Commands use the gateway that runs at the configured address; if there is none, they start one in their own process for the
+duration of the command. `--json` prints JSON for programs, on standard output. Exit codes: 0 success, 1 failure, 2 wrong usage
+or an invalid config. Colours and truncated columns are for terminals only; `NO_COLOR` turns colours off. `tollgate man --out DIR` writes
 manual pages, `tollgate completions SHELL` a completion script.
 
 These options work with every command:

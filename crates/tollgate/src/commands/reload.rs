@@ -8,7 +8,7 @@ use crate::output::{Output, OutputFormat, clean};
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<(), CommandError> {
     let Some(gateway) = Gateway::running(config).await else {
-        return Err(CommandError::new(format!("no gateway runs on {}", config.listen)));
+        return Err(CommandError::new(format!("no gateway is running on {}", config.listen)));
     };
     let answer = gateway.reload().await?;
     match output.form {

@@ -17,7 +17,7 @@ pub(super) async fn run(
     // An in-process gateway would have no results yet.
     let Some(remote) = RemoteGateway::find(config).await else {
         let why = format!(
-            "no gateway runs at {}, and a result stays with the one that made the call",
+            "no gateway is running at {}; a result is kept only by the gateway that made the call",
             config.listen
         );
         return Err(CommandError::new(why));
@@ -45,7 +45,7 @@ fn print(answer: &Value, output: Output) {
     let number = |key: &str| answer[key].as_u64();
     match (number("page"), number("pages"), number("next")) {
         (Some(page), Some(pages), Some(next)) => {
-            output.note(&format!("page {page} of {pages}; the next: --page {next}"));
+            output.note(&format!("page {page} of {pages}; next page: --page {next}"));
         }
         (Some(page), Some(pages), None) if pages > 1 => {
             output.note(&format!("page {page} of {pages}, the last"));

@@ -59,7 +59,7 @@ pub(super) async fn run(
         () = &mut serving => {}
         () = ready => {}
         end = ends.next() => {
-            output.note("stopping: running calls may finish; a second signal ends them");
+            output.note("stopping: waiting for running calls; a second signal cancels them");
             if end == EndSignal::Interrupt {
                 app.server.skip_grace();
             }
@@ -88,7 +88,8 @@ async fn start(config: &Config) -> Result<StartedGateway, CommandError> {
     app::check_reach(config).await?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         CommandError::new(format!(
-            "cannot listen on {}: {error}; is another gateway running? `--listen` takes another address",
+            "cannot listen on {}: {error}; is another gateway running? set another address with \
+             `--listen`",
             config.listen
         ))
     })?;
@@ -108,6 +109,6 @@ fn ca_trust_hint(config: &Config) -> Option<String> {
     let file = local_ca::file(&config.data);
     let file = std::path::absolute(&file).unwrap_or(file).display().to_string();
     let file = shell_words::quote(&file);
-    let words = "so that clients of this shell trust it";
+    let words = "makes clients in this shell trust the certificate";
     Some(format!("export NODE_EXTRA_CA_CERTS={file} SSL_CERT_FILE={file}  # {words}"))
 }

@@ -42,10 +42,11 @@ async fn restart(name: &str, config: &Config, output: Output) -> Result<(), Comm
     match (output.form, &answer["restarted"]) {
         (OutputFormat::Json, _) => output.json(&answer),
         (OutputFormat::Text, Value::Bool(false)) => {
-            let why = format!("`{name}` is disabled; `tollgate servers enable {name}`");
+            let why =
+                format!("`{name}` is disabled; enable it with `tollgate servers enable {name}`");
             return Err(CommandError::new(why));
         }
-        (OutputFormat::Text, _) => output.line(&format!("`{name}` was ended and starts again")),
+        (OutputFormat::Text, _) => output.line(&format!("`{name}` is restarting")),
     }
     Ok(())
 }
@@ -63,7 +64,7 @@ async fn logs(name: &str, config: &Config, output: Output) -> Result<(), Command
 }
 
 async fn running(config: &Config) -> Result<Gateway, CommandError> {
-    let none = || CommandError::new(format!("no gateway runs on {}", config.listen));
+    let none = || CommandError::new(format!("no gateway is running on {}", config.listen));
     Gateway::running(config).await.ok_or_else(none)
 }
 

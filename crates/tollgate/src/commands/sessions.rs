@@ -17,7 +17,7 @@ pub(super) async fn run(
     // Sessions exist in a serving gateway only. An in-process one would have none.
     let Some(remote) = RemoteGateway::find(config).await else {
         let place = config.listen;
-        return Err(CommandError::new(format!("no gateway runs at {place}; nobody talks there")));
+        return Err(CommandError::new(format!("no gateway is running at {place}")));
     };
     let gateway = Gateway::Remote(Box::new(remote));
     match &wanted.command {
@@ -39,7 +39,7 @@ pub(super) async fn run(
                     output.note(&clean(&format!("`{id}` is {tier} from now on")));
                 }
                 (OutputFormat::Text, None) => {
-                    output.note(&clean(&format!("in `{id}` what is said decides again")));
+                    output.note(&clean(&format!("`{id}` is back to automatic tier selection")));
                 }
             }
             Ok(())

@@ -25,7 +25,7 @@ pub(super) async fn export(
     let answer = gateway.telemetry().await;
     gateway.close().await;
     let telemetry = TelemetryExport::read(&answer?).map_err(|unfit| {
-        CommandError::new(format!("the gateway's figures cannot be read: {unfit}"))
+        CommandError::new(format!("the gateway's statistics are invalid: {unfit}"))
     })?;
     write(&telemetry, written, output)
 }
@@ -70,7 +70,7 @@ fn write(
         OutputFormat::Json => output.json(&json!({ "file": file, "tools": telemetry.tools() })),
         OutputFormat::Text => {
             let tools = pluralize(telemetry.tools(), "tool");
-            output.note(&format!("figures of {tools} are in {}", file.display()));
+            output.note(&format!("statistics of {tools} are in {}", file.display()));
         }
     }
     Ok(())

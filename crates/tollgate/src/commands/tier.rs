@@ -44,7 +44,7 @@ fn print(answer: &Value, output: Output) {
     output.line(&clean(&format!("{}: {}", text("tier"), text("reason"))));
     let tools: Vec<&str> = items(answer, "tools").iter().filter_map(Value::as_str).collect();
     match tools.as_slice() {
-        [] => output.note("no tool fits into it"),
+        [] => output.note("no tools in this tier"),
         tools => output.line(&clean(&tools.join(" "))),
     }
 }

@@ -217,7 +217,9 @@ fn data(fields: &SectionFields, request: &ConfigRequest, problems: &mut Problems
         (None, None) => (PathBuf::from("./.tollgate"), DiagnosticLocation::File),
     };
     if path.as_os_str().is_empty() {
-        problems.error(place, "data", "`data` is empty").help("name a directory, or leave it out");
+        problems
+            .error(place, "data", "`data` is empty")
+            .help("name a directory, or remove the key");
     }
     path
 }
@@ -227,7 +229,7 @@ fn names(fields: &SectionFields, problems: &mut Problems) -> Option<NamePattern>
     let Some(pattern) = names.text("pattern") else { return Some(NamePattern::default()) };
     if !pattern.value.contains("{tool}") {
         problems
-            .error(pattern.at, "names.pattern", "the pattern must have `{tool}` in it")
+            .error(pattern.at, "names.pattern", "the pattern must contain `{tool}`")
             .help("otherwise all tools of a server would have one name: `{server}_{tool}`");
         return None;
     }
@@ -295,7 +297,7 @@ fn is_new(
     let new = seen.insert(fold_name(&name.value));
     if !new {
         problems
-            .error(name.at, path, format!("another {what} is called like `{}`", name.value))
+            .error(name.at, path, format!("another {what} has a name like `{}`", name.value))
             .help("names must differ in more than case, `-` and `_`");
     }
     new
@@ -317,7 +319,7 @@ fn absolute(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Option<
         Ok(absolute) if !text.value.contains('\0') => Some(absolute),
         Ok(_) | Err(_) => {
             problems
-                .error(text.at, path, format!("`{key}` has a path that is none"))
+                .error(text.at, path, format!("`{key}` has an invalid path"))
                 .help("name a file or a directory");
             None
         }

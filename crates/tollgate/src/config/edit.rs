@@ -57,9 +57,9 @@ pub enum ConfigEdit {
 /// Why a text was not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigEditError {
-    #[error("there is a server `{0}` already")]
+    #[error("a server `{0}` already exists")]
     Exists(String),
-    #[error("`{section}` has a `{name}` already")]
+    #[error("`{section}` already has `{name}`")]
     Taken { section: &'static str, name: String },
     #[error("there is no server `{0}` in the config")]
     Unknown(String),
@@ -68,7 +68,7 @@ pub enum ConfigEditError {
     #[error("the config cannot be read: {0}")]
     Unreadable(Box<ConfigReport>),
     /// The edit must be made by hand. `paste` is the text to insert, or the lines to remove.
-    #[error("the file is written in a way that is not changed by itself ({why}); {paste}")]
+    #[error("the layout of the file cannot be edited automatically ({why}); {paste}")]
     Odd { why: String, paste: String },
 }
 
@@ -166,13 +166,13 @@ impl ConfigEdit {
     pub fn paste(&self) -> String {
         match self {
             Self::Remove { name } | Self::Take { name, .. } => {
-                format!("take `{}.{name}` out yourself", self.section())
+                format!("remove `{}.{name}` by hand", self.section())
             }
             Self::Set { section, name, key, value: None } => {
-                format!("take `{section}.{name}.{key}` out yourself")
+                format!("remove `{section}.{name}.{key}` by hand")
             }
             Self::Add { .. } | Self::Insert { .. } | Self::Set { value: Some(_), .. } => {
-                format!("write it yourself:\n{}", self.yaml().unwrap_or_default())
+                format!("add it by hand:\n{}", self.yaml().unwrap_or_default())
             }
         }
     }

@@ -82,9 +82,9 @@ impl fmt::Display for ExpandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unset { name } => write!(f, "the variable `{name}` is not set"),
-            Self::Unclosed => f.write_str("`${` without its `}`"),
+            Self::Unclosed => f.write_str("`${` without `}`"),
             Self::Name { found } => write!(f, "`{found}` is not the name of a variable"),
-            Self::Nested => f.write_str("`${…}` inside `${…}` is not read"),
+            Self::Nested => f.write_str("nested `${…}` is not supported"),
             Self::File { path, why } => write!(f, "cannot read the file `{path}`: {why}"),
         }
     }
@@ -97,12 +97,12 @@ impl ExpandError {
             Self::Unset { name } => {
                 format!("set it, or give a default: `${{{name}:-something}}`")
             }
-            Self::Unclosed => "close it, or write `$${` for the characters themselves".to_owned(),
+            Self::Unclosed => "close it, or write `$${` for a literal `${`".to_owned(),
             Self::Name { .. } => {
                 "write `${NAME}`, `${NAME:-default}` or `${file:/path}`".to_owned()
             }
-            Self::Nested => "defaults are taken as they stand; use one variable".to_owned(),
-            Self::File { .. } => "the file must hold nothing but the value".to_owned(),
+            Self::Nested => "defaults are literal; use one variable".to_owned(),
+            Self::File { .. } => "the file must contain only the value".to_owned(),
         }
     }
 }

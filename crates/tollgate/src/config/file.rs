@@ -48,11 +48,11 @@ impl ConfigVersion {
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigWriteError {
-    #[error("`{0}` was changed by somebody else in the meantime; look at it and try again")]
+    #[error("`{0}` was changed in the meantime; check it and try again")]
     Changed(String),
     #[error("`{file}` cannot be written: {why}")]
     ReadOnly { file: String, why: String },
-    #[error("writing `{file}` failed, and it is as it was: {why}")]
+    #[error("writing `{file}` failed and it is unchanged: {why}")]
     Failed { file: String, why: String },
 }
 
@@ -81,7 +81,7 @@ impl ConfigFileSnapshot {
         let held = File::open(&target).map_err(|error| self.write_error(&error))?;
         let about = held.metadata().map_err(|error| self.write_error(&error))?;
         if about.permissions().mode() & 0o222 == 0 {
-            return Err(self.read_only("its mode says read only"));
+            return Err(self.read_only("it is read-only"));
         }
         self.lock(&held)?;
         let now = Self::read(&self.path).map_err(|_| self.changed_error())?;
@@ -125,7 +125,7 @@ impl ConfigFileSnapshot {
                 Err(TryLockError::Error(_)) => return Ok(()),
             }
         }
-        Err(self.read_only("another program holds it"))
+        Err(self.read_only("another program has locked it"))
     }
 
     fn changed_error(&self) -> ConfigWriteError {

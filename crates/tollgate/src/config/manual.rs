@@ -5,21 +5,21 @@ use super::table::{KeyKind, KeyPresence, SectionSpec, TOP, TextKind};
 const INTRODUCTION: &str = "\
 # Configuration
 
-Made from the tables in `crates/tollgate/src/config/table.rs` by `tollgate manual`; change it there.
+Generated from the tables in `crates/tollgate/src/config/table.rs` by `tollgate manual`; change it there.
 
-Tollgate reads `--config FILE`, else `TOLLGATE_CONFIG`, else `tollgate.yaml` in the working directory, else what is
-built in (`crates/tollgate/src/config/default.yaml`). `--listen` and `--data` (`TOLLGATE_LISTEN`, `TOLLGATE_DATA`)
-win over the file. `tollgate check` finds mistakes without starting anything; `tollgate check --schema` prints the
-JSON Schema. A commented example is in `docs/tollgate.example.yaml`.
+Tollgate reads `--config FILE`, else `TOLLGATE_CONFIG`, else `tollgate.yaml` in the working directory, else the
+built-in config (`crates/tollgate/src/config/default.yaml`). `--listen` and `--data` (`TOLLGATE_LISTEN`,
+`TOLLGATE_DATA`) override the file. `tollgate check` finds errors without starting anything; `tollgate check --schema`
+prints the JSON Schema. A commented example is in `docs/tollgate.example.yaml`.
 
-- The file is YAML 1.2 in UTF-8, one document, at most 1 MiB. Keys may stand once. Unknown keys are errors. Anchors,
-  aliases and `<<` work; tags do not.
-- Where a text is meant, what you type is what counts: `no`, `12:30`, `0o17` and `8080` are those texts. Where a
-  number is meant, digits are needed, without quotes. Where a switch is meant, `true` or `false`.
+- The file is YAML 1.2 in UTF-8, one document, at most 1 MiB. Duplicate and unknown keys are errors.
+  Anchors, aliases and `<<` are supported; tags are not.
+- Texts are used as typed: `no`, `12:30`, `0o17` and `8080` are valid texts without quotes. Numbers are digits without
+  quotes. Switches are `true` or `false`.
 - `${VAR}`, `${VAR:-default}` (also when the variable is empty) and `${file:/path}` (without its last line break) are
-  expanded in texts marked *text* and *secret*, once: nothing nests, and values are not looked at again. A missing
-  variable is an error. `$${VAR}` stands for `${VAR}` itself. Texts marked *prose* are taken as they are.
-- Secrets are never shown: not in errors, logs, answers or on the page.
+  expanded in texts marked *text* and *secret*, once: they do not nest, and values are not expanded again. A missing
+  variable is an error. `$${VAR}` is a literal `${VAR}`. Texts marked *prose* are not expanded.
+- Secrets are never shown: not in errors, logs, responses or the admin UI.
 - `servers`, `tools`, `providers`, `models` and `agents` may also be written as a list whose entries have a `name`.
 - Paths are relative to the working directory.
 ";

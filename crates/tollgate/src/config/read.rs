@@ -128,7 +128,7 @@ impl SectionReader<'_> {
         if node.is_null() {
             self.problems
                 .error(node.at, path, format!("`{}` has no value", last(path)))
-                .help("leave the key out, or write \"\" for an empty text");
+                .help("remove the key, or write \"\" for an empty text");
             return None;
         }
         if text == TextKind::Prose {
@@ -155,7 +155,7 @@ impl SectionReader<'_> {
                     path,
                     format!("`${{{name}}}` is not expanded in `{}`", last(path)),
                 )
-                .help("variables work in settings, not in texts that people and models read");
+                .help("variables are expanded in settings, not in texts for people and models");
         }
     }
 
@@ -372,8 +372,8 @@ impl SectionReader<'_> {
                 for item in items {
                     let Some((name, rest)) = self.entry(item, path) else { continue };
                     if let Some(line) = seen.insert(name.value.clone(), name.at.line) {
-                        let message = format!("`{}` is in `{}` twice", name.value, last(path));
-                        let help = format!("it is first on line {line}; give one another name");
+                        let message = format!("`{}` appears twice in `{}`", name.value, last(path));
+                        let help = format!("it is first on line {line}; rename one");
                         self.problems.error(name.at, path, message).help(help);
                         continue;
                     }
@@ -414,7 +414,7 @@ impl SectionReader<'_> {
             let at = pairs.first().map_or(item.at, |pair| pair.key_at);
             self.problems
                 .error(at, path, format!("an entry of `{}` has no `name`", last(path)))
-                .help("a list needs one in every entry; or write a map: the name, then its keys");
+                .help("every entry of a list needs one; or write a map by name");
         }
         name.map(|name| (name, rest.into_iter().cloned().collect()))
     }

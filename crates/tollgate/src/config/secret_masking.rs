@@ -64,9 +64,9 @@ impl SecretMasks {
                         .error(
                             DiagnosticLocation::At(span(text, &found.at)),
                             "",
-                            "this covers no secret of the file",
+                            "this mask matches no secret of the file",
                         )
-                        .help("write the secret itself, or better a reference: `${NAME}`");
+                        .help("write the secret, or better a reference: `${NAME}`");
                 }
             }
         }
@@ -92,7 +92,8 @@ impl SecretMasks {
         match strange {
             Some(said) => {
                 let why = format!(
-                    "`{said}` covers no secret of the file; write the secret itself, or better a reference: `${{NAME}}`"
+                    "`{said}` matches no secret of the file; write the secret, or better a \
+                     reference: `${{NAME}}`"
                 );
                 Err(ConfigReport::about(&file.display().to_string(), why))
             }
@@ -126,7 +127,8 @@ fn refuse_masked(file: &Path, text: &str, old: &str) -> Result<(), ConfigReport>
         return Ok(());
     }
     let why = format!(
-        "`{MASKED_VALUE}` stands for a secret that is not known here; write the secret itself, or better a reference: `${{NAME}}`"
+        "`{MASKED_VALUE}` masks an unknown secret; write the secret, or better a reference: \
+         `${{NAME}}`"
     );
     Err(ConfigReport::about(&file.display().to_string(), why))
 }

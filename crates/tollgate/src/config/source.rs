@@ -20,7 +20,7 @@ pub(super) fn bytes_of(path: &Path, problems: &mut Problems) -> Option<Vec<u8>> 
                 format!("cannot read the config: {why}"),
             );
             if why.kind() == std::io::ErrorKind::NotFound {
-                found.help("`tollgate serve` without `--config` runs on the embedded default");
+                found.help("`tollgate serve` without `--config` uses the built-in config");
             }
             None
         }
@@ -98,7 +98,7 @@ fn warn_of_writers(about: &std::fs::Metadata, problems: &mut Problems) {
                 "",
                 "every user of this machine can change the config",
             )
-            .help("it names commands that run as you: `chmod 600` it");
+            .help("it contains commands that run as you: `chmod 600` it");
     }
 }
 

@@ -121,149 +121,122 @@ pub(super) const TOP: SectionSpec = SectionSpec {
             "listen",
             PLAIN,
             "127.0.0.1:8655",
-            "Address and port. Anything but loopback needs keys or `auth`. Port 0 lets the system choose",
+            "Address and port. Any address but loopback requires keys or `auth`. With port 0 the \
+             system chooses a port",
         ),
         key(
             "hosts",
             PLAINS,
             "the address of `listen`",
-            "Names and addresses, beside loopback, under which clients may ask. Others get 403",
+            "Allowed `host` names and addresses, in addition to loopback. Others get 403",
         ),
         key(
             "trusted_proxies",
             PLAINS,
             "none",
-            "Addresses and networks (`10.0.0.7`, `10.0.0.0/8`, `fd00::/8`) of proxies before the gateway. Only what they say in `x-forwarded-for` or `forwarded` counts as a client's address, for limits per address, the log and the audit trail",
+            "Addresses and networks (`10.0.0.7`, `10.0.0.0/8`, `fd00::/8`) of proxies in front of \
+             the gateway. Only their `x-forwarded-for` or `forwarded` headers set the client's \
+             address, which is used in limits per address, the log and the audit trail",
         ),
-        key("environment", PLAIN, "default", "Measurements are kept per environment"),
-        key("data", PLAIN, "./.tollgate", "Directory for what outlasts the process; created"),
+        key(
+            "environment",
+            PLAIN,
+            "default",
+            "Name of the environment. Latency measurements are stored per environment",
+        ),
+        key("data", PLAIN, "./.tollgate", "Data directory; created if missing"),
         key(
             "tls",
             KeyKind::Section(&TLS),
             "plain HTTP",
-            "Serve HTTPS with this certificate; both files are read again when they change. `tollgate serve --tls` makes one instead",
+            "Serve HTTPS with this certificate; both files are reloaded when they change. \
+             `tollgate serve --tls` creates a certificate instead",
         ),
         key(
             "database",
             SECRET,
             "sqlite",
-            "Where the memory is: `sqlite` (in the data directory) or `postgres://user@host/db`. Keys, the audit trail and measurements are in the data directory in any case",
+            "Database of the memory: `sqlite` (in the data directory) or \
+             `postgres://user@host/db`. Keys, the audit trail and measurements are always in the \
+             data directory",
         ),
         key(
             "redis",
             SECRET,
             "none",
-            "`redis://host:port`, for limits and caches that replicas share; without effect yet",
+            "`redis://host:port`, for limits and caches shared by replicas; not implemented yet",
         ),
         key(
             "names",
             KeyKind::Section(&NAMES),
             "`{server}_{tool}`",
-            "How tools are called towards models",
+            "Names of tools as models see them",
         ),
-        key(
-            "limits",
-            KeyKind::Section(&LIMITS),
-            "see there",
-            "What holds for every call and every request",
-        ),
-        key(
-            "shutdown",
-            KeyKind::Section(&SHUTDOWN),
-            "see there",
-            "How the gateway ends when it is told to (SIGTERM)",
-        ),
-        key(
-            "approvals",
-            KeyKind::Section(&APPROVALS),
-            "see there",
-            "How calls wait for a person's leave",
-        ),
-        key(
-            "builtin",
-            KeyKind::Section(&BUILTIN),
-            "see there",
-            "Where the built-in tools may work",
-        ),
+        key("limits", KeyKind::Section(&LIMITS), "see there", "Limits of calls and requests"),
+        key("shutdown", KeyKind::Section(&SHUTDOWN), "see there", "Shutdown on SIGTERM"),
+        key("approvals", KeyKind::Section(&APPROVALS), "see there", "Approval of calls"),
+        key("builtin", KeyKind::Section(&BUILTIN), "see there", "Built-in tools"),
         key(
             "servers",
             KeyKind::Named(&SERVER),
             "none",
-            "MCP servers, by id. The order decides who keeps a name that two want",
+            "MCP servers, by id. If two tools have the same exposed name, the first server in this \
+             order keeps it",
         ),
         key(
             "tools",
             KeyKind::Section(&HOUSE),
             "all of them",
-            "Which tools there are at all, for anybody; every level after this one only takes away",
+            "Tools that exist for anybody; all later levels can only remove tools",
         ),
         key(
             "trust",
             KeyKind::Section(&TRUST),
             "see there",
-            "Tools that others wrote: new, changed and suspicious ones. Each server may say otherwise",
+            "Handling of new, changed and suspicious tools. Servers can override it",
         ),
-        key(
-            "budget",
-            KeyKind::Section(&BUDGET),
-            "see there",
-            "Latency tiers and how they are chosen",
-        ),
+        key("budget", KeyKind::Section(&BUDGET), "see there", "Latency tiers and their selection"),
         key(
             "code",
             KeyKind::Section(&CODE),
             "see there",
-            "How programs that models write are run; `code_mode` of servers and agents says for which tools",
+            "Execution of programs written by models; `code_mode` of servers and agents selects \
+             the tools",
         ),
         key(
             "memory",
             KeyKind::Section(&MEMORY),
             "see there",
-            "What is remembered of conversations, and how it is found; `memory` of agents says whose",
+            "Memory of conversations and its search; `memory` of agents assigns it",
         ),
-        key(
-            "audit",
-            KeyKind::Section(&AUDIT),
-            "see there",
-            "What is kept of calls, and for how long",
-        ),
-        key(
-            "telemetry",
-            KeyKind::Section(&TELEMETRY),
-            "see there",
-            "What is told of calls to those who follow them",
-        ),
-        key("secrets", KeyKind::Section(&SECRETS), "see there", "What becomes of secrets in calls"),
+        key("audit", KeyKind::Section(&AUDIT), "see there", "Audit trail: content and retention"),
+        key("telemetry", KeyKind::Section(&TELEMETRY), "see there", "Traces and metrics over OTLP"),
+        key("secrets", KeyKind::Section(&SECRETS), "see there", "Handling of secrets in calls"),
         key(
             "registry",
             KeyKind::Section(&REGISTRY),
             "the official one",
-            "Where `tollgate servers search` and the page look for MCP servers",
+            "Registry that `tollgate servers search` and the admin UI use",
         ),
-        key("providers", KeyKind::Named(&PROVIDER), "none", "Where models are served"),
-        key(
-            "models",
-            KeyKind::Named(&MODEL),
-            "`offline`",
-            "Models that agents and requests may name",
-        ),
-        key("default_agent", PLAIN, "the first", "The agent of a request that names none"),
+        key("providers", KeyKind::Named(&PROVIDER), "none", "Providers of models"),
+        key("models", KeyKind::Named(&MODEL), "`offline`", "Models for agents and requests"),
+        key("default_agent", PLAIN, "the first", "Default agent, for requests that name none"),
         key(
             "agents",
             KeyKind::Named(&AGENT),
             "one agent `default` that sees every tool",
-            "Who uses tools, and which",
+            "Agents and their tools",
         ),
         key(
             "auth",
             KeyKind::Section(&AUTH),
             "no tokens",
-            "Tokens of an OpenID Connect issuer let in as well as keys",
+            "Accept tokens of an OpenID Connect issuer, in addition to keys",
         ),
         key("keys", KeyKind::Entries(&KEY), "none: open on loopback only", "API keys of clients"),
     ],
     elsewhere: &[
-        ("mcp", "write what is under `mcp` at the top level: `servers:`"),
+        ("mcp", "move the keys under `mcp` to the top level: `servers:`"),
         ("mcpServers", "write `servers:`; `command`, `args`, `env` and `url` keep their names"),
         ("mcp_servers", "write `servers:`"),
         ("npcs", "write `agents:`"),
@@ -276,14 +249,15 @@ pub(super) const TOP: SectionSpec = SectionSpec {
 const HOUSE: SectionSpec = SectionSpec {
     title: "tools",
     keys: &[
-        key("enabled", KeyKind::Flag, "true", "`false`: nobody sees or calls any tool"),
+        key("enabled", KeyKind::Flag, "true", "`false`: disables all tools"),
         ALLOW,
         DENY,
         key(
             "environments",
             KeyKind::Named(&ENVIRONMENT),
             "none",
-            "More of the same by name of an `environment`; those of this installation's hold as well",
+            "Additional rules by `environment`; those of this installation's environment apply as \
+             well",
         ),
     ],
     elsewhere: &[("disabled", "write `enabled: false`, or `deny:` with names")],
@@ -293,13 +267,18 @@ const ENVIRONMENT: SectionSpec =
     SectionSpec { title: "tools.environments.NAME", keys: &[ALLOW, DENY], elsewhere: &[] };
 
 const ALLOW: KeySpec =
-    key("allow", PLAINS, "[\"*\"]", "Exposed names and globs; what is not listed is not there");
-const DENY: KeySpec = key("deny", PLAINS, "[]", "Exposed names and globs; wins over `allow`");
+    key("allow", PLAINS, "[\"*\"]", "Exposed names and globs; tools not listed are hidden");
+const DENY: KeySpec =
+    key("deny", PLAINS, "[]", "Exposed names and globs; takes precedence over `allow`");
 
 const TLS: SectionSpec = SectionSpec {
     title: "tls",
     keys: &[
-        required_key("cert", PLAIN, "PEM file with the certificate chain, the server's own first"),
+        required_key(
+            "cert",
+            PLAIN,
+            "PEM file with the certificate chain, starting with the server's certificate",
+        ),
         required_key("key", PLAIN, "PEM file with the private key"),
     ],
     elsewhere: &[],
@@ -311,7 +290,7 @@ const REGISTRY: SectionSpec = SectionSpec {
         "url",
         PLAIN,
         super::OFFICIAL_REGISTRY,
-        "An MCP registry, by the API of the official one (`/v0.1/servers`)",
+        "URL of an MCP registry with the official API (`/v0.1/servers`)",
     )],
     elsewhere: &[],
 };
@@ -322,7 +301,7 @@ const NAMES: SectionSpec = SectionSpec {
         "pattern",
         PLAIN,
         "{server}_{tool}",
-        "`{tool}` alone passes the names of a single server through",
+        "`{tool}` alone keeps the names of a single server",
     )],
     elsewhere: &[],
 };
@@ -330,95 +309,97 @@ const NAMES: SectionSpec = SectionSpec {
 const LIMITS: SectionSpec = SectionSpec {
     title: "limits",
     keys: &[
-        key(
-            "timeout_ms",
-            MILLISECONDS,
-            "30000",
-            "No call takes longer, whatever its server or tool says",
-        ),
+        key("timeout_ms", MILLISECONDS, "30000", "Upper bound for the timeout of every call"),
         key(
             "in_flight",
             whole(1, 1_000_000, "requests"),
             "1024",
-            "Requests that are answered at the same time; more get 503. Listening streams are not counted",
+            "Concurrent requests; more get 503. Listening streams are not counted",
         ),
         key(
             "per_key",
             whole(1, 1_000_000, "requests"),
             "64",
-            "Of those, requests of one key; more get 429",
+            "Concurrent requests of one key; more get 429",
         ),
         key(
             "streams_per_key",
             whole(1, 1_000_000, "streams"),
             "1000",
-            "Streams on which one key listens for changes; more get 429. All keys together have half of `connections`",
+            "Listening streams of one key; more get 429. All keys together are limited to half of \
+             `connections`",
         ),
         key(
             "live_sessions",
             whole(1, 1_000_000, "sessions"),
             "2000",
-            "Live speech sessions that are held at the same time; more get 503",
+            "Concurrent live speech sessions; more get 503",
         ),
         key(
             "live_per_key",
             whole(1, 1_000_000, "sessions"),
             "1000",
-            "Of those, sessions of one key; more get 429",
+            "Concurrent live sessions of one key; more get 429",
         ),
         key(
             "connections",
             whole(16, 1_000_000, "connections"),
             "4096, or what live sessions need",
-            "Connections that are served at the same time. The oldest idle one makes room for a new one; if all are busy, it gets 503",
+            "Concurrent connections. The oldest idle one is closed for a new one; if all are busy, \
+             the new one gets 503",
         ),
         key(
             "connections_per_address",
             whole(16, 1_000_000, "connections"),
             "half of `connections`",
-            "Of those, connections of one address. Addresses of this machine have no limit of their own",
+            "Concurrent connections of one address. Addresses of this machine are not limited",
         ),
         key(
             "sessions",
             whole(1, 10_000_000, "sessions"),
             "10000",
-            "Sessions of MCP clients that need one (before 2026-07-28). The oldest idle one of whoever has most makes room",
+            "Sessions of MCP clients before revision 2026-07-28. If full, the oldest idle session \
+             of the client with the most sessions is closed",
         ),
         key(
             "sessions_per_key",
             whole(1, 10_000_000, "sessions"),
             "1000",
-            "Of those, sessions of one key. Its oldest idle one makes room; if all are in use, it gets 429",
+            "Sessions of one key. If full, its oldest idle one is closed; if all are in use, the \
+             new one gets 429",
         ),
         key(
             "sessions_per_address",
             whole(1, 10_000_000, "sessions"),
             "5000",
-            "Of those, sessions of one address; the same",
+            "Sessions of one address, likewise",
         ),
         key(
             "json_values",
             whole(1_000, 10_000_000, "values"),
             "400000",
-            "JSON values in the body of one request or in one message; more get 413. Each costs up to 250 bytes while it is read",
+            "JSON values in one request body or message; more get 413. Each takes up to 250 bytes \
+             while it is parsed",
         ),
         key(
             "json_depth",
             whole(8, 128, "levels"),
             "128",
-            "Of lists and objects in one another; deeper ones get 400",
+            "Nesting depth of JSON; deeper values get 400",
         ),
         key(
             "argument_values",
             whole(100, 10_000_000, "values"),
             "100000",
-            "JSON values in the arguments of one call; more are refused as wrong parameters",
+            "JSON values in the arguments of one call; more are rejected as invalid params",
         ),
         key(
             "memory_mb",
             whole(0, 1_048_576, "megabytes"),
-            "0: what the control group allows, if anything",
-            "At 80 % of it idle sessions end and no streams and live sessions begin, at 90 % requests get 503, at 95 % connections are refused. An eighth of it is for bodies of requests that are being answered; those for which there is no room within two seconds get 503",
+            "0: the limit of the control group, if any",
+            "Memory limit. At 80 % idle sessions are closed and new streams and live sessions are \
+             refused, at 90 % requests get 503, at 95 % connections are refused. An eighth is \
+             reserved for request bodies; a body without space within two seconds gets 503",
         ),
     ],
     elsewhere: &[],
@@ -431,13 +412,14 @@ const SHUTDOWN: SectionSpec = SectionSpec {
             "grace_s",
             whole(0, 3_600, "seconds"),
             "2",
-            "So long `/readyz` says `stopping` and requests are still answered, each with `connection: close`. Ctrl-C skips it",
+            "Drain time: `/readyz` reports `stopping`, and requests are still answered, with \
+             `connection: close`. Ctrl-C skips it",
         ),
         key(
             "drain_s",
             whole(0, 3_600, "seconds"),
             "30",
-            "So long after that calls and live turns that run may take to end; new requests get 503",
+            "Grace period for running calls and live turns after that; new requests get 503",
         ),
     ],
     elsewhere: &[],
@@ -450,13 +432,13 @@ const APPROVALS: SectionSpec = SectionSpec {
             "timeout_s",
             whole(1, 86_400, "seconds"),
             "120",
-            "A call to which nobody has agreed by then is denied",
+            "Timeout of an approval; then the call is denied",
         ),
         key(
             "waiting",
             whole(1, 10_000, "calls"),
             "256",
-            "Calls that wait at the same time; one principal has at most half of them",
+            "Calls awaiting approval at the same time; at most half of them for one principal",
         ),
     ],
     elsewhere: &[],

@@ -17,7 +17,7 @@ pub(super) fn better_place(key: &str, section: &SectionSpec, near: Option<&str>)
     if let Some(near) = near {
         return Some(format!("did you mean `{near}`?"));
     }
-    TOP.key(key).map(|_| "it belongs at the top level: take the indentation out".to_owned())
+    TOP.key(key).map(|_| "it belongs at the top level: remove the indentation".to_owned())
 }
 
 pub(super) fn describe(kind: &KeyKind) -> String {

@@ -163,7 +163,7 @@ impl ConfigYamlBuilder<'_> {
                 if self.documents > 1 {
                     self.problems
                         .error(at, "", "a second document begins here")
-                        .help("a config is one document: take the `---` out");
+                        .help("a config is one document: remove the `---`");
                     return Err(AlreadyReportedError);
                 }
                 Ok(())
@@ -182,7 +182,7 @@ impl ConfigYamlBuilder<'_> {
 
     fn alias(&mut self, anchor: usize, at: SourceSpan) -> Result<(), AlreadyReportedError> {
         let Some(node) = self.anchors.get(&anchor) else {
-            self.problems.error(at, "", "this alias stands inside what it refers to");
+            self.problems.error(at, "", "this alias is recursive");
             return Err(AlreadyReportedError);
         };
         let (values, depth) = (node.values(), node.depth());
@@ -247,8 +247,8 @@ impl ConfigYamlBuilder<'_> {
         for pair in typed {
             match seen.get(&pair.key) {
                 Some(line) => {
-                    let message = format!("the key `{}` is here twice", pair.key);
-                    let help = format!("it is first on line {line}; only one of them can count");
+                    let message = format!("duplicate key `{}`", pair.key);
+                    let help = format!("it is first on line {line}; remove one of them");
                     self.problems.error(pair.key_at, &pair.key, message).help(help);
                 }
                 None => {
@@ -283,7 +283,7 @@ impl ConfigYamlBuilder<'_> {
             return Ok(());
         }
         self.problems
-            .error(at, "", format!("the file holds more than {MOST_VALUES} values"))
+            .error(at, "", format!("the file contains more than {MOST_VALUES} values"))
             .help("aliases count as often as they are used");
         Err(AlreadyReportedError)
     }
@@ -293,8 +293,8 @@ impl ConfigYamlBuilder<'_> {
             return Ok(());
         }
         self.problems
-            .error(at, "", "tags such as `!!str` are not read here")
-            .help("leave the tag out; quotes make a text of anything");
+            .error(at, "", "tags such as `!!str` are not supported")
+            .help("remove the tag; quote the value to make it a text");
         Err(AlreadyReportedError)
     }
 

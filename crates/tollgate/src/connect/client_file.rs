@@ -13,7 +13,7 @@ use crate::import::parse_document;
 pub enum ClientFileMergeError {
     #[error("it cannot be read: {0}")]
     Unreadable(String),
-    #[error("it is written in a way that is not changed by itself; put the text in yourself")]
+    #[error("its layout cannot be edited automatically; add the text by hand")]
     Odd,
 }
 

@@ -28,7 +28,8 @@ answer = client.chat.completions.create(
 print(answer.choices[0].message.content)
 "#,
         note: Some(
-            "an agent is a model: its tools run in the gateway. `client.responses` works as well",
+            "use an agent as the model: its tools run in the gateway. `client.responses` works as \
+             well",
         ),
     },
     SnippetTemplate {
@@ -65,7 +66,7 @@ async def main():
 
 asyncio.run(main())
 "#,
-        note: Some("the JavaScript SDK insists on TLS: `tollgate serve --tls`"),
+        note: Some("the JavaScript SDK requires TLS: `tollgate serve --tls`"),
     },
     SnippetTemplate {
         id: "anthropic",
@@ -91,7 +92,7 @@ client = genai.Client(api_key="{key}", http_options={"base_url": "{base}"})
 answer = client.models.generate_content(model="{model}", contents="Roll 2d6+3")
 print(answer.text)
 "#,
-        note: Some("Live sessions of this SDK insist on TLS: `tollgate serve --tls`"),
+        note: Some("live sessions of this SDK require TLS: `tollgate serve --tls`"),
     },
     SnippetTemplate {
         id: "mcp-python",

@@ -16,7 +16,7 @@ impl Gateway {
     pub async fn usual_agent(&self) -> Result<String, CommandError> {
         let view = self.get("/v1/tools").await?;
         let name = view["agent"].as_str().map(str::to_owned);
-        name.ok_or_else(|| CommandError::new("the gateway does not say which agent it has"))
+        name.ok_or_else(|| CommandError::new("the gateway did not report its agent"))
     }
 
     /// The agent's greeting, if it has one.
@@ -50,7 +50,7 @@ impl Gateway {
             return Ok(response.headers().clone());
         }
         decode_response(&response)?;
-        Err(CommandError::new("the gateway does not stream its answer"))
+        Err(CommandError::new("the gateway did not stream its response"))
     }
 
     /// `POST /v1/mcp/tool/execute`: runs calls of a model, and returns messages.
@@ -73,7 +73,7 @@ fn with_headers(
 ) -> Result<Request<Bytes>, CommandError> {
     for (name, text) in headers {
         let header = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| CommandError::Usage(format!("`{name}` cannot be a header")))?;
+            .map_err(|_| CommandError::Usage(format!("`{name}` is not a valid header name")))?;
         request.headers_mut().insert(header, value(name, text)?);
     }
     Ok(request)

@@ -92,7 +92,7 @@ impl Gateway {
             });
         }
         CodeRunResult::read(response.body())
-            .ok_or_else(|| CommandError::new("the gateway's answer cannot be read"))
+            .ok_or_else(|| CommandError::new("the gateway's response is invalid"))
     }
 
     /// `GET /v1/code`: documentation for writing a program: the list of files, or the requested

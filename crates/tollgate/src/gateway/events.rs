@@ -44,7 +44,7 @@ impl<'a> GatewayEventListener<'a> {
             match event.name.unwrap_or_default() {
                 name if name == "done" => self.end = Some(Ok(data)),
                 name if name == "error" => {
-                    let why = complaint(&data).unwrap_or("the gateway gave up");
+                    let why = complaint(&data).unwrap_or("the gateway failed");
                     self.end = Some(Err(CommandError::new(why)));
                 }
                 name => (self.each)(GatewayEvent { name, data }),
@@ -53,7 +53,7 @@ impl<'a> GatewayEventListener<'a> {
     }
 
     pub(super) fn finish(self) -> Result<Value, CommandError> {
-        let broken = || Err(CommandError::new("the gateway broke off before it was done"));
+        let broken = || Err(CommandError::new("the gateway disconnected before it was done"));
         self.end.unwrap_or_else(broken)
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
         agent(&name, context, (&tools, &models), sheet);
     }
     for key in ["audio_transport", "audiosocket", "asterisk", "barge_in", "external_media", "llm"] {
-        top.drop(key, "telephony and speech are outside of Tollgate");
+        top.drop(key, "telephony and speech are not supported");
     }
     top.forget(&["config_version"]);
     sheet.leave(top);
@@ -103,7 +103,7 @@ fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Vec<(Strin
         let id = source.any_text(&["model", "llm_model", "agent_model"]);
         let is_live = ["realtime", "live", "deepgram"].iter().any(|word| name.contains(word));
         let (Some(id), true) = (id, is_live) else {
-            sheet.drop(source.at, "only live models are carried over; write `providers:`");
+            sheet.drop(source.at, "only live models are imported; write `providers:`");
             continue;
         };
         let named = ImportedProvider { name: &name, base_url: None, key, more: Map::new() };
@@ -112,9 +112,9 @@ fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Vec<(Strin
                 let api = (!name.contains("deepgram")).then_some("realtime");
                 let model = provider::model((&ours, &id), api, sheet);
                 models.push((name, model));
-                sheet.drop(source.at, "its audio settings are outside of Tollgate");
+                sheet.drop(source.at, "its audio settings are not supported");
             }
-            None => sheet.drop(source.at, "its API is not spoken here"),
+            None => sheet.drop(source.at, "its API is not supported"),
         }
     }
     models
@@ -140,7 +140,7 @@ fn agent(
         keys.insert("engine".to_owned(), json!("s2s"));
     } else if let Some(provider) = provider {
         let provider = super::collector::shorten_name(&provider);
-        sheet.drop(format!("contexts.{name}.provider"), format!("`{provider}` has no model here"));
+        sheet.drop(format!("contexts.{name}.provider"), format!("`{provider}` has no model"));
     }
     let mut ours = Vec::new();
     for tool in context.texts("tools").unwrap_or_default() {
@@ -154,7 +154,7 @@ fn agent(
         keys.insert("auto_execute".to_owned(), json!(ours));
     }
     for key in ["profile", "pipeline", "audio_profile"] {
-        context.drop(key, "telephony and speech are outside of Tollgate");
+        context.drop(key, "telephony and speech are not supported");
     }
     sheet.leave(context);
     sheet.other("agents", ImportedEntry { name: id, keys, notes: note.into_iter().collect() });

@@ -27,13 +27,16 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     for (name, provider) in top.named_maps("providers") {
         self::provider(&name, provider, sheet);
     }
-    top.drop("governance", "make keys by `tollgate keys create`; limits are `rate_limit` of keys");
+    top.drop(
+        "governance",
+        "create keys with `tollgate keys create`; limits are `rate_limit` of keys",
+    );
     for key in ["virtual_keys", "auth_config", "encryption_key"] {
-        top.drop(key, "make keys by `tollgate keys create`");
+        top.drop(key, "create keys with `tollgate keys create`");
     }
-    top.drop("config_store", "the file is all the configuration there is");
+    top.drop("config_store", "the file is the only configuration");
     for key in ["logs_store", "vector_store", "plugins", "client", "framework", "server"] {
-        top.drop(key, "has no counterpart here");
+        top.drop(key, "has no equivalent");
     }
     top.forget(&["env_label", "source_of_truth"]);
     sheet.leave(top);
@@ -133,14 +136,14 @@ fn one(
     tools(&mut source, &mut draft, empty);
     let oauth = source.peek("auth_type").as_str().is_some_and(|it| it.contains("oauth"));
     if oauth && draft.is_authorized() {
-        source.drop("auth_type", "it says who it is by a header, and that was taken");
+        source.drop("auth_type", "it authenticates with a header, which was imported");
     } else if oauth {
         draft.login();
         source.forget(&["oauth_config_id"]);
     }
     timeout.into_iter().for_each(|timeout| draft.timeout_ms(timeout));
     source.forget(&["name", "client_id", "id", "auth_type", "is_ping_available", "state"]);
-    source.drop("tool_sync_interval", "tools are synchronised by themselves");
+    source.drop("tool_sync_interval", "tools are synchronised automatically");
     sheet.leave(source);
     sheet.server(draft);
 }
@@ -151,7 +154,7 @@ fn tools(source: &mut SourceMap, draft: &mut ServerDraft, empty: EmptyListMeanin
     match source.texts("tools_to_execute") {
         Some(names) if names.is_empty() && empty == EmptyListMeaning::None => {
             draft.put("deny", json!(["*"]));
-            draft.note("none of its tools may be used there");
+            draft.note("all of its tools are disabled there");
         }
         Some(names) if !names.is_empty() && names != ["*"] => {
             draft.put("allow", names.into_iter().map(bare).collect::<Vec<_>>());
@@ -160,7 +163,7 @@ fn tools(source: &mut SourceMap, draft: &mut ServerDraft, empty: EmptyListMeanin
     }
     source.drop(
         "tools_to_auto_execute",
-        "which tools run unasked is said by `auto_execute` of an agent",
+        "set `auto_execute` of an agent for tools that run without approval",
     );
 }
 
@@ -174,7 +177,7 @@ fn provider(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) 
     }
     if more > 0 {
         let what = format!("{} of `{name}`", crate::output::pluralize(more, "further key"));
-        sheet.drop(what, "a provider has one key here");
+        sheet.drop(what, "a provider has only one key");
     }
     let mut network = source.inner("network_config");
     let base =
@@ -204,7 +207,7 @@ fn provider(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) 
             network.into_iter().for_each(|network| sheet.leave(network));
             sheet.leave(source);
         }
-        None => sheet.drop(&source.at, "its API is not spoken here"),
+        None => sheet.drop(&source.at, "its API is not supported"),
     }
 }
 

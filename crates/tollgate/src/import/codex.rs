@@ -32,8 +32,8 @@ fn one(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
     }
     source.rename("enabled_tools", "includeTools");
     source.rename("disabled_tools", "excludeTools");
-    source.drop("startup_timeout_sec", "a server that is slow to start keeps nobody waiting here");
-    source.drop("startup_timeout_ms", "a server that is slow to start keeps nobody waiting here");
+    source.drop("startup_timeout_sec", "a server that is slow to start does not block here");
+    source.drop("startup_timeout_ms", "a server that is slow to start does not block here");
     common_keys::server(name, source, sheet);
 }
 

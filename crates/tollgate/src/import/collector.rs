@@ -68,7 +68,7 @@ impl<'a> ImportCollector<'a> {
     /// A unique id for `name` in its section, and a note if it differs.
     pub(super) fn id(&mut self, section: &'static str, name: &str) -> (String, Option<String>) {
         let id = self.free(section, &fitting(name));
-        let note = (id != name).then(|| format!("called `{}` there", shorten_name(name)));
+        let note = (id != name).then(|| format!("named `{}` there", shorten_name(name)));
         (id, note)
     }
 
@@ -203,12 +203,12 @@ impl<'a> ImportCollector<'a> {
                 files = found.keys.values_mut().fold(false, |any, it| without_files(it) | any);
             }
             if files {
-                found.notes.push("`${file:…}` means nothing here and is kept as it stands".into());
+                found.notes.push("`${file:…}` has no meaning here and is kept unchanged".into());
             }
             let text = serde_json::Value::Object(found.keys.clone()).to_string();
             for (name, _) in &self.imported.given {
                 if text.contains(&format!("${{{name}}}")) {
-                    let note = format!("a secret was written out there; set `{name}` instead");
+                    let note = format!("it contained a literal secret; set `{name}` instead");
                     found.notes.push(note);
                 }
             }

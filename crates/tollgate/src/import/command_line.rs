@@ -209,7 +209,7 @@ fn flags(
             "--exclude-tools" => tools.push(("deny", split_names(&value()))),
             "-s" | "--scope" | "--timeout" | "--description" | "--callback-port" => drop(value()),
             "--trust" => sheet.drop(flag, common_keys::AUTO_EXECUTE_HINT),
-            _ => sheet.drop(shorten_name(flag), "is a flag that is not known"),
+            _ => sheet.drop(shorten_name(flag), "is an unknown flag"),
         }
     }
     let called = places.first().cloned().unwrap_or_default();

@@ -30,7 +30,7 @@ impl ImportedTransport {
 }
 
 pub(super) const AUTO_EXECUTE_HINT: &str =
-    "which tools run unasked is said by `auto_execute` of an agent";
+    "set `auto_execute` of an agent for tools that run without approval";
 
 /// A server from its common keys. The rest stays in `source`.
 pub(super) fn server(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
@@ -41,7 +41,7 @@ pub(super) fn server(name: &str, mut source: SourceMap, sheet: &mut ImportCollec
     }
     habits(&mut source, &mut draft, sheet);
     consent(&mut source, &mut draft, sheet);
-    source.drop("envFile", "no files of variables are read; write its variables into `env`");
+    source.drop("envFile", "env files are not read; write its variables into `env`");
     for key in ["autoApprove", "alwaysAllow", "trust"] {
         source.drop(key, AUTO_EXECUTE_HINT);
     }
@@ -73,7 +73,7 @@ fn reach(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportColl
         let said = said.unwrap_or_default();
         sheet.drop(
             &source.at,
-            format!("`{}` is not spoken here", super::collector::shorten_name(&said)),
+            format!("`{}` is not supported", super::collector::shorten_name(&said)),
         );
         source.forget(&["args", "env", "cwd", "headers"]);
         return false;
@@ -81,7 +81,7 @@ fn reach(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportColl
     match (command, url) {
         (Some(words), url) => {
             if url.is_some() {
-                sheet.drop(source.path("url"), "it has a command, too, and that was taken");
+                sheet.drop(source.path("url"), "it also has a command, which was imported");
             }
             let words = whole(words, source.texts("args"));
             draft.command(sheet, &words);
@@ -166,7 +166,7 @@ fn habits(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &ImportCollect
     }
     if none {
         draft.put("deny", json!(["*"]));
-        draft.note("none of its tools may be used there");
+        draft.note("all of its tools are disabled there");
     }
 }
 
@@ -182,7 +182,7 @@ fn consent(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportCo
             continue;
         }
         if draft.is_authorized() {
-            sheet.drop(oauth.at, "it says who it is by a header, and that was taken");
+            sheet.drop(oauth.at, "it authenticates with a header, which was imported");
             continue;
         }
         let id = oauth.any_text(&["clientId", "client_id", "CLIENT_ID"]);

@@ -14,6 +14,6 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
         }
         common_keys::server(&name, server, sheet);
     }
-    top.drop("routes", "how models are chosen is said by `models` of agents");
+    top.drop("routes", "model selection is set by `models` of agents");
     sheet.leave(top);
 }

@@ -77,7 +77,7 @@ fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> GlyphoxaMo
         let model = source.text("model");
         let named = ImportedProvider { name: &name, base_url, key, more: Map::new() };
         let Some(ours) = provider::put(named, sheet) else {
-            sheet.drop(source.at, "its API is not spoken here");
+            sheet.drop(source.at, "its API is not supported");
             continue;
         };
         let model = model.map(|id| provider::model((&ours, &id), api, sheet));
@@ -88,7 +88,7 @@ fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> GlyphoxaMo
         sheet.leave(source);
     }
     for stage in ["stt", "tts", "vad", "audio"] {
-        stages.drop(stage, "speech is made and heard outside of Tollgate");
+        stages.drop(stage, "speech input and output are not supported");
     }
     stages.drop("embeddings", "write `memory: { embedding: … }`");
     sheet.leave(stages);
@@ -127,13 +127,13 @@ fn agent(name: &str, mut npc: SourceMap, models: &GlyphoxaModels, sheet: &mut Im
     if let Some(tools) = npc.texts("tools").filter(|tools| !tools.is_empty()) {
         put("auto_execute", json!(tools));
         put("tools", json!(tools));
-        notes.push("a tool of a server is called SERVER_TOOL here".to_owned());
+        notes.push("tools of a server are named SERVER_TOOL".to_owned());
     }
     let tier = npc.text("budget_tier").map(|tier| tier.to_ascii_lowercase());
     if let Some(tier) = tier.filter(|it| ["fast", "standard", "deep"].contains(&it.as_str())) {
         put("budget_tier", json!(tier));
     }
-    npc.drop("voice", "speech is made outside of Tollgate");
+    npc.drop("voice", "speech output is not supported");
     npc.drop("knowledge_scope", "write it into `prompt`");
     npc.forget(&["name"]);
     sheet.leave(npc);

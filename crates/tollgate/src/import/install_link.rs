@@ -51,7 +51,7 @@ fn cursor(query: &str) -> Result<(Option<String>, String), ImportError> {
 }
 
 fn broken_link_error() -> ImportError {
-    ImportError::Syntax("the link carries nothing that can be read".to_owned())
+    ImportError::Syntax("the link contains no valid data".to_owned())
 }
 
 /// Percent-decoded. `None` if it is not UTF-8.

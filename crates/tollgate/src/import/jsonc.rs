@@ -31,7 +31,7 @@ impl JsoncReader<'_> {
             Some('[') => self.read_nested(Self::list),
             Some('"') => self.string().map(Value::String),
             Some(_) => self.word(),
-            None => Err(self.wrong("it ends too soon")),
+            None => Err(self.wrong("it ends unexpectedly")),
         }
     }
 
@@ -42,7 +42,7 @@ impl JsoncReader<'_> {
         self.at += 1;
         self.depth += 1;
         if self.depth > MAX_JSON_DEPTH {
-            return Err(self.wrong(&format!("it nests deeper than {MAX_JSON_DEPTH}")));
+            return Err(self.wrong(&format!("it is nested deeper than {MAX_JSON_DEPTH} levels")));
         }
         let value = read(self)?;
         self.depth -= 1;
@@ -60,7 +60,7 @@ impl JsoncReader<'_> {
             self.expect(':')?;
             if map.contains_key(&key) {
                 let key = super::collector::shorten_name(&key);
-                return Err(self.wrong(&format!("the key `{key}` stands twice")));
+                return Err(self.wrong(&format!("duplicate key `{key}`")));
             }
             let value = self.value()?;
             map.insert(key, value);
@@ -98,9 +98,9 @@ impl JsoncReader<'_> {
             escaped = *c == '\\' && !escaped;
             ends
         });
-        let Some((end, _)) = end else { return Err(self.wrong("a text is not closed")) };
+        let Some((end, _)) = end else { return Err(self.wrong("a string is not closed")) };
         let read = serde_json::from_str(&rest[..=end]);
-        let text = read.map_err(|_| self.wrong("this is not a text of JSON"))?;
+        let text = read.map_err(|_| self.wrong("this is not a JSON string"))?;
         self.at += end + 1;
         Ok(text)
     }

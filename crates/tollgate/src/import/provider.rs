@@ -74,7 +74,7 @@ pub(super) fn model(
     if let Some(api) = api {
         keys.insert("api".to_owned(), json!(api));
     }
-    let note = "say its `context_window`: 8192 tokens are taken for granted".to_owned();
+    let note = "set its `context_window`: 8192 tokens are assumed".to_owned();
     let notes = if api.is_none() { vec![note] } else { Vec::new() };
     sheet.other("models", ImportedEntry { name: name.clone(), keys, notes });
     name

@@ -110,7 +110,7 @@ impl ServerDraft {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         match rest[..end].rsplit_once('@') {
             Some((_, host)) => {
-                let why = "a URL has no user and password here; write `headers:` or `auth:`";
+                let why = "a URL must not contain a user and a password; use `headers:` or `auth:`";
                 sheet.drop(format!("the password in the URL of `{}`", self.name), why);
                 format!("{scheme}://{host}{}", &rest[end..])
             }
@@ -183,7 +183,7 @@ impl ServerDraft {
     /// OAuth login by a person.
     pub(super) fn login(&mut self) {
         self.auth("login", true);
-        self.note(format!("consent is given by `tollgate servers login {}`", self.name));
+        self.note(format!("log in with `tollgate servers login {}`", self.name));
     }
 
     /// Whether a header or a token authenticates already: only one way is possible.

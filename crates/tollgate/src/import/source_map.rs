@@ -12,7 +12,7 @@ pub(super) struct SourceMap {
     dropped: Vec<DroppedItem>,
 }
 
-const NO_PLACE: &str = "has no counterpart here";
+const NO_PLACE: &str = "has no equivalent";
 
 impl SourceMap {
     /// `None` if it is not a map.

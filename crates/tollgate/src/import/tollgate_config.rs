@@ -29,7 +29,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
         sheet.server(draft);
     }
     for key in ["agents", "providers", "models", "keys", "budget", "listen", "limits"] {
-        top.drop(key, "only `servers` are taken out of a config of Tollgate; copy it yourself");
+        top.drop(key, "only `servers` are imported from a Tollgate config; copy it by hand");
     }
     sheet.leave(top);
 }

@@ -79,11 +79,11 @@ fn one(inside: &str, spelling: VariableSyntax) -> (String, Option<String>) {
         _ => match inside.strip_prefix("input:") {
             Some(id) => {
                 let name = format!("TOLLGATE_INPUT_{}", variable(id));
-                let note = format!("`${{input:{id}}}` was asked for; set `{name}`");
+                let note = format!("`${{input:{id}}}` was prompted for; set `{name}`");
                 (format!("${{{name}}}"), Some(note))
             }
             None => {
-                let note = format!("`${{{inside}}}` means nothing here and is kept as it stands");
+                let note = format!("`${{{inside}}}` has no meaning here and is kept unchanged");
                 // The inner text must not be expanded on its own, either.
                 (format!("$${{{}}}", inside.replace("${", "$${")), Some(note))
             }
@@ -92,7 +92,7 @@ fn one(inside: &str, spelling: VariableSyntax) -> (String, Option<String>) {
 }
 
 fn folder(inside: &str) -> (String, Option<String>) {
-    let note = format!("`${{{inside}}}` is a folder of an editor; set `WORKSPACE_FOLDER`");
+    let note = format!("`${{{inside}}}` is an editor's folder; set `WORKSPACE_FOLDER`");
     ("${WORKSPACE_FOLDER}".to_owned(), Some(note))
 }
 
@@ -141,7 +141,7 @@ fn braces(text: &str) -> (String, Vec<String>) {
         let file = inside[..end].strip_prefix("file:/").map(|path| format!("file:/{path}"));
         if inside[..end].starts_with("file:") && file.is_none() {
             let path = &inside[..end];
-            notes.push(format!("`{{{path}}}` is kept as it stands; write `${{file:/…}}` for it"));
+            notes.push(format!("`{{{path}}}` is kept unchanged; write `${{file:/…}}` instead"));
         }
         match known.map(str::to_owned).or(file).filter(|_| !rest[..at].ends_with('$')) {
             Some(name) => {

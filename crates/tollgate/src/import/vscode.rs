@@ -21,7 +21,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
         .collect();
     for (name, mut server) in top.named_maps("servers") {
         let text = server.to_json_text();
-        server.drop("dev", "is for the author of the server");
+        server.drop("dev", "is only for the author of the server");
         server.forget(&["sandboxEnabled", "sandbox"]);
         let before = sheet.servers();
         common_keys::server(&name, server, sheet);

@@ -18,7 +18,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
         }
         let is_extension = !["command", "url"].iter().any(|key| server.has(key));
         if is_extension {
-            sheet.drop(server.at, "is an extension of Zed, not a server by itself");
+            sheet.drop(server.at, "is an extension of Zed, not a server");
             continue;
         }
         server.drop("settings", "is read by an extension of Zed");

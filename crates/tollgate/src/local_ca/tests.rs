@@ -38,7 +38,7 @@ fn names_and_addresses_are_signed_for_and_nonsense_is_told() {
     };
     assert_eq!(sign(&["localhost", "127.0.0.1", "[::1]", "my_host.example"]), Ok(()));
     let told = sign(&["l\u{f6}calhost"]).unwrap_err();
-    assert!(told.contains("cannot make a certificate for l\u{f6}calhost"), "{told}");
+    assert!(told.contains("cannot create a certificate for l\u{f6}calhost"), "{told}");
 }
 
 #[test]
@@ -51,11 +51,11 @@ fn files_that_do_not_fit_are_told_and_left_alone() {
     obtain(data.path()).unwrap();
     let key = fs::read(key_file(data.path())).unwrap();
     fs::write(key_file(data.path()), "half a key").unwrap();
-    check("ca.key`: it holds no whole key; delete `ca.key` and `ca.pem`");
+    check("ca.key`: it contains no complete key; delete `ca.key` and `ca.pem`");
     fs::remove_file(key_file(data.path())).unwrap();
-    check("ca.pem`: it is not the certificate of the key beside it; delete both");
+    check("ca.pem`: it does not match its key; delete both");
     fs::write(key_file(data.path()), key).unwrap();
     obtain(data.path()).unwrap();
     fs::write(file(data.path()), "").unwrap();
-    check("ca.pem`: it is not the certificate of the key beside it; delete both");
+    check("ca.pem`: it does not match its key; delete both");
 }

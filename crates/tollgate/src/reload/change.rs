@@ -140,10 +140,8 @@ fn change_text(
     };
     match change {
         ConfigChange::Text(text) => {
-            let paste = ManualInstructions {
-                words: "write it yourself".to_owned(),
-                yaml: Some(text.clone()),
-            };
+            let paste =
+                ManualInstructions { words: "add it by hand".to_owned(), yaml: Some(text.clone()) };
             Ok((masks.uncover(path, text, old)?, paste))
         }
         ConfigChange::Add { name, server, agents } => {
@@ -217,8 +215,8 @@ fn shown_to(
     let shown = agents.iter().map(|agent| {
         let missing = || edit::ConfigEditError::Missing { section: "agents", name: agent.clone() };
         if !pattern.contains("{server}") {
-            let why = "tools go by names without their server's".to_owned();
-            let words = format!("name its tools in `agents.{agent}.tools` yourself");
+            let why = "tool names do not contain the server name".to_owned();
+            let words = format!("add its tools to `agents.{agent}.tools` by hand");
             return Err(ConfigChangeError::Odd {
                 why,
                 paste: ManualInstructions { words, yaml: None },
@@ -238,13 +236,13 @@ fn shown_to(
 /// Why a change was refused. Nothing was modified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigChangeError {
-    #[error("the config has mistakes: {0}")]
+    #[error("the config is invalid: {0}")]
     Mistakes(Box<ConfigReport>),
-    #[error("the config is not what it was when you read it")]
+    #[error("the config was changed after you read it")]
     OtherVersion,
     #[error(transparent)]
     Edit(#[from] edit::ConfigEditError),
-    #[error("the file is written in a way that is not changed by itself ({why}); {}", paste.words)]
+    #[error("the layout of the file cannot be edited automatically ({why}); {}", paste.words)]
     Odd { why: String, paste: ManualInstructions },
     #[error("{why}; {}", paste.words)]
     Unwritten { why: ConfigWriteError, paste: ManualInstructions },

@@ -183,7 +183,7 @@ impl ConfigStore {
     /// Writes an audit row. The change stays in force even if that fails.
     pub(super) async fn note(&self, decision: Decision) {
         if let Err(error) = self.app.gate().ledger().note(decision).await {
-            warn!(%error, "a change of the config has no row in the audit trail");
+            warn!(%error, "cannot write a config change to the audit trail");
         }
     }
 
@@ -196,7 +196,7 @@ impl ConfigStore {
 async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ConfigServiceError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|_| ConfigServiceError::Failed("reading the config ran into a fault".to_owned()))
+    tokio::task::spawn_blocking(work).await.map_err(|_| {
+        ConfigServiceError::Failed("reading the config failed (internal error)".to_owned())
+    })
 }

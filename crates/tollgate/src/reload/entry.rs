@@ -38,5 +38,5 @@ pub(super) fn prove(
     let text = edit::document(&name, server);
     let candidate = origin.candidate(&text, ConfigVersion::of(text.as_bytes()))?;
     let found = candidate.config.settings.servers.into_iter().find(|it| it.id.as_str() == name);
-    found.ok_or_else(|| ConfigReport::about("server", format!("`{name}` is no server")).into())
+    found.ok_or_else(|| ConfigReport::about("server", format!("`{name}` is not a server")).into())
 }

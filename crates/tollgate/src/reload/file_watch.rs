@@ -21,7 +21,7 @@ impl ConfigWatcher {
         let (tell, heard) = mpsc::channel(1);
         let watcher = watcher(file, tell.clone());
         let watcher = watcher.inspect_err(|error| {
-            debug!(%error, "the config file is not watched; it is looked at every two seconds");
+            debug!(%error, "cannot watch the config file; polling it every two seconds");
         });
         Self { heard, _watcher: watcher.ok(), _heard: tell }
     }

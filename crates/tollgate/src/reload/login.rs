@@ -50,7 +50,7 @@ impl LoginTask {
             Err(why) => decision.because(why),
         };
         if let Err(error) = self.gate.ledger().note(decision).await {
-            warn!(%error, server = %id, "a login has no row in the audit trail");
+            warn!(%error, server = %id, "cannot write a login to the audit trail");
         }
         match outcome {
             Ok(()) => {

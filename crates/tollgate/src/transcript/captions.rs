@@ -35,7 +35,7 @@ fn cue(lines: &[(u64, &str)]) -> Result<Option<TranscriptLine>, TranscriptError>
     let start = times.split("-->").next().unwrap_or_default().trim();
     let after = clock(start).ok_or_else(|| TranscriptError {
         line: Some(line),
-        why: format!("`{start}` is no time; it is like 00:01:02.500"),
+        why: format!("`{start}` is not a time like 00:01:02.500"),
     })?;
     let text: Vec<&str> = lines[at + 1..].iter().map(|(_, line)| *line).collect();
     let text = text.join(" ");

@@ -68,7 +68,7 @@ fn first<'f>(fields: &'f Map<String, Value>, names: &[&str]) -> Option<&'f Value
 }
 
 fn when(value: Option<&Value>) -> Result<UtteranceTime, String> {
-    let wrong = |value: &Value| format!("`{value}` is no time");
+    let wrong = |value: &Value| format!("`{value}` is not a time");
     match value {
         None | Some(Value::Null) => Ok(UtteranceTime::Next),
         Some(value @ Value::String(text)) => match (date::parse(text), super::clock(text)) {

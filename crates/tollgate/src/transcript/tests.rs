@@ -119,7 +119,7 @@ fn lists_of_objects_are_read_whatever_they_call_things() {
         (r#"[{"speaker": "x", "text": "y", "at": "soon"}]"#, "is no time"),
         (r#"[{"speaker": "x", "text": "y", "at": -1}]"#, "is no time"),
         (r#"[{"speaker": "x", "text": "y", "at": 1e300}]"#, "is no time"),
-        ("[]", "nobody says anything"),
+        ("[]", "it contains no utterances"),
     ] {
         let why = read(TranscriptFormat::Json, text).unwrap_err().why;
         assert!(why.contains(said), "{text}: {why}");

@@ -68,7 +68,7 @@ fn calls_that_wait_are_listed_and_decided_by_command() {
         assert_eq!(said, "said Ada", "it ran");
         let again = command(&gateway, &["deny", &id]);
         assert_eq!(again.code, Some(1));
-        assert!(again.stderr.contains("decided already"), "{}", again.stderr);
+        assert!(again.stderr.contains("already been decided"), "{}", again.stderr);
 
         let call = scope.spawn(|| gateway.call("a_say", &json!({})));
         let id = waits(&gateway);
@@ -80,7 +80,7 @@ fn calls_that_wait_are_listed_and_decided_by_command() {
     });
     let unknown = command(&gateway, &["approve", "a_00000000000000000000000000000000"]);
     assert_eq!(unknown.code, Some(1));
-    assert!(unknown.stderr.contains("no call waits under this id"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("no call awaits approval under this id"), "{}", unknown.stderr);
     let watch = command(&gateway, &["watch"]);
     assert_eq!(watch.code, Some(2), "there is no terminal to ask on");
 }
@@ -90,5 +90,5 @@ fn without_a_gateway_nothing_can_wait() {
     let folder = TempDir::new().unwrap();
     let run = crate::tollgate(folder.path(), &["approvals", "list", "--listen", "127.0.0.1:9"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("no gateway runs at 127.0.0.1:9"), "{}", run.stderr);
+    assert!(run.stderr.contains("no gateway is running at 127.0.0.1:9"), "{}", run.stderr);
 }

@@ -61,10 +61,10 @@ fn what_nobody_can_be_asked_about_is_not_run() {
     let folder = folder();
     let run = piped(folder.path(), ROLL, &["careful"]);
     assert_eq!(run.code, Some(1), "{}", run.stdout);
-    let told = "not run, since nobody can be asked: roll {\"expression\": \"2d1\"}";
+    let told = "not run, because nobody can approve it: roll {\"expression\": \"2d1\"}";
     assert!(run.stderr.contains(told), "{}", run.stderr);
     for (input, arguments, expected) in [
-        ("", &[][..], "there is nothing to say on standard input"),
+        ("", &[][..], "standard input is empty"),
         ("hi", &["nobody"], "nobody"),
         ("hi", &["--var", "oops"], "`oops` is not `name=value`"),
     ] {
@@ -82,7 +82,7 @@ fn a_person_at_a_terminal_is_greeted_heard_and_asked() {
     terminal.sees("Well met, Ada.");
     terminal.sees("> ");
     terminal.types("/help\n");
-    terminal.sees("/quit ends");
+    terminal.sees("/quit exits");
     terminal.types(&format!("{ROLL}\n"));
     terminal.sees("the agent wants to call roll");
     terminal.sees("[n]o: ");

@@ -12,11 +12,11 @@ fn a_good_config_is_summed_up() {
     let folder = TempDir::new().unwrap();
     let run = tollgate(folder.path(), &["check"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert_eq!(run.stdout, "the embedded default is good: 0 servers, 3 agents, 1 model, 0 keys\n");
+    assert_eq!(run.stdout, "the embedded default is valid: 0 servers, 3 agents, 1 model, 0 keys\n");
     assert_eq!(run.stderr, "");
     fs::write(folder.path().join("tollgate.yaml"), "servers: { a: { command: x } }\n").unwrap();
     let run = tollgate(folder.path(), &["check"]);
-    assert_eq!(run.stdout, "tollgate.yaml is good: 1 server, 1 agent, 1 model, 0 keys\n");
+    assert_eq!(run.stdout, "tollgate.yaml is valid: 1 server, 1 agent, 1 model, 0 keys\n");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn what_built_in_tools_cannot_use_is_told_and_stops_nothing() {
     let run = tollgate(folder.path(), &["check"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     for expected in [
-        "warning: left out: `./inns.txt`, line 2: there is no range, though other lines have one",
+        "warning: left out: `./inns.txt`, line 2: the range is missing, but other lines have one",
         "warning: left out: `nowhere`: No such file or directory",
     ] {
         assert!(run.stderr.contains(expected), "{}", run.stderr);
@@ -140,7 +140,7 @@ fn nothing_starts_on_a_database_that_cannot_be_used() {
         let arguments = [command, &["--data", "data", "--listen", "127.0.0.1:0"]].concat();
         let run = tollgate(folder.path(), &arguments);
         assert_eq!(run.code, Some(1), "{command:?}");
-        let expected = "error: cannot use the database `data/tollgate.db`: it is no database";
+        let expected = "error: cannot use the database `data/tollgate.db`: it is not a database";
         assert!(run.stderr.contains(expected), "{command:?}: {}", run.stderr);
         assert_eq!(run.stdout, "", "{command:?}");
     }

@@ -165,7 +165,7 @@ fn s_05_ordinary_work_goes_on_around_closed_files() {
         assert_eq!(work(code), DENIED, "{code}");
     }
     let log = gateway.command(&["servers", "logs", "plain"]);
-    let told = format!("the server can make no files directly in `{}`", home.display());
+    let told = format!("the server cannot create files directly in `{}`", home.display());
     assert!(log.contains(&told), "{log}");
 }
 
@@ -228,7 +228,7 @@ fn s_05_a_server_that_can_make_no_files_where_it_runs_is_told_of_at_each_start()
         let found = told(&doctor, &format!(" {server}: "));
         assert!(found.len() == 1 && found[0].contains(&directory), "{server}: {doctor}");
     }
-    assert!(doctor.contains("→ if it has to: give the server another `cwd`"), "{doctor}");
+    assert!(doctor.contains("→ if the server needs this, set another `cwd` for it"), "{doctor}");
     for quiet in ["server=apart", "server=open"] {
         assert_eq!(told(&log, quiet), Vec::<String>::new());
     }
@@ -307,5 +307,5 @@ fn s_05_without_landlock_a_server_is_refused_unless_its_sandbox_is_none() {
     let read = format!("print(len(open({token:?}).read()) > 20)");
     assert_eq!(gateway.evil("bare", &read), "True", "it has no sandbox at all");
     let warned = gateway.command(&["check"]);
-    assert!(warned.contains("opens the gateway's own files"), "{warned}");
+    assert!(warned.contains("gives the server access to the gateway's files"), "{warned}");
 }

@@ -114,8 +114,8 @@ fn what_is_no_program_is_wrong_usage() {
     for (arguments, expected) in [
         (&["code", "missing.star"][..], "error: missing.star: No such file"),
         (&["code", "."], "error: .: Is a directory"),
-        (&["code", "latin"], "error: latin: not UTF-8; that is no program"),
-        (&["code", "huge"], "error: huge: larger than 1 MiB; that is no program"),
+        (&["code", "latin"], "error: latin: not UTF-8, so not a program"),
+        (&["code", "huge"], "error: huge: larger than 1 MiB, too large for a program"),
         (&["code"], "error: the following required arguments were not provided"),
         (&["code", "a.star", "--list"], "error: the argument '[FILE]' cannot be used with"),
         (&["code", "--list", "--read", "a"], "error: the argument '--list' cannot be used with"),
@@ -132,9 +132,9 @@ fn what_the_gateway_refuses_is_a_failure() {
     let refused = r#"{"error":{"message":"the worker is not there","code":"no_worker"}}"#;
     let folder = folder_with("x = 1\n");
     for (answer, expected) in [
-        (refused, "error: the gateway's answer cannot be read\n"),
-        ("{}", "error: the gateway's answer cannot be read\n"),
-        ("[]", "error: the gateway's answer cannot be read\n"),
+        (refused, "error: the gateway's response is invalid\n"),
+        ("{}", "error: the gateway's response is invalid\n"),
+        ("[]", "error: the gateway's response is invalid\n"),
     ] {
         let run = at(&answering(answer), folder.path(), &["code", "a.star"]);
         assert_eq!((run.code, run.stderr.as_str()), (Some(1), expected));

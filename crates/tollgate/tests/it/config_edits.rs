@@ -128,7 +128,7 @@ fn the_command_line_shows_what_it_changes() {
     let added = tollgate(folder.path(), &add);
     assert_eq!(added.code, Some(0), "{}", added.stderr);
     assert!(added.stderr.contains("the gateway needs `WEB_TOKEN`"), "{}", added.stderr);
-    assert!(added.stderr.contains("no gateway runs yet"), "{}", added.stderr);
+    assert!(added.stderr.contains("no gateway is running"), "{}", added.stderr);
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.starts_with("# mine\nlisten: 127.0.0.1:1\n\nservers:\n  web:\n"), "{text}");
     assert!(!text.contains("canary"));
@@ -140,7 +140,7 @@ fn the_command_line_shows_what_it_changes() {
     assert!(!set.stderr.contains("GH_TOKEN"), "it is there: {}", set.stderr);
     let again = tollgate(folder.path(), &add);
     assert_eq!(again.code, Some(1));
-    assert!(again.stderr.contains("there is a server `web` already"), "{}", again.stderr);
+    assert!(again.stderr.contains("a server `web` already exists"), "{}", again.stderr);
     let gone = tollgate(folder.path(), &["servers", "remove", "web"]);
     assert_eq!(gone.code, Some(0), "{}", gone.stderr);
     let bad = tollgate(folder.path(), &["servers", "add", "web", "--url", "ftp://x"]);

@@ -210,16 +210,16 @@ fn s_05_a_server_that_met_its_limit_says_which() {
         let reason = reason(&sandbox, code);
         assert!(reason.contains(expected), "{reason}");
     };
-    check(json!({"cpu_s": 1}), "while True: pass", "used up its CPU time (`sandbox.cpu_s` is 1)");
+    check(json!({"cpu_s": 1}), "while True: pass", "exceeded its CPU time (`sandbox.cpu_s` is 1)");
     check(
         json!({"file_size_mb": 1}),
         "import signal, os; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open(os.path.dirname(__file__) + '/x', 'wb').write(bytes(2 << 20))",
-        "made a file too large (`sandbox.file_size_mb` is 1)",
+        "exceeded its file size limit (`sandbox.file_size_mb` is 1)",
     );
     check(
         json!({"memory_mb": 200}),
         "bytearray(1 << 30)",
-        "it was short of memory (`sandbox.memory_mb` is 200); its last words: MemoryError",
+        "it ran out of memory (`sandbox.memory_mb` is 200); last line of stderr: MemoryError",
     );
 }
 
@@ -261,7 +261,8 @@ fn s_05_what_cannot_be_confined_is_not_started_and_says_why() {
         [("ours", place.as_str()), ("data", private.as_str()), ("everything", "/")]
     {
         let expected = format!(
-            "its file rules open `{path}`, and `{private}` of the gateway is in it; name what it needs more closely"
+            "its file rules allow `{path}`, which contains the gateway's `{private}`; use narrower \
+             paths"
         );
         check(server, &expected);
     }

@@ -39,8 +39,8 @@ fn what_a_server_lists_is_written_for_another_api() {
     assert_eq!(
         run.stderr,
         format!(
-            "files.read/name: is called `{name}` there\n\
-             files.read/annotations: `annotations` is left out\n"
+            "files.read/name: is renamed to `{name}`\nfiles.read/annotations: `annotations` is \
+             omitted\n"
         )
     );
     let run = piped(&run.stdout, &["--to", "mcp", "-"]);
@@ -62,7 +62,7 @@ fn programs_get_what_was_lost_beside_the_tools() {
             "name": "files.read",
             "at": "/inputSchema/properties/size/multipleOf",
             "kind": "limit",
-            "what": "`multipleOf` is in the description only",
+            "what": "`multipleOf` is only in the description",
         })
     );
     assert_eq!((&all["failed"], run.stderr.as_str()), (&json!([]), ""));
@@ -81,7 +81,7 @@ fn models_are_bound_to_schemas_that_can_bind() {
     assert_eq!(written[0]["parameters"]["properties"]["dice"]["type"], json!(["string", "null"]));
     assert_eq!(
         run.stderr,
-        "tag: not strict: the schema cannot bind a model: it is an object of any keys, at \
+        "tag: not strict: the schema cannot be strict: it is an object of any keys, at \
          `/inputSchema/properties/labels`\n"
     );
     let run = piped(&tools.to_string(), &["--to", "gemini", "--strict"]);
@@ -96,7 +96,10 @@ fn results_are_converted_too() {
     let written: Value = serde_json::from_str(&run.stdout).unwrap();
     let block = &written["content"][0];
     assert_eq!((&block["type"], &block["is_error"]), (&json!("tool_result"), &json!(true)));
-    assert_eq!(run.stderr, "result/0: which call it answers is not known: it is `call_1` there\n");
+    assert_eq!(
+        run.stderr,
+        "result/0: the call that it answers is unknown: its id becomes `call_1`\n"
+    );
 }
 
 #[test]
@@ -107,19 +110,24 @@ fn what_cannot_be_converted_is_told_and_the_rest_is_written() {
     assert!(run.stdout.contains("\"input_schema\""), "{}", run.stdout);
     assert_eq!(
         run.stderr,
-        "error: tool 1: `web_search` is a tool that its provider runs itself, and no other knows\n\
-         1 tool could not be converted\n"
+        "error: tool 1: `web_search` is a tool that only its own provider can run\n1 tool could \
+         not be converted\n"
     );
     for (input, arguments, code, expected) in [
         ("{}", &["--to", "geminy"][..], 2, "a similar value exists: 'gemini'"),
         ("{}", &["--from", "opnai", "--to", "mcp"], 2, "a similar value exists: 'openai'"),
-        ("{}", &["--to", "mcp"], 1, "error: tool 1 could be of several formats"),
+        ("{}", &["--to", "mcp"], 1, "error: the format of tool 1 is ambiguous or unknown"),
         ("{", &["--to", "mcp"], 1, "error: standard input: not JSON: EOF while parsing"),
-        ("{\"a\":1,\"a\":2}", &["--to", "mcp"], 1, "key `a` stands twice"),
+        ("{\"a\":1,\"a\":2}", &["--to", "mcp"], 1, "duplicate key `a`"),
         ("[]", &["--to", "mcp"], 1, "there are no tools in the list"),
-        ("7", &["--to", "mcp"], 1, "this is no tool and no list of tools"),
+        ("7", &["--to", "mcp"], 1, "this is neither a tool nor a list of tools"),
         ("{}", &["--to", "mcp", "nowhere.json"], 1, "error: nowhere.json: No such file"),
-        ("{}", &["--to", "mcp", "--results"], 1, "these could be results of several formats"),
+        (
+            "{}",
+            &["--to", "mcp", "--results"],
+            1,
+            "the format of the results is ambiguous or unknown",
+        ),
     ] {
         let run = piped(input, arguments);
         assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);

@@ -41,22 +41,18 @@ fn a_program_is_found_by_its_name_and_clashes_are_decided() {
     let folder = folder.path();
     let open = run(folder, &["import", "cursor"]);
     assert_eq!(open.code, Some(1), "{}{}", open.stdout, open.stderr);
-    assert!(open.stdout.contains("! web (there is one of this name)"), "{}", open.stdout);
+    assert!(open.stdout.contains("! web (already exists)"), "{}", open.stdout);
     assert!(open.stderr.contains("`--overwrite`, `--skip` or `--rename`"), "{}", open.stderr);
     assert_eq!(config(folder), CONFIG);
     let tried = run(folder, &["import", "--from", "cursor", "--dry-run"]);
     assert_eq!(tried.code, Some(0), "{}", tried.stderr);
-    assert!(
-        tried.stdout.contains("- mcpServers.git.x: has no counterpart here"),
-        "{}",
-        tried.stdout
-    );
+    assert!(tried.stdout.contains("- mcpServers.git.x: has no equivalent"), "{}", tried.stdout);
     assert!(tried.stderr.contains("nothing was changed"), "{}", tried.stderr);
     let renamed = run(folder, &["import", "cursor", "--rename"]);
     assert_eq!(renamed.code, Some(0), "{}", renamed.stderr);
     for (output, words) in [
-        (&renamed.stdout, "+ web (as `web_2`: there is one of this name)"),
-        (&renamed.stdout, "a secret was written out there; set `GIT_GIT_TOKEN` instead"),
+        (&renamed.stdout, "+ web (as `web_2`: the name already exists)"),
+        (&renamed.stdout, "it contained a literal secret; set `GIT_GIT_TOKEN` instead"),
         (&renamed.stderr, "the gateway needs `B` in its environment"),
         (&renamed.stderr, "the gateway needs `GIT_GIT_TOKEN` in its environment"),
     ] {

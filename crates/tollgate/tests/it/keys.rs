@@ -140,7 +140,7 @@ fn s_02_the_start_depends_on_the_address_and_on_keys() {
                 assert!(!starts, "{listen} {config}: {said}");
                 assert_eq!(code, Some(2), "{said}");
                 assert!(
-                    said.contains("can be reached from outside, and there are no keys"),
+                    said.contains("can be reached from outside, but there are no keys"),
                     "{said}"
                 );
             }
@@ -208,7 +208,7 @@ fn keys_are_made_and_taken_back_while_the_gateway_runs() {
     assert_eq!(decisions(folder.path()), noted);
     let again = run(folder.path(), &["keys", "revoke", "phone"], Some(&gateway));
     assert_eq!(again.code, Some(1));
-    assert_eq!(again.stderr, "error: there is no key `phone` that was made by command\n");
+    assert_eq!(again.stderr, "error: there is no created key `phone`\n");
 }
 
 #[test]
@@ -252,15 +252,15 @@ phone  operator  approve observe  –       roll* read_file  600/min, 4 at once 
 "
     );
     for (arguments, code, said) in [
-        (&["keys", "create", "phone"][..], 1, "there is a key `phone` already"),
-        (&["keys", "create", "ops"], 1, "the key `ops` stands in the config"),
+        (&["keys", "create", "phone"][..], 1, "a key `phone` already exists"),
+        (&["keys", "create", "ops"], 1, "the key `ops` is in the config"),
         (&["keys", "create", "a b"], 2, "`name` has up to 64"),
         (&["keys", "create", "x", "--agents", "nobody"], 2, "there is no agent `nobody`"),
-        (&["keys", "create", "x", "--expires", "soon"], 2, "`--expires` is like"),
+        (&["keys", "create", "x", "--expires", "soon"], 2, "`--expires` must be like"),
         (&["keys", "create", "x", "--tenant", "a/b"], 2, "`tenant`: "),
         (&["keys", "create", "x", "--rights", "fly"], 2, "invalid value 'fly'"),
         (&["keys", "revoke", "nobody"], 1, "there is no key `nobody`"),
-        (&["keys", "rotate", "ops"], 1, "stands in the config"),
+        (&["keys", "rotate", "ops"], 1, "is in the config"),
     ] {
         let run = run(folder.path(), arguments, None);
         assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);

@@ -96,7 +96,8 @@ fn s_21_b_oa_5_a_person_consents_once_and_others_who_knock_change_nothing() {
         "{}",
         before.stdout
     );
-    for (name, expected) in [("pipe", "is a process here"), ("none", "there is no server `none`")] {
+    for (name, expected) in [("pipe", "is a local process"), ("none", "there is no server `none`")]
+    {
         let refused = tollgate(folder.path(), &["servers", "login", name]);
         assert_eq!(refused.code, Some(1));
         assert!(refused.stderr.contains(expected), "{}", refused.stderr);

@@ -102,7 +102,7 @@ fn a_client_that_starts_programs_has_no_address_and_no_key() {
     for words in [["--url", "http://x.test"], ["--key", "tg_mine"]] {
         let run = with_home(folder, &["connect", "claude-desktop", words[0], words[1]]);
         assert_eq!(run.code, Some(2), "{}", run.stdout);
-        assert!(run.stderr.contains("a gateway of its own"), "{}", run.stderr);
+        assert!(run.stderr.contains("a separate gateway"), "{}", run.stderr);
     }
     let run = with_home(folder, &["--data", "kept", "connect", "claude-desktop"]);
     let entry: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -123,12 +123,12 @@ fn a_key_that_was_made_counts_as_one_that_is_configured() {
     };
     assert!(!with_home(folder, &["connect", "cursor"]).stdout.contains("TOLLGATE_KEY"));
     let before = keys(&tollgate(folder, &["--json", "doctor"])).to_string();
-    assert!(before.contains("none are needed"), "{before}");
+    assert!(before.contains("none required"), "{before}");
     assert_eq!(tollgate(folder, &["keys", "create", "phone"]).code, Some(0));
     let shown = with_home(folder, &["connect", "cursor"]);
     assert!(shown.stdout.contains("Bearer TOLLGATE_KEY"), "{}", shown.stdout);
     let after = keys(&tollgate(folder, &["--json", "doctor"])).to_string();
-    assert!(after.contains("every client needs one"), "{after}");
+    assert!(after.contains("every client must send one"), "{after}");
     fs::create_dir_all(folder.join("home/.cursor")).unwrap();
     for arguments in [
         &["connect", "cursor", "--write", "--key", "tg_mine"][..],
@@ -136,7 +136,7 @@ fn a_key_that_was_made_counts_as_one_that_is_configured() {
     ] {
         let written = with_home(folder, arguments);
         assert_eq!(written.code, Some(0), "{}", written.stderr);
-        assert!(!written.stderr.contains("put a key"), "{}", written.stderr);
+        assert!(!written.stderr.contains("with a key"), "{}", written.stderr);
     }
     let text = fs::read_to_string(folder.join("home/.cursor/mcp.json")).unwrap();
     assert!(text.contains("Bearer tg_mine") && text.contains("https://other.test/mcp"), "{text}");
@@ -272,7 +272,7 @@ fn servers_of_the_registry_are_found_shown_and_added() {
     assert_eq!(told["servers"][0]["website"], Value::Null);
     assert_eq!(told["servers"][0]["choices"][0]["needs"][0]["name"], "WEATHER_KEY");
     for (word, why) in
-        [("huge", "larger than"), ("strange", "no list of servers"), ("nothing", "answered 404")]
+        [("huge", "larger than"), ("strange", "not a list of servers"), ("nothing", "answered 404")]
     {
         let run = tollgate(folder, &["servers", "search", word]);
         assert_eq!(run.code, Some(1), "{word}: {}", run.stdout);
@@ -367,7 +367,7 @@ fn whoever_adds_a_server_at_a_terminal_is_asked_and_sees_its_tools() {
     terminal.types(&format!(
         "{{\"command\": \"{own}\",\n \"args\": [\"mcp\", \"--config\", \"inner/own.yaml\", \"--data\", \"inner\"]}}\n"
     ));
-    terminal.sees("what to call it [tollgate]");
+    terminal.sees("its name [tollgate]");
     terminal.types("mine\n");
     terminal.sees("reached in ");
     terminal.sees("  roll");
@@ -379,14 +379,14 @@ fn whoever_adds_a_server_at_a_terminal_is_asked_and_sees_its_tools() {
     assert!(text.starts_with("# mine\n") && text.contains("  mine:\n    command: ["), "{text}");
     let mut terminal =
         Terminal::start(folder, &["import", "http://127.0.0.1:9/mcp", "--name", "mine"]);
-    terminal.sees("there is a server `mine` already");
+    terminal.sees("a server `mine` already exists");
     terminal.types("rename\n");
     assert_eq!(terminal.ended(), Some(0));
     assert!(fs::read_to_string(folder.join("tollgate.yaml")).unwrap().contains("  mine_2:\n"));
     let mut terminal = Terminal::start(folder, &["servers", "add"]);
     terminal.sees("paste");
     terminal.types("https://x.test/mcp?token=canary\n");
-    terminal.sees("what to call it [x]");
+    terminal.sees("its name [x]");
     terminal.types("\n");
     terminal.sees("save it?");
     terminal.types("no\n");

@@ -43,7 +43,7 @@ fn assert_fails_closed(gateway: &Serving, files: &Path) {
     fs::write(files.join("a.txt"), "before").unwrap();
     let refused = write(gateway);
     assert!(refused.contains("the audit trail cannot be written"), "{refused}");
-    assert!(refused.contains("its file system may have turned read-only"), "{refused}");
+    assert!(refused.contains("the file system may have become read-only"), "{refused}");
     assert_eq!(fs::read_to_string(files.join("a.txt")).unwrap(), "before");
     let read = call(gateway, "roll", &json!({"expression": "1d6"}));
     assert!(read.contains("\"status\":\"ok\""), "reading goes on: {read}");

@@ -61,7 +61,7 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
     let bad: [(String, &str); 7] = [
         (format!("{config}  x: [\n"), "this is not YAML"),
         (format!("{config}    toolz: {{}}\n"), ":6:5: unknown key `toolz`"),
-        (format!("{config}  ONE:\n    command: x\n"), ":6:3: another server is called like `ONE`"),
+        (format!("{config}  ONE:\n    command: x\n"), ":6:3: another server has a name like `ONE`"),
         (
             format!(
                 "{config}  web:\n    url: https://x.test\n    auth: {{ token: \"${{UNSET}}\" }}\n"
@@ -113,7 +113,7 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
     assert_eq!(served.pid_of("one"), Some(pid), "the server was left alone");
     let said = served.ask("GET", "/api/reload").json();
     assert!(said["refused"].as_u64().unwrap() >= 100, "{said}");
-    assert!(served.log().contains("the config was not changed, the old one goes on"));
+    assert!(served.log().contains("the new config was rejected, the old one remains in use"));
 }
 
 #[test]

@@ -50,12 +50,12 @@ const TRANSCRIPT: &str = "# The harbour\n\nMira: The silver key is under the thi
 fn whole_story(asked: Asked<'_>) {
     assert_eq!(
         asked.well(&["add-entity", "npc", "Mira Voss", "age=41", "trade=smuggler"]),
-        "remembered as `npc-mira-voss`\n"
+        "saved as `npc-mira-voss`\n"
     );
     asked.well(&["add-entity", "location", "Lighthouse"]);
     asked.well(&["relate", "npc-mira-voss", "keeps", "location-lighthouse", "--confidence", "0.5"]);
     let fact = ["add", "Mira Voss is afraid of herons", "--about", "npc-mira-voss"];
-    assert!(asked.well(&fact).starts_with("remembered as fact "));
+    assert!(asked.well(&fact).starts_with("saved as fact "));
     assert_eq!(
         asked.well(&["show", "npc-mira-voss"]),
         "Mira Voss, npc (id npc-mira-voss)\n  age: 41\n  trade: smuggler\n  \
@@ -64,7 +64,7 @@ fn whole_story(asked: Asked<'_>) {
     let file = "2026-01-05-harbour.txt";
     fs::write(asked.folder.join(file), TRANSCRIPT).unwrap();
     let tried = asked.well(&["import", file, "--dry-run"]);
-    assert!(tried.contains("2 entries") && tried.contains("nothing was kept"), "{tried}");
+    assert!(tried.contains("2 entries") && tried.contains("nothing was saved"), "{tried}");
     assert_eq!(asked.json(&["sessions"])["sessions"], serde_json::json!([]));
     let taken = asked.well(&["import", file]);
     let expected = "2026-01-05-harbour.txt: 2 entries of session `2026-01-05-harbour`, from 2026-01-05T00:00:00Z\n";
@@ -145,15 +145,15 @@ fn what_is_wrong_is_named_with_its_file_and_line() {
     write("bad.srt", "1\n00:0x --> 00:02\nOh\n");
     for (arguments, code, said) in [
         (&["import", "bad.jsonl"][..], 1, "bad.jsonl:3: `text` is missing"),
-        (&["import", "empty.txt"], 1, "empty.txt: nobody says anything in it"),
+        (&["import", "empty.txt"], 1, "empty.txt: it contains no utterances"),
         (&["import", "bad.json"], 1, "bad.json: entry 1: it has none of `text`"),
-        (&["import", "bad.srt"], 1, "bad.srt:2: `00:0x` is no time"),
+        (&["import", "bad.srt"], 1, "bad.srt:2: `00:0x` is not a time"),
         (&["import", "none.txt"], 1, "none.txt: No such file"),
-        (&["import", "a.txt", "b.txt", "--session", "s"], 2, "`--session` is for one file"),
-        (&["import", "empty.txt", "--date", "soon"], 1, "nobody says anything"),
-        (&["import", "bad.jsonl", "--date", "2026-01-01"], 2, "leave `--session` and `--date` out"),
+        (&["import", "a.txt", "b.txt", "--session", "s"], 2, "`--session` requires a single file"),
+        (&["import", "empty.txt", "--date", "soon"], 1, "it contains no utterances"),
+        (&["import", "bad.jsonl", "--date", "2026-01-01"], 2, "remove `--session` and `--date`"),
         (&["import", "-"], 2, "needs `--format`"),
-        (&["show", "nobody"], 1, "there is no entity and no session `nobody`"),
+        (&["show", "nobody"], 1, "there is neither an entity nor a session `nobody`"),
         (&["relate", "a", "b", "c"], 1, "there is no entity `a`"),
         (&["add", " "], 1, "`text` is empty"),
         (&["add", "x", "--about", "nobody"], 1, "there is no entity `nobody`"),

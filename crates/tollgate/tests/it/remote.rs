@@ -29,7 +29,7 @@ const ROUTES: &[(&str, &str)] = &[
                "badge":"lightning","compatibility":"fast compatible","bimodal":true,"hash":"00","effect":"read_only",
                "input_schema":{"type":"object","properties":{"expression":{"type":"string"},"times":{"type":"integer"}}}},
               {"name":"a_b","server":"a","tool":"b","description":"\u001b[2Jevil","tier":"standard",
-               "reason":"nothing is known yet","measured":null,"health":"healthy","badge":null,
+               "reason":"not measured yet","measured":null,"health":"healthy","badge":null,
                "bimodal":false,"effect":"mutating"},
               {"name":"a_c","server":"a","tool":"c","category":"search","tier":"deep","measured":{"calls":5,"errors":0,
                "p50_ms":12345,"p95_ms":12345,"p99_ms":12345},"health":"unhealthy","badge":"slow","compatibility":"deep only",
@@ -39,7 +39,7 @@ const ROUTES: &[(&str, &str)] = &[
                "reason":"measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it","bimodal":false}],
             "problems":[{"server":"a","tool":"c","problem":"`a/c`: its description hides text"},
               {"server":"a","tool":"e","left_out":true,"problem":"`a/e` is left out: the name is taken"},
-              {"server":"a","tool":"f","problem":"the config names `a/f`, and the server has no such tool"}]}"#,
+              {"server":"a","tool":"f","problem":"the config names `a/f`, but the server has no such tool"}]}"#,
     ),
     (
         "POST /v1/tools/execute",
@@ -77,7 +77,7 @@ fn tools_are_a_table_for_people_and_json_for_programs() {
         "\
 TOOL  SERVER  TIER      P50     P95     P99     CALLS  HEALTH     BADGE      WHY
 roll  dice    fast      0.4 ms  12 ms   640 ms  37     healthy    lightning  bimodal; measured p50 0.4 ms over 37 calls
-a_b   a       standard  –       –       –       0      healthy    –          nothing is known yet
+a_b   a       standard  –       –       –       0      healthy    –          not measured yet
 a_c   a       deep      12.4 s  12.4 s  12.4 s  5      unhealthy  slow       measured p50 12345 ms over 5 calls
 a_d   a       fast      90 ms   95 ms   99 ms   9      healthy    fast       measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it
 "
@@ -88,7 +88,7 @@ a_d   a       fast      90 ms   95 ms   99 ms   9      healthy    fast       mea
 4 tools for `sage` at `standard`
 note: a/c: its description hides text
 left out: a/e: the name is taken
-note: the config names `a/f`, and the server has no such tool
+note: the config names `a/f`, but the server has no such tool
 "
     );
     let asked = gateway.asked();
@@ -125,7 +125,7 @@ search    2     a_c   a       12.4 s  12.4 s  5      slow       deep only
     let empty = fake::serve(&[HEALTHY, ("GET /v1/tools", r#"{"tools":[],"categories":[]}"#)]);
     let run = at(&empty, folder.path(), &["tools", "--leaderboard"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
-    assert!(run.stderr.starts_with("no tool was measured yet"), "{}", run.stderr);
+    assert!(run.stderr.starts_with("no tool has been measured yet"), "{}", run.stderr);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_result_that_comes_later_is_read_by_its_handle() {
     assert!(asked[2].starts_with("POST /v1/tools/execute [x-tollgate-no-cache: 1] {"), "{asked:?}");
     let run = at(&gateway, folder.path(), &["result", "r_1"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "one\n"));
-    assert_eq!(run.stderr, "page 1 of 2; the next: --page 2\n");
+    assert_eq!(run.stderr, "page 1 of 2; next page: --page 2\n");
     let run = at(&gateway, folder.path(), &["result", "r_1", "--page", "2"]);
     assert!(run.stdout.contains("\"rows\""), "{}", run.stdout);
     assert_eq!(run.stderr, "page 2 of 2, the last\n");
@@ -311,7 +311,8 @@ fn results_stay_with_a_gateway_that_runs() {
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.stderr,
-        "error: no gateway runs at 127.0.0.1:1, and a result stays with the one that made the call\n"
+        "error: no gateway is running at 127.0.0.1:1; a result is kept only by the gateway that \
+         made the call\n"
     );
 }
 
@@ -362,7 +363,7 @@ data: {"tool":"pace_flaky","server":"pace","outcome":"failed","why":"no such\u00
 
 event: done
 data: {"tools":[{"name":"pace_look_up","tier":"fast","reason":"measured p50 5 ms over 5 calls","measured":{"p50_ms":5.2,"calls":5}},
-data: {"name":"pace_write","tier":"standard","reason":"nothing is known yet","measured":null},
+data: {"name":"pace_write","tier":"standard","reason":"not measured yet","measured":null},
 data: {"name":"pace_flaky","tier":"fast","reason":"declared 10 ms","measured":null}]}
 
 "#,
@@ -413,13 +414,13 @@ fn a_calibration_that_breaks_off_is_a_failure() {
     };
     check(
         "event: step\ndata: {\"tool\":\"a\",\"outcome\":\"probed\"}\n\nevent: st",
-        "error: the gateway broke off before it was done\n",
+        "error: the gateway disconnected before it was done\n",
     );
     check(
         "event: error\ndata: {\"detail\":\"the gateway stops\"}\n\n",
         "error: the gateway stops\n",
     );
-    check(r#"{"tools":[]}"#, "error: the gateway does not tell what it measures\n");
+    check(r#"{"tools":[]}"#, "error: the gateway's statistics are invalid\n");
     let nothing = "event: done\ndata: {\"tools\":[]}\n\n";
     check(nothing, "error: `pace_write` has nothing to measure\n");
     check(

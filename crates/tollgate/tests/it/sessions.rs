@@ -54,7 +54,7 @@ fn a_session_is_closed_or_given_a_tier() {
         (
             &["tier", "s1", "auto"],
             r#"POST /api/sessions/s1/tier {"tier":null}"#,
-            "in `s1` what is said decides again",
+            "`s1` is back to automatic tier selection",
         ),
     ] {
         let (done, asked) = run(arguments);
@@ -68,5 +68,5 @@ fn without_a_gateway_nobody_talks() {
     let folder = TempDir::new().expect("a folder");
     let run = tollgate(folder.path(), &["sessions", "--listen", "127.0.0.1:9"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("no gateway runs at 127.0.0.1:9"), "{}", run.stderr);
+    assert!(run.stderr.contains("no gateway is running at 127.0.0.1:9"), "{}", run.stderr);
 }

@@ -27,7 +27,7 @@ fn figures_are_exported_and_merged() {
     assert_eq!(figures, serde_json::from_str::<Value>(EXPORT).unwrap());
     let run = export(&["--out", "a.json"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
-    assert_eq!(run.stderr, "figures of 1 tool are in a.json\n");
+    assert_eq!(run.stderr, "statistics of 1 tool are in a.json\n");
 
     let run = tollgate(folder.path(), &["telemetry", "merge", "a.json", "a.json"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);

@@ -140,7 +140,7 @@ fn a_stranger_at_the_address_is_not_told_our_key() {
     drop(Gateway::start(ours.path(), &["--tls"]));
     let stranger = Gateway::start(theirs.path(), &["--tls"]);
     let asked = tollgate(ours.path(), &["approvals", "list", "--listen", &stranger.address]);
-    assert!(asked.stderr.contains("no gateway runs at"), "{}", asked.stderr);
+    assert!(asked.stderr.contains("no gateway is running at"), "{}", asked.stderr);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn files_of_the_config_are_served_and_read_again_when_they_change() {
     fs::copy(&cert, &old).unwrap();
     let whole = fs::read(&key).unwrap();
     fs::write(&key, "half").unwrap();
-    let told = "holds no private key in PEM form";
+    let told = "contains no PEM private key";
     gateway.wait("it says what is wrong", || gateway.log.lock().contains(told));
     assert!(gateway.ask(&old, "localhost").unwrap().starts_with("HTTP/1.1 200"), "the old goes on");
     fs::write(&key, whole).unwrap();
@@ -190,7 +190,7 @@ fn nothing_starts_with_files_that_do_not_fit() {
     fs::write(folder.path().join("key.pem"), key).unwrap();
     let run = serve(files, &[]);
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("key.pem` is not that of the certificate in `"), "{}", run.stderr);
+    assert!(run.stderr.contains("key.pem` does not match the certificate in `"), "{}", run.stderr);
     let run = serve(files, &["--tls"]);
     assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("`--tls` and `tls` exclude each other"), "{}", run.stderr);

@@ -62,7 +62,7 @@ fn what_waits_is_shown_with_its_reason_and_nothing_that_a_terminal_obeys() {
     assert!(run.stdout.contains("bank_pay    bank    withheld  abcdef012345  its server changed"));
     assert!(run.stdout.contains("\\u{1b}[2Jit is new") && is_safe(&run.stdout), "{}", run.stdout);
     assert!(!run.stdout.contains("roll"), "{}", run.stdout);
-    assert!(run.stderr.contains("3 tools withheld, 1 served with a note"), "{}", run.stderr);
+    assert!(run.stderr.contains("3 tools withheld, 1 served with a warning"), "{}", run.stderr);
     let run = at(&gateway, folder.path(), &["tools", "review", "--server", "web", "--json"]);
     let shown: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(shown["tools"].as_array().unwrap().len(), 1);

@@ -301,7 +301,7 @@ fn r_11_at_95_percent_of_real_memory_the_biggest_stream_is_reset_and_nobody_come
     let big = Unfinished::upload(&limited, 3, 15 << 20);
     let ballast = fill(96);
     wait_for("the biggest is reset", Duration::from_secs(20), || big.is_reset());
-    let reset = "the connection that held most was reset";
+    let reset = "reset the connection that uses most";
     wait_for("it is told", Duration::from_secs(20), || limited.gateway.log().contains(reset));
     let log = limited.gateway.log();
     let first = log.lines().find(|line| line.contains(reset));

@@ -134,7 +134,7 @@ test("facts are read from the headers", () => {
   const facts = factsOf(
     new Headers({
       "x-tollgate-tier": "fast",
-      "x-tollgate-tier-reason": "nothing asked for more",
+      "x-tollgate-tier-reason": "no reason for a higher tier",
       "x-tollgate-tools-visible": "11",
       "x-tollgate-deadline-ms": "500",
     }),

@@ -166,7 +166,7 @@ fn s_24_a_description_that_speaks_of_another_servers_tool_is_flagged() {
     // One that stands in a parameter counts as well.
     let said = with_parameter("t", "As for send_message.");
     let catalog = build(&[offer("s", &[said]), chat], &mut NameOwners::default(), None);
-    assert!(summary(&catalog).contains("speaks of a tool of another server"));
+    assert!(summary(&catalog).contains("mentions a tool of another server"));
 }
 
 #[test]

@@ -190,7 +190,7 @@ class Issue(TypedDict):
     assert_eq!(book.search("web search", None, NOTHING).lines().count(), 1);
     assert_eq!(book.search("issues", Some(0), NOTHING).matches("git_hub.").count(), 1);
     assert_eq!(book.search("issues", Some(u64::MAX), NOTHING).matches("git_hub.").count(), 2);
-    let nothing = "no tool has these words; try others or fewer, or see listToolFiles\n";
+    let nothing = "no tool matches these words; try other or fewer words, or see listToolFiles\n";
     assert_eq!(book.search("submarine", None, NOTHING), nothing);
     assert_eq!(book.search("", None, NOTHING), nothing);
 }
@@ -229,11 +229,17 @@ class ListIssuesResultItem(TypedDict):
     id: int
     title: str | None
     by: By
-def list_issues(repo: str) -> list[ListIssuesResultItem]:  # Does list-issues; result type seen in results, not promised
+def list_issues(repo: str) -> list[ListIssuesResultItem]:  # Does list-issues; result type inferred from earlier results, not guaranteed
 "
     );
-    assert!(!book.docs("git_hub", "get_issue", seen).unwrap().contains("seen in results"));
-    assert!(book.docs("git_hub", "list_issues", seen).unwrap().contains("seen in results"));
+    assert!(
+        !book.docs("git_hub", "get_issue", seen).unwrap().contains("inferred from earlier results")
+    );
+    assert!(
+        book.docs("git_hub", "list_issues", seen)
+            .unwrap()
+            .contains("inferred from earlier results")
+    );
 }
 
 #[test]

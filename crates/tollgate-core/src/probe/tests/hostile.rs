@@ -10,7 +10,7 @@ use crate::schema::Schema;
 fn choices_that_never_fit_are_given_up() {
     let either = json!({"anyOf": [{"required": ["a"]}, {"required": ["b"]}, {"required": ["c"]}]});
     let schema = json!({"type": "object", "allOf": vec![either; 20], "maxProperties": 0});
-    assert_eq!(made(&schema), "it would take too much work");
+    assert_eq!(made(&schema), "generating arguments would take too long");
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn lists_of_lists_are_not_multiplied_out() {
         json!({"type": "integer"}),
         |inner, _| json!({"type": "array", "items": inner, "minItems": 900}),
     );
-    assert_eq!(field(&inner), "it would take too much work");
+    assert_eq!(field(&inner), "generating arguments would take too long");
     let unique = json!({"type": "array", "items": {"type": "string", "minLength": 9_000}, "minItems": 999, "uniqueItems": true});
-    assert_eq!(field(&unique), "it would take too much work");
+    assert_eq!(field(&unique), "generating arguments would take too long");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_schema_that_is_not_the_compiled_one_only_leads_to_a_reason() {
 #[test]
 fn what_only_the_validator_understands_gets_a_reason() {
     let schema = json!({"type": "object", "required": ["a"], "unevaluatedProperties": false});
-    assert_eq!(made(&schema), "what was made does not fit: `a` is unknown");
+    assert_eq!(made(&schema), "the generated arguments do not fit the schema: `a` is unknown");
 }
 
 #[test]

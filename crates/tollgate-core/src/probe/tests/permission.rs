@@ -54,7 +54,7 @@ fn given(arguments: Value) -> ToolOverride {
     ToolOverride { probe: Some(arguments), ..ToolOverride::default() }
 }
 
-const EFFECTS: &str = "not probed: it may have side effects; give `probe:` arguments";
+const EFFECTS: &str = "not probed: it may have side effects; set `probe:` arguments";
 
 #[test]
 fn only_what_is_believed_to_read_is_probed_with_made_up_arguments() {
@@ -104,5 +104,5 @@ fn the_operators_arguments_are_the_operators_word_but_have_to_fit() {
 fn what_a_person_has_to_agree_to_is_not_probed_behind_their_back() {
     let asks = ToolOverride { approval: Some(ApprovalMode::Always), ..ToolOverride::default() };
     let said = check(&json!({"readOnlyHint": true}), Trust::Trusted, asks);
-    assert_eq!(said, "not probed: a person has to agree to its calls; give `probe:` arguments");
+    assert_eq!(said, "not probed: its calls require approval; set `probe:` arguments");
 }

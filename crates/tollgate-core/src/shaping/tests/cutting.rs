@@ -25,7 +25,7 @@ fn note(result: &Value) -> &str {
 fn s_31_oversized_results_are_cut_between_whole_parts() {
     let long = cut(&json!({"content": [{"type": "text", "text": "ä".repeat(200)}]}), &tight());
     assert_eq!(long["content"][0]["text"].as_str().map(str::len), Some(100));
-    assert!(note(&long).starts_with("[cut: text of 400 bytes was cut to 100; the rest is behind"));
+    assert!(note(&long).starts_with("[cut: text of 400 bytes was cut to 100; read the rest with"));
     let many = json!({"content": vec![json!({"type": "text", "text": "x".repeat(20)}); 9]});
     let many = cut(&many, &tight());
     assert_eq!(many["content"].as_array().map(Vec::len), Some(4));
@@ -43,7 +43,7 @@ fn what_was_cut_is_behind_the_handle() {
     let result = text(&"x".repeat(200));
     let shaped = shaped(&tool(None), &result, &tight());
     let shown = read(&shaped.outcome);
-    assert!(note(&shown).contains(&format!("the rest is behind handle {}", handle())));
+    assert!(note(&shown).contains(&format!("read the rest with handle {}", handle())));
     let meta = &shown["_meta"]["dev.tollgate/result"];
     assert_eq!(*meta, json!({"handle": handle().to_string(), "pages": 1}));
     let rest = shaped.rest.expect("something was cut");
@@ -145,7 +145,7 @@ fn large_items_that_cannot_be_read_are_left_out_for_the_reason_that_is_true() {
     ] {
         let result = format!(r#"{{"content":[{item},"{}"]}}"#, "z".repeat(80));
         let shown = outcome(&result, &caps).result.get().to_owned();
-        assert!(shown.contains("key `text` stands twice"), "{shown}");
+        assert!(shown.contains("duplicate key `text`"), "{shown}");
         assert!(!shown.contains("nested") && !shown.contains(&long), "{shown}");
         assert!(shown.contains("zzz"), "{shown}");
     }
@@ -157,7 +157,7 @@ fn text_that_cannot_be_read_counts_as_it_is_written() {
     let result = format!(r#"{{"content":[{},{}]}}"#, item(20), item(200));
     let outcome = outcome(&result, &tight());
     let shown = outcome.result.get();
-    assert!(shown.contains("text of 208 bytes cannot be read, left out"), "{shown}");
+    assert!(shown.contains("text of 208 bytes is invalid and was left out"), "{shown}");
     assert!(shown.contains("\\ud800xxx") && shown.len() < 600, "{shown}");
 }
 
@@ -203,7 +203,7 @@ fn a_million_fields_are_only_fields() {
     let shown = read(&outcome(&result, &ResultCaps::deepgram()));
     assert_eq!((&shown["f63"], shown.get("f64")), (&json!(63), None));
     assert_eq!(shown["content"][0]["text"], "hi");
-    assert!(note(&shown).contains("99936 fields beside the content were left out"));
+    assert!(note(&shown).contains("99936 fields other than the content were left out"));
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn what_is_not_measured_stands_by_its_word_else_in_the_middle() {
-    check("", "", "standard: nothing is known yet");
+    check("", "", "standard: not measured yet");
     check("200", "", "fast: declared 200 ms");
     check("500", "", "fast: declared 500 ms");
     check("501", "", "standard: declared 501 ms");
@@ -14,9 +14,9 @@ fn what_is_not_measured_stands_by_its_word_else_in_the_middle() {
 
 #[test]
 fn five_calls_measure() {
-    check("", "x*4", "standard: nothing is known yet");
-    check("", "200*2", "standard: nothing is known yet, 2 of 5 calls");
-    check("", "200*4 x", "standard: nothing is known yet, 4 of 5 calls");
+    check("", "x*4", "standard: not measured yet");
+    check("", "200*2", "standard: not measured yet, 2 of 5 calls");
+    check("", "200*4 x", "standard: not measured yet, 4 of 5 calls");
     check("", "200*5", "fast: measured p50 200 ms over 5 calls");
     check("200", "900*5", "standard: measured p50 900 ms over 5 calls");
     check("200", "9000*5", "deep: measured p50 9000 ms over 5 calls");
@@ -44,14 +44,14 @@ fn the_percentile_is_a_setting() {
 fn asking_for_more_samples_than_the_window_has_asks_for_all() {
     let rules = TierRules { min_samples: u32::MAX, ..TierRules::default() };
     let stage = Stage::with("", rules).play("200*99");
-    assert_eq!(stage.said(), "standard: nothing is known yet, 99 of 100 calls");
+    assert_eq!(stage.said(), "standard: not measured yet, 99 of 100 calls");
     let stage = stage.play("200");
     assert_eq!(stage.said(), "fast: measured p50 200 ms over 100 calls");
 }
 
 #[test]
 fn a_tool_at_the_border_comes_down_only_below_it() {
-    let border = "standard: measured p50 480 ms over 100 calls, fast only from 450 ms down";
+    let border = "standard: measured p50 480 ms over 100 calls, fast only at 450 ms or less";
     check("200", "900*100 +30s 480*100", border);
     check("200", "900*100 +30s 451*100 +30s", &border.replace("480", "451"));
     check("200", "900*100 +30s 450*10", "fast: measured p50 450 ms over 10 calls");
@@ -61,7 +61,7 @@ fn a_tool_at_the_border_comes_down_only_below_it() {
 
 #[test]
 fn hysteresis_holds_above_fast_too() {
-    let border = "deep: measured p50 1400 ms over 100 calls, standard only from 1350 ms down";
+    let border = "deep: measured p50 1400 ms over 100 calls, standard only at 1350 ms or less";
     check("", "3000*100 +30s 1400*100", border);
     check("", "3000*100 +30s 1350*10", "standard: measured p50 1350 ms over 10 calls");
     check("", "3000*100 +30s 200*10", "fast: measured p50 200 ms over 10 calls");
@@ -79,7 +79,7 @@ fn many_good_calls_bring_it_down_without_a_run() {
 
 #[test]
 fn r_31_one_change_in_thirty_seconds() {
-    let waits = "fast: measured p50 900 ms over 11 calls, standard once it has stood for 30 s";
+    let waits = "fast: measured p50 900 ms over 11 calls, standard when this has lasted 30 s";
     check("", "200*5 900*6", waits);
     check_moves("", "200*5 900*6 +29s", "0s standard>fast");
     check_moves("", "200*5 900*6 +29s +1s", "0s standard>fast, 30s fast>standard");
@@ -112,14 +112,15 @@ fn errors_move_it_one_up_until_they_are_few() {
 fn one_error_of_one_call_is_no_measure_of_health() {
     check("200", "x*4", "fast: declared 200 ms");
     check("200", "x*5", "standard: declared 200 ms, one up: 100 % of the calls failed");
-    check("", "x*5", "deep: nothing is known yet, one up: 100 % of the calls failed");
+    check("", "x*5", "deep: not measured yet, one up: 100 % of the calls failed");
 }
 
 #[test]
 fn quick_errors_do_not_make_a_slow_tool_fast() {
     let deep = "deep: measured p50 3000 ms over 5 calls, but 91 % of the calls failed";
     check("", "3000*5 +30s x*50", deep);
-    let forgotten = "deep: measured earlier, too few answers since, but 100 % of the calls failed";
+    let forgotten = "deep: measured earlier, too few responses since, but 100 % of the calls \
+                     failed";
     check("200", "3000*5 +30s x*100", forgotten);
 }
 
@@ -240,7 +241,7 @@ fn the_first_bad_call_ends_a_trial_and_doubles_the_pause() {
 #[test]
 fn a_trial_that_fails_at_once_waits_like_any_change() {
     let script = "200*5 +30s 900*100 +10m 900";
-    let waits = "fast: measured p50 900 ms over 100 calls, standard once it has stood for 30 s";
+    let waits = "fast: measured p50 900 ms over 100 calls, standard when this has lasted 30 s";
     check("", script, waits);
     check("", &format!("{script} +30s"), "standard: measured p50 900 ms over 100 calls");
 }
@@ -272,7 +273,7 @@ fn a_trial_goes_on_to_the_next_tier_while_nobody_calls() {
 #[test]
 fn only_a_tool_above_its_home_is_tried() {
     check("", "900*5 +60m", "standard: measured p50 900 ms over 5 calls");
-    check("", "+60m", "standard: nothing is known yet");
+    check("", "+60m", "standard: not measured yet");
     check("900", "3000*5 +10m", "standard: on trial after 10 min without a call");
     check("900", "3000*5 +10m +60m", "standard: on trial after 10 min without a call");
 }
@@ -322,7 +323,7 @@ fn a_claim_only_makes_a_tool_slower_than_one_of_which_nothing_is_known() {
             ..TierRules::default()
         }
     };
-    let unknown = "standard: nothing is known yet";
+    let unknown = "standard: not measured yet";
     for (rules, claim, expected) in [
         (TierRules::default(), 5, unknown),
         (TierRules::default(), 1_500, unknown),

@@ -49,7 +49,7 @@ fn a_restart_changes_nothing() {
 
 #[test]
 fn the_border_holds_over_a_restart() {
-    let border = "standard: measured p50 480 ms over 100 calls, fast only from 450 ms down";
+    let border = "standard: measured p50 480 ms over 100 calls, fast only at 450 ms or less";
     check_after_restart("200", "900*100 +30s 480*100", "", border);
 }
 
@@ -94,7 +94,7 @@ fn a_standing_without_its_samples_is_believed_until_it_is_measured() {
     let saved =
         SavedTierAssignment { measured: Some(Tier::Deep), ..SavedTierAssignment::default() };
     let stage = Stage::new("200").restart_from(&saved, &[]);
-    assert_eq!(stage.said(), "deep: measured earlier, too few answers since");
+    assert_eq!(stage.said(), "deep: measured earlier, too few responses since");
     assert_eq!(stage.play("200*5").said(), "fast: measured p50 200 ms over 5 calls");
 }
 

@@ -123,7 +123,7 @@ fn keys_that_stand_twice_or_only_look_alike_are_refused() {
     let text = r#"{"name":"a","inputSchema":{"type":"object","properties":{"k":{},"k\u200b":{}}}}"#;
     let raw = RawValue::from_string(text.to_owned()).unwrap();
     let rejected = ToolDefinition::intake(&raw).unwrap_err();
-    assert_eq!(rejected.to_string(), "key `k` stands twice once hidden text is taken out");
+    assert_eq!(rejected.to_string(), "key `k` is duplicated after removal of hidden text");
     for twin in ["Name", "deſcription", "INPUTSCHEMA", "Annotations"] {
         let mut tool = with_schema(&json!({"type": "object"}));
         tool[twin] = json!("x");
@@ -320,7 +320,7 @@ fn s_24_escaped_hidden_text_is_found_too_and_one_finding_stands_for_a_place() {
     assert_eq!(definition.description.as_deref(), Some("abc"));
     assert_eq!(
         definition.findings[0].to_string(),
-        "`/description` had control characters; they were taken out"
+        "`/description` had control characters; they were removed"
     );
 }
 

@@ -22,13 +22,13 @@ pub(crate) struct DiceParseError {
 
 pub(crate) fn parse(text: &str) -> Result<Expression, DiceParseError> {
     if text.len() > MOST_BYTES {
-        let problem = format!("it has {} bytes, at most {MOST_BYTES} are read", text.len());
+        let problem = format!("it has {} bytes; the limit is {MOST_BYTES}", text.len());
         return Err(DiceParseError { column: MOST_BYTES + 1, problem, example: PLAIN });
     }
     let mut reader = DiceParser { text, at: 0, dice_left: MOST_DICE };
     let products = reader.sum()?;
     Expression::new(products).ok_or_else(|| {
-        let problem = format!("the total could pass {}", i64::MAX);
+        let problem = format!("the total could exceed {}", i64::MAX);
         DiceParseError { column: 1, problem, example: PLAIN }
     })
 }
@@ -112,7 +112,7 @@ impl DiceParser<'_> {
         let Some(sides) = self.number()? else {
             return Err(match self.peek() {
                 Some(stray) if !stray.is_ascii() => self.syntax_error("the number of sides"),
-                _ => self.wrong("`d` needs its number of sides", "1d6"),
+                _ => self.wrong("`d` must be followed by the number of sides", "1d6"),
             });
         };
         match u32::try_from(sides) {
@@ -174,17 +174,17 @@ impl DiceParser<'_> {
 
     fn syntax_error(&self, wanted: &str) -> DiceParseError {
         let problem = match self.peek() {
-            None => format!("it ends where {wanted} should follow"),
+            None => format!("it ends where {wanted} is expected"),
             Some('\n' | '\r') => "one line only, one expression at a time".to_owned(),
-            Some('(' | ')') => "brackets are not understood".to_owned(),
-            Some('/' | '%') => format!("only `+`, `-` and `*` are understood, not {}", self.next()),
+            Some('(' | ')') => "brackets are not supported".to_owned(),
+            Some('/' | '%') => format!("only `+`, `-` and `*` are supported, not {}", self.next()),
             Some(stray) if stray.is_numeric() && !stray.is_ascii() => {
                 format!("{} is not one of the digits 0 to 9", self.next())
             }
             Some(stray) if !stray.is_ascii() => {
-                format!("{} is not a plain letter or sign", self.next())
+                format!("{} is not an ASCII letter or sign", self.next())
             }
-            Some(_) => format!("{} stands where {wanted} should", self.next()),
+            Some(_) => format!("found {} where {wanted} is expected", self.next()),
         };
         self.wrong(problem, PLAIN)
     }

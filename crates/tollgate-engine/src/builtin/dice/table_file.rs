@@ -62,8 +62,9 @@ pub(super) fn read_directory(
 fn name(path: &Path) -> Result<String, DocumentLineError> {
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.bytes().all(is_plain) {
-        let problem =
-            format!("its name must be up to {MOST_NAME_BYTES} of the signs a-z, 0-9 and `_`");
+        let problem = format!(
+            "its name must be at most {MOST_NAME_BYTES} characters out of a-z, 0-9 and `_`"
+        );
         return Err(DocumentLineError::all(problem));
     }
     Ok(name.to_owned())
@@ -120,7 +121,7 @@ pub(super) fn read_lines(text: &str) -> Result<TableWithLines, DocumentLineError
             continue;
         }
         let missing =
-            || DocumentLineError::at(number, "there is no range, though other lines have one");
+            || DocumentLineError::at(number, "the range is missing, but other lines have one");
         let (first, last, text) = range(line).ok_or_else(missing)?;
         if first != next || last < first || last == u32::MAX {
             return Err(DocumentLineError::at(number, format!("the range must start at {next}")));
@@ -154,8 +155,9 @@ fn table(entries: &[(usize, u32, &str)]) -> Result<TableWithLines, DocumentLineE
     }
     let lines = entries.iter().map(|(line, ..)| *line).collect();
     let entries = entries.iter().map(|(_, weight, text)| TableEntry::new(*weight, text)).collect();
-    let table = RandomTable::new(entries)
-        .ok_or_else(|| DocumentLineError::all("every weight must be at least 1 and not huge"))?;
+    let table = RandomTable::new(entries).ok_or_else(|| {
+        DocumentLineError::all("every weight must be at least 1 and within limits")
+    })?;
     Ok((table, lines))
 }
 

@@ -79,7 +79,7 @@ impl RandomTables {
             TableEntryPiece::Table(said) | TableEntryPiece::Neither(said) => said,
             TableEntryPiece::Text(_) | TableEntryPiece::Dice { .. } => return None,
         };
-        Some(format!("`{{{said}}}` is neither dice nor a table; it is read out as it stands"))
+        Some(format!("`{{{said}}}` is neither dice nor a table; it is used literally"))
     }
 
     pub fn get(&self, name: &str) -> Option<&RandomTable> {

@@ -117,7 +117,7 @@ async fn dice_in_an_entry_are_rolled_and_told() {
 #[tokio::test]
 async fn an_argument_that_is_missing_is_named() {
     let failure = call("roll", &falling(&[]), json!({})).await.unwrap_err();
-    assert_eq!(failure.message, "`expression` must be given, as a string");
+    assert_eq!(failure.message, "`expression` is required and must be a string");
 }
 
 #[test]

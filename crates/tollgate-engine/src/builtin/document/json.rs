@@ -74,7 +74,7 @@ impl LineIndex<'_> {
         for (key, value) in pairs.0 {
             let node = self.node(value, depth + 1)?;
             if nodes.iter().any(|(known, _)| *known == key) {
-                let problem = format!("the key `{}` is here twice", quote_excerpt(&key));
+                let problem = format!("duplicate key `{}`", quote_excerpt(&key));
                 return Err(DocumentLineError::at(node.line, problem));
             }
             nodes.push((key, node));

@@ -44,10 +44,10 @@ fn yaml_and_json_give_the_same_tree() {
 fn what_is_no_yaml_is_refused_with_its_line() {
     for (text, expected) in [
         ("", "`f`: it is empty"),
-        ("a: 1\na: 2", "`f`, line 2: the key `a` is here twice"),
-        ("a: 1\n---\nb: 2", "`f`, line 2: a second document begins here: one is read"),
-        ("a: &x 1", "`f`, line 1: anchors, aliases and tags are not read here"),
-        ("a: !!str 1", "`f`, line 1: anchors, aliases and tags are not read here"),
+        ("a: 1\na: 2", "`f`, line 2: duplicate key `a`"),
+        ("a: 1\n---\nb: 2", "`f`, line 2: a second document begins here: only one is supported"),
+        ("a: &x 1", "`f`, line 1: anchors, aliases and tags are not supported"),
+        ("a: !!str 1", "`f`, line 1: anchors, aliases and tags are not supported"),
         ("? [a]\n: b", "`f`, line 1: a key must be a text"),
         ("a:\n  - b\n c", "`f`, line 3: this is not YAML: "),
     ] {
@@ -61,7 +61,7 @@ fn what_is_no_json_is_refused_with_its_line() {
     for (text, expected) in [
         ("", "`f`, line 1: this is not JSON: EOF while parsing a value"),
         ("{\n\"a\": 1,\n}", "`f`, line 3: this is not JSON: key must be a string"),
-        ("{\n\"a\": 1,\n\"a\": 2}", "`f`, line 3: the key `a` is here twice"),
+        ("{\n\"a\": 1,\n\"a\": 2}", "`f`, line 3: duplicate key `a`"),
         ("\"\\ud83d\"", "`f`, line 1: unexpected end of hex escape"),
     ] {
         assert_eq!(told(&json::read(text).unwrap_err()), expected, "{text:?}");
@@ -85,12 +85,12 @@ fn b_me_4_depth_and_width_are_bounded() {
 fn keys_and_kinds_are_checked() {
     let node = yaml("name: x\nnmae: y").unwrap();
     let wrong = node.fields(&["name", "text"]).unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 2: there is no key `nmae`; did you mean `name`?");
+    assert_eq!(told(&wrong), "`f`, line 2: unknown key `nmae`; did you mean `name`?");
     let node = yaml("name: x\nzzzzz: y").unwrap();
     let wrong = node.fields(&["name", "text"]).unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 2: there is no key `zzzzz`; there are `name`, `text`");
+    assert_eq!(told(&wrong), "`f`, line 2: unknown key `zzzzz`; there are `name`, `text`");
     let wrong = yaml("- a").unwrap().fields(&["name"]).unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 1: there must be keys here: `name`");
+    assert_eq!(told(&wrong), "`f`, line 1: a map is expected here, with the keys `name`");
 
     let node = yaml("a: [x]\nb: \"x\\0\"\nc: ' '\nd: 12\ne: x\nf: ~").unwrap();
     let fields = node.fields(&["a", "b", "c", "d", "e", "f"]).unwrap();
@@ -107,7 +107,7 @@ fn keys_and_kinds_are_checked() {
     let wrong = fields.whole("e").unwrap_err();
     assert_eq!(told(&wrong), "`f`, line 5: `e` must be a whole number");
     let wrong = fields.get("d").unwrap().entries("d").unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 4: `d` must have keys");
+    assert_eq!(told(&wrong), "`f`, line 4: `d` must be a map");
     let wrong = fields.list("d").unwrap_err();
     assert_eq!(told(&wrong), "`f`, line 4: `d` must be a list");
 }

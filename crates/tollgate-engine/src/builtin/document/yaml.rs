@@ -76,7 +76,7 @@ impl YamlTreeBuilder {
                     1 => Ok(()),
                     _ => Err(DocumentLineError::at(
                         line,
-                        "a second document begins here: one is read",
+                        "a second document begins here: only one is supported",
                     )),
                 }
             }
@@ -103,7 +103,7 @@ impl YamlTreeBuilder {
             Some(CollectionItems::Map { pairs, key }) => match (key.take(), node.data) {
                 (None, DocumentData::Scalar(name)) => {
                     if pairs.iter().any(|(known, _)| *known == name) {
-                        let problem = format!("the key `{}` is here twice", quote_excerpt(&name));
+                        let problem = format!("duplicate key `{}`", quote_excerpt(&name));
                         return Err(DocumentLineError::at(node.line, problem));
                     }
                     if pairs.len() == MOST_KEYS {
@@ -122,5 +122,5 @@ impl YamlTreeBuilder {
     }
 }
 
-const UNSUPPORTED_SYNTAX_MESSAGE: &str = "anchors, aliases and tags are not read here; a text that begins with `&`, `*` \
-    or `!` needs quotes";
+const UNSUPPORTED_SYNTAX_MESSAGE: &str = "anchors, aliases and tags are not supported; quote a \
+                                          text that begins with `&`, `*` or `!`";

@@ -121,7 +121,7 @@ async fn an_empty_file_is_said_to_be_empty() {
 async fn reading_before_anything_was_written_makes_no_directory() {
     let world = World::new();
     let message = world.read("a").await.unwrap_err().message;
-    assert_eq!(message, "`a` does not exist; `write_file` makes a file");
+    assert_eq!(message, "`a` does not exist; `write_file` creates a file");
     assert!(!world.base().exists());
 }
 
@@ -147,9 +147,9 @@ async fn a_base_that_is_a_file_is_an_answer_not_a_panic() {
 async fn arguments_that_are_missing_are_named() {
     let world = World::new();
     let failure = world.call(0, json!({ "path": "a" })).await.unwrap_err();
-    assert_eq!(failure.message, "`content` must be given, as a string");
+    assert_eq!(failure.message, "`content` is required and must be a string");
     let failure = world.call(1, json!({ "path": 1 })).await.unwrap_err();
-    assert_eq!(failure.message, "`path` must be given, as a string");
+    assert_eq!(failure.message, "`path` is required and must be a string");
 }
 
 #[test]

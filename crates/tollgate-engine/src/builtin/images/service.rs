@@ -63,26 +63,26 @@ impl ImageService {
         let response = fetch
             .exchange_within(&url, self.request(prompt)?, bounds)
             .await
-            .map_err(|refused| format!("the image service cannot be asked: {refused}"))?;
+            .map_err(|refused| format!("the image service is unavailable: {refused}"))?;
         self.judge(&response)?;
         let answer: ImagesResponse = serde_json::from_slice(response.body())
             .map_err(|_| "the image service did not answer with a picture".to_owned())?;
         match answer.data.into_iter().next() {
-            Some(ImagesResponseItem { b64_json: Some(text), .. }) => STANDARD
-                .decode(text.trim())
-                .map_err(|_| "the image service gave a picture that cannot be unpacked".to_owned()),
+            Some(ImagesResponseItem { b64_json: Some(text), .. }) => {
+                STANDARD.decode(text.trim()).map_err(|_| {
+                    "the image service returned a picture that cannot be decoded".to_owned()
+                })
+            }
             Some(ImagesResponseItem { url: Some(url), .. }) => {
                 // Without the API key: it is for the service, not for the host of the image.
                 let request = Request::new(Full::default());
                 let bounds = ExchangeBounds { until, most_bytes: LARGEST_PICTURE };
                 let response = fetch.exchange_within(&url, request, bounds).await;
-                let response = response
-                    .map_err(|refused| format!("the picture cannot be fetched: {refused}"))?;
+                let response =
+                    response.map_err(|refused| format!("cannot fetch the picture: {refused}"))?;
                 match response.status() {
                     status if status.is_success() => Ok(response.into_body().to_vec()),
-                    status => {
-                        Err(format!("the picture cannot be fetched: status {}", status.as_u16()))
-                    }
+                    status => Err(format!("cannot fetch the picture: status {}", status.as_u16())),
                 }
             }
             _ => Err("the image service answered without a picture".to_owned()),
@@ -104,7 +104,7 @@ impl ImageService {
             Some((HeaderName::try_from(name).ok()?, value.reveal().to_owned()))
         });
         for (name, value) in key.chain(others) {
-            let unfit = |_| format!("`{name}` of the image service cannot be sent");
+            let unfit = |_| format!("`{name}` of the image service is not a valid header value");
             let mut value = HeaderValue::try_from(value).map_err(unfit)?;
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -113,16 +113,18 @@ impl ImageService {
     }
 
     fn judge(&self, response: &Response<Bytes>) -> Result<(), String> {
-        let operator = "whoever runs the gateway must check";
+        let operator = "the operator must check";
         let words = match response.status().as_u16() {
             200..=299 => return Ok(()),
-            401 | 403 => format!("refuses the key; {operator} the provider of `builtin.images`"),
-            404 => format!("knows no such model; {operator} `builtin.images`"),
-            429 => "wants fewer requests; try again later".to_owned(),
-            300..=399 => format!("has moved; {operator} the `base_url` of its provider"),
+            401 | 403 => format!("rejected the key; {operator} the provider of `builtin.images`"),
+            404 => format!("does not know the model; {operator} `builtin.images`"),
+            429 => "is rate limiting; try again later".to_owned(),
+            300..=399 => {
+                format!("redirected the request; {operator} the `base_url` of its provider")
+            }
             400..=499 => match self.complaint(response.body()) {
-                Some(message) => format!("refuses this picture: {message}"),
-                None => "refuses this picture; describe another one".to_owned(),
+                Some(message) => format!("refused this picture: {message}"),
+                None => "refused this picture; describe another one".to_owned(),
             },
             status => format!("answered with status {status}; try again later"),
         };

@@ -99,7 +99,7 @@ async fn s_19_a_url_to_a_metadata_service_is_not_followed() {
     let error = painted(&site, &ScratchDir::new()).await.unwrap_err();
     assert_eq!(
         error,
-        "the picture cannot be fetched: `169.254.169.254` is not on the public web, and nothing else \
+        "cannot fetch the picture: `169.254.169.254` is not a public address; only the public web \
          can be fetched"
     );
 }
@@ -135,10 +135,10 @@ async fn what_cannot_be_a_picture_is_refused_and_not_saved() {
         assert_eq!(painted(&site, &scratch).await.unwrap_err(), expected);
         assert_eq!(files_of(&scratch), [""; 0]);
     };
-    let none = "the image service gave something that is no picture; try again";
+    let none = "the image service returned something other than a picture; try again";
     check(packed(b"<svg onload='x'/>"), none).await;
     check(packed(b""), none).await;
-    let broken = "the image service gave a picture that cannot be unpacked";
+    let broken = "the image service returned a picture that cannot be decoded";
     check(json_answer(&json!({ "data": [{ "b64_json": "%%%" }] })), broken).await;
     check(json_answer(&json!({ "data": [] })), "the image service answered without a picture")
         .await;
@@ -148,16 +148,15 @@ async fn what_cannot_be_a_picture_is_refused_and_not_saved() {
     let message =
         json!({ "error": { "message": format!("not \u{1b}allowed: {KEY}"), "code": "x" } });
     let refused = response("400 Bad Request", message.to_string());
-    check(refused, "the image service refuses this picture: not allowed: ***").await;
-    let key = "the image service refuses the key; whoever runs the gateway must check the provider of \
+    check(refused, "the image service refused this picture: not allowed: ***").await;
+    let key = "the image service rejected the key; the operator must check the provider of \
                `builtin.images`";
     check(response("401 Unauthorized", message.to_string()), key).await;
-    check(response("429 Slow", ""), "the image service wants fewer requests; try again later")
-        .await;
+    check(response("429 Slow", ""), "the image service is rate limiting; try again later").await;
     check(response("500 No", ""), "the image service answered with status 500; try again later")
         .await;
-    let moved = "the image service has moved; whoever runs the gateway must check the `base_url` of \
-                 its provider";
+    let moved = "the image service redirected the request; the operator must check the `base_url` \
+                 of its provider";
     check(redirect("http://127.0.0.1:9/"), moved).await;
 }
 

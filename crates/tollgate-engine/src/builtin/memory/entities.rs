@@ -33,8 +33,8 @@ impl BuiltinTool for QueryEntities {
             "name": "query_entities",
             "title": "Find people, places and things",
             "description": "Finds entities that are known by name, by type, or both: npc, player, \
-                location, item, faction, event, quest, concept. `get_summary` then tells all about \
-                one.",
+                            location, item, faction, event, quest, concept. `get_summary` then \
+                            returns all about one.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -67,7 +67,8 @@ impl BuiltinTool for QueryEntities {
                             "required": ["id", "type", "name"],
                         },
                     },
-                    "more": { "type": "boolean", "description": "There are others; say more of the name" },
+                    "more": { "type": "boolean", "description": "There are more; give more of the \
+                                                                 name" },
                 },
                 "required": ["entities", "more"],
             },
@@ -93,7 +94,7 @@ impl BuiltinTool for QueryEntities {
         let shown: Vec<Value> = found.iter().map(entity_json).collect();
         let lines: Vec<String> = found.iter().map(entity_line).collect();
         let text = match (lines.is_empty(), more) {
-            (true, _) => "Nobody and nothing like that is known.".to_owned(),
+            (true, _) => "Nothing like that is known.".to_owned(),
             (false, false) => lines.join("\n"),
             (false, true) => format!("{}\nand others", lines.join("\n")),
         };
@@ -106,9 +107,9 @@ impl BuiltinTool for GetSummary {
     fn definition(&self) -> Value {
         json!({
             "name": "get_summary",
-            "title": "All about one of them",
-            "description": "Tells all that is known of an entity: what it is, its attributes, and \
-                its relations to others. Takes an id that `query_entities` gave, or an exact name.",
+            "title": "Get an entity",
+            "description": "Returns all that is known about an entity: its type, attributes and \
+                            relations. Takes an id from `query_entities`, or an exact name.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -131,7 +132,7 @@ impl BuiltinTool for GetSummary {
                 },
                 "required": ["entity", "relations", "left_out"],
             },
-            "annotations": looks("All about one of them"),
+            "annotations": looks("Get an entity"),
             "_meta": latency_outside(80, 300),
         })
     }
@@ -149,8 +150,7 @@ impl BuiltinTool for GetSummary {
             None => {
                 let entity = require_entity(&self.0, &asker.scope, named).await?;
                 let found = store.snapshot(&asker.scope, &entity.id, MOST_LINKS).await?;
-                found
-                    .ok_or_else(|| BuiltinToolError::new(format!("`{named}` was just forgotten")))?
+                found.ok_or_else(|| BuiltinToolError::new(format!("`{named}` was just deleted")))?
             }
         };
         let relations: Vec<Value> =
@@ -224,8 +224,8 @@ fn unknown_entity(named: &str, alike: &[Entity]) -> BuiltinToolError {
     let named = truncate_chars(named, 64);
     let hints: Vec<String> = alike.iter().map(|it| format!("`{}` ({})", it.id, it.name)).collect();
     BuiltinToolError::new(match hints.is_empty() {
-        true => format!("there is no entity `{named}`; `query_entities` finds those there are"),
-        false => format!("there is no one entity `{named}`; did you mean {}?", hints.join(" or ")),
+        true => format!("there is no entity `{named}`; `query_entities` finds entities"),
+        false => format!("`{named}` is ambiguous; did you mean {}?", hints.join(" or ")),
     })
 }
 

@@ -27,16 +27,16 @@ impl BuiltinTool for SearchFacts {
     fn definition(&self) -> Value {
         json!({
             "name": "search_facts",
-            "title": "Search what is known",
-            "description": "Searches facts that were written down and what was said, by meaning \
-                and by words, the best fit first. Ask in a whole sentence.",
+            "title": "Search facts",
+            "description": "Searches saved facts and transcripts, by meaning and by words, best \
+                            match first. Ask in a whole sentence.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
                     "query": query_property("What to look for, for example `who rules the harbour?`"),
                     "top_k": {
                         "type": "integer",
-                        "description": "How many at most",
+                        "description": "Maximum number of results",
                         "minimum": 1,
                         "maximum": MOST_HITS,
                         "default": USUAL_HITS,
@@ -73,7 +73,7 @@ impl BuiltinTool for SearchFacts {
                 },
                 "required": ["results"],
             },
-            "annotations": looks("Search what is known"),
+            "annotations": looks("Search facts"),
             "_meta": latency_outside(200, 800),
         })
     }
@@ -133,8 +133,8 @@ impl BuiltinTool for Remember {
         json!({
             "name": "remember",
             "title": "Remember a fact",
-            "description": "Writes a fact down, so that it can be found later. One fact at a time, \
-                as a whole sentence with names in it, not with `he` or `there`.",
+            "description": "Saves a fact so that it can be found later. One fact at a time, as a \
+                            whole sentence with names in it, not with `he` or `there`.",
             "inputSchema": {
                 "type": "object",
                 "properties": {

@@ -32,14 +32,15 @@ impl BuiltinTool for GetSessionSummary {
     fn definition(&self) -> Value {
         json!({
             "name": "get_session_summary",
-            "title": "Sum up a session",
-            "description": "Sums up one earlier conversation: who spoke, when, and what mattered.",
+            "title": "Summarize a session",
+            "description": "Summarizes one earlier conversation: who spoke, when, and what \
+                            mattered.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
                     "session_id": {
                         "type": "string",
-                        "description": "As `search_sessions` and `search_history` name it",
+                        "description": "Name from `search_sessions` or `search_history`",
                         "minLength": 1,
                         "maxLength": LONGEST_NAME,
                     },
@@ -55,11 +56,14 @@ impl BuiltinTool for GetSessionSummary {
                     "last": { "type": "string", "format": "date-time" },
                     "entries": { "type": "integer" },
                     "summary": { "type": "string" },
-                    "written": { "type": "boolean", "description": "Somebody wrote it; otherwise it is made of what was said" },
+                    "written": { "type": "boolean", "description": "True if the summary was \
+                                                                    written; false if it was \
+                                                                    generated from the \
+                                                                    transcript" },
                 },
                 "required": ["session_id", "began", "last", "entries", "summary", "written"],
             },
-            "annotations": looks("Sum up a session"),
+            "annotations": looks("Summarize a session"),
             "_meta": latency_outside(100, 300),
         })
     }
@@ -101,7 +105,7 @@ impl GetSessionSummary {
         let names: Vec<String> = known.iter().map(|it| format!("`{}`", it.id.as_str())).collect();
         let id = truncate_chars(id.as_str(), 64);
         BuiltinToolError::new(match names.is_empty() {
-            true => format!("there is no session `{id}`, nor any other"),
+            true => format!("there is no session `{id}`, and there are no others"),
             false => format!("there is no session `{id}`; the latest are {}", names.join(", ")),
         })
     }
@@ -113,8 +117,8 @@ impl BuiltinTool for SearchHistory {
         json!({
             "name": "search_history",
             "title": "Search the history",
-            "description": "Says in which earlier conversations something came up, with the words \
-                that fit best, the best fit first.",
+            "description": "Finds the earlier conversations in which something came up, with the \
+                            best matching passages, best match first.",
             "inputSchema": {
                 "type": "object",
                 "properties": { "query": query_property("Words to look for") },

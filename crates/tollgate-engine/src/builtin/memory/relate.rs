@@ -30,8 +30,8 @@ impl BuiltinTool for Relate {
         json!({
             "name": "relate",
             "title": "Relate two entities",
-            "description": "Writes down how one person, place or thing is related to another: \
-                `Mira Voss` `owns` `The Gilded Eel`. Who is not known yet is added.",
+            "description": "Saves how one person, place or thing is related to another: `Mira \
+                            Voss` `owns` `The Gilded Eel`. Unknown entities are added.",
             "inputSchema": {
                 "type": "object",
                 "properties": {

@@ -21,10 +21,10 @@ impl BuiltinTool for SearchSessions {
     fn definition(&self) -> Value {
         json!({
             "name": "search_sessions",
-            "title": "Search what was said",
-            "description": "Searches the transcripts of earlier conversations by words and says \
-                who said what and when, the best fit first. Give the words that matter: names, \
-                places, things.",
+            "title": "Search transcripts",
+            "description": "Searches the transcripts of earlier conversations by words and returns \
+                            who said what and when, best match first. Give the words that matter: \
+                            names, places, things.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -58,7 +58,7 @@ impl BuiltinTool for SearchSessions {
                 },
                 "required": ["results"],
             },
-            "annotations": looks("Search what was said"),
+            "annotations": looks("Search transcripts"),
             "_meta": latency_outside(100, 500),
         })
     }

@@ -75,7 +75,7 @@ impl MusicLibrary {
             }
             Err(wrong) => {
                 let flaw = wrong.of(path);
-                (Err(format!("the music library cannot be used: {flaw}")), vec![flaw])
+                (Err(format!("the music library is invalid: {flaw}")), vec![flaw])
             }
         }
     }
@@ -140,7 +140,7 @@ fn library(
             Ok(_) if tracks.len() == MOST_TRACKS => {
                 wrong.push(DocumentLineError::at(
                     node.line,
-                    format!("more than {MOST_TRACKS} tracks are not read"),
+                    format!("the limit is {MOST_TRACKS} tracks"),
                 ));
                 break;
             }
@@ -149,7 +149,7 @@ fn library(
         }
     }
     if tracks.is_empty() {
-        let none = DocumentLineError::at(fields.line, "there are no `tracks` in it");
+        let none = DocumentLineError::at(fields.line, "it has no `tracks`");
         return Err(wrong.into_iter().next().unwrap_or(none));
     }
     let mut also = usual_words(&tracks);

@@ -108,8 +108,8 @@ async fn music_that_nobody_plays_is_a_failure() {
     let failure = play(&tools_without, "battle", &BuiltinToolContext::local()).await.unwrap_err();
     assert_eq!(
         failure.message,
-        "nobody plays the music: no player listens to `/api/events`, and the config names no \
-         `builtin.music.webhook`"
+        "there is no music player: nothing listens to `/api/events`, and `builtin.music.webhook` \
+         is not set"
     );
     // Somebody listens: that the webhook is broken is told, and fails nothing.
     let notices = Notices::default();
@@ -138,7 +138,7 @@ async fn bad_input_and_a_bad_library_are_told() {
     assert_eq!(flaws.len(), 1);
     let bad = tools(MusicContext { library, ..stage(&notices) });
     let failure = play(&bad, "battle", &BuiltinToolContext::local()).await.unwrap_err();
-    assert!(failure.message.starts_with("the music library cannot be used: `"), "{failure:?}");
+    assert!(failure.message.starts_with("the music library is invalid: `"), "{failure:?}");
 }
 
 #[test]

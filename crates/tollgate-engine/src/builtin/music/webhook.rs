@@ -59,7 +59,7 @@ impl Webhook {
         let inner = Arc::clone(&self.0);
         if inner.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
             inner.waiting.fetch_sub(1, Ordering::Relaxed);
-            return WebhookDelivery::No(format!("{MOST_WAITING} events wait for it already"));
+            return WebhookDelivery::No(format!("its queue is full ({MOST_WAITING} events)"));
         }
         let telling = tasks::whole("music webhook", async move {
             let told = inner.post_twice(&event).await;
@@ -69,7 +69,7 @@ impl Webhook {
         match tokio::time::timeout(MAX_CALL_WAIT, telling).await {
             Ok(Some(Ok(()))) => WebhookDelivery::Yes,
             Ok(Some(Err(why))) => WebhookDelivery::No(why),
-            Ok(None) => WebhookDelivery::No("telling it ran into a fault".to_owned()),
+            Ok(None) => WebhookDelivery::No("the webhook task crashed".to_owned()),
             Err(_) => WebhookDelivery::Pending,
         }
     }
@@ -84,7 +84,7 @@ impl WebhookInner {
         tokio::time::sleep(RETRY_PAUSE).await;
         let told = self.post(event).await;
         if let Err(why) = &told {
-            tracing::warn!(why, "the webhook of the music could not be told");
+            tracing::warn!(why, "music webhook failed");
         }
         told
     }

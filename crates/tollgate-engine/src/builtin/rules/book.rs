@@ -59,14 +59,14 @@ impl RuleBook {
             let (id, system) = (&rule.id, &rule.pack.system);
             match places.get(id).copied() {
                 Some(at) if rules[at].pack.system != *system => flaws.push(flaw(format!(
-                    "the id `{id}` is taken by a rule of `{}`; `{system}-{id}` would be free",
+                    "the id `{id}` is already used by a rule of `{}`; use `{system}-{id}`",
                     rules[at].pack.system
                 ))),
                 Some(_) if firsts.contains_key(id) => {
-                    flaws.push(flaw(format!("the id `{id}` is there already, in {}", firsts[id])));
+                    flaws.push(flaw(format!("duplicate id `{id}`, already in {}", firsts[id])));
                 }
                 None if rules.len() == shipped + MOST_RULES => {
-                    flaws.push(flaw(format!("more than {MOST_RULES} rules are not read")));
+                    flaws.push(flaw(format!("the limit is {MOST_RULES} rules")));
                     break;
                 }
                 place => {

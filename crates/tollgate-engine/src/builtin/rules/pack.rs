@@ -54,9 +54,7 @@ pub(super) fn read_directory(
     };
     let (mut rules, mut flaws) = (Vec::new(), Vec::new());
     for path in paths.iter().skip(MOST_FILES) {
-        flaws.push(
-            DocumentLineError::all(format!("more than {MOST_FILES} files are not read")).of(path),
-        );
+        flaws.push(DocumentLineError::all(format!("the limit is {MOST_FILES} files")).of(path));
     }
     for path in paths.into_iter().take(MOST_FILES) {
         let fallback = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -97,7 +95,7 @@ pub(super) fn pack(
         }
     }
     if rules.is_empty() && wrong.is_empty() {
-        wrong.push(DocumentLineError::all("there are no `rules` in it"));
+        wrong.push(DocumentLineError::all("it has no `rules`"));
     }
     Ok((rules, wrong))
 }
@@ -133,7 +131,7 @@ fn word(fields: &DocumentFields<'_>, key: &str) -> Result<Option<String>, Docume
         return Ok(Some(text.to_owned()));
     }
     let line = fields.get(key).map_or(fields.line, |node| node.line);
-    let problem = format!("`{key}` may have the signs a-z, 0-9, `-` and `_` only");
+    let problem = format!("`{key}` may only have the characters a-z, 0-9, `-` and `_`");
     Err(DocumentLineError::at(line, problem))
 }
 

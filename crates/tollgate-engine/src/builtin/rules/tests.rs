@@ -41,8 +41,8 @@ async fn nothing_found_is_an_answer_that_helps() {
     let reply = call("search_rules", json!({ "query": "qqqq zzzz" })).await.unwrap();
     assert_eq!(
         reply.text,
-        "No rule has to do with `qqqq zzzz`. Try the name of a condition, a spell or an action, in \
-         one or two words."
+        "No rule matches `qqqq zzzz`. Try the name of a condition, a spell or an action, in one or \
+         two words."
     );
     assert_eq!(reply.structured.unwrap(), json!({ "rules": [], "nearest": [] }));
     let reply = call("search_rules", json!({ "query": "longrestt" })).await.unwrap();
@@ -96,7 +96,7 @@ async fn b_me_4_bad_input_gets_a_short_answer() {
     }
     for arguments in [json!({}), json!({ "query": 7 }), json!({ "query": null })] {
         let failure = call("search_rules", arguments).await.unwrap_err();
-        assert_eq!(failure.message, "`query` must be given, as a string");
+        assert_eq!(failure.message, "`query` is required and must be a string");
     }
 }
 

@@ -42,9 +42,9 @@ impl BuiltinTool for FetchPage {
         json!({
             "name": "fetch_page",
             "title": "Read a web page",
-            "description": "Gets a page from the public web and gives its title and text, up to \
-                20,000 characters, without menus and scripts. Also for plain text, Markdown, JSON \
-                and XML.",
+            "description": "Fetches a page from the public web and returns its title and text, up \
+                            to 20,000 characters, without menus and scripts. Also for plain text, \
+                            Markdown, JSON and XML.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -61,11 +61,11 @@ impl BuiltinTool for FetchPage {
             "outputSchema": {
                 "type": "object",
                 "properties": {
-                    "url": { "type": "string", "description": "As it was asked for" },
-                    "source": { "type": "string", "description": "Where the page was in the end" },
+                    "url": { "type": "string", "description": "The requested address" },
+                    "source": { "type": "string", "description": "The address after redirects" },
                     "title": { "type": "string" },
-                    "text": { "type": "string", "description": "Written by others" },
-                    "characters": { "type": "integer", "description": "Of the whole text" },
+                    "text": { "type": "string", "description": "Written by third parties" },
+                    "characters": { "type": "integer", "description": "Length of the whole text" },
                     "truncated": { "type": "boolean" },
                     "links": {
                         "type": "array",
@@ -80,7 +80,7 @@ impl BuiltinTool for FetchPage {
                     },
                     "refresh": {
                         "type": "string",
-                        "description": "Where the page wants to go on to; not followed",
+                        "description": "Redirect by `meta refresh`; not followed",
                     },
                 },
                 "required": ["url", "source", "text", "characters", "truncated", "links"],
@@ -146,10 +146,10 @@ fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> Reply {
     let title = readable.title.map(|title| truncate_chars(&strip_invisible(&title), 200));
     let mut said = title.clone().map(|title| format!("{title}\n")).unwrap_or_default();
     said.push_str(&format!("Source: {}\n{UNTRUSTED_CONTENT_NOTICE}\n\n", page.url));
-    said.push_str(if text.is_empty() { "(The page has no text that can be read.)" } else { &text });
+    said.push_str(if text.is_empty() { "(The page has no text.)" } else { &text });
     said.push_str(&cut_note(characters, page.ended));
     if let Some(to) = &readable.refresh {
-        said.push_str(&format!("\n\n[The page wants to go on to {to}, which was not followed.]"));
+        said.push_str(&format!("\n\n[The page redirects to {to}, which was not followed.]"));
     }
     let links: Vec<Value> = readable
         .links

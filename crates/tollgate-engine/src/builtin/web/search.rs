@@ -42,7 +42,7 @@ impl WebSearch {
         let response = fetch
             .exchange_within(&url, self.request()?, bounds)
             .await
-            .map_err(|refused| format!("the search service cannot be asked: {refused}"))?;
+            .map_err(|refused| format!("the search service is unavailable: {refused}"))?;
         self.judge(response.status())?;
         let text = std::str::from_utf8(response.body()).unwrap_or_default();
         let body = raw_json::value(text).map_err(|_| self.no_json())?;
@@ -60,8 +60,9 @@ impl WebSearch {
                     ("authorization", format!("Bearer {}", key.reveal().trim()))
                 }
             };
-            let mut value = HeaderValue::try_from(text)
-                .map_err(|_| "`builtin.web.api_key` has characters that no header may hold")?;
+            let mut value = HeaderValue::try_from(text).map_err(
+                |_| "`builtin.web.api_key` has characters that are not allowed in a header",
+            )?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -71,17 +72,16 @@ impl WebSearch {
     fn judge(&self, status: StatusCode) -> Result<(), String> {
         let words = match status.as_u16() {
             200..=299 => return Ok(()),
-            401 => "refuses the key; whoever runs the gateway must check `builtin.web.api_key`",
+            401 => "rejected the key; the operator must check `builtin.web.api_key`",
             403 if self.settings.searcher == SearchProvider::Searxng => {
-                "refuses to answer; `json` must be among its `search.formats`, and its limiter \
-                 must let the gateway in"
+                "denied the request; `json` must be in its `search.formats`, and its limiter must \
+                 allow the gateway"
             }
             403 | 422 => {
-                "refuses the request; whoever runs the gateway must check \
-                          `builtin.web.api_key` and its plan"
+                "denied the request; the operator must check `builtin.web.api_key` and its plan"
             }
-            429 => "wants fewer questions; try again later",
-            300..=399 => "has moved; whoever runs the gateway must set `builtin.web.url` anew",
+            429 => "is rate limiting; try again later",
+            300..=399 => "redirected the request; the operator must correct `builtin.web.url`",
             status => return Err(format!("the search service answered with status {status}")),
         };
         Err(format!("the search service {words}"))
@@ -90,8 +90,7 @@ impl WebSearch {
     fn no_json(&self) -> String {
         match self.settings.searcher {
             SearchProvider::Searxng => {
-                "the search service did not answer in JSON; `json` must be among \
-                                  its `search.formats`"
+                "the search service did not answer in JSON; `json` must be in its `search.formats`"
                     .to_owned()
             }
             SearchProvider::Brave => "the search service did not answer in JSON".to_owned(),
@@ -107,15 +106,15 @@ impl BuiltinTool for WebSearch {
             "properties": {
                 "title": { "type": "string" },
                 "url": { "type": "string" },
-                "snippet": { "type": "string", "description": "Written by others" },
+                "snippet": { "type": "string", "description": "Written by third parties" },
             },
             "required": ["title", "url", "snippet"],
         });
         json!({
             "name": "search",
             "title": "Search the web",
-            "description": "Searches the web and gives titles, addresses and a few words of the \
-                best results. `fetch_page` reads one of them.",
+            "description": "Searches the web and returns titles, addresses and excerpts of the \
+                            best results. `fetch_page` reads one of them.",
             "inputSchema": {
                 "type": "object",
                 "properties": {

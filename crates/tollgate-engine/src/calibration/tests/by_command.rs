@@ -2,7 +2,7 @@
 
 use super::*;
 
-const EFFECTS: &str = "not probed: it may have side effects; give `probe:` arguments";
+const EFFECTS: &str = "not probed: it may have side effects; set `probe:` arguments";
 
 #[tokio::test(start_paused = true)]
 async fn every_tool_that_may_be_is_probed_in_turns_and_each_step_is_told() {
@@ -77,13 +77,11 @@ async fn a_tool_that_does_not_like_made_up_arguments_is_given_up_and_not_blamed(
     let stage = Stage::of(vec![server("s", vec![reads("a"), reads("b")])]).await;
     stage.set("a", Does::Fail(2));
     let said = told(stage.gate.calibrate(CalibrationScope::All, 3)).await;
-    let expected = "3/6 s_a failed: with made-up arguments: no such thing\n\
-                    4/6 s_b probed in 10 ms\n\
-                    5/6 s_b probed in 10 ms\n\
-                    6/6 s_b probed in 10 ms";
+    let expected = "3/6 s_a failed: with generated arguments: no such thing\n4/6 s_b probed in 10 \
+                    ms\n5/6 s_b probed in 10 ms\n6/6 s_b probed in 10 ms";
     assert_eq!(said, expected);
     pass(1).await;
-    assert_eq!(stage.assigned("s", "a"), "standard: nothing is known yet");
+    assert_eq!(stage.assigned("s", "a"), "standard: not measured yet");
 }
 
 #[tokio::test(start_paused = true)]

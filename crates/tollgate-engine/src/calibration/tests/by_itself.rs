@@ -201,7 +201,7 @@ async fn a_tool_that_dislikes_made_up_arguments_is_rarely_bothered() {
     let _keeping = stage.keep();
     pass(3_600).await;
     assert!(stage.calls_of("s/a") <= 13, "{}", stage.calls());
-    assert_eq!(stage.assigned("s", "a"), "standard: nothing is known yet");
+    assert_eq!(stage.assigned("s", "a"), "standard: not measured yet");
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,8 +35,10 @@ impl CodeBackend {
 impl Backend for CodeBackend {
     async fn connection(&self) -> Result<Arc<dyn BackendConnection>, BackendError> {
         let gate = self.0.get().and_then(Weak::upgrade);
-        let gone =
-            || BackendError::Offline { state: "offline", reason: "the gate is closed".to_owned() };
+        let gone = || BackendError::Offline {
+            state: "offline",
+            reason: "the gateway is shutting down".to_owned(),
+        };
         Ok(Arc::new(CodeConnection(gate.ok_or_else(gone)?)))
     }
 
@@ -130,8 +132,8 @@ fn not_run(unavailable: &SandboxUnavailableError) -> BackendError {
             BackendError::Offline { state: "offline", reason: unavailable.to_string() }
         }
         SandboxUnavailableError::Broken(_) | SandboxUnavailableError::TooManyNames(_) => {
-            tracing::warn!(error = %unavailable, "a program was not run");
-            let reason = "programs cannot be run here until the operator has mended it".to_owned();
+            tracing::warn!(error = %unavailable, "cannot run a program");
+            let reason = "programs cannot be run until the operator has fixed it".to_owned();
             BackendError::Offline { state: "failed", reason }
         }
     }

@@ -27,9 +27,9 @@ use crate::dialogue::EVENT_QUEUE;
 use crate::settings::UnapprovedCallPolicy;
 
 /// What the trail says of calls that would have to wait.
-const NEEDS_APPROVAL_REASON: &str = "needs a person's leave, and programs do not wait for it";
+const NEEDS_APPROVAL_REASON: &str = "it requires approval, and programs do not wait for approval";
 /// And of calls whose tool is not the agent's any more.
-const TOOL_REVOKED_REASON: &str = "taken away while the program ran";
+const TOOL_REVOKED_REASON: &str = "it was removed while the program ran";
 /// Calls of one program that run at the same time; the others wait for these.
 const MAX_CONCURRENT_CALLS: usize = 16;
 /// What all that is asked for at once may come to; the program has to take it in.
@@ -100,7 +100,7 @@ impl ProgramHost<'_> {
         let request = GateRequest { kind: RequestKind::CallTool, params };
         // A program may outlive what was decided when it began.
         if recheck::current_tool(self.turn, tool, &self.gate.registry).is_none() {
-            let message = format!("`{}` was taken away while the program ran", tool.exposed);
+            let message = format!("`{}` was removed while the program ran", tool.exposed);
             let outcome =
                 self.gate.decline(self.turn, request, &message, TOOL_REVOKED_REASON).await;
             return answer(tool, outcome).await;
@@ -110,7 +110,7 @@ impl ProgramHost<'_> {
         if let (Some(why), UnapprovedCallPolicy::Refused) =
             (&asks, self.turn.policy.code.unapproved)
         {
-            let message = format!("`{}` is not called in a program: {why}", tool.exposed);
+            let message = format!("`{}` cannot be called in a program: {why}", tool.exposed);
             let because = match why {
                 ApprovalReason::Tainted { .. } => {
                     self.gate.taints.count_refused();
@@ -134,7 +134,8 @@ impl ProgramHost<'_> {
                 answer
             }
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
-                let message = format!("`{}` wants more than a program can give it", tool.exposed);
+                let message =
+                    format!("`{}` requires user input, which a program cannot give", tool.exposed);
                 failure(CallStatus::Error, message)
             }
             Err(error) => failure(error.status(), error.to_string()),
@@ -161,7 +162,10 @@ impl AnswerBytesLeft {
 
 fn too_much() -> Answer {
     let most = MOST_BYTES >> 20;
-    failure(CallStatus::Error, format!("these calls gave more than {most} MiB; make fewer at once"))
+    failure(
+        CallStatus::Error,
+        format!("these calls returned more than {most} MiB; make fewer at once"),
+    )
 }
 
 async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
@@ -173,8 +177,8 @@ async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
         (CallStatus::Ok | CallStatus::NoResults, ResultExtent::Cut) => {
             let most = ResultCaps::code().text_bytes >> 20;
             let message = format!(
-                "`{}` gave more than a program can take ({most} MiB, not too deeply nested); ask it \
-                 for less",
+                "`{}` returned more than a program accepts ({most} MiB, limited nesting); request \
+                 less",
                 tool.exposed
             );
             failure(CallStatus::Error, message)

@@ -85,13 +85,13 @@ fn failure(ended: &ProgramOutcome, failed: &ProgramError) -> String {
 fn what(kind: ProgramErrorKind) -> Option<&'static str> {
     Some(match kind {
         ProgramErrorKind::Tool => return None,
-        ProgramErrorKind::Syntax => "the program cannot be read",
+        ProgramErrorKind::Syntax => "the program has a syntax error",
         ProgramErrorKind::Runtime => "the program failed",
         ProgramErrorKind::Steps => "the program took too many steps",
         ProgramErrorKind::Memory => "the program took too much memory",
         ProgramErrorKind::Depth => "the program is nested too deeply",
         ProgramErrorKind::Calls => "the program made too many calls",
-        ProgramErrorKind::Output => "the program said too much",
+        ProgramErrorKind::Output => "the program printed too much",
         ProgramErrorKind::Time => "the program took too long",
     })
 }

@@ -161,7 +161,7 @@ async fn r_26_without_a_trail_only_reading_goes_on() {
     assert_eq!(audited.call("s_a").await, "ok done");
     audited.break_down();
     let withheld = audited.call("s_a").await;
-    assert!(withheld.starts_with("error the call had its effect, do not repeat it"), "{withheld}");
+    assert!(withheld.starts_with("error the call took effect, do not repeat it"), "{withheld}");
     assert_eq!(audited.ran.load(Ordering::SeqCst), 2);
     for _ in 0..3 {
         let refused = audited.call("s_a").await;
@@ -226,5 +226,5 @@ async fn arguments_that_no_reader_could_take_are_not_kept() {
     let _ = audited.test.call(&params, Caller::silent(&client)).await;
     audited.test.gate.ledger().flush().await.unwrap();
     let rows = audited.rows().await;
-    assert_eq!(rows[0].entry.arguments.as_deref(), Some("\"[too deep to be kept]\""));
+    assert_eq!(rows[0].entry.arguments.as_deref(), Some("\"[nested too deeply]\""));
 }

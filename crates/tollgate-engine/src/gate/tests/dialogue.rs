@@ -120,7 +120,7 @@ async fn live_clients_are_asked_only_what_they_declared() {
         check_asked(era, r#"{"sampling":{}}"#, sampling, "Ada").await;
     }
     check_asked(Era::Legacy, r#"{"roots":{}}"#, sampling, "-32601").await;
-    check_asked(Era::Modern, r#"{"roots":{}}"#, sampling, "cannot be asked").await;
+    check_asked(Era::Modern, r#"{"roots":{}}"#, sampling, "does not support").await;
     check_asked(Era::Legacy, "{}", form, cancel).await;
     check_asked(Era::Legacy, "{}", roots, r#"{"roots":[]}"#).await;
     check_asked(Era::Legacy, "{}", sampling, "-32601").await;
@@ -172,7 +172,7 @@ async fn s_14_modern_to_modern_seals_the_servers_state_for_principal_and_request
     assert_eq!(said(&other), "error: `requestState` belongs to another request");
     let thief = test.turn_of("bob");
     let stolen = call(r#"{"name":"s_a","arguments":{"n":1}}"#, &thief, again).await;
-    assert_eq!(said(&stolen), "error: `requestState` is not one that this server gave you");
+    assert_eq!(said(&stolen), "error: `requestState` was not issued by this server");
     let forged = rounds(Some("inner"), answers);
     let forged = call(r#"{"name":"s_a","arguments":{"n":1}}"#, &turn, forged).await;
     assert!(matches!(forged, Err(CallError::BadState(_))));
@@ -326,7 +326,7 @@ async fn one_principal_cannot_fill_the_parking() {
     for _ in 0..32 {
         assert_eq!(call("ada").await, "input required");
     }
-    assert!(call("ada").await.contains("too many calls wait for answers"));
+    assert!(call("ada").await.contains("too many calls are awaiting input"));
     assert_eq!(call("bob").await, "input required");
 }
 

@@ -58,7 +58,7 @@ async fn b_jr_26_bad_arguments_are_an_answer_and_never_reach_the_server() {
     check(r#""text""#, "invalid_arguments").await;
     check("[]", "invalid_arguments").await;
     check("null", "ok reached").await;
-    check(r#"{"n":1,"n":2}"#, "error: `arguments` cannot be read: key `n` stands twice").await;
+    check(r#"{"n":1,"n":2}"#, "error: `arguments` cannot be read: duplicate key `n`").await;
     check(r#"{"extra":{"__proto__":1}}"#, "ok reached").await;
     let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
     check(&deep, "error: `arguments` cannot be read").await;
@@ -79,7 +79,7 @@ async fn r_15_a_hanging_tool_is_given_up_in_time_and_told_so() {
     assert_eq!(said(&reply), "timeout `s_a` did not answer within 500 ms");
     assert_eq!((SystemClock.now() - began).as_millis(), 500);
     let late = test.gate.call(&turn, request(r#"{"name":"s_a"}"#), Caller::silent(&client)).await;
-    assert_eq!(said(&late), "timeout the time for this turn is over");
+    assert_eq!(said(&late), "timeout the turn's deadline has passed");
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn a_server_that_is_away_or_breaks_off_becomes_a_helpful_result() {
     let away = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
     assert_eq!(said(&away), "offline server `s` is failed: exit status: 1");
     let lost = said(&test.call(r#"{"name":"s_b"}"#, Caller::silent(&client)).await);
-    assert!(lost.starts_with("error server `s` broke off before it answered (end of file)"));
+    assert!(lost.starts_with("error server `s` disconnected before it answered (end of file)"));
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
     let client = ClientFacts { capabilities: Some(raw(capable)), ..nobody() };
     let plain = nobody();
     let refused = said(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&plain)).await);
-    assert_eq!(refused, "error `s_a` answered with a task, which nobody asked for");
+    assert_eq!(refused, "error `s_a` answered with a task that was not requested");
 
     let Ok(Reply::Task(task)) = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await
     else {

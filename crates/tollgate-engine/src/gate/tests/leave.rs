@@ -88,7 +88,7 @@ async fn a_call_waits_for_leave_and_its_own_time_begins_with_that() {
     let patient = Duration::from_secs(100);
     assert_eq!(gate.call_and(patient, Decision::Approve).await, r#"ok did {"n":7}"#);
     let denied = gate.call_and(patient, Decision::Deny).await;
-    assert_eq!(denied, "denied a person did not agree to this call of `s_a`; do not repeat it");
+    assert_eq!(denied, "denied this call of `s_a` was denied; do not repeat it");
     assert_eq!(gate.calls(), 1);
     let client = nobody();
     let free = gate.test.call(r#"{"name":"s_b"}"#, Caller::silent(&client)).await;
@@ -142,7 +142,7 @@ async fn nobody_can_decide_twice_nor_when_it_is_too_late() {
 
     let began = SystemClock.now();
     let late = said(&gate.test.call(CALL, Caller::silent(&client)).await);
-    assert!(late.starts_with("denied nobody agreed to this call of `s_a` in time"), "{late}");
+    assert!(late.starts_with("denied nobody approved this call of `s_a` in time"), "{late}");
     assert_eq!((SystemClock.now() - began).as_secs(), 120);
     let never = ApprovalId::from_bits(1);
     assert_eq!(gate.decide(never, Decision::Approve).await, Err(ApprovalDecisionError::Unknown));
@@ -191,7 +191,7 @@ async fn the_queue_is_bounded_and_nobody_has_all_of_it() {
         assert!(futures_util::poll!(one).is_pending());
     }
     let refused = said(&call(&ada).await);
-    assert!(refused.starts_with("rate_limited too many calls wait for a person"), "{refused}");
+    assert!(refused.starts_with("rate_limited too many calls are awaiting approval"), "{refused}");
     let mut other = call(&bob);
     assert!(futures_util::poll!(&mut other).is_pending(), "another has room");
     assert_eq!(gate.test.gate.approvals().waiting().len(), 129);
@@ -239,7 +239,7 @@ async fn a_legacy_client_is_asked_while_the_call_waits_and_the_first_decision_co
         assert!(gate.test.gate.approvals().waiting().is_empty());
     };
     check(30, YES, None, "ok did").await;
-    check(30, r#"{"action":"decline"}"#, None, "denied a person did not agree").await;
+    check(30, r#"{"action":"decline"}"#, None, "denied this call of `").await;
     check(1, r#"{"action":"cancel"}"#, None, "denied").await;
     check(60, r#"{"action":"decline"}"#, Some((10, Decision::Approve)), "ok did").await;
     check(60, YES, Some((10, Decision::Deny)), "denied").await;
@@ -375,7 +375,7 @@ async fn calls_that_nobody_comes_back_for_are_bounded_and_leave_in_time() {
         gate.decide(gate.waits().await.id, Decision::Approve).await.unwrap();
     }
     let refused = said(&call().await);
-    assert!(refused.starts_with("rate_limited too many calls wait"), "{refused}");
+    assert!(refused.starts_with("rate_limited too many calls are awaiting"), "{refused}");
     assert!(gate.test.gate.approvals().waiting().is_empty(), "it waits nowhere else either");
     tokio::time::sleep(Duration::from_secs(121)).await;
     asked(call().await);

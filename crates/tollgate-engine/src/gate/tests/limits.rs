@@ -82,7 +82,7 @@ async fn measurements_are_not_counted_but_an_agent_is_by_what_runs_at_once() {
     let replies = test.gate.call_all(&test.turn(), calls, Caller::silent(&client)).await;
     let shown: Vec<String> = replies.iter().map(said).collect();
     let refused =
-        "rate_limited agent `default` has 2 calls running, as many as it may; try again in 1 s";
+        "rate_limited agent `default` has 2 calls running, which is its limit; try again in 1 s";
     assert_eq!(shown, ["ok done", "ok done", refused]);
     let gone = test.call(r#"{"name":"s_b"}"#, Caller::silent(&client));
     assert!(tokio::time::timeout(Duration::from_millis(10), gone).await.is_err());

@@ -49,7 +49,7 @@ async fn a_call_with_secrets_in_its_arguments_is_refused_before_it_is_made() {
     let (seen, said) = check(wanted.clone(), "CANARY-1").await;
     assert_eq!(seen, None);
     assert!(
-        said.starts_with("denied this was not run: there is a secret in its arguments"),
+        said.starts_with("denied this was not run because its arguments contain a secret"),
         "{said}"
     );
     assert!(!said.contains("CANARY-1"), "{said}");
@@ -85,5 +85,8 @@ async fn what_is_no_tool_call_is_refused_in_its_own_words() {
         RoundAnswers { state: None, responses: Some(raw(r#"{"q":"CANARY-1"}"#.to_owned())) };
     let caller = Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(&client) };
     let said = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
-    assert!(said.starts_with("denied this was not run: there is a secret"), "{said}");
+    assert!(
+        said.starts_with("denied this was not run because its arguments contain a secret"),
+        "{said}"
+    );
 }

@@ -81,7 +81,7 @@ async fn s_25_the_next_call_of_a_changed_tool_is_refused_until_it_is_accepted() 
     assert_eq!(gate.shown(), "-s_a:changed s_b");
     assert_eq!(
         gate.says("s_a").await,
-        "denied: `s_a` is withheld until somebody accepts its definition"
+        "denied: `s_a` is withheld until an operator accepts its definition"
     );
     assert_eq!(gate.says("s_b").await, "ok: done");
     let examined = gate.gate.examine(&id("a")).await.unwrap().unwrap();

@@ -77,7 +77,7 @@ async fn a_gateway_that_starts_again_goes_on_measuring_where_it_ended() {
         assert!(last.ends_with(&format!("over {} calls", count - 1)), "{count}");
     };
     let measured = |calls: u32| format!("standard: measured p50 620 ms over {calls} calls");
-    life("standard: nothing is known yet", &measured(6)).await;
+    life("standard: not measured yet", &measured(6)).await;
     life(&measured(7), &measured(13)).await;
     life(&measured(14), &measured(20)).await;
 }

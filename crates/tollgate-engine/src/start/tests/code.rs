@@ -199,10 +199,10 @@ async fn a_tool_that_fails_ends_a_program_unless_it_is_expected_to() {
     let told = bench.run("print('before')\nlab.fail()\nprint('after')").await;
     assert_eq!(
         told,
-        "error `lab.fail` failed (error): the lab is on fire\nline 2: lab.fail()\nhint: to go on \
-         after a failure: `outcome = try_call(server.tool, name=value)`, then look at `outcome.ok`, \
-         `outcome.value` and `outcome.error`\n1 call was made before; nothing is undone\nprinted \
-         before:\nbefore"
+        "error `lab.fail` failed (error): the lab is on fire\nline 2: lab.fail()\nhint: to \
+         continue after a failure: `outcome = try_call(server.tool, name=value)`, then look at \
+         `outcome.ok`, `outcome.value` and `outcome.error`\n1 call was made before; nothing is \
+         undone\nprinted before:\nbefore"
     );
     let caught = "r = try_call(lab.fail)\nresult = [r.ok, r.error, r['status'], r.retryable]";
     let expected = r#"ok [false,"the lab is on fire","error",true]"#;
@@ -251,7 +251,11 @@ async fn a_tool_that_is_called_in_code_is_not_called_by_its_name() {
     let request = GateRequest { kind: RequestKind::CallTool, params };
     let client = ClientFacts::default();
     let reply = bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await;
-    assert!(said(&reply).starts_with("denied `echo` is called in code"), "{}", said(&reply));
+    assert!(
+        said(&reply).starts_with("denied `echo` can be called from code only"),
+        "{}",
+        said(&reply)
+    );
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
 }
 
@@ -289,8 +293,9 @@ async fn a_call_that_is_denied_fails_in_the_program() {
 async fn programs_do_not_wait_for_leave_where_the_operator_says_so() {
     let bench = Bench::open(coder(), |code| code.unapproved = UnapprovedCallPolicy::Refused).await;
     let told = bench.run("f = lab.guarded\nf(n=1)").await;
-    let refused = "error `lab.guarded` failed (denied): `guarded` is not called in a program: a model \
-                   wants to call it, and its agent does not run it by itself";
+    let refused = "error `lab.guarded` failed (denied): `guarded` cannot be called in a program: \
+                   the model requested the call, and the agent's `auto_execute` does not include \
+                   this tool";
     assert!(told.starts_with(refused), "{told}");
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
     let records = bench.records.lock().clone();
@@ -404,7 +409,7 @@ async fn a_large_result_comes_whole_or_not_at_all() {
     let whole = bench.run("result = len(lab.big(bytes=2000000)['text'])").await;
     assert_eq!(whole, "ok 2000000");
     let told = bench.run("result = len(lab.big(bytes=9000000)['text'])").await;
-    let refused = "error `lab.big` failed (error): `big` gave more than a program can take";
+    let refused = "error `lab.big` failed (error): `big` returned more than a program accepts";
     assert!(told.starts_with(refused), "{told}");
 }
 
@@ -524,7 +529,7 @@ result = [r.status, r.error]
         bench.run("lab.meet(who=1)").await;
     };
     let (told, ()) = tokio::join!(bench.run(program), changed);
-    assert_eq!(told, r#"ok ["denied","`echo` was taken away while the program ran"]"#);
+    assert_eq!(told, r#"ok ["denied","`echo` was removed while the program ran"]"#);
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ impl AuthorizationCode {
                 return why;
             }
             let answers = client.unusable_answers();
-            format!("the server publishes no OAuth metadata that can be used ({answers}); {why}")
+            format!("the server publishes no usable OAuth metadata ({answers}); {why}")
         })?;
         let url = session.get_authorization_url().to_owned();
         let session = OauthSession { manager: session.auth_manager, client };
@@ -188,7 +188,7 @@ impl AuthorizationCode {
         OauthUrl::parse(&url)?.may_get_secrets_from(&server)?;
         let redirected = tokio::time::timeout(CONSENT_TIMEOUT, (self.open)(url)).await;
         let redirected =
-            redirected.map_err(|_| "nobody consented within 10 minutes".to_owned())??;
+            redirected.map_err(|_| "nobody completed the login within 10 minutes".to_owned())??;
         if let Some(code) = refusal_code(&redirected) {
             return Err(format!("the authorization server refused: `{code}`"));
         }

@@ -116,7 +116,7 @@ async fn authorization_server(
             return read_authorization_server(server, issuer, body);
         }
     }
-    Err(format!("no metadata of the authorization server `{}`", place.origin))
+    Err(format!("no metadata for the authorization server `{}`", place.origin))
 }
 
 pub(crate) fn read_authorization_server(

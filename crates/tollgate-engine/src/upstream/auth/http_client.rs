@@ -93,9 +93,11 @@ impl OauthHttpClient {
             self.check_issuer(metadata.issuer.as_deref())?;
             let methods = metadata.code_challenge_methods_supported.as_deref().unwrap_or_default();
             if !methods.iter().any(|method| method == "S256") {
-                return Err("the authorization server does not say that it supports PKCE with \
-                            S256 (`code_challenge_methods_supported`), so no code is asked for"
-                    .to_owned());
+                return Err(
+                    "the authorization server does not say that it supports PKCE with S256 \
+                     (`code_challenge_methods_supported`), so the login was not started"
+                        .to_owned(),
+                );
             }
         }
         let endpoints = [
@@ -136,7 +138,7 @@ impl OauthHttpClient {
         let mut step = self.step.lock();
         if step.requests_left == 0 {
             return Err(format!(
-                "the server's OAuth metadata leads to more than {MAX_REQUESTS} requests"
+                "the server's OAuth metadata needs more than {MAX_REQUESTS} requests"
             ));
         }
         if now >= step.until {

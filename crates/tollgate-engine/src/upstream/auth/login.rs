@@ -105,8 +105,7 @@ impl LoginTokenStore {
     ) -> Result<T, String> {
         let (store, holder) = (Arc::clone(&self.store), self.holder.clone());
         let done = tokio::task::spawn_blocking(move || work(&store, &holder)).await;
-        done.map_err(|_| "the store of logins failed".to_owned())?
-            .map_err(|error| error.to_string())
+        done.map_err(|_| "the login store failed".to_owned())?.map_err(|error| error.to_string())
     }
 }
 
@@ -192,7 +191,7 @@ impl LoginGrant {
     ) -> Self {
         let kept = match store {
             Some(store) => LoginTokenStore::new(Arc::clone(store), server, server_url),
-            None => Err("no login is at hand: only servers of the config have one".to_owned()),
+            None => Err("no login is stored: only configured servers can log in".to_owned()),
         };
         Self {
             server: server.clone(),
@@ -258,7 +257,7 @@ impl LoginGrant {
         // names, nor to the server itself if it no longer names one.
         let issuer = kept.issuer().await.map_err(AuthError::CredentialStoreError)?;
         if issuer.is_some() && found.metadata.issuer.is_none() {
-            let why = "the server does not name the authorization server of its tokens any more";
+            let why = "the server no longer names the authorization server that issued its tokens";
             return Err(AuthError::MetadataError(why.to_owned()));
         }
         manager.set_metadata(found.metadata);

@@ -173,7 +173,7 @@ async fn a_static_token_is_sent_with_the_word_bearer_once() {
         assert!(!token.refused(StatusCode::UNAUTHORIZED, None).await);
     }
     let error = sent(&StaticToken(Secret::new("a\nb"))).await.unwrap_err();
-    assert_eq!(error, "the token has characters that no header may hold");
+    assert_eq!(error, "the token has characters that are not allowed in a header");
 }
 
 #[tokio::test]
@@ -277,11 +277,11 @@ async fn s_19_s_21_b_oa_1_to_3_documents_about_somebody_else_are_refused() {
             it.answers(prm, 200, &json!({"resource": resource, "authorization_servers": issuer}));
         },
         None,
-        "`http://10.0.0.5` is not https, so no credentials are sent there",
+        "`http://10.0.0.5` is not https, so credentials are not sent to it",
     )
     .await;
-    let elsewhere = "the server wants its credentials sent to `https://thief.example`; set \
-                     `token_url` if that is right";
+    let elsewhere = "the server requests that its credentials be sent to `https://thief.example`; \
+                     set `token_url` if that is correct";
     check_refused(
         |it| {
             let issuer = ["https://thief.example"];
@@ -307,7 +307,7 @@ async fn s_19_s_21_b_oa_1_to_3_documents_about_somebody_else_are_refused() {
             it.answers(asm, 200, &json!({"issuer": it.origin, "token_endpoint": endpoint}));
         },
         None,
-        "a URL in the OAuth metadata is not one that can be used",
+        "a URL in the OAuth metadata is invalid",
     )
     .await;
     check_refused(
@@ -438,14 +438,14 @@ fn b_oa_4_odd_answers_of_a_token_endpoint() {
     ] {
         check_token(&json!({"access_token": "x", "expires_in": expires}), Ok(life));
     }
-    let missing = "the token endpoint gave no access token";
+    let missing = "the token endpoint returned no access token";
     check_token(&json!({"token_type": "Bearer"}), Err(missing));
     check_token(&json!({"access_token": ""}), Err(missing));
-    let kind = "the token endpoint gave a token that is not a bearer token";
+    let kind = "the token endpoint returned a token that is not a bearer token";
     check_token(&json!({"access_token": "x", "token_type": "mac"}), Err(kind));
     let error = json!({"access_token": "x", "error": "bad <b>\u{1b}request"});
     check_token(&error, Err("the token endpoint answered `badbrequest`"));
-    let split = "the token has characters that no header may hold";
+    let split = "the token has characters that are not allowed in a header";
     check_token(&json!({"access_token": "x\r\ny: z"}), Err(split));
 }
 

@@ -58,11 +58,11 @@ pub(super) fn read(fetched: &JsonResponse) -> Result<AccessToken, TokenEndpointE
     if let Some(kind) = body.get("token_type")
         && !kind.as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("bearer"))
     {
-        return other("the token endpoint gave a token that is not a bearer token");
+        return other("the token endpoint returned a token that is not a bearer token");
     }
     let Some(token) = body.get("access_token").and_then(Value::as_str).filter(|it| !it.is_empty())
     else {
-        return other("the token endpoint gave no access token");
+        return other("the token endpoint returned no access token");
     };
     if let Some(refresh) = body.get("refresh_token").and_then(Value::as_str) {
         secret_values::obtain(refresh);

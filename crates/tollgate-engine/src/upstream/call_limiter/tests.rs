@@ -155,7 +155,7 @@ async fn r_09_whoever_cannot_be_served_in_time_is_told_so_at_once() {
     else {
         panic!("it waits in vain")
     };
-    assert!(reason.contains("3 calls wait before this one"), "{reason}");
+    assert!(reason.contains("3 calls are queued ahead of this one"), "{reason}");
     assert!(retry_after >= Duration::from_secs(1));
     assert_eq!(limiter.waiting.load(Ordering::Relaxed), 3, "it gave up its place");
     let mut hopeful = Box::pin(limiter.enter(in_ms(4_000)));

@@ -12,7 +12,7 @@ fn r_18_more_than_twenty_bad_lines_a_minute_are_a_trouble_until_they_stop() {
     assert_eq!(garbage.trouble(now), None);
     garbage.add(now, 1);
     let words = garbage.trouble(now);
-    assert_eq!(words.as_deref(), Some("21 lines within a minute were not MCP"));
+    assert_eq!(words.as_deref(), Some("21 lines within a minute were not MCP messages"));
     assert_eq!(garbage.trouble(now + WINDOW), None);
 }
 

@@ -51,10 +51,10 @@ impl fmt::Display for ExitReport {
             (None, None) => f.write_str("ended")?,
         }
         if let (true, Some(most)) = (self.short_of_memory, self.limits.memory_bytes) {
-            write!(f, "; it was short of memory (`sandbox.memory_mb` is {})", most >> 20)?;
+            write!(f, "; it ran out of memory (`sandbox.memory_mb` is {})", most >> 20)?;
         }
         match &self.last_words {
-            Some(line) => write!(f, "; its last words: {line}"),
+            Some(line) => write!(f, "; last line of stderr: {line}"),
             None => Ok(()),
         }
     }
@@ -69,21 +69,20 @@ impl ExitReport {
         let ProcessLimits { cpu_seconds, file_bytes, .. } = self.limits;
         match (signal, cpu_seconds, file_bytes) {
             (SIGXCPU, Some(most), _) => {
-                write!(f, "used up its CPU time (`sandbox.cpu_s` is {most})")
+                write!(f, "exceeded its CPU time (`sandbox.cpu_s` is {most})")
             }
             (SIGXFSZ, _, Some(most)) => {
-                write!(f, "made a file too large (`sandbox.file_size_mb` is {})", most >> 20)
+                write!(f, "exceeded its file size limit (`sandbox.file_size_mb` is {})", most >> 20)
             }
             (SIGKILL, Some(most), _) => write!(
                 f,
-                "was killed by signal 9: its CPU time was over (`sandbox.cpu_s` is {most}), the machine ran out of memory, or somebody did it"
+                "was killed by signal 9: it exceeded its CPU time (`sandbox.cpu_s` is {most}), the \
+                 machine ran out of memory, or somebody killed it"
             ),
             (SIGKILL, None, _) => f.write_str(
-                "was killed by signal 9: the machine ran out of memory, or somebody did it",
+                "was killed by signal 9: the machine ran out of memory, or somebody killed it",
             ),
-            (SIGSYS, ..) => {
-                f.write_str("was killed by signal 31: a system call that is closed to it")
-            }
+            (SIGSYS, ..) => f.write_str("was killed by signal 31: it made a forbidden system call"),
             _ => write!(f, "was killed by signal {signal}"),
         }
     }

@@ -40,7 +40,8 @@ pub(super) fn words(
     let interpreter = program::interpreter(program);
     let mut run = vec![program];
     run.extend(interpreter.as_deref().map(Path::new));
-    let unwritten = || SpawnError::Unconfined { why: "a path of it is not text".to_owned() };
+    let unwritten =
+        || SpawnError::Unconfined { why: "one of its paths is not valid UTF-8".to_owned() };
     let order = LaunchSpec::of(sandbox, &run, &private).write().ok_or_else(unwritten)?;
     let mut builder = Builder::new(&launcher.program);
     builder.args(&launcher.arguments).arg(order).arg(program).arg(name).args(others);

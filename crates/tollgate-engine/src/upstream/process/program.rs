@@ -26,28 +26,31 @@ pub(in crate::upstream) enum SpawnError {
     NotAProgram { program: String },
     #[error("`{program}` needs the interpreter `{interpreter}`, which does not exist")]
     NoInterpreter { program: String, interpreter: String },
-    #[error("`{program}` may not be run by this user")]
+    #[error("this user is not allowed to run `{program}`")]
     Denied { program: String },
     #[error("the working directory `{cwd}` is not a directory")]
     BadCwd { cwd: String },
-    #[error("the variable `{name}` cannot be passed on: `=` or NUL in it")]
+    #[error("the variable `{name}` cannot be passed: it contains `=` or NUL")]
     Variable { name: String },
-    #[error("an argument of `{program}` has a NUL in it")]
+    #[error("an argument of `{program}` contains NUL")]
     Argument { program: String },
-    #[error("`{program}` is closed to itself; name what it is made of in `sandbox.read`")]
+    #[error("the sandbox denies `{program}` access to its own files; add them to `sandbox.read`")]
     Closed { program: String },
     #[error(
-        "its file rules open `{path}`, and `{private}` of the gateway is in it; name what it needs more closely"
+        "its file rules allow `{path}`, which contains the gateway's `{private}`; use narrower \
+         paths"
     )]
     Exposed { path: String, private: String },
     #[error(
-        "`{program}` is in the gateway's data directory, which is closed to servers; move it elsewhere"
+        "`{program}` is in the gateway's data directory, which servers may not access; move it \
+         elsewhere"
     )]
     AmongGatewayFiles { program: String },
     #[error("it cannot be confined: {why}")]
     Unconfined { why: String },
     #[error(
-        "`sandbox` has file rules or closes the network, which only a launcher can do; this program has none"
+        "`sandbox` has file rules or denies the network, which needs the launcher; this program \
+         has none"
     )]
     NoLauncher,
     #[error("`{program}` could not be started")]

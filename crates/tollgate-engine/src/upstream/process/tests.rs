@@ -130,7 +130,7 @@ fn b_io_13_what_cannot_be_started_says_why() {
         &[&orphan],
         &format!("`{orphan}` needs the interpreter `/nowhere/python9`, which does not exist"),
     );
-    check(&["sh", "a\0b"], "an argument of `sh` has a NUL in it");
+    check(&["sh", "a\0b"], "an argument of `sh` contains NUL");
     let nowhere = StdioCommand { cwd: Some("/no/such/place".into()), ..command(&["sh"]) };
     let error = spawn(&nowhere).err().unwrap().to_string();
     assert_eq!(error, "the working directory `/no/such/place` is not a directory");
@@ -166,7 +166,7 @@ async fn s_03_bad_variables_are_refused_by_name_only() {
     let mut bad = command(&["sh"]);
     bad.env.insert("A=B".to_owned(), Secret::new("topsecret"));
     let error = spawn(&bad).err().unwrap().to_string();
-    assert_eq!(error, "the variable `A=B` cannot be passed on: `=` or NUL in it");
+    assert_eq!(error, "the variable `A=B` cannot be passed: it contains `=` or NUL");
 }
 
 #[tokio::test]
@@ -180,7 +180,8 @@ async fn s_05_without_a_launcher_limits_hold_and_rules_are_refused() {
     pipes.stdout.read_to_string(&mut text).await.unwrap();
     process.wait_exit().await;
     assert_eq!(text, "77\n0\n524288\n");
-    let refused = "`sandbox` has file rules or closes the network, which only a launcher can do; this program has none";
+    let refused = "`sandbox` has file rules or denies the network, which needs the launcher; this \
+                   program has none";
     let mut files = command(&["sh"]);
     files.sandbox.read.push("/srv".into());
     assert_eq!(spawn(&files).err().unwrap().to_string(), refused);
@@ -311,12 +312,12 @@ async fn b_io_1_the_end_and_the_last_words_are_told() {
     check("exit 0", "exited with status 0").await;
     check(
         "echo no key given >&2; exit 137",
-        "exited with status 137; its last words: no key given",
+        "exited with status 137; last line of stderr: no key given",
     )
     .await;
     check(
         "kill -9 $$",
-        "was killed by signal 9: the machine ran out of memory, or somebody did it",
+        "was killed by signal 9: the machine ran out of memory, or somebody killed it",
     )
     .await;
 }

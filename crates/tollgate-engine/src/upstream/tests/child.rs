@@ -129,13 +129,13 @@ async fn b_io_01_a_server_that_exits_at_once_says_how_and_what() {
     tokio::join!(
         check(
             "echo 'API_KEY is not set' >&2; exit 3",
-            "exited with status 3; its last words: API_KEY is not set",
+            "exited with status 3; last line of stderr: API_KEY is not set",
         ),
         check("exit 0", "exited with status 0"),
         check("exit 137", "exited with status 137"),
         check(
             "kill -9 $$",
-            "was killed by signal 9: the machine ran out of memory, or somebody did it"
+            "was killed by signal 9: the machine ran out of memory, or somebody killed it"
         ),
         check("read line; exit 0", "exited with status 0"),
     );
@@ -166,7 +166,11 @@ async fn b_io_2_r_18_banners_and_logs_between_answers_are_survived() {
     }
     let status =
         child.until(|it| it.state == UpstreamState::Degraded && it.pid == status.pid).await;
-    assert!(status.reason.ends_with("lines within a minute were not MCP"), "{}", status.reason);
+    assert!(
+        status.reason.ends_with("lines within a minute were not MCP messages"),
+        "{}",
+        status.reason
+    );
     child.stop().await;
 }
 

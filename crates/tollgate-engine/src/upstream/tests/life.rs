@@ -202,7 +202,7 @@ async fn r_17_a_server_that_fails_calls_but_answers_pings_rests_and_recovers() {
     assert!(matches!(stage.call().await, Err(BackendError::Resting { .. })));
     stage.until(UpstreamState::Degraded).await;
     let reason = stage.upstream.status().reason;
-    assert_eq!(reason, "too many calls failed lately; more are refused for now");
+    assert_eq!(reason, "circuit breaker open: too many recent calls failed");
     stage.fake.now(|it| it.calls = Reply::Answer);
     tokio::time::sleep(seconds(1)).await;
     stage.call().await.unwrap();
@@ -395,7 +395,7 @@ async fn r_18_garbage_degrades_for_as_long_as_it_comes() {
         stage.fake.listener().on_garbage("npm warn deprecated");
     }
     stage.until(UpstreamState::Degraded).await;
-    assert_eq!(stage.upstream.status().reason, "21 lines within a minute were not MCP");
+    assert_eq!(stage.upstream.status().reason, "21 lines within a minute were not MCP messages");
     assert_eq!(stage.upstream.logs().len(), 21);
     stage.call().await.unwrap();
     stage.until(UpstreamState::Ready).await;
@@ -468,7 +468,7 @@ async fn r_22_a_lazy_server_shows_stored_tools_and_starts_on_first_use() {
     second.until(UpstreamState::Ready).await;
     assert_eq!((second.told().as_str(), second.fake.connects()), ("listed 2", 0));
     let status = second.upstream.status();
-    assert_eq!((status.tools, status.reason.as_str()), (2, "asleep; starts on first use"));
+    assert_eq!((status.tools, status.reason.as_str()), (2, "idle; starts on first use"));
     assert!(!second.upstream.is_up(), "nobody but a caller wakes it");
     let (one, other) = tokio::join!(second.call(), second.call());
     assert!(one.is_ok() && other.is_ok() && second.upstream.is_up());

@@ -88,19 +88,14 @@ async fn answers_that_are_no_pages_are_refused() {
     check("404 Not Found", "the server answered with status 404").await;
     check("204 No Content", "the server answered with status 204").await;
     check("302 Found", "the server answered with status 302").await;
-    let kind = "the answer is `application/zip`, not text that can be read";
+    let kind = "the response is `application/zip`, not text";
     check("200 OK\ncontent-type: application/zip; x=y", kind).await;
     let many = format!("200 OK{}", "\nx: y".repeat(200));
-    check(&many, "`site.example` gave an answer that cannot be read: message head is too large")
-        .await;
+    check(&many, "`site.example` sent an invalid response: message head is too large").await;
     let large = format!("200 OK\nx: {}", "y".repeat(200_000));
-    check(&large, "`site.example` gave an answer that cannot be read: message head is too large")
+    check(&large, "`site.example` sent an invalid response: message head is too large").await;
+    check("nonsense", "`site.example` sent an invalid response: invalid HTTP status-code parsed")
         .await;
-    check(
-        "nonsense",
-        "`site.example` gave an answer that cannot be read: invalid HTTP status-code parsed",
-    )
-    .await;
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ async fn b_fe_2_urls_that_are_no_pages_are_refused() {
         let refused = egress.get(url, &ANYTHING).await.unwrap_err();
         assert_eq!(refused.to_string(), expected, "{url:?}");
     };
-    let secret = "the URL has a user or a password in it; leave them out";
+    let secret = "the URL contains a user or a password; remove them";
     check("http://user:pass@site.example/", secret).await;
     check("http://site.example@127.0.0.1/", secret).await;
     check("http://:p@127.0.0.1/", secret).await;
@@ -45,31 +45,31 @@ async fn b_fe_2_urls_that_are_no_pages_are_refused() {
         check(url, scheme).await;
     }
     check("javascript:alert(1)", scheme).await;
-    let unseen = "the URL has characters in it that cannot be seen";
+    let unseen = "the URL contains invisible characters";
     for url in ["http://127.0.0\t.1/", "http://site\n.example/", "http://site.example/\r\nX: y"] {
         check(url, unseen).await;
     }
     check(
         "http://site.example\\@127.0.0.1/",
-        "the URL has a `\\` in it; write `/`, or `%5C` if it is meant",
+        "the URL contains `\\`; write `/`, or `%5C` for a literal backslash",
     )
     .await;
     for (url, port) in
         [("http://1.1.1.1:22/", 22), ("http://a.example:25", 25), ("http://1.1.1.1:6379", 6379)]
     {
-        check(url, &format!("port {port} is not one that web pages are on; only 80 and 443 are"))
-            .await;
+        check(url, &format!("port {port} is not allowed; only 80 and 443 are")).await;
     }
     // The host is what stands before the fragment, and nothing after it counts.
     check("http://127.0.0.1#@site.example/", PRIVATE).await;
     check("http://127.0.0.1?@site.example/", PRIVATE).await;
-    check("", "the URL cannot be read (relative URL without a base); begin with `https://`").await;
+    check("", "the URL is invalid (relative URL without a base); start it with `https://`").await;
     let long = format!("http://site.example/{}", "x".repeat(5_000));
     check(&long, "the URL is longer than 4096 bytes").await;
-    check("http://nobody.example/", "there is no `nobody.example`: the name has no address").await;
+    check("http://nobody.example/", "`nobody.example` does not resolve: the name has no address")
+        .await;
 }
 
-const PRIVATE: &str = "`127.0.0.1` is not on the public web, and nothing else can be fetched";
+const PRIVATE: &str = "`127.0.0.1` is not a public address; only the public web can be fetched";
 
 #[tokio::test]
 async fn b_fe_4_a_name_with_one_private_address_among_public_ones_is_refused() {
@@ -170,11 +170,11 @@ async fn s_19_the_operators_own_url_may_be_private_and_leads_nowhere_worse() {
     let refused = fetch.get("https://169.254.169.254/x").await.unwrap_err();
     assert_eq!(
         refused,
-        "`https://169.254.169.254/x`: `169.254.169.254` is not on the public web, and nothing else \
-         can be fetched"
+        "`https://169.254.169.254/x`: `169.254.169.254` is not a public address; only the public \
+         web can be fetched"
     );
     let fetch =
         OperatorHttpClient::over(Dialer::with(names, None), "https://mixed.example").unwrap();
-    assert!(fetch.get(&elsewhere).await.unwrap_err().contains("not on the public web"));
+    assert!(fetch.get(&elsewhere).await.unwrap_err().contains("is not a public address"));
     assert_eq!(other.asked().len(), 1);
 }

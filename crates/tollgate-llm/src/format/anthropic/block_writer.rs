@@ -63,7 +63,7 @@ impl AnthropicBlockWriter {
     fn thinking(&mut self, text: &str, signature: Option<&ThoughtSignature>) -> Option<Value> {
         let own = signature.is_some_and(|signature| signature.maker == OWN);
         if !self.ledger.is_for_client() && !own {
-            self.ledger.lose("thoughts that Anthropic did not sign");
+            self.ledger.lose("reasoning without Anthropic's signature");
             return None;
         }
         let signature = signature.map(|it| it.for_client(OWN)).unwrap_or_default();
@@ -74,7 +74,7 @@ impl AnthropicBlockWriter {
         let input = input(&call.arguments).unwrap_or_else(|| {
             let name = &call.name;
             self.ledger
-                .lose(format!("the form of the arguments of `{name}`: they are no JSON object"));
+                .lose(format!("the form of the arguments of `{name}`: they are not a JSON object"));
             as_text(&call.arguments)
         });
         json!({"type": "tool_use", "id": self.id(&call.id), "name": call.name, "input": input})
@@ -149,13 +149,13 @@ fn media_block(media: &ChatMedia, at: &str) -> Result<Value, LlmError> {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::Document => "document",
-        MediaKind::Audio => return Err(unfit(at, "sound")),
+        MediaKind::Audio => return Err(unfit(at, "audio")),
         MediaKind::Video => return Err(unfit(at, "video")),
     };
     let source = match &media.source {
         MediaSource::Url(url) => json!({"type": "url", "url": url}),
         MediaSource::File(id) if !id.contains('/') => json!({"type": "file", "file_id": id}),
-        MediaSource::File(_) => return Err(unfit(at, "file that another provider keeps")),
+        MediaSource::File(_) => return Err(unfit(at, "file stored by another provider")),
         MediaSource::Base64 { media_type, data } => match media.kind {
             MediaKind::Document if media_type.starts_with("text/") => plain_text(data, at)?,
             MediaKind::Document if media_type != "application/pdf" => {
@@ -177,10 +177,13 @@ fn plain_text(data: &str, at: &str) -> Result<Value, LlmError> {
         Ok(text) if !text.is_empty() || data.is_empty() => {
             Ok(json!({"type": "text", "media_type": "text/plain", "data": text}))
         }
-        _ => Err(LlmError::invalid(at, format!("`{at}`: the document is no text in base64"))),
+        _ => Err(LlmError::invalid(at, format!("`{at}`: the document is not base64 text"))),
     }
 }
 
 fn unfit(at: &str, what: &str) -> LlmError {
-    LlmError::invalid(at, format!("`{at}`: the model's provider, Anthropic, takes no {what}"))
+    LlmError::invalid(
+        at,
+        format!("`{at}`: the model's provider, Anthropic, does not accept {what}"),
+    )
 }

@@ -102,7 +102,8 @@ fn tool_result(mut fields: FieldReader) -> Result<MessagePart, LlmError> {
     });
     if let Some(index) = inside {
         let at = format!("{at}[{index}]");
-        let message = format!("`{at}` cannot stand in a result: text, images and documents can");
+        let message =
+            format!("`{at}` is not allowed in a result: only text, images and documents are");
         return Err(LlmError::invalid(at, message));
     }
     let result = CallResult { call_id, name: None, parts, end };

@@ -127,7 +127,7 @@ impl AnthropicComposer<'_> {
             turn.blocks = self.held.drain(..).flat_map(|(blocks, _)| blocks).collect();
             self.writing
                 .ledger
-                .lose("a system message behind the last answer is sent as the user's");
+                .lose("a system message after the last answer is sent as a user message");
             self.turns.push(turn);
         }
         let mut made: Vec<String> = Vec::new();

@@ -81,14 +81,14 @@ fn only_text(parts: &[MessagePart], at: &str) -> Result<(), LlmError> {
     });
     let Some(index) = other else { return Ok(()) };
     let at = format!("{at}[{index}]");
-    let message = format!("`{at}` must be text: system prompts hold nothing else");
+    let message = format!("`{at}` must be text: system prompts contain nothing else");
     Err(LlmError::invalid(at, message))
 }
 
 fn conversation(fields: &mut FieldReader) -> Result<Vec<ChatMessage>, LlmError> {
     let Some(list) = fields.list("messages")? else { return Err(fields.missing("messages")) };
     if list.is_empty() {
-        return Err(LlmError::invalid("messages", "`messages` must hold at least one message"));
+        return Err(LlmError::invalid("messages", "`messages` must contain at least one message"));
     }
     let mut pairing = CallPairing::default();
     let mut messages = Vec::with_capacity(list.len());
@@ -127,7 +127,7 @@ fn message(value: Value, at: String, pairing: &mut CallPairing) -> Result<ChatMe
             }
             PartContent::Result(result) if role == ChatRole::User => pairing.result(result, &at)?,
             PartContent::Result(_) => {
-                let message = format!("`{at}`: results of tools stand in messages of the user");
+                let message = format!("`{at}`: tool results belong in user messages");
                 return Err(LlmError::invalid(at, message));
             }
             _ => {}

@@ -67,7 +67,8 @@ fn tool(tool: &ChatTool, index: usize) -> Result<Value, LlmError> {
         ChatTool::Hosted { dialect, .. } => {
             let at = format!("tools[{index}]");
             let message = format!(
-                "`{at}` is run by providers that speak {dialect}; this model's speaks {OWN}"
+                "`{at}` is run only by providers of the {dialect} API; this model's provider has \
+                 the {OWN} API"
             );
             Err(LlmError::invalid(at, message))
         }
@@ -180,7 +181,7 @@ fn output_config(
             config.insert("effort".to_owned(), effort.into());
         }
         Some("minimal") => {
-            writing.ledger.lose("effort `minimal`: it is sent as `low`");
+            writing.ledger.lose("effort `minimal`: sent as `low`");
             config.insert("effort".to_owned(), "low".into());
         }
         Some(other) => writing.ledger.lose(format!("effort `{other}`")),

@@ -26,7 +26,7 @@ pub(super) fn read(body: Value) -> Result<ChatResponse, MalformedResponseError> 
     let id = fields.text("id").map_err(malformed_response)?.unwrap_or_default();
     let model = fields.text("model").map_err(malformed_response)?.unwrap_or_default();
     let Some(content @ Value::Array(_)) = fields.take("content") else {
-        return Err(MalformedResponseError("`content` is no list of blocks".to_owned()));
+        return Err(MalformedResponseError("`content` is not a list of blocks".to_owned()));
     };
     let parts = blocks::read_all(content, "content").map_err(malformed_response)?;
     let reason = fields.take("stop_reason");

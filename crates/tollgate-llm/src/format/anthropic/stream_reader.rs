@@ -59,7 +59,7 @@ impl StreamReader for AnthropicStreamReader {
             return Ok(Vec::new());
         }
         let Ok(Value::Object(event)) = serde_json::from_str(data) else {
-            return Err(malformed_stream("an event is no JSON object"));
+            return Err(malformed_stream("an event is not a JSON object"));
         };
         let kind = event.get("type").and_then(Value::as_str).or(name).unwrap_or_default();
         match kind {
@@ -102,7 +102,7 @@ impl AnthropicStreamReader {
         event: &Map<String, Value>,
     ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let Some(Value::Object(message)) = event.get("message") else {
-            return Err(malformed_stream("`message_start` holds no message"));
+            return Err(malformed_stream("`message_start` has no message"));
         };
         if self.phase == AnthropicStreamPhase::Within {
             return Err(malformed_stream("`message_start` comes twice"));
@@ -148,7 +148,7 @@ impl AnthropicStreamReader {
                 return Ok(Vec::new());
             }
             PartContent::Refusal(_) | PartContent::Media(_) | PartContent::Result(_) => {
-                return Err(malformed_stream("a block of a kind that answers do not have"));
+                return Err(malformed_stream("a block of an unexpected kind"));
             }
         };
         let citations = extra.get(OWN, "citations").and_then(Value::as_array).cloned();
@@ -169,10 +169,10 @@ impl AnthropicStreamReader {
     ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let number = number(event)?;
         let Some(block) = self.blocks.get_mut(&number) else {
-            return Err(malformed_stream(&format!("block {number} grows and has not begun")));
+            return Err(malformed_stream(&format!("block {number} has a delta before its start")));
         };
         let Some(Value::Object(delta)) = event.get("delta") else {
-            return Err(malformed_stream("`content_block_delta` holds no delta"));
+            return Err(malformed_stream("`content_block_delta` has no delta"));
         };
         let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
         let grow = |index: usize, text: &str| match text {
@@ -218,7 +218,7 @@ impl AnthropicStreamReader {
     ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let number = number(event)?;
         match self.blocks.remove(&number) {
-            None => Err(malformed_stream(&format!("block {number} ends and has not begun"))),
+            None => Err(malformed_stream(&format!("block {number} ends before its start"))),
             Some(block) => Ok(self.close(block)),
         }
     }

@@ -291,7 +291,7 @@ fn errors_of_the_provider_are_understood() {
             503,
             String::new(),
             ProviderFault::Provider,
-            "the provider answered with status 503 and said nothing",
+            "the provider answered with status 503 and an empty body",
         ),
     ] {
         let reported = AnthropicCodec.read_error(status, body.as_bytes());

@@ -29,9 +29,9 @@ pub(super) fn compose(messages: &[ChatMessage], writing: &mut GeminiPartWriter) 
         match message.role {
             ChatRole::System | ChatRole::Developer => {
                 if !turns.is_empty() {
-                    writing
-                        .ledger
-                        .lose("the place of a later system message: it is sent before all others");
+                    writing.ledger.lose(
+                        "the position of a later system message: it is sent before all others",
+                    );
                 }
                 system.append(&mut turn.parts);
             }

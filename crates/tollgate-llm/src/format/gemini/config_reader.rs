@@ -85,7 +85,7 @@ pub(super) fn tool_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmErr
         ("ANY", []) if value.is_empty() => Ok(ToolChoice::Required),
         ("ANY", [name]) if value.is_empty() => Ok(ToolChoice::Named(name.clone())),
         ("AUTO", [_, ..]) => {
-            let message = format!("`{at}` needs the mode `ANY` or `VALIDATED`");
+            let message = format!("`{at}` requires the mode `ANY` or `VALIDATED`");
             Err(LlmError::invalid(at, message))
         }
         _ => {
@@ -132,7 +132,7 @@ fn max_output(config: &mut FieldReader) -> Result<Option<u64>, LlmError> {
     let count = config.count("maxOutputTokens")?;
     match count {
         Some(count) if count > u64::from(u32::MAX) => {
-            Err(LlmError::invalid(&at, format!("`{at}` is more than any model can give")))
+            Err(LlmError::invalid(&at, format!("`{at}` exceeds the limit of every model")))
         }
         count => Ok(count),
     }

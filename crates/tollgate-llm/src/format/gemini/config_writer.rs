@@ -76,7 +76,8 @@ fn tools(request: &ChatRequest, body: &mut Map<String, Value>, writing: &mut Gem
             ChatTool::Hosted { dialect, .. } => {
                 let at = format!("tools[{index}]");
                 let message = format!(
-                    "`{at}` is run by providers that speak {dialect}; this model's speaks {OWN}"
+                    "`{at}` is run only by providers of the {dialect} API; this model's provider \
+                     has the {OWN} API"
                 );
                 writing.ledger.allow::<()>(Err(LlmError::invalid(at, message)));
             }
@@ -185,7 +186,7 @@ fn thinking(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Option<Val
         "medium" => ("MEDIUM", 8192),
         "high" => ("HIGH", 24_576),
         "xhigh" | "max" => {
-            writing.ledger.lose(format!("effort `{effort}`: it is sent as `high`"));
+            writing.ledger.lose(format!("effort `{effort}`: sent as `high`"));
             ("HIGH", 24_576)
         }
         other => {
@@ -204,6 +205,6 @@ fn report_unsupported(options: &GenerationOptions, writing: &mut GeminiPartWrite
         writing.ledger.lose("`user`");
     }
     if options.parallel_calls == Some(ParallelCalls::Forbidden) {
-        writing.ledger.lose("that calls are made one at a time");
+        writing.ledger.lose("the limit to one call at a time");
     }
 }

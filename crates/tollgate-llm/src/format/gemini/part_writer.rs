@@ -78,7 +78,7 @@ impl GeminiPartWriter {
         if self.ledger.is_for_client() || signature.maker == OWN {
             self.signature = Some(signature_for_client(signature));
         } else {
-            self.ledger.lose("thoughts that Gemini did not sign");
+            self.ledger.lose("reasoning without Gemini's signature");
         }
     }
 
@@ -93,7 +93,7 @@ impl GeminiPartWriter {
                 part["thoughtSignature"] = signature_for_client(signature).into();
             }
             Some(_) => {
-                self.ledger.lose("thoughts that Gemini did not sign");
+                self.ledger.lose("reasoning without Gemini's signature");
                 return None;
             }
             None => {}
@@ -105,7 +105,7 @@ impl GeminiPartWriter {
         let args = arguments(&call.arguments).unwrap_or_else(|| {
             let name = &call.name;
             self.ledger
-                .lose(format!("the form of the arguments of `{name}`: they are no JSON object"));
+                .lose(format!("the form of the arguments of `{name}`: they are not a JSON object"));
             json!({"arguments": call.arguments})
         });
         let mut function = json!({"name": call.name, "args": args});
@@ -198,7 +198,7 @@ fn media_part(media: &ChatMedia, extra: &Extra, at: &str) -> Result<Value, LlmEr
         MediaSource::File(uri) if uri.contains("://") || uri.starts_with("files/") => uri,
         MediaSource::File(_) => {
             let message = format!(
-                "`{at}`: the file is kept by another provider than the model's, which is Google"
+                "`{at}`: the file is stored by another provider, but the model's provider is Google"
             );
             return Err(LlmError::invalid(at, message));
         }

@@ -47,7 +47,7 @@ fn system(fields: &mut FieldReader) -> Result<Option<ChatMessage>, LlmError> {
         let at = format!("{at}[{index}]");
         let read = parts::read(value, at.clone())?;
         if read.iter().any(|part| part.as_text().is_none()) {
-            let message = format!("`{at}` must be text: instructions hold nothing else");
+            let message = format!("`{at}` must be text: instructions contain nothing else");
             return Err(LlmError::invalid(at, message));
         }
         all.extend(read);
@@ -59,7 +59,7 @@ fn system(fields: &mut FieldReader) -> Result<Option<ChatMessage>, LlmError> {
 fn contents(fields: &mut FieldReader) -> Result<Vec<ChatMessage>, LlmError> {
     let Some(list) = fields.list("contents")? else { return Err(fields.missing("contents")) };
     if list.is_empty() {
-        return Err(LlmError::invalid("contents", "`contents` must hold at least one content"));
+        return Err(LlmError::invalid("contents", "`contents` must contain at least one content"));
     }
     let mut reader = GeminiContentsReader::default();
     let mut messages = Vec::with_capacity(list.len());
@@ -90,7 +90,10 @@ impl GeminiContentsReader {
         let list = match fields.take("parts") {
             Some(Value::Array(list)) if !list.is_empty() => list,
             Some(Value::Array(_)) => {
-                return Err(LlmError::invalid(&at, format!("`{at}` must hold at least one part")));
+                return Err(LlmError::invalid(
+                    &at,
+                    format!("`{at}` must contain at least one part"),
+                ));
             }
             Some(other) => return Err(wrong(&at, "a list", &other)),
             None => return Err(fields.missing("parts")),
@@ -133,7 +136,7 @@ impl GeminiContentsReader {
                 self.pairing.result(result, at)
             }
             PartContent::Result(_) => {
-                let message = format!("`{at}`: results of functions stand in contents of the user");
+                let message = format!("`{at}`: function results belong in user contents");
                 Err(LlmError::invalid(at, message))
             }
             _ => Ok(()),

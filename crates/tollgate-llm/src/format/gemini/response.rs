@@ -74,7 +74,7 @@ impl GeminiCandidate {
             }
         }
         let Value::Object(mut rest) = fields.into_value() else {
-            return Err(MalformedResponseError("`candidates[0]` is no object".to_owned()));
+            return Err(MalformedResponseError("`candidates[0]` is not an object".to_owned()));
         };
         rest.retain(|key, value| key != "index" && !value.is_null());
         if let Some(reason) = reason.as_deref().filter(|reason| is_filter(reason)) {

@@ -51,7 +51,7 @@ impl StreamReader for GeminiStreamReader {
             return Ok(Vec::new());
         }
         let Ok(Value::Object(mut chunk)) = serde_json::from_str(data) else {
-            return Err(malformed_stream("a chunk is no JSON object"));
+            return Err(malformed_stream("a chunk is not a JSON object"));
         };
         if chunk.contains_key("error") {
             return Err(BrokenStreamError::Reported(errors::read(500, data.as_bytes())));

@@ -82,7 +82,7 @@ fn max_output(fields: &mut FieldReader) -> Result<Option<u64>, LlmError> {
     match (now, before) {
         (Some(_), Some(_)) => Err(LlmError::invalid(
             "max_tokens",
-            "`max_tokens` and `max_completion_tokens` are the same limit; give one of them",
+            "`max_tokens` and `max_completion_tokens` are the same limit; send only one",
         )),
         (None, Some(count)) => {
             fields.put("max_tokens", count);

@@ -26,8 +26,8 @@ fn openais_own_errors_are_told_apart() {
 fn a_refused_key_is_never_shown() {
     let body =
         r#"{"error":{"message":"Incorrect API key provided: sk-secret","code":"invalid_api_key"}}"#;
-    check(401, body, ProviderFault::Key, "the provider refuses the gateway's key");
-    check(403, "sk-secret", ProviderFault::Key, "the provider refuses the gateway's key");
+    check(401, body, ProviderFault::Key, "the provider rejected the gateway's key");
+    check(403, "sk-secret", ProviderFault::Key, "the provider rejected the gateway's key");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn other_servers_errors_are_understood() {
         413,
         "",
         ProviderFault::TooLong,
-        "the provider answered with status 413 and said nothing",
+        "the provider answered with status 413 and an empty body",
     );
 }
 
@@ -85,7 +85,7 @@ fn b_ch_13_pages_and_nothing_are_errors_too() {
         500,
         " \n",
         ProviderFault::Provider,
-        "the provider answered with status 500 and said nothing",
+        "the provider answered with status 500 and an empty body",
     );
     check(429, "slow", ProviderFault::TooOften, "the provider answered with status 429: slow");
     assert!(read(500, &[0xff, 0xfe]).message.ends_with("500: \u{fffd}\u{fffd}"));

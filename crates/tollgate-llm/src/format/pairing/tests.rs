@@ -26,14 +26,17 @@ fn the_oldest_call_of_a_name_is_answered_first_and_ids_may_be_used_again() {
     for (id, name) in [("1", "roll"), ("2", "look"), ("3", "roll")] {
         call(&mut pairing, id, name).unwrap();
     }
-    assert_eq!(call(&mut pairing, "3", "roll").unwrap_err(), "`3`: call id `3` is taken by `3`");
+    assert_eq!(
+        call(&mut pairing, "3", "roll").unwrap_err(),
+        "`3`: call id `3` is already used by `3`"
+    );
     let mut pairing = CallPairing::default();
     for (id, name) in [("1", "roll"), ("2", "look"), ("3", "roll")] {
         call(&mut pairing, id, name).unwrap();
     }
     assert_eq!((pairing.open_for("roll"), pairing.open_for("talk")), (Some("1"), None));
     assert_eq!(result(&mut pairing, "1"), Ok(Some("roll".to_owned())));
-    assert!(result(&mut pairing, "1").unwrap_err().contains("has its result already"));
+    assert!(result(&mut pairing, "1").unwrap_err().contains("already has its result"));
     assert_eq!(pairing.open_for("roll"), Some("3"));
     assert!(
         pairing

@@ -31,7 +31,7 @@ impl EmbedAttemptError {
         let error = match self {
             Self::Asked(error) => error,
             Self::Read(malformed) => {
-                let what = format!("answers nonsense: {}", label.quote(&malformed.0));
+                let what = format!("sent an invalid response: {}", label.quote(&malformed.0));
                 return EmbedError::Unusable(label.of_model(&what));
             }
         };

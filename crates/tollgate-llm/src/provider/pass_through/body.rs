@@ -38,9 +38,9 @@ struct StreamedBody {
 /// Why the rest of a response is missing.
 #[derive(Debug, thiserror::Error)]
 pub enum PassThroughError {
-    #[error("the provider's answer broke off: {0}")]
+    #[error("the provider's response was interrupted: {0}")]
     Broken(#[from] hyper::Error),
-    #[error("the provider said nothing more for {}", HumanDuration(*.0))]
+    #[error("the provider sent nothing for {}", HumanDuration(*.0))]
     Silent(Duration),
 }
 

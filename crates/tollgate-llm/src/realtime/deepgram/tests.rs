@@ -261,7 +261,7 @@ fn a_refused_injection_of_the_clients_is_told_to_the_client() {
 
 #[test]
 fn b_ws_12_a_client_cannot_answer_our_calls() {
-    let refused = r#"client {"type":"Warning","description":"function `roll` is not the client's: only its own calls are answered by it","code":"FUNCTION_CALL_NOT_YOURS"}"#;
+    let refused = r#"client {"type":"Warning","description":"function `roll` is not a client function: the client answers only its own calls","code":"FUNCTION_CALL_NOT_YOURS"}"#;
     check_begun(&format!(
         r#"
         provider {{"type":"FunctionCallRequest","functions":[{{"id":"c1","name":"roll","arguments":"{{}}","client_side":true}}]}}
@@ -323,14 +323,14 @@ fn b_ws_11_what_two_readers_could_read_differently_is_told_back() {
     let told_back = |why: &str| {
         json!({
             "type": "Warning",
-            "description": format!("the message was not sent on: {why}"),
+            "description": format!("the message was not forwarded: {why}"),
             "code": "UNPARSABLE_CLIENT_MESSAGE",
         })
     };
     for (sent, why) in [
-        ("[]", "it is no JSON object with one `type`"),
-        (r#"{"type":"KeepAlive","type":"Settings"}"#, "it is no JSON object with one `type`"),
-        (r#"{"type":"UpdateThink","think":{"a":1,"a":2}}"#, "key `a` stands twice"),
+        ("[]", "it is not a JSON object with one `type`"),
+        (r#"{"type":"KeepAlive","type":"Settings"}"#, "it is not a JSON object with one `type`"),
+        (r#"{"type":"UpdateThink","think":{"a":1,"a":2}}"#, "duplicate key `a`"),
     ] {
         let mut machine = begun();
         let expected = ["swallow".to_owned(), format!("client {}", told_back(why))];

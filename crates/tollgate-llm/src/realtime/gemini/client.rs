@@ -27,7 +27,7 @@ impl GeminiLive {
         if self.config.is_none() {
             return match asked {
                 GeminiClientMessage::Setup(setup) => self.set_up(setup),
-                _ => close_session("the first message has to be `setup`, and nothing else"),
+                _ => close_session("the first message must be `setup` and nothing else"),
             };
         }
         let step = match asked {
@@ -38,10 +38,10 @@ impl GeminiLive {
             GeminiClientMessage::Tollgate(wish) => self.read_tier_request(wish),
             GeminiClientMessage::Other => Ok(DialectStep::forward()),
             GeminiClientMessage::Setup(_) => {
-                Ok(refuse("`setup` stands at the beginning of a session only"))
+                Ok(refuse("`setup` is allowed only at the beginning of a session"))
             }
             GeminiClientMessage::Unclear => {
-                Ok(refuse("a message has to be a JSON object with one field that says what it is"))
+                Ok(refuse("a message must be a JSON object with one field that names its type"))
             }
         };
         step.unwrap_or_else(|malformed: MalformedJsonError| refuse(&malformed.to_string()))
@@ -51,7 +51,7 @@ impl GeminiLive {
         let config = match GeminiSessionConfig::read(setup) {
             Ok(config) => config,
             Err(malformed) => {
-                return close_session(&format!("`setup` cannot be read: {malformed}"));
+                return close_session(&format!("`setup` is invalid: {malformed}"));
             }
         };
         let share = config.share(&self.offer, self.family);
@@ -131,7 +131,8 @@ impl GeminiLive {
             step = DialectStep::replace(wire::wrap("toolResponse", rest).to_text());
         }
         if forged > 0 {
-            step.actions.push(wire::error_message("no function of yours was called by this id"));
+            step.actions
+                .push(wire::error_message("there is no call of a client function with this id"));
         }
         Ok(step)
     }

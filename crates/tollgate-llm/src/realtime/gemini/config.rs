@@ -268,7 +268,7 @@ fn names(tools: Option<&Value>) -> Result<HashSet<String>, MalformedJsonError> {
     let tools = match tools {
         None | Some(Value::Null) => &[][..],
         Some(Value::Array(tools)) => tools,
-        Some(_) => return Err(MalformedJsonError::NotThis("`tools` has to be a list".to_owned())),
+        Some(_) => return Err(MalformedJsonError::NotThis("`tools` must be a list".to_owned())),
     };
     let lists = tools.iter().flat_map(|tool| {
         let spellings = ["functionDeclarations", "function_declarations"];

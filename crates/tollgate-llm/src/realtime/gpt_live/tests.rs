@@ -372,7 +372,7 @@ fn b_ws_12_a_client_cannot_answer_our_calls() {
         r#"
         client {"type":"response.item.create","event_id":"e","item":{"type":"function_call_output","call_id":"c1","output":"1000"}}
           swallow
-          client {"type":"error","event_id":"tollgate-1","error":{"type":"invalid_request_error","code":"tool_call_not_yours","message":"tool call `c1` is not the client's: only its own calls are answered by it","client_event_id":"e"}}
+          client {"type":"error","event_id":"tollgate-1","error":{"type":"invalid_request_error","code":"tool_call_not_yours","message":"tool call `c1` is not a client call: the client answers only its own calls","client_event_id":"e"}}
         client {"type":"response.item.create","item":{"type":"message","role":"user","content":"hi"}}
           forward
         client {"type":"response.item.create","item":{"type":"function_call_output","call_id":"unknown","output":"1"}}
@@ -388,7 +388,7 @@ fn b_ws_11_what_two_readers_could_read_differently_is_told_back() {
     {
         let lines = feed_line(&mut begun("responses"), &format!("client {sent}"));
         assert_eq!(lines[0], "swallow", "{sent}");
-        assert!(lines[1].contains("was not sent on"), "{sent}: {}", lines[1]);
+        assert!(lines[1].contains("was not forwarded"), "{sent}: {}", lines[1]);
     }
     check_begun(
         r#"

@@ -30,7 +30,7 @@ impl OpenAiRealtime {
             _ => return DialectStep::forward(),
         };
         handled.unwrap_or_else(|malformed| {
-            let message = format!("the event could not be read: {malformed}");
+            let message = format!("the event is invalid: {malformed}");
             self.refuse(&ClientRefusal { code: "invalid_json", message, param: None }, None)
         })
     }
@@ -41,7 +41,7 @@ impl OpenAiRealtime {
     }
 
     pub(super) fn refuse_unclear(&mut self) -> DialectStep {
-        let message = "an event is one JSON object with one plain `type`".to_owned();
+        let message = "an event must be one JSON object with one `type`".to_owned();
         self.refuse(&ClientRefusal { code: "invalid_event", message, param: Some("type") }, None)
     }
 
@@ -264,7 +264,7 @@ impl OpenAiRealtime {
             _ => ClientRefusal {
                 code: "invalid_event",
                 message: format!(
-                    "there is no event `{kind}`; there is `{}`",
+                    "there is no event `{kind}`; the events are `{}`",
                     tier_request::TIER_MESSAGE_TYPE
                 ),
                 param: Some("type"),

@@ -254,7 +254,7 @@ impl OpenAiRealtime {
             }
             Some(OutboxPurpose::Update) => {
                 let message = error.string("message").unwrap_or_default();
-                tracing::warn!(%code, %message, "the provider refused the declaration of tools");
+                tracing::warn!(%code, %message, "the provider rejected the tool declarations");
                 ErrorVisibility::Not
             }
             Some(OutboxPurpose::Create | OutboxPurpose::Announce | OutboxPurpose::Other) => {

@@ -144,7 +144,7 @@ pub(super) fn speech_response(manner: Option<&str>) -> Value {
 pub(super) fn cut_off() -> String {
     json!({
         "status": "error", "retryable": true,
-        "message": "the call was not made: the answer that it belonged to was cut off",
+        "message": "the call was not made: its response was cut off",
     })
     .to_string()
 }

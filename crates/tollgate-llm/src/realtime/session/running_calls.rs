@@ -83,7 +83,7 @@ impl RealtimeSession {
 
     fn start(&mut self, id: &str, turn: Option<Turn>, now: Instant) {
         let Some(turn) = turn else {
-            let outcome = r#"{"status":"denied","message":"the agent is not there any more"}"#;
+            let outcome = r#"{"status":"denied","message":"the agent no longer exists"}"#;
             self.ledger.finish(id, None, now);
             return self.answer(id, (AnswerStage::Done, outcome.to_owned()), now);
         };

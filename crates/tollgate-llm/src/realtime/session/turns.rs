@@ -261,8 +261,8 @@ impl RealtimeSession {
     pub(super) fn insist(&mut self, tier: Option<Tier>, by: &str, now: Instant) {
         self.call_progress.insisted = tier;
         let reason = match tier {
-            Some(tier) => format!("{by} insists on `{tier}`"),
-            None => format!("{by} lets what is said decide"),
+            Some(tier) => format!("{by} forced the tier `{tier}`"),
+            None => format!("{by} returned to automatic tier selection"),
         };
         self.show_tier(reason.clone());
         self.refresh(now);
@@ -321,7 +321,7 @@ impl RealtimeSession {
             .turn_request(self.call_progress.wish_beyond(&self.session_request.party));
         let asked = TurnRequest { trace: self.told.trace().cloned(), ..asked };
         let (Ok(turn), false) = (self.session_registry.gate.turn(asked), chain.is_empty()) else {
-            let why = "there is no other model to answer".to_owned();
+            let why = "there is no fallback model".to_owned();
             self.speaking.push_back(async { Err(why) }.boxed());
             return;
         };
@@ -349,12 +349,12 @@ impl RealtimeSession {
         let answered = async move {
             let prepared = chat.prepare(order).map_err(|failure| failure.to_string())?;
             let answer = tokio::time::timeout(CASCADE_TIMEOUT, prepared.run(None)).await;
-            let answer = answer.map_err(|_| "no answer came in time".to_owned())?;
+            let answer = answer.map_err(|_| "no answer arrived in time".to_owned())?;
             let answer = answer.map_err(|failure| failure.to_string())?;
             let texts: Vec<&str> =
                 answer.response.parts.iter().filter_map(MessagePart::as_text).collect();
             match texts.join("\n").trim() {
-                "" => Err("the answer has no words".to_owned()),
+                "" => Err("the answer is empty".to_owned()),
                 text => Ok(text.to_owned()),
             }
         };

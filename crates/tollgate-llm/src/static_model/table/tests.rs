@@ -84,13 +84,16 @@ fn what_is_no_table_is_told() {
         [&b""[..], b"1234567", b"\xff\xff\xff\xff\xff\xff\xff\xff{}", b"\x02\0\0\0\0\0\0\0{]"]
     {
         assert!(
-            VectorTable::read(bytes.to_vec()).err().unwrap().contains("in no file of the format")
+            VectorTable::read(bytes.to_vec())
+                .err()
+                .unwrap()
+                .contains("not in `safetensors` format")
         );
     }
     check(&json!({}), &[], "neither tensor `embeddings` nor `embedding.weight`");
     check(&json!([]), &[], "neither tensor");
     let short = json!({"embeddings": tensor("F32", &[1, 2], (0, 8))});
-    check(&short, &[0; 7], "is the file whole?");
+    check(&short, &[0; 7], "the file may be truncated");
     let wrong = json!({"embeddings": tensor("F32", &[1, 3], (0, 8))});
     check(&wrong, &[0; 8], "`embeddings` is not where the header says");
     let vast = json!({"embeddings": tensor("F32", &[usize::MAX, usize::MAX], (0, 8))});
@@ -98,18 +101,18 @@ fn what_is_no_table_is_told() {
     let backwards = json!({"embeddings": tensor("F32", &[1, 2], (8, 0))});
     check(&backwards, &[0; 8], "is not where the header says");
     let list = json!({"embeddings": tensor("F32", &[2], (0, 8))});
-    check(&list, &[0; 8], "no table");
+    check(&list, &[0; 8], "not a table");
     let empty = json!({"embeddings": tensor("F32", &[0, 2], (0, 0))});
     check(&empty, &[], "0 rows of 2 numbers");
     let odd = json!({"embeddings": tensor("F8_E4M3", &[1, 2], (0, 2))});
     check(&odd, &[0; 2], "of kind `F8_E4M3`");
     let whole = json!({"embeddings": tensor("I32", &[1, 1], (0, 4))});
-    check(&whole, &[0; 4], "not understood");
+    check(&whole, &[0; 4], "have an unsupported type");
     let far = json!({
         "embeddings": tensor("I8", &[1, 1], (0, 1)),
         "mapping": tensor("I32", &[1], (1, 5)),
     });
-    check(&far, &[0, 1, 0, 0, 0], "rows that are not there");
+    check(&far, &[0, 1, 0, 0, 0], "refers to missing rows");
 }
 
 #[test]

@@ -59,14 +59,14 @@ impl Bpe {
             }
         }
         let vocabulary = vocabulary(json)?;
-        let merges = json["merges"].as_array().ok_or("has no pairs")?;
+        let merges = json["merges"].as_array().ok_or("has no merges")?;
         let mut pairs = HashMap::with_capacity(merges.len());
         for (rank, merge) in (0..).zip(merges) {
-            let (left, right) = sides(merge).ok_or("has a pair that is none")?;
+            let (left, right) = sides(merge).ok_or("has an invalid merge")?;
             let id = |piece: &str| vocabulary.get(piece).copied();
             let known = (id(left), id(right), id(&format!("{left}{right}")));
             let (Some(left), Some(right), Some(becomes)) = known else {
-                return Err(format!("has the pair `{left} {right}`, but not its pieces"));
+                return Err(format!("has the merge `{left} {right}`, but not its parts"));
             };
             pairs.insert((left, right), (rank, becomes));
         }

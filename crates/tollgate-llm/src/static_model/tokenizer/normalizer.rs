@@ -114,6 +114,5 @@ fn replace(json: &Value) -> Result<TextNormalizer, String> {
 }
 
 fn pattern(expression: &str) -> Result<Regex, String> {
-    Regex::new(expression)
-        .map_err(|_| format!("has a pattern that is not understood: `{expression}`"))
+    Regex::new(expression).map_err(|_| format!("has an unsupported pattern: `{expression}`"))
 }

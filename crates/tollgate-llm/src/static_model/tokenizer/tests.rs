@@ -116,9 +116,9 @@ fn what_is_not_understood_is_told() {
     check("/model/vocab", json!({}), "its own unknown token");
     check("/model/vocab", json!({"a": "b"}), "a vocabulary without numbers");
     check("/model/unk_token", Value::Null, "has no `unk_token`");
-    check("/model", json!({"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}), "not its pieces");
+    check("/model", json!({"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}), "not its parts");
     check("/model", json!({"type": "Unigram", "vocab": [["a"]]}), "a vocabulary without numbers");
     let lookahead = json!({"type": "Replace", "pattern": {"Regex": "a(?!b)"}, "content": ""});
-    check("/normalizer", lookahead, "a pattern that is not understood: `a(?!b)`");
-    assert!(Tokenizer::read(b"{").err().unwrap().starts_with("its tokenizer is no JSON"));
+    check("/normalizer", lookahead, "an unsupported pattern: `a(?!b)`");
+    assert!(Tokenizer::read(b"{").err().unwrap().starts_with("its tokenizer is not JSON"));
 }

@@ -39,7 +39,7 @@ fn b_ch_06_what_cannot_be_read_is_told_with_its_place() {
         ),
         (
             r#"{"a": 1, "a": 2}"#,
-            "the key `a` stands twice in the arguments; send one JSON object with each key once",
+            "duplicate key `a` in the arguments; send one JSON object with each key once",
         ),
         ("[1, 2]", "the arguments are a list; send one JSON object, such as {\"name\": \"value\"}"),
         ("7", "the arguments are a number; send one JSON object, such as {\"name\": \"value\"}"),
@@ -75,7 +75,7 @@ fn b_ch_06_arguments_that_are_too_large_or_too_deep_are_told_so() {
     let deep = format!("{}1{}", "{\"a\":".repeat(1_000), "}".repeat(1_000));
     assert!(told(&deep).contains("nested deeper than 128 levels"), "{}", told(&deep));
     let large = format!("{{\"a\": \"{}\"}}", "x".repeat(MAX_BYTES));
-    assert!(told(&large).contains("at most 1048576 are read"));
+    assert!(told(&large).contains("the limit is 1048576"));
     let just = format!("{{\"a\": \"{}\"}}", "x".repeat(MAX_BYTES - 9));
     assert!(parse(&just).is_ok());
 }

@@ -86,7 +86,8 @@ fn what_another_form_has_no_place_for_is_listed() {
     assert_eq!(
         told,
         format!(
-            "/name: is called `{}` there\n/annotations: `annotations` is left out\n/_meta: `_meta` is left out",
+            "/name: is renamed to `{}`\n/annotations: `annotations` is omitted\n/_meta: `_meta` is \
+             omitted",
             name.as_str().unwrap()
         )
     );
@@ -100,12 +101,12 @@ fn what_another_form_has_no_place_for_is_listed() {
     );
     assert_eq!(
         lost(&openai, ToolFormat::OpenAi, ToolFormat::Anthropic),
-        "/function/strict: `strict` is left out"
+        "/function/strict: `strict` is omitted"
     );
     let claude = json!({"name": "a", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}});
     assert_eq!(
         lost(&claude, ToolFormat::Anthropic, ToolFormat::Mcp),
-        "/cache_control: `cache_control` is left out"
+        "/cache_control: `cache_control` is omitted"
     );
 }
 
@@ -115,17 +116,17 @@ fn what_is_no_function_cannot_be_converted() {
         (
             json!({"type": "web_search"}),
             ToolFormat::OpenAiResponses,
-            "`web_search` is a tool that its provider runs itself, and no other knows",
+            "`web_search` is a tool that only its own provider can run",
         ),
         (
             json!({"type": "bash_20250124", "name": "bash"}),
             ToolFormat::Anthropic,
-            "`bash_20250124` is a tool that its provider runs itself, and no other knows",
+            "`bash_20250124` is a tool that only its own provider can run",
         ),
         (
             json!({"googleSearch": {}}),
             ToolFormat::Gemini,
-            "`googleSearch` is a tool that its provider runs itself, and no other knows",
+            "`googleSearch` is a tool that only its own provider can run",
         ),
         (json!([]), ToolFormat::Mcp, "a definition is an object"),
         (json!({"name": "a"}), ToolFormat::Mcp, "it has no `inputSchema`"),

@@ -36,17 +36,20 @@ fn documents_of_all_kinds_hold_tools() {
 
 #[test]
 fn what_cannot_be_told_is_asked_for() {
-    let ask = "tool 1 could be of several formats, or of none; name the format it is in (`--from`), \
-               one of mcp, openai, openai-responses, anthropic, gemini, openai-realtime, gemini-live";
+    let ask = "the format of tool 1 is ambiguous or unknown; name it with `--from`, one of mcp, \
+               openai, openai-responses, anthropic, gemini, openai-realtime, gemini-live";
     check(json!({"name": "a", "parameters": {"type": "object"}}), ask);
     check(json!({"hello": 1}), ask);
     check(json!([7]), ask);
     check(json!([]), "there are no tools in the list");
-    check(json!("x"), "this is no tool and no list of tools: an object or a list is expected");
-    check(json!({"tools": 7}), "this is no tool and no list of tools: `tools` is not a list");
+    check(
+        json!("x"),
+        "this is neither a tool nor a list of tools: an object or a list is expected",
+    );
+    check(json!({"tools": 7}), "this is neither a tool nor a list of tools: `tools` is not a list");
     check(
         json!([{"name": "a", "inputSchema": {}}, {"name": "b", "input_schema": {}}]),
-        "tool 2 is anthropic and those before it are mcp; one format at a time",
+        "tool 2 is anthropic, but those before it are mcp; use one format at a time",
     );
 }
 

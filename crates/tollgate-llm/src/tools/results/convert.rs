@@ -55,22 +55,27 @@ fn result_losses(at: usize, result: &CallResult, to: ToolFormat) -> Vec<Conversi
         lost.push(ConversionLoss::new(ConversionLossKind::Field, format!("/{at}"), what))
     };
     if needs_ids(to) && result.call_id.is_empty() {
-        say(&format!("which call it answers is not known: it is `{}` there", placeholder_id(at)));
+        say(&format!(
+            "the call that it answers is unknown: its id becomes `{}`",
+            placeholder_id(at)
+        ));
     }
     if matches!(to, ToolFormat::Gemini | ToolFormat::GeminiLive) && result.name.is_none() {
-        say(&format!("whose result it is is not known: it is of `{DEFAULT_TOOL_NAME}` there"));
+        say(&format!(
+            "the tool that it is from is unknown: its name becomes `{DEFAULT_TOOL_NAME}`"
+        ));
     }
     if to == ToolFormat::Mcp && !result.call_id.is_empty() {
-        say("which call it answers is left out");
+        say("the id of its call is omitted");
     }
     let by_words =
         matches!(to, ToolFormat::OpenAi | ToolFormat::OpenAiResponses | ToolFormat::OpenAiRealtime);
     if by_words && result.end == CallEnd::Failed {
-        say("that the call failed is in its words only");
+        say("the failure of the call is only in its text");
     }
     let is_media = result.parts.iter().any(|part| matches!(part.content, PartContent::Media(_)));
     if is_media && matches!(to, ToolFormat::OpenAiRealtime | ToolFormat::GeminiLive) {
-        say("pictures, sounds and documents are only named");
+        say("images, audio and documents are replaced by their names");
     }
     lost
 }

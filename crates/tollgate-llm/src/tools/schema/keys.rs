@@ -105,7 +105,7 @@ fn collect(fields: &mut Map<String, Value>, at: &str, (rule, new, lost): RenameC
         lost.push(ConversionLoss::new(
             ConversionLossKind::Renamed,
             at,
-            format!("is called `{fitted}` there"),
+            format!("is renamed to `{fitted}`"),
         ));
         new.insert(name.clone(), fitted);
     }

@@ -66,7 +66,7 @@ impl RefGatherer<'_> {
                     fields.insert("$ref".to_owned(), format!("{DEFS_PREFIX}{name}").into());
                 }
                 None => {
-                    let what = format!("the reference to `{reference}` leads nowhere");
+                    let what = format!("the reference to `{reference}` points to nothing");
                     bench.lost.push(ConversionLoss::new(
                         ConversionLossKind::Limit,
                         step(at, keyword),
@@ -240,6 +240,6 @@ fn describe_instead(
     ConversionLoss::new(
         ConversionLossKind::Limit,
         step(at, "$ref"),
-        format!("`{name}` is part of itself, or too large"),
+        format!("`{name}` is recursive or too large"),
     )
 }

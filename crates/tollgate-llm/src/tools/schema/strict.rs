@@ -57,7 +57,8 @@ pub(super) fn bind(
     }
     writer.counts.check()?;
     for key in bench.renames.ambiguous_null_keys() {
-        let what = format!("null for `{key}` can mean itself or nothing; it is taken for itself");
+        let what =
+            format!("null for `{key}` may be a value or mean absent; it is taken as a value");
         bench.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at.clone(), what));
     }
     bench.told.extend(told);
@@ -134,7 +135,7 @@ impl StrictSchemaWriter<'_, '_> {
             }
         }
         if fields.contains_key("$ref") {
-            return Err(not_strict_error(at, "it is part of itself"));
+            return Err(not_strict_error(at, "it is recursive"));
         }
         let mut told = Vec::new();
         if !left.is_empty() {
@@ -142,7 +143,7 @@ impl StrictSchemaWriter<'_, '_> {
             told.push(limits::of("allOf", &Value::Array(left)));
         }
         if let Some(Value::Array(branches)) = fields.shift_remove("oneOf") {
-            let what = "that exactly one form may fit is not said";
+            let what = "`oneOf` is loosened: several alternatives may match";
             self.bench.lost.push(ConversionLoss::new(
                 ConversionLossKind::Limit,
                 step(at, "oneOf"),
@@ -266,7 +267,7 @@ impl StrictSchemaWriter<'_, '_> {
                 ("enum" | "const", _) => {
                     let fits = choice(&written, (&keyword, value), kind);
                     if fits.is_empty() {
-                        return Err(not_strict_error(at, "no value can be what it asks for"));
+                        return Err(not_strict_error(at, "no value can satisfy it"));
                     }
                     self.count(&fits);
                     written.insert("enum".to_owned(), fits.into());

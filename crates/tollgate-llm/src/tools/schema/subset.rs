@@ -63,7 +63,7 @@ impl SubsetSchemaWriter<'_> {
             [] => self.anything(fields, at),
             [kind] => {
                 if known == TypeSource::Guessed {
-                    let what = format!("is taken for one of type `{kind}`");
+                    let what = format!("is treated as type `{kind}`");
                     self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at, what));
                 }
                 self.single(fields, kind, at)
@@ -99,7 +99,7 @@ impl SubsetSchemaWriter<'_> {
             (Some(any), one) => (any, one),
             (None, Some(one)) => {
                 if !are_apart(&one) {
-                    let what = "that exactly one form may fit is not said";
+                    let what = "`oneOf` is loosened: several alternatives may match";
                     self.lost.push(ConversionLoss::new(
                         ConversionLossKind::Limit,
                         step(at, "oneOf"),
@@ -166,7 +166,8 @@ impl SubsetSchemaWriter<'_> {
 
     /// Any JSON, as closely as possible.
     fn anything(&mut self, mut fields: SubsetSchemaFields, at: &str) -> SubsetSchemaFields {
-        let what = "any JSON is told as text, number, truth, object or list of those";
+        let what = "arbitrary JSON is described as string, number, boolean, object or list of \
+                    those";
         self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at, what));
         let scalars = ["STRING", "NUMBER", "BOOLEAN", "OBJECT"].map(|it| json!({"type": it}));
         let list = json!({"type": "ARRAY", "items": {"anyOf": scalars}});
@@ -207,7 +208,7 @@ impl SubsetSchemaWriter<'_> {
     }
 
     fn limit(&mut self, at: &str, keyword: &str) {
-        let what = format!("`{keyword}` is in the description only");
+        let what = format!("`{keyword}` is only in the description");
         self.lost.push(ConversionLoss::new(ConversionLossKind::Limit, step(at, keyword), what));
     }
 }

@@ -188,7 +188,7 @@ fn answer(
     match outcome {
         Ok(result) if ours => StreamMessage::Answer(Ok(result.to_owned())),
         Err(error) if ours => StreamMessage::Answer(Err(error)),
-        Ok(_) | Err(_) => StreamMessage::Broken("an answer to another request".to_owned()),
+        Ok(_) | Err(_) => StreamMessage::Broken("a response to another request".to_owned()),
     }
 }
 

@@ -50,7 +50,7 @@ impl From<BodyReadError> for RequestError {
         match unread {
             BodyReadError::TooLarge { limit } => Self::TooLarge { limit },
             BodyReadError::Broken(why) => {
-                Self::Lost(format!("the server's answer broke off: {why}"))
+                Self::Lost(format!("the server's response was interrupted: {why}"))
             }
         }
     }

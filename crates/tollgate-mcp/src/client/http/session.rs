@@ -97,7 +97,7 @@ impl LegacySession {
             let other = Arc::clone(other);
             let closing = self.asides.spawn(async move { other.close().await });
             if closing.is_err() {
-                tracing::debug!("a session was left open: too many messages are on their way");
+                tracing::debug!("a session was left open: too many messages are in flight");
             }
         }
     }
@@ -133,7 +133,7 @@ impl Outbox for LegacySession {
             let _ = timeout(SEND_TIMEOUT, post).await;
         });
         if sent.is_err() {
-            tracing::debug!("a message was dropped: too many are on their way");
+            tracing::debug!("a message was dropped: too many are in flight");
         }
     }
 }

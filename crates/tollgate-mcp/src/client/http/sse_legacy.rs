@@ -41,7 +41,7 @@ pub(super) async fn connect(
         return Err(ConnectError::Unreachable(describe(status, None)));
     }
     if status != StatusCode::OK || !body::is_event_stream(response.headers()) {
-        let reason = format!("no event stream is at this URL: HTTP {}", status.as_u16());
+        let reason = format!("there is no event stream at this URL: HTTP {}", status.as_u16());
         return Err(ConnectError::Protocol(reason));
     }
     let mut stream = EventStream::new(response, options.message_limit);
@@ -143,7 +143,7 @@ impl Outbox for MessagePoster {
             let _ = timeout(ASIDE, post(&wire, &endpoint, message)).await;
         });
         if sent.is_err() {
-            tracing::debug!("a message was dropped: too many are on their way");
+            tracing::debug!("a message was dropped: too many are in flight");
         }
     }
 }

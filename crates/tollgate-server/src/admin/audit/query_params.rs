@@ -70,7 +70,7 @@ impl AuditQueryParams {
         let limit = sent.number("limit")?;
         let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
         match (format, limit) {
-            (_, Some(0)) => return Err(bad("`limit` is a number from 1 on".to_owned())),
+            (_, Some(0)) => return Err(bad("`limit` must be at least 1".to_owned())),
             (AuditExportFormat::Json, Some(limit)) if limit > AuditQuery::MAX_PAGE_ROWS => {
                 let most = AuditQuery::MAX_PAGE_ROWS;
                 return Err(bad(format!("`limit` is at most {most}; for more, `format=jsonl`")));
@@ -107,7 +107,7 @@ impl AuditQueryReader<'_> {
         let mut values = self.pairs.iter().filter(|(name, _)| name == key).map(|(_, value)| value);
         let value = values.next().filter(|value| !value.is_empty());
         if values.next().is_some() {
-            return Err(bad(format!("`{key}` stands twice")));
+            return Err(bad(format!("`{key}` appears twice")));
         }
         match value {
             Some(value) if value.chars().count() > MAX_FILTER_CHARS => {
@@ -118,7 +118,8 @@ impl AuditQueryReader<'_> {
     }
 
     fn number(&self, key: &str) -> Result<Option<u64>, ApiError> {
-        let number = |text: String| text.parse().map_err(|_| bad(format!("`{key}` is a number")));
+        let number =
+            |text: String| text.parse().map_err(|_| bad(format!("`{key}` must be a number")));
         self.text(key)?.map(number).transpose()
     }
 

@@ -47,7 +47,7 @@ fn what_is_asked_for_is_checked() {
     assert!(asked.query.since.is_some() && asked.query.name.is_some());
     assert_eq!(read("format=jsonl&limit=5000").unwrap().left, Some(5_000));
     for (query, expected) in [
-        ("limit=0", "`limit` is a number from 1 on"),
+        ("limit=0", "`limit` must be at least 1"),
         ("limit=1001", "`limit` is at most 1000; for more, `format=jsonl`"),
         ("limit=x", "`limit` is a number"),
         ("after=-1", "`after` is a number"),
@@ -56,7 +56,7 @@ fn what_is_asked_for_is_checked() {
         ("since=soon", "`since` is a time (`2026-11-15T10:00:00Z`) or a span (`1h`)"),
         ("since=1w", "`since` is a time (`2026-11-15T10:00:00Z`) or a span (`1h`)"),
         ("until=h", "`until` is a time (`2026-11-15T10:00:00Z`) or a span (`1h`)"),
-        ("tool=a&tool=b", "`tool` stands twice"),
+        ("tool=a&tool=b", "`tool` appears twice"),
         ("tol=a", "there is no parameter `tol`; did you mean `tool`?"),
     ] {
         assert_eq!(read(query).unwrap_err(), expected, "{query}");

@@ -111,14 +111,14 @@ impl EntityPrecondition {
         match (self, found) {
             (Self::Anything, _) | (Self::Nothing, None) | (Self::Something, Some(_)) => Ok(()),
             (Self::Nothing, Some(_)) => {
-                let detail = format!("there is an entity `{id}` already; PUT changes it");
+                let detail = format!("an entity `{id}` already exists; use PUT to change it");
                 Err(ApiError::with_detail(StatusCode::CONFLICT, "entity_exists", detail))
             }
             (Self::Version(version), Some(found)) if *version == memory_json::version(found) => {
                 Ok(())
             }
             (Self::Version(_) | Self::Something, _) => {
-                let detail = format!("`{id}` is not what it was when you read it");
+                let detail = format!("`{id}` was changed after you read it");
                 Err(ApiError::with_detail(StatusCode::PRECONDITION_FAILED, "other_version", detail))
             }
         }

@@ -30,7 +30,7 @@ impl MemoryQueryParams {
             .map_err(|_| bad_query("the query is malformed".to_owned()))?;
         for (at, (key, value)) in pairs.iter().enumerate() {
             if pairs[..at].iter().any(|(other, _)| other == key) {
-                return Err(bad_query(format!("`{key}` stands twice")));
+                return Err(bad_query(format!("`{key}` appears twice")));
             }
             if value.len() > MAX_PARAMETER_BYTES {
                 return Err(bad_query(format!(
@@ -45,7 +45,7 @@ impl MemoryQueryParams {
     pub(super) fn text(&self, key: &str) -> Result<Option<&str>, ApiError> {
         let found = self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
         match found {
-            Some("") => Err(bad_query(format!("`{key}` is empty; leave it out"))),
+            Some("") => Err(bad_query(format!("`{key}` is empty; remove it"))),
             found => Ok(found),
         }
     }

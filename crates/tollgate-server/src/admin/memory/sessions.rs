@@ -35,7 +35,7 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
 async fn search(desk: &MemoryAdminRequest, query: &str) -> Result<Response, ApiError> {
     let session = desk.asked.text("session")?.map(SessionId::parse).transpose()?;
     if desk.asked.number("skip")?.is_some() {
-        return Err(super::bad_query("`skip` is for lists; a search gives the best".to_owned()));
+        return Err(super::bad_query("`skip` applies to lists only, not to searches".to_owned()));
     }
     let wanted = (session.as_ref(), desk.asked.hits()?);
     let hits = desk.mind.search_entries(&desk.scope(), query, wanted).await?;
@@ -46,7 +46,7 @@ async fn search(desk: &MemoryAdminRequest, query: &str) -> Result<Response, ApiE
 
 async fn page(desk: &MemoryAdminRequest) -> Result<Response, ApiError> {
     if desk.asked.text("session")?.is_some() {
-        let detail = "`session` goes with `q`; one session is at `/api/memory/sessions/ID`";
+        let detail = "`session` requires `q`; one session is at `/api/memory/sessions/ID`";
         return Err(super::bad_query(detail.to_owned()));
     }
     let page = desk.asked.page()?;
@@ -88,7 +88,7 @@ fn entries(
     let raw: Vec<&RawValue> = serde_json::from_str(raw.get())
         .map_err(|_| bad("`entries` must be a list of objects".to_owned()))?;
     if raw.is_empty() || raw.len() > MOST_AT_ONCE {
-        return Err(bad(format!("`entries` has from 1 to {MOST_AT_ONCE} of them")));
+        return Err(bad(format!("`entries` must have 1 to {MOST_AT_ONCE} items")));
     }
     let now = desk.mind.now();
     let entry = |raw: &RawValue| {

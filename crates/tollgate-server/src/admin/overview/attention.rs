@@ -27,7 +27,7 @@ pub(super) struct AttentionItem {
 pub(super) fn all(front: &AppState, servers: &[ServerStatus]) -> Vec<AttentionItem> {
     let mut all = Vec::new();
     if front.pressure.level() >= PressureLevel::Tight {
-        let text = "the gateway is short of memory, and does without some things".to_owned();
+        let text = "memory is low; some features are disabled".to_owned();
         all.push(AttentionItem { kind: "pressure", text, link: "settings".to_owned() });
     }
     if let Some(trouble) = front.gate.ledger().trouble() {
@@ -45,14 +45,14 @@ pub(super) fn all(front: &AppState, servers: &[ServerStatus]) -> Vec<AttentionIt
 fn config(front: &AppState) -> Option<AttentionItem> {
     let (last, _) = front.operator.get()?.last();
     let ReloadOutcome::Refused(why) = last?.result else { return None };
-    let text = format!("the config file is not what runs: {why}");
+    let text = format!("the config file is not in use: {why}");
     Some(AttentionItem { kind: "config", text, link: "settings".to_owned() })
 }
 
 fn approvals(front: &AppState) -> impl Iterator<Item = AttentionItem> {
     front.gate.approvals().waiting().into_iter().take(MAX_ITEMS_PER_KIND).map(|waiting| {
         let (name, principal) = (&waiting.exposed, waiting.principal.as_str());
-        let text = format!("`{name}` waits for somebody to agree, for `{principal}`");
+        let text = format!("`{name}` awaits approval, for `{principal}`");
         AttentionItem { kind: "approval", text, link: format!("approvals/{}", waiting.id) }
     })
 }

@@ -74,7 +74,7 @@ pub(crate) async fn replace(
 }
 
 fn cannot_rename() -> ApiError {
-    bad("a server keeps its `name`; add it under another one and remove this one".to_owned())
+    bad("a server cannot be renamed; add it under another name and remove this one".to_owned())
 }
 
 #[derive(Serialize)]

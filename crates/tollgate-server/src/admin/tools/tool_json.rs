@@ -94,7 +94,7 @@ impl<'a> ToolRowJson<'a> {
     /// A tool whose server is offline: only its name and its measurements are known.
     pub(super) fn of_away(around: &ToolRowContext<'_>, away: &'a UnavailableTool) -> Self {
         let id = &away.tool;
-        let why = format!("its server `{}` is not there", id.server);
+        let why = format!("its server `{}` is unavailable", id.server);
         Self {
             name: away.exposed.as_str(),
             server: id.server.as_str(),

@@ -110,7 +110,7 @@ fn rights(names: &[String]) -> Result<Rights, ApiError> {
 fn agents(names: &[String]) -> Result<Vec<AgentId>, ApiError> {
     if names.is_empty() {
         return Err(bad(
-            "a key for no agent opens nothing; leave `agents` out for every agent".to_owned()
+            "a key without agents is useless; omit `agents` to allow every agent".to_owned()
         ));
     }
     let agent = |name: &String| {
@@ -153,7 +153,7 @@ fn expires(text: &str, now: SystemTime) -> Result<SystemTime, ApiError> {
         bad("`expires` is like `2027-01-31` or `2027-01-31T12:00:00Z`".to_owned())
     })?;
     if when <= now {
-        return Err(bad(format!("`expires` is over: {}", date::format_rfc3339(when))));
+        return Err(bad(format!("`expires` is in the past: {}", date::format_rfc3339(when))));
     }
     Ok(when)
 }

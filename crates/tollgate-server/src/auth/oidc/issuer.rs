@@ -131,7 +131,7 @@ impl JwksRefresher {
                     REFRESH
                 }
                 Err(error) => {
-                    tracing::warn!(issuer = %self.issuer, %error, "no keys could be fetched");
+                    tracing::warn!(issuer = %self.issuer, %error, "cannot fetch the keys");
                     let wait = retry;
                     retry = (retry * 2).min(LAST_RETRY);
                     wait
@@ -162,9 +162,9 @@ impl JwksRefresher {
             return Err(format!("`{url}` answered {}", answer.status));
         }
         let keys = answer.body.as_ref().and_then(Jwks::read);
-        let keys = keys.ok_or_else(|| format!("`{url}` has no set of keys"))?;
+        let keys = keys.ok_or_else(|| format!("`{url}` has no key set"))?;
         match keys.len() {
-            0 => Err(format!("`{url}` has no key that can be used")),
+            0 => Err(format!("`{url}` has no usable key")),
             _ => Ok(keys),
         }
     }
@@ -192,7 +192,7 @@ impl JwksRefresher {
             let body = answer.body.ok_or_else(|| format!("`{url}` has no metadata"))?;
             // Metadata of another issuer must not supply keys for this one.
             if body["issuer"].as_str() != Some(&self.issuer) {
-                return Err(format!("`{url}` speaks for another issuer"));
+                return Err(format!("`{url}` is of another issuer"));
             }
             let keys = body["jwks_uri"].as_str();
             let keys = keys.ok_or_else(|| format!("`{url}` has no `jwks_uri`"))?;

@@ -49,7 +49,7 @@ impl<'t> Jwt<'t> {
         };
         let header = object(header)?;
         if header.get("crit").is_some() {
-            return Err("the token has demands (`crit`) that are not known here");
+            return Err("the token has unsupported critical headers (`crit`)");
         }
         let algorithm = header.get("alg").and_then(Value::as_str).and_then(JwtAlgorithm::parse);
         let algorithm =
@@ -57,7 +57,7 @@ impl<'t> Jwt<'t> {
         let kid = match header.get("kid") {
             None => None,
             Some(Value::String(kid)) if kid.len() <= LONGEST_KID => Some(kid.clone()),
-            Some(_) => return Err("the token has an odd `kid`"),
+            Some(_) => return Err("the token has an invalid `kid`"),
         };
         let (claims, signature) = (object(claims)?, bytes(signature)?);
         Ok(Self { algorithm, kid, claims, signed, signature })
@@ -65,7 +65,7 @@ impl<'t> Jwt<'t> {
 
     pub(super) fn verify(&self, key: &Jwk) -> Result<(), JwtError> {
         let is_signed = key.verifies(self.algorithm, self.signed.as_bytes(), &self.signature);
-        is_signed.then_some(()).ok_or("the signature of the token is wrong")
+        is_signed.then_some(()).ok_or("the signature of the token is invalid")
     }
 
     /// Checks the claims and returns the expiry.
@@ -81,9 +81,9 @@ impl<'t> Jwt<'t> {
             _ => false,
         };
         if !is_ours {
-            return Err("the token is for somebody else (`aud`)");
+            return Err("the token is for another audience (`aud`)");
         }
-        let ends = self.moment("exp")?.ok_or("the token has no end (`exp`)")? + SKEW;
+        let ends = self.moment("exp")?.ok_or("the token has no expiry (`exp`)")? + SKEW;
         if terms.now >= ends {
             return Err("the token has expired");
         }
@@ -99,6 +99,6 @@ impl<'t> Jwt<'t> {
         let span = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         // Larger values are not meaningful, and arithmetic on them could overflow.
         let span = span.filter(|span| span.as_secs() < 1 << 40);
-        span.map(|span| Some(UNIX_EPOCH + span)).ok_or("a time in the token is none")
+        span.map(|span| Some(UNIX_EPOCH + span)).ok_or("a time in the token is invalid")
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn find_session(
     };
     if headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy) {
         return Err(McpRequestError::invalid(
-            "this `mcp-protocol-version` is not spoken in a session",
+            "this `mcp-protocol-version` is not supported in a session",
         ));
     }
     let code = error_code::INVALID_REQUEST;

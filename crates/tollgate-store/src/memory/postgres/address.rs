@@ -11,21 +11,21 @@ use tokio_postgres::config::{Host, SslMode};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PostgresAddressError {
     #[error(
-        "it is no address of a database: write `postgres://user:password@host/database`, and in \
-         user and password `%40` for `@`, `%3A` for `:` and `%2F` for `/`"
+        "it is not a database URL: write `postgres://user:password@host/database`, and encode `@` \
+         as `%40`, `:` as `%3A` and `/` as `%2F` in user and password"
     )]
     Unreadable,
-    #[error("it names no host: write `postgres://user@host/database`")]
+    #[error("it has no host: write `postgres://user@host/database`")]
     NoHost,
-    #[error("`sslmode` is `disable`, `prefer`, `require` or `verify-full`")]
+    #[error("`sslmode` must be `disable`, `prefer`, `require` or `verify-full`")]
     SslMode,
-    #[error("`sslrootcert` goes with `sslmode=verify-full`")]
+    #[error("`sslrootcert` requires `sslmode=verify-full`")]
     UnusedRoots,
-    #[error("`{}` has no certificates that can be read: {why}", .file.display())]
+    #[error("`{}` has no usable certificates: {why}", .file.display())]
     Roots { file: PathBuf, why: String },
-    #[error("the certificates that this machine trusts cannot be read: {0}")]
+    #[error("cannot read the system's root certificates: {0}")]
     SystemRoots(String),
-    #[error("a database can be reached from within the gateway's runtime only")]
+    #[error("a database connection requires the gateway's runtime")]
     NoRuntime,
 }
 

@@ -53,7 +53,7 @@ impl AppendBatcher {
         let (reply, answer) = oneshot::channel();
         let job = AppendJob { place, entries, asked: now(), reply };
         self.queue.try_send(job).map_err(|_| MemoryError::Slow(ANSWER))?;
-        let ended = |_| Err(MemoryError::Away("the gateway ends".to_owned()));
+        let ended = |_| Err(MemoryError::Away("the gateway is shutting down".to_owned()));
         answer.await.unwrap_or_else(ended)
     }
 }

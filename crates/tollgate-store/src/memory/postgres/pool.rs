@@ -216,7 +216,7 @@ impl managed::Manager for PgManager {
         _: &Metrics,
     ) -> RecycleResult<MemoryError> {
         if connection.client.is_closed() || connection.midway.load(Ordering::Acquire) {
-            return Err(RecycleError::message("it is of no use any more"));
+            return Err(RecycleError::message("the connection is broken"));
         }
         Ok(())
     }
@@ -322,8 +322,8 @@ impl Drop for PgLease {
 }
 
 fn in_doubt() -> MemoryError {
-    let said = "the database went away while it was being kept; look whether it is there before you \
-                repeat it";
+    let said = "the connection to the database was lost during the write; check whether it was \
+                stored before you repeat it";
     MemoryError::Failed(Error::Failed(said.to_owned()))
 }
 

@@ -45,7 +45,9 @@ impl ReadyPool {
             }
             match timeout_at(term.until.into(), standing.changed()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(_)) => return Err(MemoryError::Away("the gateway ends".to_owned())),
+                Ok(Err(_)) => {
+                    return Err(MemoryError::Away("the gateway is shutting down".to_owned()));
+                }
                 Err(_) => return Err(MemoryError::Slow(term.whole)),
             }
         }

@@ -79,7 +79,7 @@ impl<'r> PgColumns<'r> {
 
 /// A column has a value that we do not write.
 pub(super) fn unreadable(found: &str) -> MemoryError {
-    let found = format!("`{}` is nothing we write there", found.escape_debug());
+    let found = format!("unexpected value `{}`", found.escape_debug());
     MemoryError::Failed(Error::Damaged(found))
 }
 

@@ -50,9 +50,11 @@ async fn fits(client: &Client) -> Result<(), MemoryError> {
     let row = client.query_one(select, &[]).await?;
     let (version, encoding): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
     let wrong = match encoding.as_str() {
-        _ if version < OLDEST => format!("PostgreSQL {version} is too old; {OLDEST} will do"),
+        _ if version < OLDEST => {
+            format!("PostgreSQL {version} is too old; the minimum is {OLDEST}")
+        }
         "UTF8" => return Ok(()),
-        _ => format!("its encoding is {encoding}; make one with `ENCODING 'UTF8'`"),
+        _ => format!("its encoding is {encoding}; create the database with `ENCODING 'UTF8'`"),
     };
     Err(MemoryError::Failed(Error::Failed(wrong)))
 }

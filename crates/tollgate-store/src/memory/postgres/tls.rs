@@ -65,7 +65,7 @@ fn roots_of(file: &Path) -> Result<RootCertStore, PostgresAddressError> {
         let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
         roots.add(certificate).map_err(|error| unreadable(error.to_string()))?;
     }
-    if roots.is_empty() { Err(unreadable("there are none in it".to_owned())) } else { Ok(roots) }
+    if roots.is_empty() { Err(unreadable("the file contains none".to_owned())) } else { Ok(roots) }
 }
 
 fn roots_of_the_system() -> Result<RootCertStore, PostgresAddressError> {

@@ -200,7 +200,7 @@ pub(super) fn units(
     let of_length_one = |(fact, numbers): (FactId, Vec<f32>)| {
         let numbers = unit(&numbers).ok_or_else(|| MemoryInputError::Range {
             field: "vector",
-            found: "no direction, or not a number".to_owned(),
+            found: "all zeros, or contains NaN".to_owned(),
             least: "-1".to_owned(),
             most: "1".to_owned(),
         })?;

@@ -140,5 +140,5 @@ pub(super) fn queue_error(refused: QueueRefusedError) -> MemoryError {
 }
 
 pub(super) fn threads_ended_error() -> MemoryError {
-    MemoryError::Away("its threads have ended".to_owned())
+    MemoryError::Away("its threads have stopped".to_owned())
 }

@@ -7,7 +7,7 @@ use tollgate_core::memory::{EntityId, SessionId};
 
 /// A column has a value that we do not write.
 pub(super) fn unreadable(column: usize, found: &str) -> rusqlite::Error {
-    let found = format!("`{}` is nothing we write there", found.escape_debug());
+    let found = format!("unexpected value `{}`", found.escape_debug());
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, found.into())
 }
 

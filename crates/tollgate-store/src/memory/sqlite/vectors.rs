@@ -116,7 +116,7 @@ pub(super) fn keep(
         let fact = number(fact.0);
         let numbers = unit(numbers).ok_or(MemoryInputError::Range {
             field: "vector",
-            found: "no direction, or not a number".to_owned(),
+            found: "all zeros, or contains NaN".to_owned(),
             least: "-1".to_owned(),
             most: "1".to_owned(),
         })?;

@@ -125,7 +125,7 @@ impl ChatToolCall {
     /// The message to the model for a call that was not approved.
     pub(super) fn refusal(&self) -> Value {
         json!({"role": "tool", "tool_call_id": self.id,
-               "content": "the user did not allow this call; do not try it again unasked"})
+               "content": "the user denied this call; do not repeat it unless asked"})
     }
 
     pub(super) fn summary(&self) -> String {

@@ -23,28 +23,32 @@ pub(super) fn data(config: &Config) -> Vec<DoctorFinding> {
     let name = folder.display().to_string();
     match fs::metadata(folder) {
         Err(why) if why.kind() == ErrorKind::NotFound => {
-            vec![DoctorFinding::well("data", format!("{name} will be made")), clock(None)]
+            vec![DoctorFinding::well("data", format!("{name} will be created")), clock(None)]
         }
         Err(why) => {
-            vec![DoctorFinding::bad("data", format!("{name}: {why}"), "`data:` names another")]
+            vec![DoctorFinding::bad(
+                "data",
+                format!("{name}: {why}"),
+                "set another directory with `data:`",
+            )]
         }
         Ok(about) if !about.is_dir() => {
             vec![DoctorFinding::bad(
                 "data",
-                format!("{name} is no directory"),
-                "`data:` names another",
+                format!("{name} is not a directory"),
+                "set another directory with `data:`",
             )]
         }
         Ok(about) => match probe_write(folder) {
             Err(why) => {
-                let advice = "give it to the user that the gateway runs as, or name another";
+                let advice = "change its owner to the gateway's user, or set another directory";
                 vec![DoctorFinding::bad("data", format!("cannot write to {name}: {why}"), advice)]
             }
             Ok(at) => {
                 let is_open = about.permissions().mode() & 0o077 != 0;
                 let finding = match is_open {
                     true => {
-                        let message = format!("others of this machine can look into {name}");
+                        let message = format!("other users of this machine can read {name}");
                         DoctorFinding::odd("data", message, format!("`chmod 700 {name}`"))
                     }
                     false => DoctorFinding::well("data", name),
@@ -66,10 +70,10 @@ fn probe_write(folder: &Path) -> std::io::Result<Option<SystemTime>> {
 
 fn clock(disk: Option<SystemTime>) -> DoctorFinding {
     let now = SystemClock.wall();
-    let advice = "set the clock of this machine; keys, tokens and the audit trail go by it";
+    let advice = "set the clock of this machine; keys, tokens and the audit trail depend on it";
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     if since < EARLIEST_PLAUSIBLE_TIME {
-        return DoctorFinding::bad("clock", "it stands before the day this was made", advice);
+        return DoctorFinding::bad("clock", "it is before the build date of this program", advice);
     }
     let off = disk.map(|disk| {
         now.duration_since(disk).or_else(|_| disk.duration_since(now)).unwrap_or_default()
@@ -77,7 +81,11 @@ fn clock(disk: Option<SystemTime>) -> DoctorFinding {
     match off {
         Some(off) if off > DRIFT => {
             let off = span(off.as_secs_f64() * 1_000.0);
-            DoctorFinding::odd("clock", format!("it is {off} off from that of the disk"), advice)
+            DoctorFinding::odd(
+                "clock",
+                format!("it differs from the disk's clock by {off}"),
+                advice,
+            )
         }
         _ => DoctorFinding::well("clock", tollgate_core::date::format_rfc3339(now)),
     }
@@ -87,12 +95,13 @@ fn clock(disk: Option<SystemTime>) -> DoctorFinding {
 pub(super) fn worker(config: &Config) -> DoctorFinding {
     let path = &config.settings.code.worker;
     let name = path.display().to_string();
-    let advice = "`make build` builds it beside `tollgate`, or `code.worker` names it; only code mode needs it";
+    let advice = "build it with `make build`, or set its path in `code.worker`; only code mode \
+                  needs it";
     match fs::metadata(path) {
         Ok(about) if about.is_file() && about.permissions().mode() & 0o111 != 0 => {
             DoctorFinding::well("worker", name)
         }
-        Ok(_) => DoctorFinding::odd("worker", format!("{name} is no program"), advice),
+        Ok(_) => DoctorFinding::odd("worker", format!("{name} is not executable"), advice),
         Err(why) => DoctorFinding::odd("worker", format!("{name}: {why}"), advice),
     }
 }

@@ -127,10 +127,10 @@ impl ImportAction {
         match self {
             Self::Add => String::new(),
             Self::Same => " (there already)".to_owned(),
-            Self::Overwrite(_) => " (replaces one of this name)".to_owned(),
-            Self::Skip => " (left out: there is one of this name)".to_owned(),
-            Self::Rename(name) => format!(" (as `{name}`: there is one of this name)"),
-            Self::Open => " (there is one of this name)".to_owned(),
+            Self::Overwrite(_) => " (replaces the existing one)".to_owned(),
+            Self::Skip => " (skipped: it already exists)".to_owned(),
+            Self::Rename(name) => format!(" (as `{name}`: the name already exists)"),
+            Self::Open => " (already exists)".to_owned(),
         }
     }
 }
@@ -259,7 +259,7 @@ async fn step(
         NameClashPolicy::Rename => renamed(),
         NameClashPolicy::Leave => ImportAction::Open,
         NameClashPolicy::Ask => {
-            let question = format!("there is a server `{}` already", there.name);
+            let question = format!("a server `{}` already exists", there.name);
             let choices = [("skip", 's'), ("overwrite", 'o'), ("rename", 'r')];
             match prompt::choose(output, &question, &choices).await? {
                 'o' => ImportAction::Overwrite(there.name.clone()),

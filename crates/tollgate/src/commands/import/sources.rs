@@ -59,12 +59,12 @@ pub(super) fn find(
 }
 
 fn client(typed: &str) -> Result<&'static ClientApp, CommandError> {
-    ClientApp::find(typed.trim()).ok_or_else(|| unknown(typed, "a program that is known"))
+    ClientApp::find(typed.trim()).ok_or_else(|| unknown(typed, "a known program"))
 }
 
 fn unknown(typed: &str, wanted: &str) -> CommandError {
     let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-    CommandError::Usage(format!("`{typed}` is not {wanted}; programs are {}", known.join(", ")))
+    CommandError::Usage(format!("`{typed}` is not {wanted}; the programs are {}", known.join(", ")))
 }
 
 /// Existing config files of a client. It is an error if a client was named and has none.
@@ -74,7 +74,7 @@ fn of_client(
     asked: &[String],
 ) -> Result<Vec<ImportSource>, CommandError> {
     let Some(folders) = folders else {
-        return Err(CommandError::new("`HOME` is not set: nobody knows where files would be"));
+        return Err(CommandError::new("`HOME` is not set, so the files cannot be located"));
     };
     let files = client.files(folders);
     let mut found = Vec::new();
@@ -102,7 +102,7 @@ fn text_of(from: impl io::Read, label: &str) -> Result<String, CommandError> {
     let read = from.take(MAX_READ_BYTES).read_to_end(&mut bytes);
     read.map_err(|why| CommandError::new(format!("cannot read `{label}`: {why}")))?;
     String::from_utf8(bytes)
-        .map_err(|_| CommandError::new(format!("`{label}` is not UTF-8; save it as that")))
+        .map_err(|_| CommandError::new(format!("`{label}` is not UTF-8; save it as UTF-8")))
 }
 
 fn plain(label: &str, text: String) -> ImportSource {

@@ -31,7 +31,7 @@ pub(super) async fn run(
     wanted: &MemoryImportArgs,
 ) -> Result<(), CommandError> {
     if wanted.session.is_some() && wanted.files.len() > 1 {
-        let message = "`--session` is for one file; others are named by their own names";
+        let message = "`--session` requires a single file; several files use their own names";
         return Err(CommandError::Usage(message.to_owned()));
     }
     let mut told = Vec::new();
@@ -98,7 +98,7 @@ impl<'i> MemoryFileImport<'i> {
             (None, Some("vtt")) => Ok(MemoryImportFormat::Vtt),
             (None, Some("srt")) => Ok(MemoryImportFormat::Srt),
             (None, _) if self.is_standard_input() => {
-                let message = "what comes by standard input needs `--format`";
+                let message = "standard input requires `--format`";
                 Err(CommandError::Usage(message.to_owned()))
             }
             (None, _) => Ok(MemoryImportFormat::Text),
@@ -125,7 +125,7 @@ impl<'i> MemoryFileImport<'i> {
     async fn lines(&mut self) -> Result<(), CommandError> {
         if self.wanted.session.is_some() || self.wanted.date.is_some() {
             let message =
-                "lines have their own sessions and times: leave `--session` and `--date` out";
+                "JSON Lines have their own sessions and times: remove `--session` and `--date`";
             return Err(CommandError::Usage(message.to_owned()));
         }
         let mut reader = BufReader::new(self.open()?);
@@ -153,7 +153,7 @@ impl<'i> MemoryFileImport<'i> {
         let read = self.open()?.take(MAX_TRANSCRIPT_BYTES + 1).read_to_string(&mut text);
         let size = read.map_err(|error| self.wrong(None, &error))?;
         if size as u64 > MAX_TRANSCRIPT_BYTES {
-            return Err(self.wrong(None, &"it has more than 64 MiB; cut it into parts"));
+            return Err(self.wrong(None, &"it is larger than 64 MiB; split it"));
         }
         let found = transcript::read(form, &text);
         let found = found.map_err(|bad| self.wrong(bad.line, &bad))?;
@@ -171,7 +171,7 @@ impl<'i> MemoryFileImport<'i> {
             return Ok(session.clone());
         }
         if self.is_standard_input() {
-            let message = "what comes by standard input needs `--session`";
+            let message = "standard input requires `--session`";
             return Err(CommandError::Usage(message.to_owned()));
         }
         let stem = self.file.file_stem().unwrap_or_default();
@@ -182,7 +182,7 @@ impl<'i> MemoryFileImport<'i> {
     fn began(&self, found: &ImportedTranscript) -> Result<SystemTime, CommandError> {
         if let Some(typed) = &self.wanted.date {
             return date::parse(typed).ok_or_else(|| {
-                let message = "`--date` is like `2026-01-05` or `2026-01-05T19:00:00Z`";
+                let message = "`--date` must be like `2026-01-05` or `2026-01-05T19:00:00Z`";
                 CommandError::Usage(message.to_owned())
             });
         }
@@ -239,7 +239,7 @@ impl<'i> MemoryFileImport<'i> {
             None => String::new(),
         };
         let kept = match (self.wanted.dry_run, self.kept == self.read) {
-            (true, _) => "; nothing was kept".to_owned(),
+            (true, _) => "; nothing was saved".to_owned(),
             (false, true) => String::new(),
             (false, false) => format!("; new: {}", show::describe_counts(&self.kept)),
         };

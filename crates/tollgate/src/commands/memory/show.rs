@@ -23,7 +23,7 @@ pub(super) async fn run(session: &MemoryCommandRun<'_>, id: &str) -> Result<(), 
     }
     match transcript(session, id).await? {
         true => Ok(()),
-        false => Err(CommandError::new(format!("there is no entity and no session `{id}`"))),
+        false => Err(CommandError::new(format!("there is neither an entity nor a session `{id}`"))),
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn request_change(
     environment: &dyn Environment,
 ) -> Result<RequestedServerChange, CommandError> {
     let missing =
-        || CommandError::Usage("say what to call it: `tollgate servers add NAME …`".to_owned());
+        || CommandError::Usage("name the server: `tollgate servers add NAME …`".to_owned());
     let name = add.name.clone().ok_or_else(missing)?;
     let secrets =
         if add.inline { SecretPlacement::InTheFile } else { SecretPlacement::InTheEnvironment };
@@ -29,7 +29,7 @@ pub(super) fn request_change(
         (Some(words), _) => DescribedTransport::ByCommand(words),
         (None, Some(url)) => DescribedTransport::At(url),
         (None, None) => {
-            let why = "say how it is reached: `--url URL`, `--command TEXT` or `-- PROGRAM …`";
+            let why = "give its transport: `--url URL`, `--command TEXT` or `-- PROGRAM …`";
             return Err(CommandError::Usage(why.to_owned()));
         }
     };
@@ -92,7 +92,7 @@ fn pairs(
 fn variable(typed: &str) -> Result<(&str, &str), &'static str> {
     let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
     let pair = typed.split_once('=').filter(|(name, _)| is_name(name));
-    pair.ok_or("`--env` takes NAME=VALUE")
+    pair.ok_or("`--env` must be NAME=VALUE")
 }
 
 /// Values may contain `=` and `:`, so split at the first one.
@@ -100,7 +100,7 @@ fn header(typed: &str) -> Result<(&str, &str), &'static str> {
     let letter = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let pair = typed.split_once(['=', ':']).map(|(name, value)| (name.trim(), value.trim()));
     let pair = pair.filter(|(name, _)| !name.is_empty() && name.chars().all(letter));
-    pair.ok_or("`--header` takes NAME=VALUE or 'NAME: VALUE'")
+    pair.ok_or("`--header` must be NAME=VALUE or 'NAME: VALUE'")
 }
 
 /// The environment with placeholder values for unset variables, so that a config can be checked

@@ -137,7 +137,7 @@ fn say(
     }
     output.report(&draft.candidate.report);
     if draft.diff.is_empty() {
-        output.note(&format!("{file} says so already"));
+        output.note(&format!("{file} is already up to date"));
         return Ok(());
     }
     output.raw(&clean(&draft.diff));
@@ -147,7 +147,7 @@ fn say(
     match (wish.mode, heard) {
         (ApplyMode::Try, _) => output.note("nothing was changed"),
         (ApplyMode::Apply, None) => {
-            output.note(&format!("{file} was changed; no gateway runs yet"))
+            output.note(&format!("{file} was changed; no gateway is running"))
         }
         (ApplyMode::Apply, Some(answer)) => {
             output.note(&clean(&format!("{file} was changed; {}", describe_reload(&answer))));
@@ -164,7 +164,7 @@ fn notes((wish, unset): (&RequestedServerChange, &[String]), draft: &ConfigDraft
     let mut notes = Vec::new();
     for name in unset {
         notes.push(format!(
-            "note: the gateway needs `{name}` in its environment; the file only names it"
+            "note: set `{name}` in the gateway's environment; the file only refers to it"
         ));
     }
     if let ConfigChange::Add { name, .. } = &wish.change {
@@ -204,14 +204,14 @@ pub(crate) fn describe_reload(answer: &Value) -> String {
                 parts.push(format!("needs a restart for {}", waiting.join(", ")));
             }
             match parts.is_empty() {
-                true => "the running gateway took it".to_owned(),
-                false => format!("the running gateway took it: {}", parts.join("; ")),
+                true => "the running gateway applied it".to_owned(),
+                false => format!("the running gateway applied it: {}", parts.join("; ")),
             }
         }
-        Some("unchanged") => "the running gateway found nothing new".to_owned(),
+        Some("unchanged") => "the running gateway has no changes".to_owned(),
         _ => {
-            let why = answer["error"].as_str().unwrap_or("it did not say why");
-            format!("the running gateway goes on with its old config: {why}")
+            let why = answer["error"].as_str().unwrap_or("no reason given");
+            format!("the running gateway keeps its old config: {why}")
         }
     }
 }

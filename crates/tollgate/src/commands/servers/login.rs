@@ -33,7 +33,7 @@ pub(super) async fn run(name: &str, config: &Config, output: Output) -> Result<(
     if let Err(error) = ledger.note(decision).await {
         output.note(&format!("warning: the audit trail was not written: {error}"));
     }
-    outcome.map_err(|why| CommandError::new(format!("`{name}` was not logged in to: {why}")))?;
+    outcome.map_err(|why| CommandError::new(format!("the login to `{name}` failed: {why}")))?;
     // A server that waits for a login is retried at long intervals only.
     if let Some(gateway) = Gateway::running(config).await {
         let _ = gateway.restart(name).await;

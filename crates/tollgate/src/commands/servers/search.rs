@@ -36,11 +36,11 @@ pub(super) async fn run(
         ]);
     }
     if table.is_empty() {
-        output.note("the registry has no server whose name has that in it");
+        output.note("no server in the registry matches");
         return Ok(());
     }
     output.table(&table);
-    output.note("`tollgate servers add --from-registry NAME` puts one into the config");
+    output.note("add one to the config with `tollgate servers add --from-registry NAME`");
     if let Some(next) = page.next {
         output.note(&clean(&format!("there are more: `--cursor '{next}'`")));
     }
@@ -63,7 +63,7 @@ pub(super) async fn request_change(
         let why = match kinds.is_empty() {
             true => format!("nothing here can run `{wanted}`"),
             false => {
-                format!("`{wanted}` is not to be had like that; there is {}", kinds.join(", "))
+                format!("`{wanted}` is not available that way; available: {}", kinds.join(", "))
             }
         };
         return Err(CommandError::new(why));
@@ -72,7 +72,7 @@ pub(super) async fn request_change(
     let mode = if add.dry_run { ApplyMode::Try } else { ApplyMode::Apply };
     if mode == ApplyMode::Apply && !add.yes {
         if !prompt::is_possible(output) {
-            let why = "say `--yes` if this is what you want; nothing was changed";
+            let why = "confirm with `--yes`; nothing was changed";
             return Err(CommandError::new(why));
         }
         let answer = prompt::choose(output, "save it?", &[("no", 'n'), ("yes", 'y')]).await?;

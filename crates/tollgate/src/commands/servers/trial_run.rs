@@ -66,7 +66,7 @@ pub(super) fn report(tried: &TrialReport) -> Value {
 pub(super) fn sentence(report: &Value) -> String {
     let message = report["message"].as_str().unwrap_or_default();
     if report["ok"] != true {
-        return format!("it does not answer yet: {message}");
+        return format!("no answer yet: {message}");
     }
     let took = span(report["took_ms"].as_f64().unwrap_or_default());
     let protocol = report["protocol"].as_str().unwrap_or("unknown");

@@ -35,7 +35,7 @@ pub(super) async fn request_change(
         output.note(&clean(&format!("left out: {}: {}", it.what, it.why)));
     }
     let found = pick(imported.servers, output).await?;
-    let name = prompt::ask(output, "what to call it", &found.name).await?;
+    let name = prompt::ask(output, "its name", &found.name).await?;
     for note in &found.notes {
         output.note(&clean(&format!("note: {note}")));
     }
@@ -51,7 +51,7 @@ pub(super) async fn request_change(
     if known {
         try_it(&name, &draft, output).await;
     } else {
-        output.note(&format!("it is not tried: {} not set", unset.join(", ")));
+        output.note(&format!("not tested: {} not set", unset.join(", ")));
     }
     output.beside(&clean(&draft.diff));
     let answer = prompt::choose(output, "save it?", &[("yes", 'y'), ("no", 'n')]).await?;
@@ -91,7 +91,7 @@ async fn try_it(name: &str, draft: &ConfigDraft, output: Output) {
         }
     };
     let Some(tried) = trial_run::aside(name, &draft.candidate.config, heard).await else {
-        return output.note("it cannot be tried here");
+        return output.note("it cannot be tested here");
     };
     output.note(&clean(&trial_run::sentence(&trial_run::report(&tried))));
     for tool in tried.tools.iter().take(SHOWN) {

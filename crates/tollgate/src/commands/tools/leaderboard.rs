@@ -9,7 +9,7 @@ use crate::output::{Output, TextTable};
 pub(super) fn print(board: &Value, listed: &Value, output: Output) {
     let categories = items(board, "categories");
     if categories.is_empty() {
-        output.note("no tool was measured yet; `tollgate calibrate` measures those that are safe");
+        output.note("no tool has been measured yet; `tollgate calibrate` measures the safe ones");
         return;
     }
     let head = ["CATEGORY", "RANK", "TOOL", "SERVER", "P50", "P95", "CALLS", "BADGE", "FITS"];

@@ -59,8 +59,7 @@ impl TrustSelection<'_> {
             if !now.starts_with(&wanted.to_ascii_lowercase()) {
                 let name = tool_name(tool);
                 return Err(CommandError::new(format!(
-                    "`{name}` is offered with another definition now: {now}; look at \
-                     `tollgate tools diff {name}`"
+                    "`{name}` now has another definition: {now}; see `tollgate tools diff {name}`"
                 )));
             }
         }
@@ -107,9 +106,9 @@ async fn list_waiting(
     }
     let withheld = doubted.iter().filter(|tool| tool["verdict"] == "withheld").count();
     let rest = doubted.len() - withheld;
-    output.note(&format!("{} withheld, {rest} served with a note", pluralize(withheld, "tool")));
+    output.note(&format!("{} withheld, {rest} served with a warning", pluralize(withheld, "tool")));
     if withheld > 0 {
-        output.note("look: tollgate tools diff NAME; then: tollgate tools accept|reject NAME");
+        output.note("review: tollgate tools diff NAME; decide: tollgate tools accept|reject NAME");
     }
     Ok(())
 }
@@ -132,10 +131,10 @@ async fn diff(gateway: &Gateway, name: &str, output: Output) -> Result<(), Comma
     }
     match examined["changes"].as_array() {
         None => {
-            output.line("nothing of it is trusted yet; this is what its server says:");
+            output.line("no definition is trusted yet; the server offers:");
             output.line(&render_definition(&examined["offered"]));
         }
-        Some(changes) if changes.is_empty() => output.line("it is what was trusted"),
+        Some(changes) if changes.is_empty() => output.line("unchanged since it was trusted"),
         Some(changes) => changes.iter().for_each(|change| {
             output.line(&text(change, "at"));
             for (mark, key) in [('-', "before"), ('+', "after")] {

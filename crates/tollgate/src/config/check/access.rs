@@ -88,10 +88,11 @@ pub(crate) fn listen(
             .warning(
                 place,
                 "listen",
-                format!("`{address}` can be reached from outside, and the config has no keys"),
+                format!("`{address}` can be reached from outside, but the config has no keys"),
             )
             .help(
-                "without any, the gateway does not start: add `keys:`, or `tollgate keys create`",
+                "the gateway does not start without keys: add `keys:`, or run `tollgate keys \
+                 create`",
             );
     }
     Some(address)
@@ -116,7 +117,7 @@ pub(crate) fn tls(
     if request.tls {
         problems
             .error(DiagnosticLocation::Flag("--tls"), "tls", "`--tls` and `tls` exclude each other")
-            .help("`--tls` makes a certificate; `tls` of the config names one");
+            .help("`--tls` creates a certificate; `tls` in the config names one");
     }
     let mut path = |key: &str| absolute(tls.text(key)?, &tls.path(key), problems);
     let (cert, key) = (path("cert"), path("key"));
@@ -206,7 +207,7 @@ fn proof(fields: &SectionFields, problems: &mut Problems) -> Option<KeyProof> {
         (false, None) => {
             problems
                 .error(fields.at, &fields.path("key"), "`key` is missing")
-                .help(format!("`{}` needs it, or `hash`", fields.path));
+                .help(format!("`{}` requires it, or `hash`", fields.path));
             None
         }
         (true, None) => key_text(fields, problems).map(KeyProof::Key),
@@ -214,7 +215,7 @@ fn proof(fields: &SectionFields, problems: &mut Problems) -> Option<KeyProof> {
             let hash = Fingerprint::parse(text.value.trim());
             if hash.is_none() {
                 problems
-                    .error(text.at, &fields.path("hash"), "the hash is not one of SHA-256")
+                    .error(text.at, &fields.path("hash"), "the hash is not a SHA-256")
                     .help("`sha256:` and 64 hexadecimal digits: `printf %s KEY | sha256sum`");
             }
             hash.map(KeyProof::Hash)
@@ -222,7 +223,7 @@ fn proof(fields: &SectionFields, problems: &mut Problems) -> Option<KeyProof> {
         (true, Some(text)) => {
             problems
                 .error(text.at, &fields.path("hash"), "`key` and `hash` exclude each other")
-                .help("leave one of them out");
+                .help("remove one of them");
             None
         }
     }
@@ -235,20 +236,24 @@ fn key_text(fields: &SectionFields, problems: &mut Problems) -> Option<Secret> {
     if value.is_empty() {
         problems
             .error(text.at, &path, "the key is empty")
-            .help("an empty key would let everyone in; is the variable set?");
+            .help("an empty key would allow everyone; is the variable set?");
         return None;
     }
     if value.chars().any(|c| !c.is_ascii_graphic()) {
         problems
-            .error(text.at, &path, "the key has spaces or characters that no header can carry")
-            .help("use letters, digits and signs of ASCII");
+            .error(
+                text.at,
+                &path,
+                "the key has spaces or characters that are not allowed in a header",
+            )
+            .help("use ASCII letters, digits and punctuation");
         return None;
     }
     if value.len() < MIN_KEY_CHARACTERS {
         let message = format!("the key is shorter than {MIN_KEY_CHARACTERS} characters");
         problems.error(text.at, &path, message).help(
-            "short keys can be guessed: `openssl rand -hex 32` makes a good one, or \
-             `tollgate keys create NAME` makes one that stands in no file",
+            "short keys can be guessed: use `openssl rand -hex 32`, or create a key with `tollgate \
+             keys create NAME`",
         );
         return None;
     }
@@ -270,9 +275,9 @@ pub(super) fn key_agents(
             .error(
                 fields.place("agents"),
                 &fields.path("agents"),
-                "a key for no agent opens nothing",
+                "a key without agents is useless",
             )
-            .help("name an agent, or leave `agents` out for every agent");
+            .help("name an agent, or remove `agents` to allow every agent");
     }
     for name in named {
         match AgentId::parse(name.value) {

@@ -44,20 +44,20 @@ fn agent(name: &Spanned<String>, fields: &SectionFields, problems: &mut Problems
         Ok(id) => id,
         Err(error) => {
             problems
-                .error(name.at, &fields.path, format!("not a name for an agent: {error}"))
+                .error(name.at, &fields.path, format!("invalid agent name: {error}"))
                 .help("like `sage`: at most 64 characters");
             return None;
         }
     };
     if RESERVED_AGENT_NAMES.contains(&id.as_str()) {
         problems
-            .error(name.at, &fields.path, format!("an agent cannot be called `{id}`"))
-            .help(format!("`/mcp/{id}` is for operators; take another name"));
+            .error(name.at, &fields.path, format!("an agent cannot be named `{id}`"))
+            .help(format!("`/mcp/{id}` is reserved for operators; use another name"));
     }
     let tools = globs(fields, "tools");
     if tools.is_empty() {
         problems
-            .warning(name.at, &fields.path("tools"), format!("agent `{id}` sees no tools"))
+            .warning(name.at, &fields.path("tools"), format!("agent `{id}` has no tools"))
             .help("list names or globs: `tools: [roll, \"world_search_*\"]`");
     }
     let description = fields.text("description").map_or("", |text| text.value).to_owned();
@@ -109,7 +109,7 @@ fn persona(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -
         let message = "`engine: s2s` needs a model for live sessions";
         problems
             .error(fields.place("engine"), &fields.path("engine"), message)
-            .help("one with `api: realtime` in `models`; chats and deep turns use the others");
+            .help("add one with `api: realtime` to `models`; chats and deep turns use the others");
     }
     let whole = |key: &str, default: u32| {
         fields.whole(key).map_or(default, |it| u32::try_from(it.value).unwrap_or(u32::MAX))

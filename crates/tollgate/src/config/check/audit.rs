@@ -51,7 +51,7 @@ pub(super) fn secrets(top: &SectionFields, problems: &mut Problems) -> SecretSet
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.value.is_empty() || !name.value.chars().all(is_plain) {
-            let message = format!("`{}` cannot be the name of a pattern", name.value);
+            let message = format!("`{}` is not a valid pattern name", name.value);
             problems
                 .error(name.at, &entry.path("name"), message)
                 .help("use letters, digits, `_` and `-`");
@@ -60,8 +60,8 @@ pub(super) fn secrets(top: &SectionFields, problems: &mut Problems) -> SecretSet
             Ok(pattern) => patterns.push(pattern),
             Err(error) => {
                 problems
-                    .error(pattern.at, &entry.path("pattern"), format!("no pattern: {error}"))
-                    .help("it must match at least one character; look-around is not known");
+                    .error(pattern.at, &entry.path("pattern"), format!("invalid pattern: {error}"))
+                    .help("it must match at least one character; look-around is not supported");
             }
         }
     }

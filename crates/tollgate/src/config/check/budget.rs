@@ -44,10 +44,10 @@ pub(super) fn keywords(parent: &SectionFields, problems: &mut Problems) -> TierK
         let mut words = Vec::new();
         for text in fields.texts(key) {
             if !tier_selector::is_matchable(text.value) {
-                let message = format!("the keyword `{}` can never be heard", text.value);
+                let message = format!("the keyword `{}` can never match", text.value);
                 problems
                     .error(text.at, &fields.path(key), message)
-                    .help("it has no letter and no digit; take it out");
+                    .help("it has no letter and no digit; remove it");
             }
             words.push(text.value.to_owned());
         }
@@ -64,9 +64,9 @@ pub(super) fn keywords(parent: &SectionFields, problems: &mut Problems) -> TierK
             .warning(
                 fields.place("languages"),
                 &fields.path("languages"),
-                "no list is left to choose",
+                "no keyword list is left",
             )
-            .help("`replace: true` forgets the built-in words of every language");
+            .help("`replace: true` removes the built-in keywords of every language");
     }
     let languages = languages.into_iter().filter_map(|text| KeywordLanguage::parse(text.value));
     TierKeywords { deep, standard, builtin, languages: languages.collect() }
@@ -84,14 +84,14 @@ fn ceilings(budget: &SectionFields, problems: &mut Problems) -> Ceilings {
     let Ceilings { fast, standard, deep } = ceilings;
     if !(fast < standard && standard < deep) {
         let message = format!(
-            "the tiers must rise: fast {}, standard {}, deep {}",
+            "the tiers must be increasing: fast {}, standard {}, deep {}",
             fast.as_millis(),
             standard.as_millis(),
             deep.as_millis()
         );
         problems
             .error(fields.at, &fields.path, message)
-            .help("what is left out is 500, 1500 and 4000");
+            .help("the defaults are 500, 1500 and 4000");
     }
     ceilings
 }

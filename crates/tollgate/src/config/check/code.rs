@@ -37,7 +37,7 @@ pub(super) fn code(top: &SectionFields, problems: &mut Problems) -> CodeModeSett
         let message = format!("`spare_workers: {spare}` is more than `max_programs: {together}`");
         problems
             .warning(fields.place("spare_workers"), &fields.path("spare_workers"), message)
-            .help("more than `max_programs` are never of use");
+            .help("more than `max_programs` are never used");
     }
     CodeModeSettings {
         limits,
@@ -80,7 +80,7 @@ pub(super) fn warn_of_turns_too_short(
             && agent.persona.code_mode
             && ceiling < least
         {
-            let message = format!("`code_mode` never holds: `{}` has no {least} turn", agent.id);
+            let message = format!("`code_mode` has no effect: `{}` has no {least} turn", agent.id);
             problems
                 .warning(fields.place("code_mode"), &fields.path("code_mode"), message)
                 .help(format!("its `budget_tier` is {ceiling}; code mode begins at {least}"));

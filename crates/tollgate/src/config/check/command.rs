@@ -31,18 +31,18 @@ pub(super) fn command(fields: &SectionFields, problems: &mut Problems) -> Option
     let mut words = typed.value.to_vec();
     if words.first().is_none_or(|program| program.trim().is_empty()) {
         problems
-            .error(typed.at, &path, "`command` names no program")
+            .error(typed.at, &path, "`command` has no program")
             .help("write a list: [\"program\", \"first argument\"]");
         return None;
     }
     words.extend(fields.texts("args").into_iter().map(|arg| arg.value.to_owned()));
     if words.iter().any(|word| word.contains('\0')) {
-        problems.error(typed.at, &path, "`command` has a NUL character in it");
+        problems.error(typed.at, &path, "`command` contains a NUL character");
         return None;
     }
     if let Some(word) = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str())) {
         problems
-            .warning(typed.at, &path, format!("`{word}` is passed to the program as it is"))
+            .warning(typed.at, &path, format!("`{word}` is passed to the program unchanged"))
             .help("no shell runs the command; if you need one: [\"sh\", \"-c\", \"…\"]");
     }
     if let Some(word) = words.iter().find(|word| word.starts_with("~/")) {
@@ -62,13 +62,13 @@ fn env(fields: &SectionFields, problems: &mut Problems) -> BTreeMap<String, Secr
         if text.is_empty() || text.contains(['=', '\0']) || value.contains('\0') {
             problems
                 .error(name.at, &path, format!("`{text}` cannot be an environment variable"))
-                .help("a name without `=`, a value without NUL");
+                .help("the name must not contain `=`, the value must not contain NUL");
             continue;
         }
         if LOADERS.contains(&text.as_str()) {
             problems
-                .warning(name.at, &path, format!("`{text}` makes the server load other code"))
-                .help("keep it only if you put it there yourself");
+                .warning(name.at, &path, format!("`{text}` lets the server load other code"))
+                .help("keep it only if you added it yourself");
         } else if text == "PATH" {
             problems
                 .warning(name.at, &path, "`PATH` decides which programs the server finds")

@@ -35,7 +35,7 @@ pub(super) fn endpoint(fields: &SectionFields, problems: &mut Problems) -> Optio
     if auth != ServerAuth::None && headers.contains_key("authorization") {
         problems
             .error(fields.place("headers"), &fields.path("headers"), "two ways to authorize")
-            .help("take `authorization` out of `headers`, or `auth` out");
+            .help("remove `authorization` from `headers`, or remove `auth`");
     }
     let text = fields.text("url")?;
     let url = url(text, &fields.path("url"), problems)?;
@@ -54,8 +54,8 @@ pub(super) fn url(text: Spanned<&str>, path: &str, problems: &mut Problems) -> O
     if authority.contains('@') {
         problems.hide(text.at);
         problems
-            .error(text.at, path, format!("`{key}` must not carry a user and a password"))
-            .help("use `auth:` or `headers:`; they are kept out of logs");
+            .error(text.at, path, format!("`{key}` must not contain a user and a password"))
+            .help("use `auth:` or `headers:`, which are not logged");
         return None;
     }
     let is_web = matches!(value.split_once("://"), Some(("http" | "https", _)));
@@ -88,18 +88,17 @@ pub(super) fn headers(fields: &SectionFields, problems: &mut Problems) -> BTreeM
     for (name, value) in fields.table("headers") {
         let lower = name.value.to_lowercase();
         if HeaderName::from_bytes(lower.as_bytes()).is_err() {
-            let message = format!("`{}` cannot be the name of a header", name.value);
+            let message = format!("`{}` is not a valid header name", name.value);
             problems.error(name.at, &path, message).help("letters, digits and `-`");
         } else if OURS.contains(&lower.as_str()) {
-            let message = format!("the header `{}` is set by the gateway itself", name.value);
-            problems.error(name.at, &path, message).help("leave it out");
+            let message = format!("the header `{}` is set by the gateway", name.value);
+            problems.error(name.at, &path, message).help("remove it");
         } else if HeaderValue::from_str(value).is_err() {
-            let message =
-                format!("the value of the header `{}` has a line break in it", name.value);
+            let message = format!("the value of the header `{}` contains a line break", name.value);
             problems.error(name.at, &path, message).help("one line of visible ASCII characters");
         } else if headers.insert(lower, Secret::new(value)).is_some() {
-            let message = format!("the header `{}` is here twice", name.value);
-            problems.error(name.at, &path, message).help("case makes no difference in headers");
+            let message = format!("duplicate header `{}`", name.value);
+            problems.error(name.at, &path, message).help("header names are case-insensitive");
         }
     }
     headers
@@ -115,7 +114,7 @@ fn auth(
     {
         problems
             .error(fields.place("apiKey"), &fields.path("apiKey"), "`x-api-key` is set twice")
-            .help("take it out of `headers`");
+            .help("remove it from `headers`");
     }
     let token = credential(fields, "token", problems);
     if let Some(login) = login(fields, problems) {
@@ -125,7 +124,7 @@ fn auth(
         if fields.has("token") {
             problems
                 .warning(fields.place("token"), &fields.path("token"), "`token` is not used")
-                .help("`oauth` wins; leave one of them out");
+                .help("`oauth` takes precedence; remove one of them");
         }
         return client_credentials(oauth, problems)
             .map_or(ServerAuth::None, ServerAuth::ClientCredentials);
@@ -149,7 +148,7 @@ fn login(fields: &SectionFields, problems: &mut Problems) -> Option<OauthLoginSe
         if fields.has(other) {
             problems
                 .error(fields.place(other), &fields.path(other), "two ways to authorize")
-                .help(format!("take `{other}` out, or `login`"));
+                .help(format!("remove `{other}` or `login`"));
         }
     }
     let text = |key: &str| fields.text(key).map(|text| text.value);
@@ -160,7 +159,7 @@ fn login(fields: &SectionFields, problems: &mut Problems) -> Option<OauthLoginSe
                 &fields.path("client_secret"),
                 "`client_secret` without `client_id`",
             )
-            .help("a secret is one client's: say which");
+            .help("a secret requires its client id");
     }
     let issuer = fields.text("issuer").map(|text| url(text, &fields.path("issuer"), problems));
     Some(OauthLoginSettings {
@@ -181,10 +180,11 @@ fn credential(fields: &SectionFields, key: &str, problems: &mut Problems) -> Opt
     };
     let is_bare = value.is_empty() || value.eq_ignore_ascii_case("bearer");
     if is_bare || HeaderValue::from_str(value).is_err() {
-        let wrong = if is_bare { "is empty" } else { "has characters that no header can carry" };
+        let wrong =
+            if is_bare { "is empty" } else { "has characters that are not allowed in a header" };
         problems
             .error(text.at, &fields.path(key), format!("`{key}` {wrong}"))
-            .help("is the variable set to what you think it is?");
+            .help("check the value of the variable");
         return None;
     }
     Some(Secret::new(value))
@@ -200,7 +200,7 @@ fn client_credentials(
     if secret.value.is_empty() {
         problems
             .error(secret.at, &fields.path("client_secret"), "`client_secret` is empty")
-            .help("is the variable set to what you think it is?");
+            .help("check the value of the variable");
     }
     Some(ClientCredentials {
         client_id: fields.text("client_id")?.value.to_owned(),
@@ -216,6 +216,6 @@ pub(super) fn warn_of_open_wire(text: Spanned<&str>, path: &str, problems: &mut 
     let is_local = host == "localhost"
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     if uri.scheme_str() == Some("http") && !is_local {
-        problems.warning(text.at, path, "the credential travels unencrypted").help("use https://");
+        problems.warning(text.at, path, "the credential is sent unencrypted").help("use https://");
     }
 }

@@ -16,13 +16,13 @@ pub(super) fn house(
     let known = tools.named_sections("environments");
     let own = known.iter().find(|(name, _)| name.value == environment);
     if let (None, Some((first, _))) = (own, known.first()) {
-        let message = format!("nothing here is for this environment, `{environment}`");
+        let message = format!("no rule applies to this environment, `{environment}`");
         let names = known.iter().map(|(name, _)| name.value.as_str());
         let near = nearest(environment, names);
         let found = problems.warning(first.at, &tools.path("environments"), message);
         match near {
             Some(near) => found.help(format!("did you mean `environment: {near}`?")),
-            None => found.help("`environment:` at the top says which one this is"),
+            None => found.help("`environment:` at the top level names this environment"),
         };
     }
     GlobalRules {

@@ -37,10 +37,10 @@ pub(super) fn hosts(
             (None, None) => DiagnosticLocation::File,
             (Some(_), _) => DiagnosticLocation::Flag("--listen"),
         };
-        let message = format!("`{listen}` is every interface, but no `hosts` are named");
+        let message = format!("`{listen}` is every interface, but `hosts` is not set");
         problems
             .warning(place, "hosts", message)
-            .help("only `localhost` is answered; add `hosts: [tools.example.com, 192.168.1.7]`");
+            .help("only `localhost` is accepted; add `hosts: [tools.example.com, 192.168.1.7]`");
     }
     hosts
 }
@@ -55,8 +55,7 @@ pub(super) fn trusted_proxies(top: &SectionFields, problems: &mut Problems) -> T
         }
     }
     if proxies.is_everyone() {
-        let message =
-            "`trusted_proxies` believes everybody: any client can say where it comes from";
+        let message = "`trusted_proxies` trusts every address: any client can forge its address";
         problems
             .warning(top.place("trusted_proxies"), "trusted_proxies", message)
             .help("name the addresses of your proxies, or their network");

@@ -22,7 +22,7 @@ pub(super) fn images(
     if model.value.trim().is_empty() {
         problems
             .error(model.at, &section.path("model"), "`model` is empty")
-            .help("what the provider calls it, like `gpt-image-1`");
+            .help("the provider's name of the model, like `gpt-image-1`");
     }
     let named = section.text("provider")?;
     let path = section.path("provider");
@@ -32,10 +32,10 @@ pub(super) fn images(
         return None;
     };
     if provider.kind != ProviderKind::OpenAi {
-        let message = format!("`{}` makes no pictures", named.value);
+        let message = format!("`{}` does not generate images", named.value);
         problems
             .error(named.at, &path, message)
-            .help("a provider of kind `openai` does: every compatible API is one");
+            .help("use a provider of kind `openai`, which is any compatible API");
         return None;
     }
     let base_url = provider.base_url.as_deref().unwrap_or(USUAL);

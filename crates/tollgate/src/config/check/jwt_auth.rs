@@ -26,7 +26,7 @@ pub(super) fn auth(top: &SectionFields, problems: &mut Problems) -> Option<OidcC
     let Some(known_as) = resource.or(audience) else {
         problems
             .error(fields.at, &fields.path("resource"), "`resource` is missing")
-            .help("the URL of `/mcp` as clients know it: `https://gate.example/mcp`");
+            .help("the public URL of `/mcp`: `https://gate.example/mcp`");
         return None;
     };
     let resource = resource_url(known_as, &fields.path("resource"), problems);
@@ -62,7 +62,7 @@ fn require_https(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Op
     if uri.scheme_str() != Some("https") && !is_local {
         problems
             .error(text.at, path, format!("`{checked}` is not https"))
-            .help("keys that come unencrypted could be anybody's");
+            .help("unencrypted keys could be forged");
         return None;
     }
     Some(checked)
@@ -73,7 +73,7 @@ fn resource_url(text: Spanned<&str>, path: &str, problems: &mut Problems) -> Opt
     if checked.ends_with('/') || checked.contains(['?', '#', '"']) {
         problems
             .error(text.at, path, format!("`{checked}` ends with `/`, or has a query"))
-            .help("the URL of `/mcp` as clients know it: `https://gate.example/mcp`");
+            .help("the public URL of `/mcp`: `https://gate.example/mcp`");
         return None;
     }
     Some(checked)
@@ -101,7 +101,7 @@ fn rule(fields: &SectionFields, agents: &[&str], problems: &mut Problems) -> Tok
         (Some(_), None) | (None, Some(_)) => {
             problems
                 .error(fields.at, &fields.path, "a rule has `claim` and `value`, or neither")
-                .help("without both it would fit every token");
+                .help("without both it would match every token");
             None
         }
     };

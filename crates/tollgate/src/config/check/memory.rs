@@ -49,7 +49,7 @@ pub(super) fn embedding(top: &SectionFields, problems: &mut Problems) -> Option<
         (Some(_), Some(local)) => {
             problems
                 .error(local.at, &fields.path("local"), "`provider` and `local` exclude each other")
-                .help("leave one of them out");
+                .help("remove one of them");
             None
         }
         // Present but invalid, and reported already.
@@ -77,10 +77,10 @@ fn check_served_embedding(
     };
     let kind = found.text("kind").map_or(EMBEDDING_PROVIDER_KINDS[0], |text| text.value);
     if !EMBEDDING_PROVIDER_KINDS.contains(&kind) {
-        let message = format!("`{}` is of kind `{kind}`, which makes no vectors", provider.value);
+        let message = format!("`{}` is of kind `{kind}`, which has no embeddings", provider.value);
         problems
             .error(provider.at, &path, message)
-            .help("one of kind `openai`, which is every compatible API, or `gemini` does");
+            .help("use one of kind `openai`, which is any compatible API, or `gemini`");
         return None;
     }
     let model = match fields.text("model").filter(|model| !model.value.trim().is_empty()) {
@@ -88,7 +88,7 @@ fn check_served_embedding(
         None => {
             problems
                 .error(fields.place("model"), &fields.path("model"), "`model` is missing")
-                .help("what the provider calls it, like `text-embedding-3-small`");
+                .help("the provider's name of the model, like `text-embedding-3-small`");
             return None;
         }
     };
@@ -109,16 +109,20 @@ fn local(
 ) -> Option<EmbeddingSettings> {
     let served = ["model", "dimensions", "passage_prefix", "question_prefix"];
     for key in served.into_iter().filter(|key| fields.has(key)) {
-        let message = format!("`{key}` does nothing with `local`");
+        let message = format!("`{key}` has no effect with `local`");
         problems
             .error(fields.place(key), &fields.path(key), message)
-            .help("the directory says which model it is; take it out");
+            .help("the directory selects the model; remove it");
     }
     let path = absolute(typed, &fields.path("local"), problems)?;
     if !path.exists() {
         problems
-            .warning(typed.at, &fields.path("local"), format!("`{}` is not there", path.display()))
-            .help("without the model the gateway does not start");
+            .warning(
+                typed.at,
+                &fields.path("local"),
+                format!("`{}` does not exist", path.display()),
+            )
+            .help("the gateway does not start without the model");
     }
     Some(EmbeddingSettings::Local(path))
 }
@@ -133,7 +137,7 @@ pub(super) fn of_agent(agent: &SectionFields, problems: &mut Problems) -> agent:
         _ => RecordPolicy::Nothing,
     };
     if record == RecordPolicy::Shared && !fields.has("namespace") {
-        let message = "what is said is shared with every agent that names no `namespace`";
+        let message = "conversations are shared with every agent without a `namespace`";
         problems
             .warning(fields.place("record"), &fields.path("record"), message)
             .help("name one: `memory: { namespace: waterdeep, record: shared }`");
@@ -160,7 +164,7 @@ fn name(fields: &SectionFields, key: &str, problems: &mut Problems) -> Option<Me
         Ok(name) => Some(name),
         Err(error) => {
             problems
-                .error(text.at, &fields.path(key), format!("not a name for a {key}: {error}"))
+                .error(text.at, &fields.path(key), format!("invalid {key}: {error}"))
                 .help("like `waterdeep`: at most 64 characters");
             None
         }

@@ -70,7 +70,7 @@ pub(crate) fn models(
         let max_output = small(fields, "max_output").unwrap_or((window / 4).min(4_096));
         if max_output >= window {
             let message =
-                format!("`max_output` ({max_output}) leaves nothing of the window ({window})");
+                format!("`max_output` ({max_output}) uses the whole context window ({window})");
             problems
                 .error(fields.place("max_output"), &fields.path("max_output"), message)
                 .help("it is a part of `context_window`");
@@ -113,7 +113,7 @@ fn api(
         (ProviderApi::Chat | ProviderApi::Responses, Some(ProviderKind::Deepgram))
             if fields.has("api") =>
         {
-            "providers of kind `deepgram` have live sessions only: leave `api` out"
+            "providers of kind `deepgram` only have live sessions: remove `api`"
         }
         _ => return api,
     };

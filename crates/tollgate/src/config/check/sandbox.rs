@@ -14,8 +14,15 @@ pub(super) fn sandbox(server: &SectionFields, problems: &mut Problems) -> Server
     if server.is_word("sandbox") {
         let path = server.path("sandbox");
         problems
-            .warning(server.place("sandbox"), &path, "`sandbox: none` opens the gateway's own files to the server")
-            .help("it can read the config, its secrets and the token in `admin.token`; leave it out where you can");
+            .warning(
+                server.place("sandbox"),
+                &path,
+                "`sandbox: none` gives the server access to the gateway's files",
+            )
+            .help(
+                "it can read the config, its secrets and the token in `admin.token`; remove it if \
+                 possible",
+            );
         return ServerSandbox::none();
     }
     let Some(fields) = server.section("sandbox") else { return ServerSandbox::default() };
@@ -42,7 +49,7 @@ pub(super) fn sandbox(server: &SectionFields, problems: &mut Problems) -> Server
                 &fields.path(key),
                 "`read`, `write` and `network: deny` need `no_new_privileges`",
             )
-            .help("a program that gains privileges could lift them; leave it out");
+            .help("a program that gains privileges could bypass them; remove it");
     }
     sandbox
 }

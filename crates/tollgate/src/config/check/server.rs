@@ -42,7 +42,7 @@ fn id(name: &Spanned<String>, fields: &SectionFields, problems: &mut Problems) -
         Ok(id) => Some(id),
         Err(error) => {
             problems
-                .error(name.at, &fields.path, format!("not an id for a server: {error}"))
+                .error(name.at, &fields.path, format!("invalid server id: {error}"))
                 .help("like `world_search`: at most 64 characters");
             None
         }
@@ -124,11 +124,11 @@ fn transport(
         ),
         (true, false, Some("streamable-http" | "sse")) => (
             format!("server `{server}` has a `command`, but not `transport: stdio`"),
-            "leave `transport` out, or give a `url` instead",
+            "remove `transport`, or set `url` instead",
         ),
         (false, true, Some("stdio")) => (
             format!("server `{server}` has a `url`, but `transport: stdio`"),
-            "leave `transport` out, or give a `command` instead",
+            "remove `transport`, or set `command` instead",
         ),
         (true, false, _) => {
             warn_of_idle(fields, &["headers", "auth"], problems);
@@ -152,7 +152,11 @@ fn warn_of_idle(fields: &SectionFields, keys: &[&str], problems: &mut Problems) 
         if fields.has(key) {
             let other = if fields.has("url") { "command" } else { "url" };
             problems
-                .warning(fields.place(key), &fields.path(key), format!("`{key}` does nothing here"))
+                .warning(
+                    fields.place(key),
+                    &fields.path(key),
+                    format!("`{key}` has no effect here"),
+                )
                 .help(format!("it is for servers with a `{other}`"));
         }
     }
@@ -165,7 +169,7 @@ fn exposed_once(fields: &SectionFields, seen: &mut BTreeSet<String>, problems: &
         if let Some(name) = tool.text("expose_as")
             && !seen.insert(fold_name(name.value))
         {
-            let message = format!("another tool is called `{}` already", name.value);
+            let message = format!("another tool is already named `{}`", name.value);
             problems
                 .error(name.at, &tool.path("expose_as"), message)
                 .help("names must differ in more than case");

@@ -73,13 +73,13 @@ fn warn_of_repeats(server: &SectionFields, fields: &SectionFields, problems: &mu
     let mut warn = |key: &str, what: &str| {
         problems
             .warning(fields.place(key), &fields.path(key), what)
-            .help("that is for tools with `idempotent: true`");
+            .help("this requires `idempotent: true`");
     };
     if fields.whole("cacheable_seconds").is_some_and(|seconds| seconds.value > 0) {
-        warn("cacheable_seconds", "nothing will be cached");
+        warn("cacheable_seconds", "results will not be cached");
     }
     if fields.flag("hedge") == Some(true) {
-        warn("hedge", "there will be no second attempt");
+        warn("hedge", "there will be no retries");
     }
 }
 
@@ -93,14 +93,14 @@ fn warn_of_silence(fields: &SectionFields, problems: &mut Problems) {
         warn("speech_template", help);
     }
     if fields.text("speech_field").is_some_and(|text| text.value.trim().is_empty()) {
-        warn("speech_field", "it is empty; name a field of the result, or take it out");
+        warn("speech_field", "it is empty; name a field of the result, or remove it");
     }
 }
 
 /// Why a template can never be filled.
 fn flaw(template: &str) -> Option<&'static str> {
     if template.trim().is_empty() {
-        return Some("it is empty; write a sentence, or take it out");
+        return Some("it is empty; write a sentence, or remove it");
     }
     let mut rest = template;
     while let Some(at) = rest.find('{') {
@@ -142,7 +142,7 @@ fn estimated_duration(fields: &SectionFields, problems: &mut Problems) -> Option
         );
         problems
             .error(estimated.at, &fields.path("estimated_duration_ms"), message)
-            .help("half of the calls cannot take longer than the slowest may");
+            .help("the median cannot exceed the maximum");
     }
     Some(milliseconds(estimated))
 }

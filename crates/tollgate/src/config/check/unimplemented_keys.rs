@@ -12,8 +12,8 @@ pub(crate) fn warn(top: &SectionFields, problems: &mut Problems) {
     let idle = idle(top);
     if let Some((at, first)) = idle.first() {
         let names: Vec<String> = idle.iter().map(|(_, key)| format!("`{key}`")).collect();
-        let message = format!("without effect in this version: {}", names.join(", "));
-        problems.warning(*at, first, message).help("it may stay; nothing is done with it yet");
+        let message = format!("not implemented in this version: {}", names.join(", "));
+        problems.warning(*at, first, message).help("it can remain, but is ignored");
     }
 }
 

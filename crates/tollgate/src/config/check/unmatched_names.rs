@@ -28,7 +28,7 @@ pub(super) fn warn_of_names_nobody_has(top: &SectionFields, problems: &mut Probl
                 problems.warning(listed.at, &section.path(key), message);
                 continue;
             }
-            let message = format!("no tool can be called `{}`", listed.value);
+            let message = format!("no tool can be named `{}`", listed.value);
             let found = problems.warning(listed.at, &section.path(key), message);
             let near = nearest(listed.value, known.exact.iter().map(String::as_str));
             match near {

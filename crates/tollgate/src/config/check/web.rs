@@ -25,7 +25,7 @@ fn search(section: &SectionFields, problems: &mut Problems) -> Option<WebSearchS
         // An invalid `search` has been reported already.
         let lonely = |key: &&str| section.has(key) && !section.has("search");
         for key in ["url", "api_key"].into_iter().filter(lonely) {
-            let message = format!("`{key}` does nothing without `search`");
+            let message = format!("`{key}` has no effect without `search`");
             problems
                 .error(section.place(key), &section.path(key), message)
                 .help("add `search: searxng` or `search: brave`");

@@ -300,17 +300,17 @@ fn a_key_of_a_server_is_set_and_taken_out() {
 
 #[test]
 fn what_cannot_be_changed_is_refused_with_what_to_write() {
-    refused("servers:\n  web: { command: x }\n", &web(), "there is a server `web` already");
+    refused("servers:\n  web: { command: x }\n", &web(), "a server `web` already exists");
     refused("servers:\n", &remove("a"), "there is no server `a` in the config");
     refused("servers: [\n", &web(), "the config cannot be read");
     let anchored = "servers:\n  a: &base\n    command: x\n  b: *base\n";
-    refused(anchored, &remove("a"), "take `servers.a` out yourself");
+    refused(anchored, &remove("a"), "remove `servers.a` by hand");
     refused(
         anchored,
         &set("b", "enabled", json!(false)),
-        "write it yourself:\nservers:\n  b:\n    enabled: false",
+        "add it by hand:\nservers:\n  b:\n    enabled: false",
     );
-    refused("servers:\n  ? a\n  : command: x\n", &remove("a"), "take `servers.a` out yourself");
+    refused("servers:\n  ? a\n  : command: x\n", &remove("a"), "remove `servers.a` by hand");
     check(anchored, &remove("b"), "servers:\n  a: &base\n    command: x\n");
 }
 

@@ -332,7 +332,7 @@ impl<'a> YamlEditor<'a> {
     ) -> Result<TextSplice, UnsupportedYamlError> {
         let at = pairs.iter().position(|pair| pair.key == key);
         let at = at.ok_or_else(|| {
-            UnsupportedYamlError(format!("`{key}` is not typed where it is looked for"))
+            UnsupportedYamlError(format!("`{key}` is not at the expected position"))
         })?;
         let pair = &pairs[at];
         if form == LayoutForm::Flow {
@@ -346,7 +346,7 @@ impl<'a> YamlEditor<'a> {
         // Behind a dash, the next key moves up to it.
         let next = pairs
             .get(at + 1)
-            .ok_or_else(|| UnsupportedYamlError(format!("`{key}` stands alone")))?;
+            .ok_or_else(|| UnsupportedYamlError(format!("`{key}` has no value")))?;
         Ok((pair.from..next.from, String::new()))
     }
 
@@ -470,5 +470,5 @@ fn is_called(item: &LayoutNode, name: &str) -> bool {
 }
 
 fn odd_server(name: &str) -> UnsupportedYamlError {
-    UnsupportedYamlError(format!("the entry of `{name}` is not written where it is looked for"))
+    UnsupportedYamlError(format!("the entry of `{name}` is not at the expected position"))
 }

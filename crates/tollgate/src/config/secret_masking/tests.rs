@@ -85,7 +85,7 @@ fn s_07_a_text_with_a_masked_value_in_it_is_not_saved() {
     let masks = SecretMasks::new();
     let sent = format!("# it is {}\n{}", super::MASKED_VALUE, text());
     let report = masks.uncover(Path::new(FILE), &sent, &text()).unwrap_err();
-    assert!(report.to_string().contains("write the secret itself"), "{report}");
+    assert!(report.to_string().contains("write the secret, or better"), "{report}");
     masks.uncover(Path::new(FILE), &sent, &sent).unwrap();
 }
 
@@ -95,7 +95,7 @@ fn a_cover_that_covers_nothing_is_a_mistake_with_a_place() {
     for cover in ["***", "***0123456789ab"] {
         let sent = format!("servers:\n  b:\n    auth: {{ token: '{cover}' }}\n");
         let report = masks.uncover(Path::new(FILE), &sent, &text()).unwrap_err();
-        assert_eq!(report.to_string(), "t.yaml:3:20: this covers no secret of the file");
+        assert_eq!(report.to_string(), "t.yaml:3:20: this mask matches no secret of the file");
     }
 }
 

@@ -9,48 +9,52 @@ use super::{
 pub(super) const BUDGET: SectionSpec = SectionSpec {
     title: "budget",
     keys: &[
-        key(
-            "tiers",
-            KeyKind::Section(&CEILINGS),
-            "see there",
-            "How long the tools of a turn may take",
-        ),
+        key("tiers", KeyKind::Section(&CEILINGS), "see there", "Time for the tools of a turn"),
         key(
             "percentile",
             whole(1, 99, ""),
             "50",
-            "Which measured percentile decides a tool's tier",
+            "The measured percentile that decides a tool's tier",
         ),
-        key("min_samples", whole(1, 100, "calls"), "5", "Below this the declared latency counts"),
+        key(
+            "min_samples",
+            whole(1, 100, "calls"),
+            "5",
+            "Minimum number of calls; below it the declared latency is used",
+        ),
         key(
             "recovery_s",
             whole(1, 86_400, "seconds"),
             "600",
-            "A tool that stands too high and must not be probed gets a trial after this long without a call",
+            "A tool in too high a tier that must not be probed gets a trial after this time \
+             without a call",
         ),
         key(
             "hold_s",
             whole(0, 86_400, "seconds"),
             "30",
-            "A tool changes its tier at most once in this time; lists that change cost prompt caches",
+            "Minimum time between two tier changes of a tool; changed tool lists invalidate prompt \
+             caches",
         ),
         key(
             "calibrate_interval_s",
             whole(0, 86_400, "seconds"),
             "300",
-            "How often tools that may be probed are measured while nobody calls them; 0: never. Measuring on connect and probing tools that stand too high go on; `servers.ID.calibrate: false` stops all of it",
+            "Interval of probes of idle tools that may be probed; 0: never. Measuring on connect \
+             and probing tools in too high a tier continue; `servers.ID.calibrate: false` stops \
+             all probes",
         ),
         key(
             "deep_interval_s",
             whole(0, 86_400, "seconds"),
             "30",
-            "A second deep turn sooner than this is a standard one",
+            "Minimum time between two deep turns; a sooner one becomes standard",
         ),
         key(
             "keywords",
             KeyKind::Section(&KEYWORDS),
             "the built-in ones",
-            "Words that ask for more time, for every agent",
+            "Keywords that request more time, for every agent",
         ),
     ],
     elsewhere: &[],
@@ -59,7 +63,7 @@ pub(super) const BUDGET: SectionSpec = SectionSpec {
 const CEILINGS: SectionSpec = SectionSpec {
     title: "budget.tiers",
     keys: &[
-        key("fast_ms", MILLISECONDS, "500", "All tools of a fast turn together"),
+        key("fast_ms", MILLISECONDS, "500", "Total time for the tools of a fast turn"),
         key("standard_ms", MILLISECONDS, "1500", "… of a standard one"),
         key("deep_ms", MILLISECONDS, "4000", "… of a deep one"),
     ],
@@ -79,12 +83,12 @@ const AGENT_KEYWORDS: SectionSpec =
 const KEYWORD_LISTS: &[KeySpec] = &[
     key("deep", PROSES, "[]", "Whole words or phrases that make a turn deep, in any case"),
     key("standard", PROSES, "[]", "Whole words or phrases that make a turn standard, in any case"),
-    key("replace", KeyKind::Flag, "false", "Forget the built-in words"),
+    key("replace", KeyKind::Flag, "false", "Ignore the built-in keywords"),
     key(
         "languages",
         KeyKind::List(&KeyKind::Choice(&["de", "en"])),
         "all of them",
-        "Which of the built-in lists count",
+        "The built-in lists in use",
     ),
 ];
 
@@ -94,25 +98,26 @@ pub(super) const PROVIDER: SectionSpec = SectionSpec {
         required_key(
             "kind",
             KeyKind::Choice(&["openai", "anthropic", "gemini", "deepgram", "offline"]),
-            "`openai` is every compatible API, `deepgram` its voice agent, `offline` the small model built in",
+            "`openai` is any compatible API, `deepgram` is its voice agent, `offline` is the small \
+             built-in model",
         ),
-        key("base_url", PLAIN, "the vendor's", "Where the API begins"),
-        key("api_key", SECRET, "none", "Sent as the API wants it"),
+        key("base_url", PLAIN, "the vendor's", "Base URL of the API"),
+        key("api_key", SECRET, "none", "Sent as the API requires it"),
         key("headers", KeyKind::Table(&SECRET), "{}", "Sent with every request"),
         key(
             "timeout_ms",
             whole(100, 3_600_000, "milliseconds"),
             "120000",
-            "Until an answer is there, or the first event of one that streams",
+            "Timeout until the response, or the first event of a stream",
         ),
         key(
             "idle_timeout_ms",
             whole(100, 3_600_000, "milliseconds"),
             "60000",
-            "Between two events of a stream",
+            "Timeout between two events of a stream",
         ),
-        key("retries", whole(0, 10, "attempts"), "2", "After a failure that may pass by itself"),
-        key("concurrent", whole(1, 100_000, "requests"), "256", "Under way at the same time"),
+        key("retries", whole(0, 10, "attempts"), "2", "Retries after a transient failure"),
+        key("concurrent", whole(1, 100_000, "requests"), "256", "Concurrent requests"),
     ],
     elsewhere: &[("type", "write `kind:`")],
 };
@@ -121,30 +126,30 @@ pub(super) const MODEL: SectionSpec = SectionSpec {
     title: "models.NAME",
     keys: &[
         required_key("provider", PLAIN, "One of `providers`"),
-        key("id", PLAIN, "the name", "What the provider calls it"),
+        key("id", PLAIN, "the name", "The provider's name of the model"),
         key(
             "api",
             KeyKind::Choice(&["chat", "responses", "realtime"]),
             "chat",
-            "Which API of its provider is used: `responses` of kind `openai`; `realtime` for live sessions",
+            "The API of its provider: `responses` for kind `openai`; `realtime` for live sessions",
         ),
         key(
             "context_window",
             whole(256, 100_000_000, "tokens"),
             "8192",
-            "What fits in, answer included",
+            "Context window in tokens, including the answer",
         ),
         key(
             "max_output",
             whole(1, 100_000_000, "tokens"),
             "a quarter of the window, at most 4096",
-            "Reserved for the answer",
+            "Tokens reserved for the answer",
         ),
         key(
             "tool_mode",
             KeyKind::Choice(&["native", "schema", "auto"]),
             "auto",
-            "`schema` gives small models tools through constrained JSON",
+            "`schema` provides tools to small models through constrained JSON",
         ),
     ],
     elsewhere: &[],
@@ -153,92 +158,95 @@ pub(super) const MODEL: SectionSpec = SectionSpec {
 pub(super) const AGENT: SectionSpec = SectionSpec {
     title: "agents.NAME",
     keys: &[
-        key("description", PROSE, "", "For people and for lists of models"),
+        key("description", PROSE, "", "Shown to people and in lists of models"),
         key("prompt", PROSE, "none", "System prompt with `{placeholders}`"),
-        key("greeting", PROSE, "none", "First words, with `{placeholders}`"),
+        key("greeting", PROSE, "none", "Greeting with `{placeholders}`"),
         key("models", PLAINS, "[offline]", "In order of preference"),
         key(
             "engine",
             KeyKind::Choice(&["cascaded", "sentence_cascade", "s2s"]),
             "cascaded",
-            "How a turn is answered. `s2s`: in live sessions by a realtime model, which must be among `models`; deep turns go to the first one that is none, where there is one",
+            "How turns are answered. `s2s`: live sessions use a realtime model, which must be in \
+             `models`; deep turns use the first model without `api: realtime`, if there is one",
         ),
-        key("opener_model", PLAIN, "none", "Speaks the first sentence; for `sentence_cascade`"),
-        key(
-            "tools",
-            PLAINS,
-            "[]: none",
-            "Exposed names and globs. Nothing listed, nothing visible",
-        ),
+        key("opener_model", PLAIN, "none", "Model for the first sentence; for `sentence_cascade`"),
+        key("tools", PLAINS, "[]: none", "Exposed names and globs. An empty list allows no tools"),
         key(
             "auto_execute",
             PLAINS,
             "[]: none",
-            "Tools that a model may call without a person's leave: names and globs. Calls of other tools go back to the client",
+            "Tools that the model may call without approval: names and globs. Calls of other tools \
+             are returned to the client",
         ),
         key(
             "budget_tier",
             TIERS,
             "none: no budget",
-            "The most time the tools of a turn may take. Without it every tool is seen and only the limits of each call hold",
+            "The highest tier of its turns. Without it every tool is visible, and only the limits \
+             of each call apply",
         ),
         key(
             "keywords",
             KeyKind::Section(&AGENT_KEYWORDS),
             "none of its own",
-            "Words that ask for more time, beside those of `budget.keywords`",
+            "Keywords that request more time, in addition to `budget.keywords`",
         ),
-        key("max_depth", whole(1, 100, "rounds"), "10", "Rounds of tool calls in one turn"),
+        key("max_depth", whole(1, 100, "rounds"), "10", "Maximum rounds of tool calls in one turn"),
         key(
             "max_calls",
             whole(1, 10_000, "calls"),
             "32",
-            "Tool calls in one turn, all rounds together. What the programs of a model call counts as well, within `code.max_calls` each",
+            "Maximum tool calls in one turn, over all rounds. Calls made by programs count as \
+             well; each program is also limited by `code.max_calls`",
         ),
         key(
             "max_tools",
             whole(1, 1000, "tools"),
             "64",
-            "Shown to the model at once: those that have most to do with what was said. Tools that the client sends along do not count",
+            "Maximum number of tools shown to the model, the most relevant ones. Tools sent by the \
+             client do not count",
         ),
         key(
             "pinned_tools",
             PLAINS,
             "[]: none",
-            "Of `tools`, those that are shown whatever was said: names and globs",
+            "Tools out of `tools` that are always shown: names and globs",
         ),
         key(
             "tool_search",
             KeyKind::Choice(&["off", "auto", "always"]),
             "off",
-            "Show the model its pinned tools and one that searches all others, which are added as they are found. `auto`: where they are more than `max_tools`, or do not fit into the model's window",
+            "Show the model its pinned tools and a tool that searches the others, which are added \
+             when found. `auto`: if there are more than `max_tools`, or they do not fit into the \
+             context window",
         ),
         key(
             "mixed_response",
             KeyKind::Choice(&["native", "inline"]),
             "native",
-            "An answer in which some calls were run and others wait for the client: as tool calls of the API, or `inline` as JSON in the text",
+            "Format of an answer with both executed calls and calls for the client: tool calls of \
+             the API, or `inline` as JSON in the text",
         ),
         key(
             "code_mode",
             KeyKind::Flag,
             "false",
-            "The model calls its tools in programs that it writes, instead of one by one (docs/code.md)",
+            "Code mode: the model calls its tools from programs (docs/code.md)",
         ),
         key(
             "memory",
             KeyKind::Section(&AGENT_MEMORY),
             "see there",
-            "Which memory it has, and what goes into it by itself (docs/memory.md)",
+            "Its memory, and automatic recording (docs/memory.md)",
         ),
         key("variables", KeyKind::Table(&PLAIN), "{}", "Defaults of placeholders"),
-        key("rate_limit", PLAIN, "none", "Calls of this agent, by whomever it is used: `600/min`"),
         key(
-            "limits",
-            KeyKind::Section(&AGENT_LIMITS),
+            "rate_limit",
+            PLAIN,
             "none",
-            "How much of it there may be at once",
+            "Rate limit of calls of this agent, over all keys: `600/min`",
         ),
+        key("limits", KeyKind::Section(&AGENT_LIMITS), "none", "Concurrency limit"),
     ],
     elsewhere: &[
         ("model", "write a list: `models: [name]`"),
@@ -252,8 +260,8 @@ const AGENT_LIMITS: SectionSpec = SectionSpec {
     keys: &[key(
         "concurrent",
         whole(1, 10_000, "calls"),
-        "as many as there are",
-        "Calls of this agent that run at the same time",
+        "no limit",
+        "Concurrent calls of this agent",
     )],
     elsewhere: &[],
 };
@@ -264,39 +272,37 @@ pub(super) const RIGHTS: KeyKind =
 pub(super) const KEY: SectionSpec = SectionSpec {
     title: "keys[]",
     keys: &[
-        required_key("name", PLAIN, "Who holds it; shown in the audit trail"),
+        required_key("name", PLAIN, "Name of the holder; shown in the audit trail"),
         key("key", SECRET, "none: needs `hash`", "The key itself; never empty"),
         key(
             "hash",
             SECRET,
             "none: needs `key`",
-            "Instead of the key its SHA-256: `sha256:` and 64 hexadecimal digits",
+            "SHA-256 of the key, instead of the key: `sha256:` and 64 hexadecimal digits",
         ),
         key(
             "role",
             KeyKind::Choice(&["admin", "operator", "caller"]),
             "caller",
-            "`admin` has every right; the usual rights of an `operator` are `approve` and `observe`",
+            "`admin` has every right; an `operator` has `approve` and `observe` by default",
         ),
-        key("agents", PLAINS, "every agent", "Agents that it may speak for"),
+        key("agents", PLAINS, "every agent", "Agents that it may use"),
         key(
             "rights",
             RIGHTS,
             "those of the role: [execute] for a caller",
-            "What it may do: `execute` calls tools, `override_tier` asks for a tier above an agent's `budget_tier` (one up to it needs no right), `approve` agrees to calls that wait for a person, `observe` sees how the servers are and what happens, `admin` changes what the gateway does",
+            "Rights: `execute` calls tools, `override_tier` allows a tier above an agent's \
+             `budget_tier` (lower tiers need no right), `approve` decides on calls awaiting \
+             approval, `observe` reads the state of servers and events, `admin` changes the \
+             gateway",
         ),
-        key("tools", PLAINS, "all that its agents see", "Tools that it may use at all; globs"),
-        key(
-            "rate_limit",
-            PLAIN,
-            "none",
-            "Calls of this key: `600/min`, all at once or one after the other",
-        ),
+        key("tools", PLAINS, "all tools of its agents", "Tools that it may use; globs"),
+        key("rate_limit", PLAIN, "none", "Rate limit of calls of this key: `600/min`"),
         key(
             "concurrent",
             whole(1, 1_000_000, "calls"),
             "`limits.per_key`",
-            "Requests of this key at the same time",
+            "Concurrent requests of this key",
         ),
         TENANT,
         key(

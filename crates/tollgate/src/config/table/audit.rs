@@ -9,32 +9,33 @@ pub(super) const AUDIT: SectionSpec = SectionSpec {
             "arguments",
             KeyKind::Choice(&["none", "redacted"]),
             "none",
-            "What is kept of arguments beside their SHA-256. `redacted`: up to 16 KB, without secrets",
+            "Stored arguments, in addition to their SHA-256. `redacted`: up to 16 KB, without \
+             secrets",
         ),
         key(
             "redact",
             PLAINS,
             "none",
-            "Names of arguments that are secret, beside `password`, `token`, `api_key` and the like",
+            "Names of secret arguments, in addition to `password`, `token`, `api_key` and similar",
         ),
         key(
             "durable",
             KeyKind::Choice(&["mutating", "all", "none"]),
             "mutating",
-            "Whose row is on the disk before the answer leaves: calls of tools that are not believed to \
-             only read, all, or none",
+            "Calls whose row is written to disk before the response is sent: those of tools not \
+             known as read-only, all, or none",
         ),
         key(
             "on_failure",
             KeyKind::Choice(&["refuse", "continue"]),
             "refuse",
-            "What becomes of those calls while nothing can be written",
+            "What to do with those calls while the audit trail cannot be written",
         ),
         key(
             "keep_days",
             whole(0, 36_500, "days"),
             "90",
-            "Older rows are removed. 0 keeps them for ever",
+            "Older rows are removed. 0 keeps them forever",
         ),
         key(
             "keep_rows",
@@ -53,7 +54,7 @@ pub(super) const SECRETS: SectionSpec = SectionSpec {
             "arguments",
             KeyKind::Choice(&["off", "mask", "refuse"]),
             "off",
-            "What becomes of a call that has secrets in its arguments",
+            "What to do with a call whose arguments contain secrets",
         ),
         key(
             "results",
@@ -65,7 +66,7 @@ pub(super) const SECRETS: SectionSpec = SectionSpec {
             "patterns",
             KeyKind::Entries(&PATTERN),
             "none",
-            "What else is a secret, beside the keys and tokens that everybody knows",
+            "Additional patterns of secrets, besides the well-known keys and tokens",
         ),
     ],
     elsewhere: &[],
@@ -74,7 +75,7 @@ pub(super) const SECRETS: SectionSpec = SectionSpec {
 const PATTERN: SectionSpec = SectionSpec {
     title: "secrets.patterns[]",
     keys: &[
-        required_key("name", PLAIN, "Stands in its place: `[masked:NAME]`"),
+        required_key("name", PLAIN, "Name in the replacement: `[masked:NAME]`"),
         required_key("pattern", super::PROSE, "A regular expression, without look-around"),
     ],
     elsewhere: &[],

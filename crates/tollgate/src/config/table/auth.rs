@@ -10,39 +10,40 @@ pub(super) const AUTH: SectionSpec = SectionSpec {
         required_key(
             "issuer",
             PLAIN,
-            "Who signs the tokens, as they write it in `iss`; https, or http on this machine",
+            "Issuer of the tokens, as in `iss`; https, or http on this machine",
         ),
-        key("audience", PLAIN, "`resource`", "What a token must be for (`aud`)"),
+        key("audience", PLAIN, "`resource`", "Required audience (`aud`)"),
         key(
             "resource",
             PLAIN,
             "`audience`",
-            "The URL of `/mcp` as clients know it; given to them as OAuth metadata (RFC 9728)",
+            "Public URL of `/mcp`; published as OAuth metadata (RFC 9728)",
         ),
-        key(
-            "jwks_url",
-            PLAIN,
-            "what the issuer's metadata says",
-            "Where the issuer's public keys are",
-        ),
-        key("scopes", PLAINS, "[tollgate:execute]", "Scopes that clients are told to ask for"),
-        key("principals", KeyKind::Section(&PRINCIPALS), "see there", "Whose a token is"),
+        key("jwks_url", PLAIN, "from the issuer's metadata", "URL of the issuer's public keys"),
+        key("scopes", PLAINS, "[tollgate:execute]", "Scopes advertised to clients"),
+        key("principals", KeyKind::Section(&PRINCIPALS), "see there", "Subject of a token"),
         key(
             "rules",
             KeyKind::Entries(&RULE),
             "scopes alone give rights",
-            "What tokens are good for: the first one that fits counts, and with rules a token that none fits is refused. Scopes `tollgate:RIGHT` add rights",
+            "Rules that grant access; the first match applies, and a token without a match is \
+             rejected. Scopes `tollgate:RIGHT` add rights",
         ),
     ],
     elsewhere: &[
         ("jwks_uri", "write `jwks_url:`"),
-        ("client_id", "the gateway checks tokens and asks for none; clients have a client id"),
+        ("client_id", "the gateway only verifies tokens; client ids belong to clients"),
     ],
 };
 
 const PRINCIPALS: SectionSpec = SectionSpec {
     title: "auth.principals",
-    keys: &[key("claim", PLAIN, "sub", "The claim that names the holder: `oidc:` and its value")],
+    keys: &[key(
+        "claim",
+        PLAIN,
+        "sub",
+        "The claim that names the principal: `oidc:` and its value",
+    )],
     elsewhere: &[],
 };
 
@@ -52,14 +53,14 @@ const RULE: SectionSpec = SectionSpec {
         key(
             "claim",
             PLAIN,
-            "fits every token",
+            "matches every token",
             "A claim; dots lead into objects: `realm_access.roles`",
         ),
         key(
             "value",
             PLAIN,
-            "fits every token",
-            "What the claim must be, or have in its list; with `scope` one of its words",
+            "matches every token",
+            "Required value of the claim, or an item of its list; with `scope` one of its words",
         ),
         key(
             "role",
@@ -67,15 +68,15 @@ const RULE: SectionSpec = SectionSpec {
             "none: only `rights`",
             "As for keys",
         ),
-        key("agents", PLAINS, "every agent", "Agents that it may speak for"),
+        key("agents", PLAINS, "every agent", "Agents that it may use"),
         key("rights", RIGHTS, "those of the role", "As for keys"),
-        key("tools", PLAINS, "all that its agents see", "Tools that it may use at all; globs"),
-        key("rate_limit", PLAIN, "none", "Requests of each holder: `600/min`"),
+        key("tools", PLAINS, "all tools of its agents", "Tools that it may use; globs"),
+        key("rate_limit", PLAIN, "none", "Rate limit of each principal: `600/min`"),
         key(
             "concurrent",
             whole(1, 1_000_000, "calls"),
             "`limits.per_key`",
-            "Calls of each holder at the same time",
+            "Concurrent calls of each principal",
         ),
         TENANT,
     ],

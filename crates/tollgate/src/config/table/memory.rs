@@ -8,14 +8,15 @@ pub(super) const MEMORY: SectionSpec = SectionSpec {
         key(
             "embedding",
             KeyKind::Section(&EMBEDDING),
-            "none: things are found by their words",
-            "The model that says what texts mean, so that they are found in other words, too",
+            "none: search by words only",
+            "Embedding model for semantic search",
         ),
         key(
             "keep_days",
             whole(0, 36_500, "days"),
             "0: for ever",
-            "Transcripts that are older are forgotten, with the passages made of them. What was stated stays",
+            "Older transcripts are deleted, with the passages derived from them. Saved facts \
+             remain",
         ),
     ],
     elsewhere: &[
@@ -36,21 +37,26 @@ const EMBEDDING: SectionSpec = SectionSpec {
             "none: needs `local`",
             "One of `providers`, of kind `openai` or `gemini`",
         ),
-        key("model", PLAIN, "none: needed with `provider`", "What the provider calls the model"),
+        key("model", PLAIN, "none: needed with `provider`", "The provider's name of the model"),
         key(
             "dimensions",
             whole(1, 16_384, "numbers"),
-            "as many as the model makes",
-            "How many numbers one text becomes, for models that can be asked for fewer",
+            "the model's default",
+            "Number of dimensions, for models that support fewer",
         ),
         key(
             "passage_prefix",
             PROSE,
             "none",
-            "What the model wants before a text that is to be found, such as `passage: `",
+            "Prefix of stored texts that the model expects, such as `passage: `",
         ),
-        key("question_prefix", PROSE, "none", "… and before a question, such as `query: `"),
-        key("local", PLAIN, "none: needs `provider`", "A model on this machine: its directory"),
+        key(
+            "question_prefix",
+            PROSE,
+            "none",
+            "Prefix of queries that the model expects, such as `query: `",
+        ),
+        key("local", PLAIN, "none: needs `provider`", "Directory of a model on this machine"),
     ],
     elsewhere: &[("path", "write `local:`"), ("url", "write it as `base_url:` of a provider")],
 };
@@ -62,27 +68,25 @@ pub(super) const AGENT_MEMORY: SectionSpec = SectionSpec {
             "namespace",
             PLAIN,
             "default",
-            "The campaign. Agents of one namespace share a memory; nothing is seen from another one",
+            "The namespace. Agents of one namespace share a memory; namespaces are isolated from \
+             each other",
         ),
         key(
             "record",
             KeyKind::Choice(&["off", "own", "shared"]),
             "off",
-            "What becomes of what is said in its conversations: kept for this agent, or for all of its namespace",
+            "Recording of its conversations: off, private to this agent, or shared in its \
+             namespace",
         ),
         key(
             "recall",
             KeyKind::Flag,
             "false",
-            "Look up what has to do with a turn before its model is asked",
+            "Search the memory for each turn before the model is called",
         ),
     ],
     elsewhere: &[("campaign", "write `namespace:`"), ("tenant", "write it where the key is")],
 };
 
-pub(super) const TENANT: KeySpec = key(
-    "tenant",
-    PLAIN,
-    "none",
-    "Whose memory it is in: namespaces of its agents are those of this tenant, and nobody else's",
-);
+pub(super) const TENANT: KeySpec =
+    key("tenant", PLAIN, "none", "Tenant: its agents use the namespaces of this tenant only");

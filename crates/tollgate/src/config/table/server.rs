@@ -12,13 +12,14 @@ pub(super) const SERVER: SectionSpec = SectionSpec {
             "transport",
             KeyKind::Choice(&["stdio", "streamable-http", "sse"]),
             "`stdio` with `command`, `streamable-http` with `url`",
-            "How the server is reached",
+            "Transport",
         ),
         key(
             "command",
             KeyKind::Words,
             "",
-            "Program and arguments: a list, or one text split like a shell does. No shell runs it",
+            "Program and arguments: a list, or one text, split like in a shell. It is not run by a \
+             shell",
         ),
         key("args", PLAINS, "[]", "Appended to `command`"),
         key(
@@ -32,11 +33,12 @@ pub(super) const SERVER: SectionSpec = SectionSpec {
             "sandbox",
             KeyKind::SectionOr(&SANDBOX, "none"),
             "see there",
-            "What the process may do. Always closed: the gateway's config, secret files and data directory. `none`: no limits, and nothing is closed",
+            "Sandbox of the process. It never has access to the gateway's config, secret files and \
+             data directory. `none`: no limits and no sandbox",
         ),
         key("url", PLAIN, "", "Endpoint, http or https, without user and password"),
         key("headers", KeyKind::Table(&SECRET), "{}", "Sent with every request"),
-        key("auth", KeyKind::Section(&AUTH), "none", "How we prove who we are"),
+        key("auth", KeyKind::Section(&AUTH), "none", "Credentials for the server"),
         key(
             "protocol",
             KeyKind::Choice(&[
@@ -48,67 +50,71 @@ pub(super) const SERVER: SectionSpec = SectionSpec {
                 "2026-07-28",
             ]),
             "auto",
-            "Ask the server, or pin a revision",
+            "Protocol revision: negotiated, or pinned",
         ),
         key(
             "trusted",
             KeyKind::Flag,
             "false",
-            "May its annotations allow retries, caching and probes, and are its results free of orders by strangers?",
+            "Trust its annotations (they allow retries, caching and probes) and its results (they \
+             contain no third-party instructions)",
         ),
         key(
             "trust",
             KeyKind::Section(&SERVER_TRUST),
-            "as `trust` says for all",
-            "New, changed and suspicious tools of this server",
+            "as in `trust`",
+            "Handling of new, changed and suspicious tools of this server",
         ),
         key(
             "results",
             KeyKind::Choice(&["clean", "raw"]),
             "clean",
-            "`clean`: without terminal sequences, control, bidirectional and invisible characters. `raw`: as it sends them",
+            "`clean`: removes terminal sequences, control, bidirectional and invisible characters. \
+             `raw`: unchanged",
         ),
-        key("enabled", KeyKind::Flag, "true", "`false` keeps the entry and starts nothing"),
+        key(
+            "enabled",
+            KeyKind::Flag,
+            "true",
+            "`false` keeps the entry but does not start the server",
+        ),
         key(
             "start",
             KeyKind::Choice(&["eager", "lazy"]),
             "eager",
-            "With the gateway, or on first use (the very first time at once, to learn its tools)",
+            "Start with the gateway, or on first use (the first time at once, to list its tools)",
         ),
         key(
             "restart",
             KeyKind::Section(&RESTART),
             "see there",
-            "What happens after a command ended; URLs are tried every 1.5 s, after 5 minutes every 15 s",
+            "Restart of a command after its exit; URLs are retried every 1.5 s, after 5 minutes \
+             every 15 s",
         ),
         key(
             "code_mode",
             KeyKind::Flag,
             "false",
-            "Models call its tools in programs that they write, instead of one by one (docs/code.md)",
+            "Code mode: models call its tools from programs (docs/code.md)",
         ),
         key(
             "calibrate",
             KeyKind::Flag,
             "true",
-            "Measure its tools on connect, while idle, and when they might be better again; only those with `probe`, or read-only on a trusted server. `false`: never by itself",
+            "Measure its tools on connect, while idle, and when they may have recovered; only \
+             those with `probe`, or read-only on a trusted server. `false`: never automatically",
         ),
-        key("category", PLAIN, "none", "Groups the leaderboard"),
-        key("limits", KeyKind::Section(&SLOTS), "see there", "How many calls it gets at a time"),
-        key("defaults", KeyKind::Section(&DEFAULTS), "see there", "For every tool of this server"),
+        key("category", PLAIN, "none", "Category in the leaderboard"),
+        key("limits", KeyKind::Section(&SLOTS), "see there", "Concurrency limit"),
         key(
-            "allow",
-            PLAINS,
-            "[\"*\"]",
-            "Tools offered at all: names as the server says them, globs",
+            "defaults",
+            KeyKind::Section(&DEFAULTS),
+            "see there",
+            "Defaults for every tool of this server",
         ),
-        key("deny", PLAINS, "[]", "Tools never offered; wins over `allow`"),
-        key(
-            "tools",
-            KeyKind::Named(&TOOL),
-            "{}",
-            "What you know better than the server, by its own tool names",
-        ),
+        key("allow", PLAINS, "[\"*\"]", "Offered tools: the server's names, globs"),
+        key("deny", PLAINS, "[]", "Tools never offered; takes precedence over `allow`"),
+        key("tools", KeyKind::Named(&TOOL), "{}", "Overrides of tools, by the server's tool names"),
     ],
     elsewhere: &[
         (
@@ -132,7 +138,7 @@ const SANDBOX: SectionSpec = SectionSpec {
             "memory_mb",
             whole(0, 1 << 30, "megabytes"),
             "4096",
-            "Memory of its own that each process may write to (RLIMIT_DATA); 0: no limit",
+            "Private writable memory of each process (RLIMIT_DATA); 0: no limit",
         ),
         key(
             "cpu_s",
@@ -144,13 +150,14 @@ const SANDBOX: SectionSpec = SectionSpec {
             "open_files",
             whole(0, 1 << 30, "files"),
             "1024",
-            "Files and connections that each process may have open; 0: no limit",
+            "Open files and connections of each process; 0: no limit",
         ),
         key(
             "processes",
             whole(0, 1 << 30, "processes"),
             "0",
-            "Processes and threads. The kernel counts all of the gateway's user, and never stops root; 0: no limit",
+            "Processes and threads. The kernel counts all of the gateway's user, and does not \
+             limit root; 0: no limit",
         ),
         key(
             "file_size_mb",
@@ -162,20 +169,23 @@ const SANDBOX: SectionSpec = SectionSpec {
             "read",
             PLAINS,
             "[]: no file rules",
-            "What it may read and run. With `read` or `write` all other files are closed, but for `/usr` and what any program needs; it starts in `/` unless `cwd` says otherwise",
+            "Paths that it may read and execute. With `read` or `write` it has no access to other \
+             files, except `/usr` and files that every program needs; it starts in `/` unless \
+             `cwd` is set",
         ),
-        key("write", PLAINS, "[]", "What it may read and change, but not run"),
+        key("write", PLAINS, "[]", "Paths that it may read and change, but not execute"),
         key(
             "network",
             KeyKind::Choice(&["allow", "deny"]),
             "allow",
-            "`deny`: it can make no socket, not even to this machine",
+            "`deny`: it cannot create sockets, not even to this machine",
         ),
         key(
             "no_new_privileges",
             KeyKind::Flag,
             "true",
-            "No `sudo`, no powers of root beyond files, and hands off other processes",
+            "Disables `sudo`, root privileges other than file access, and access to other \
+             processes",
         ),
     ],
     elsewhere: &[
@@ -192,30 +202,30 @@ const AUTH: SectionSpec = SectionSpec {
             "token",
             SECRET,
             "none",
-            "Sent as `authorization: Bearer …`; with or without that word",
+            "Sent as `authorization: Bearer …`; with or without the word `Bearer`",
         ),
         key("apiKey", SECRET, "none", "Sent as `x-api-key`"),
         key(
             "oauth",
             KeyKind::Section(&OAUTH),
             "none",
-            "OAuth 2.1 client credentials; wins over `token`",
+            "OAuth 2.1 client credentials; takes precedence over `token`",
         ),
         key(
             "login",
             KeyKind::Flag,
             "false",
-            "OAuth 2.1 with a person's consent, given once by `tollgate servers login ID`",
+            "OAuth 2.1 with user consent, given once with `tollgate servers login ID`",
         ),
-        key("client_id", PLAIN, "the gateway registers itself", "For `login`: who we are"),
-        key("client_secret", SECRET, "none", "For `login`: how we prove it"),
+        key("client_id", PLAIN, "the gateway registers itself", "For `login`: client id"),
+        key("client_secret", SECRET, "none", "For `login`: client secret"),
         key(
             "issuer",
             PLAIN,
-            "whichever the server names; with a secret the one of the first login",
-            "For `login`: the authorization server that it must be",
+            "the one the server names; with a secret, the one of the first login",
+            "For `login`: the required authorization server",
         ),
-        key("scopes", PLAINS, "what the server asks for", "For `login`: what to ask for"),
+        key("scopes", PLAINS, "the scopes the server requests", "For `login`: requested scopes"),
     ],
     elsewhere: &[],
 };
@@ -223,10 +233,10 @@ const AUTH: SectionSpec = SectionSpec {
 const OAUTH: SectionSpec = SectionSpec {
     title: "servers.ID.auth.oauth",
     keys: &[
-        required_key("client_id", PLAIN, "Who we are"),
-        required_key("client_secret", SECRET, "How we prove it"),
-        key("token_url", PLAIN, "found by discovery", "Where tokens are issued"),
-        key("scopes", PLAINS, "[]", "What to ask for"),
+        required_key("client_id", PLAIN, "Client id"),
+        required_key("client_secret", SECRET, "Client secret"),
+        key("token_url", PLAIN, "found by discovery", "Token endpoint"),
+        key("scopes", PLAINS, "[]", "Requested scopes"),
     ],
     elsewhere: &[],
 };
@@ -234,18 +244,18 @@ const OAUTH: SectionSpec = SectionSpec {
 const RESTART: SectionSpec = SectionSpec {
     title: "servers.ID.restart",
     keys: &[
-        key("enabled", KeyKind::Flag, "true", "Start it again after it ended by itself"),
+        key("enabled", KeyKind::Flag, "true", "Restart it after an exit"),
         key(
             "max_restarts",
             whole(0, 1000, "restarts"),
             "5",
-            "Within a minute; after that it is tried once a minute",
+            "Restarts within a minute; after that, once a minute",
         ),
         key(
             "backoff_ms",
             whole(1, 600_000, "milliseconds"),
             "1000",
-            "The first pause; doubles up to 30 s",
+            "Initial backoff; doubles up to 30 s",
         ),
     ],
     elsewhere: &[],
@@ -254,12 +264,13 @@ const RESTART: SectionSpec = SectionSpec {
 const SLOTS: SectionSpec = SectionSpec {
     title: "servers.ID.limits",
     keys: &[
-        key("concurrent", whole(1, 10_000, "calls"), "64", "Calls that run at the same time"),
+        key("concurrent", whole(1, 10_000, "calls"), "64", "Concurrent calls"),
         key(
             "queue",
             whole(0, 100_000, "calls"),
             "128",
-            "Calls that wait for one of those to end; more are refused, and so is one that would wait in vain",
+            "Queued calls; more are rejected, and so is a call that would miss its deadline in the \
+             queue",
         ),
     ],
     elsewhere: &[],
@@ -272,19 +283,20 @@ const DEFAULTS: SectionSpec = SectionSpec {
             "timeout_ms",
             MILLISECONDS,
             "10000",
-            "For every call; the smallest of this, the tool's `max_duration_ms` and `limits.timeout_ms` counts",
+            "Timeout of every call; the smallest of this, the tool's `max_duration_ms` and \
+             `limits.timeout_ms` applies",
         ),
         key(
             "slow_response_threshold_ms",
             MILLISECONDS,
             "2000",
-            "After this the message below is spoken",
+            "Delay before the message below is spoken",
         ),
         key(
             "slow_response_message",
             PROSE,
-            "none: nothing is said",
-            "What to say while a tool takes long",
+            "none: no message",
+            "Message spoken while a tool is slow",
         ),
     ],
     elsewhere: &[],
@@ -293,8 +305,8 @@ const DEFAULTS: SectionSpec = SectionSpec {
 const TOOL: SectionSpec = SectionSpec {
     title: "servers.ID.tools.NAME",
     keys: &[
-        key("expose_as", PLAIN, "by `names.pattern`", "The name towards models"),
-        key("description", PROSE, "the server's", "What models read"),
+        key("expose_as", PLAIN, "by `names.pattern`", "The exposed name"),
+        key("description", PROSE, "the server's", "Description for models"),
         key("speech_field", PLAIN, "none", "The field of the result that is spoken"),
         key(
             "speech_template",
@@ -305,27 +317,27 @@ const TOOL: SectionSpec = SectionSpec {
         key(
             "estimated_duration_ms",
             MILLISECONDS,
-            "the server's word, or standard",
-            "Half of the calls are faster",
+            "declared by the server, or standard",
+            "Median latency",
         ),
-        key("max_duration_ms", MILLISECONDS, "the server's word", "Hard limit"),
+        key("max_duration_ms", MILLISECONDS, "declared by the server", "Hard limit"),
         key(
             "idempotent",
             KeyKind::Flag,
-            "the word of a trusted server",
-            "May the same call be sent twice?",
+            "declared by a trusted server",
+            "Whether the same call may be sent twice",
         ),
         key(
             "cacheable_seconds",
             whole(0, 31_536_000, "seconds"),
             "0",
-            "How long a result stays good",
+            "Cache lifetime of a result",
         ),
         key(
             "probe",
             KeyKind::Json,
             "never probed",
-            "Arguments of a call that measures and changes nothing",
+            "Arguments of probe calls, which must not change anything",
         ),
         key(
             "hedge",
@@ -337,25 +349,22 @@ const TOOL: SectionSpec = SectionSpec {
             "delivery",
             KeyKind::Choice(&["wait", "when_idle", "interrupt", "silent"]),
             "wait",
-            "In live sessions: whether the model waits for the result or talks on, and what then",
+            "In live sessions: whether the model waits for the result or continues to talk, and \
+             how a late result is delivered",
         ),
-        key(
-            "rate_limit",
-            PLAIN,
-            "none",
-            "So many calls per time: `30/min`; `s`, `min`, `h`, `day`",
-        ),
+        key("rate_limit", PLAIN, "none", "Rate limit: `30/min`; `s`, `min`, `h`, `day`"),
         key(
             "effect",
             KeyKind::Choice(&["read_only", "mutating", "destructive"]),
-            "by its annotations, where trusted",
-            "What calls do to the world. Annotations of the server then say nothing of it",
+            "by its annotations, if trusted",
+            "Side effects of calls; overrides the server's annotations",
         ),
         key(
             "approval",
             KeyKind::Choice(&["auto", "always", "never"]),
             "auto",
-            "Must a person agree? `auto` asks nobody about calls that a client made itself; `auto_execute` and destructive hints count for calls that a model of the gateway decided",
+            "Approval. `auto`: not for calls that a client makes itself; for calls decided by a \
+             model of the gateway, `auto_execute` and destructive hints decide",
         ),
     ],
     elsewhere: &[],

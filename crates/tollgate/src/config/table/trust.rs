@@ -7,31 +7,36 @@ const KEYS: &[KeySpec] = &[
         "pin",
         KeyKind::Choice(&["first_use", "reviewed", "off"]),
         "first_use",
-        "`first_use`: what a server lists first is trusted, and nothing else from then on. `reviewed`: nothing is served that nobody accepted. `off`: whatever it lists",
+        "`first_use`: the first list of a server is trusted; later tools must be accepted. \
+         `reviewed`: every tool must be accepted. `off`: all tools are served",
     ),
     key(
         "on_change",
         KeyKind::Choice(&["quarantine", "flag"]),
         "quarantine",
-        "A tool whose definition changed: left out until somebody accepts it, or served with a note",
+        "A tool whose definition changed: withheld until it is accepted, or served with a warning",
     ),
     key(
         "on_finding",
         KeyKind::Choice(&["flag", "quarantine"]),
         "flag",
-        "A tool whose text hides something or gives orders: served with a note, or left out until somebody accepts it",
+        "A tool whose text has hidden characters or instructions: served with a warning, or \
+         withheld until it is accepted",
     ),
     key(
         "taint",
         KeyKind::Choice(&["off", "ask", "deny"]),
         "ask",
-        "A destructive call after a result of a server that is not `trusted` was read in the same turn: as any other, only if a person agrees, or never. Destructive is what has `destructiveHint: true` or `effect: destructive`",
+        "A destructive call in a turn that has read a result of a server without `trusted`: \
+         allowed, requires approval, or denied. Destructive tools have `destructiveHint: true` or \
+         `effect: destructive`",
     ),
     key(
         "mark",
         KeyKind::Choice(&["off", "on"]),
         "off",
-        "`on`: a line before each result of a server that is not `trusted` tells models that it is data",
+        "`on`: a line before each result of a server without `trusted` tells models that it is \
+         data",
     ),
 ];
 

@@ -9,20 +9,22 @@ pub(super) const WEB: SectionSpec = SectionSpec {
             "search",
             KeyKind::Choice(&["searxng", "brave"]),
             "no `search`",
-            "What kind of search service `search` asks",
+            "Kind of the search service",
         ),
         key(
             "url",
             PLAIN,
             "Brave's own",
-            "Where the search service is, like `https://searx.example/search`; may be in a private network",
+            "URL of the search service, like `https://searx.example/search`; may be in a private \
+             network",
         ),
-        key("api_key", SECRET, "none", "The key of the search service; Brave needs one"),
+        key("api_key", SECRET, "none", "API key of the search service; required for Brave"),
         key(
             "allow_private",
             PLAINS,
             "none",
-            "Places that `fetch_page` may read although they are not on the public web or have another port: `10.0.0.5:8080`, `intranet.example`",
+            "Allowlist of hosts that `fetch_page` may read although they are not public or have \
+             another port: `10.0.0.5:8080`, `intranet.example`",
         ),
     ],
     elsewhere: &[("engine", "search"), ("token", "api_key"), ("allow", "allow_private")],
@@ -36,8 +38,8 @@ pub(super) const IMAGES: SectionSpec = SectionSpec {
             PLAIN,
             "One of `providers`, of kind `openai`: its address and its key are used",
         ),
-        required_key("model", PLAIN, "What the provider calls it, like `gpt-image-1`"),
-        key("size", PLAIN, "the service's own", "Like `1024x1024`"),
+        required_key("model", PLAIN, "The provider's name of the model, like `gpt-image-1`"),
+        key("size", PLAIN, "the default of the service", "Like `1024x1024`"),
     ],
     elsewhere: &[],
 };

@@ -52,7 +52,7 @@ error: the key is shorter than 20 characters
    |
  1 | keys: [{ name: a, key: ******* }]
    |                        ^^^^^^^
-   = short keys can be guessed: `openssl rand -hex 32` makes a good one, or `tollgate keys create NAME` makes one that stands in no file
+   = short keys can be guessed: use `openssl rand -hex 32`, or create a key with `tollgate keys create NAME`
 
 1 error in t.yaml
 ",
@@ -75,12 +75,12 @@ fn every_interface_without_names_is_pointed_out() {
     check(
         &format!("listen: 0.0.0.0:8655\n{KEYS}"),
         "
-warning: `0.0.0.0:8655` is every interface, but no `hosts` are named
+warning: `0.0.0.0:8655` is every interface, but `hosts` is not set
  --> t.yaml:1:9
    |
  1 | listen: 0.0.0.0:8655
    |         ^^^^^^^^^^^^
-   = only `localhost` is answered; add `hosts: [tools.example.com, 192.168.1.7]`
+   = only `localhost` is accepted; add `hosts: [tools.example.com, 192.168.1.7]`
 
 1 warning in t.yaml
 ",
@@ -90,7 +90,7 @@ warning: `0.0.0.0:8655` is every interface, but no `hosts` are named
 #[test]
 fn a_key_for_no_agent_is_a_mistake() {
     let keys = "keys: [{ name: a, key: 0123456789abcdef0123, agents: [] }]";
-    refused(keys, "1:46 a key for no agent opens nothing");
+    refused(keys, "1:46 a key without agents is useless");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_key_is_known_by_itself_or_by_its_hash() {
     assert_eq!(key.rights, [Right::Approve, Right::Observe].into_iter().collect());
     assert_eq!(key.grant.tools.as_deref(), Some(&[Glob::new("roll*")][..]));
     assert_eq!(key.expires, date::parse("2030-02-28"));
-    refused("keys: [{ name: a, hash: abc }]", "1:25 the hash is not one of SHA-256");
+    refused("keys: [{ name: a, hash: abc }]", "1:25 the hash is not a SHA-256");
     let both = format!("keys: [{{ name: a, key: 0123456789abcdef0123, hash: \"{hash}\" }}]");
     refused(&both, "1:52 `key` and `hash` exclude each other");
     let twice = "0123456789abcdef0123";
@@ -136,7 +136,7 @@ fn tokens_are_of_one_issuer_and_for_us() {
     assert_eq!(tokens.rules[1].when, None);
     let open = format!("listen: 0.0.0.0:1\n{}", auth(&format!("{issuer}, {both}")));
     let said = report(&open).diagnostics.remove(0).message;
-    assert!(said.contains("no `hosts` are named"), "tokens are enough: {said}");
+    assert!(said.contains("`hosts` is not set"), "tokens are enough: {said}");
     for (fields, said) in [
         (issuer, "`resource` is missing"),
         (both, "`issuer` is missing"),
@@ -173,7 +173,7 @@ fn tokens_are_of_one_issuer_and_for_us() {
 #[test]
 fn agents_leave_the_paths_of_operators_alone() {
     for name in ["status", "test"] {
-        let expected = format!("1:11 an agent cannot be called `{name}`");
+        let expected = format!("1:11 an agent cannot be named `{name}`");
         refused(&format!("agents: {{ {name}: {{ tools: [roll] }} }}"), &expected);
     }
     good("agents: { tests: { tools: [roll] } }");
@@ -195,7 +195,7 @@ keys: [{ name: k, key: 0123456789abcdef0123, rate_limit: 3/s }]
 ";
     let found = report(text);
     let warned: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
-    assert_eq!(warned, ["without effect in this version: `redis`"]);
+    assert_eq!(warned, ["not implemented in this version: `redis`"]);
     assert_eq!(report("").diagnostics, [], "nobody typed the embedded default");
 }
 
@@ -208,7 +208,7 @@ fn only_names_that_ship_or_will_are_taken_for_built_in() {
     assert_eq!(found.diagnostics[0].message, "there is no `play_track` without `builtin.music`");
     assert_eq!(report(&format!("{music}\nbuiltin: {{ music: {{ library: m }} }}")).diagnostics, []);
     let found = report("agents: { a: { tools: [generate_image] } }");
-    assert_eq!(found.diagnostics[0].message, "no tool can be called `generate_image`");
+    assert_eq!(found.diagnostics[0].message, "no tool can be named `generate_image`");
 }
 
 #[test]

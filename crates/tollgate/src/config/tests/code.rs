@@ -84,7 +84,7 @@ fn limits_that_are_none_are_refused() {
         let column = "code: { ".len() + name.len() + ": ".len() + 1;
         refused(&format!("code: {{ {typed} }}"), &format!("1:{column} {expected}, not `{value}`"));
     }
-    refused("code: { worker: \"\" }", "1:17 `worker` has a path that is none");
+    refused("code: { worker: \"\" }", "1:17 `worker` has an invalid path");
     refused("code: { max_call: 1 }", "1:9 unknown key `max_call`");
     refused("code: true", "1:7 `code` must be a map, not `true`");
 }
@@ -104,7 +104,7 @@ warning: `spare_workers: 4` is more than `max_programs: 2`
    |
  2 |   spare_workers: 4
    |                  ^
-   = more than `max_programs` are never of use
+   = more than `max_programs` are never used
 
 warning: `~` in `~/bin/tollgate-worker` is not expanded
  --> t.yaml:4:11
@@ -130,7 +130,7 @@ agents:
   plain: { tools: [roll], budget_tier: fast }
 "#,
         r#"
-warning: `code_mode` never holds: `quick` has no deep turn
+warning: `code_mode` has no effect: `quick` has no deep turn
  --> t.yaml:3:61
    |
  3 |   quick: { tools: [roll], budget_tier: standard, code_mode: true }
@@ -144,7 +144,7 @@ warning: `code_mode` never holds: `quick` has no deep turn
         "agents: { a: { tools: [roll], engine: s2s, budget_tier: fast, code_mode: true } }";
     assert_eq!(
         report(spoken).diagnostics[0].message,
-        "`code_mode` never holds: `a` has no deep turn",
+        "`code_mode` has no effect: `a` has no deep turn",
         "who speaks has time for programs in deep turns only"
     );
 }
@@ -154,7 +154,7 @@ fn words_of_other_sections_lead_to_the_right_place() {
     for (typed, expected) in [
         (
             "enabled: true",
-            "write `code_mode: true` for servers or agents whose tools are called in code",
+            "write `code_mode: true` for servers or agents whose tools are called from code",
         ),
         ("memory_mb: 64", "write `max_memory_mb:`"),
         ("max_step: 5", "did you mean `max_steps`?"),

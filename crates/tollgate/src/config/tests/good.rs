@@ -389,32 +389,32 @@ fn anchors_aliases_and_merge_keys_work() {
 #[test]
 fn odd_but_possible_configs_only_warn() {
     for (text, expected) in [
-        ("agents: { a: { tools: [rol] } }", "no tool can be called `rol`"),
-        ("agents: { a: {} }", "agent `a` sees no tools"),
-        ("servers: { a: { command: x, headers: { b: c } } }", "`headers` does nothing here"),
-        ("servers: { a: { command: \"x | y\" } }", "`|` is passed to the program as it is"),
+        ("agents: { a: { tools: [rol] } }", "no tool can be named `rol`"),
+        ("agents: { a: {} }", "agent `a` has no tools"),
+        ("servers: { a: { command: x, headers: { b: c } } }", "`headers` has no effect here"),
+        ("servers: { a: { command: \"x | y\" } }", "`|` is passed to the program unchanged"),
         ("servers: { a: { command: ~/x } }", "`~` in `~/x` is not expanded"),
         (
             "servers: { a: { command: x, env: { LD_PRELOAD: y } } }",
-            "`LD_PRELOAD` makes the server load other code",
+            "`LD_PRELOAD` lets the server load other code",
         ),
         (
             "servers: { a: { url: http://h.example/, auth: { token: x } } }",
-            "the credential travels unencrypted",
+            "the credential is sent unencrypted",
         ),
         (
             "listen: 127.0.0.1:1\ntrusted_proxies: [\"0.0.0.0/0\"]",
-            "`trusted_proxies` believes everybody: any client can say where it comes from",
+            "`trusted_proxies` trusts every address: any client can forge its address",
         ),
         (
             "servers: { a: { command: x, tools: { t: { cacheable_seconds: 5 } } } }",
-            "nothing will be cached",
+            "results will not be cached",
         ),
         (
             "servers: { a: { command: x, trusted: true, tools: { t: { idempotent: false, hedge: true } } } }",
-            "there will be no second attempt",
+            "there will be no retries",
         ),
-        ("budget: { keywords: { replace: true, languages: [de] } }", "no list is left to choose"),
+        ("budget: { keywords: { replace: true, languages: [de] } }", "no keyword list is left"),
     ] {
         let report = report(text);
         assert_eq!(report.count(Severity::Error), 0, "{text}");
@@ -456,5 +456,5 @@ fn s_05_a_sandbox_has_limits_rules_and_sensible_defaults() {
     assert_eq!(sandbox("sandbox: none"), ServerSandbox::none());
     let warned = report("servers: { a: { command: x, sandbox: none } }");
     let message = &warned.diagnostics[0].message;
-    assert_eq!(message, "`sandbox: none` opens the gateway's own files to the server");
+    assert_eq!(message, "`sandbox: none` gives the server access to the gateway's files");
 }

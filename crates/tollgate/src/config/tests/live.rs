@@ -81,7 +81,7 @@ error: provider `dg` has no API `chat`
    |
  5 |   c: { provider: dg, api: chat }
    |                           ^^^^
-   = providers of kind `deepgram` have live sessions only: leave `api` out
+   = providers of kind `deepgram` only have live sessions: remove `api`
 
 3 errors in t.yaml
 ",

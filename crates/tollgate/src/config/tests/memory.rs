@@ -75,14 +75,14 @@ fn an_embedding_that_cannot_be_is_refused() {
         ("{ provider: openia, model: e }", "2:34 there is no provider `openia`"),
         (
             "{ provider: claude, model: e }",
-            "2:34 `claude` is of kind `anthropic`, which makes no vectors",
+            "2:34 `claude` is of kind `anthropic`, which has no embeddings",
         ),
         (
             "{ provider: openai, model: e, local: / }",
             "2:59 `provider` and `local` exclude each other",
         ),
-        ("{ local: /, model: e }", "2:41 `model` does nothing with `local`"),
-        ("{ local: \"\" }", "2:31 `local` has a path that is none"),
+        ("{ local: /, model: e }", "2:41 `model` has no effect with `local`"),
+        ("{ local: \"\" }", "2:31 `local` has an invalid path"),
         ("{ local: /, dims: 3 }", "2:34 unknown key `dims`"),
         (
             "{ provider: openai, model: e, dimensions: 0 }",
@@ -121,12 +121,12 @@ error: there is no provider `opneai`
 memory: { embedding: { local: /no/such/model } }
 "#,
         r#"
-warning: `/no/such/model` is not there
+warning: `/no/such/model` does not exist
  --> t.yaml:1:31
    |
  1 | memory: { embedding: { local: /no/such/model } }
    |                               ^^^^^^^^^^^^^^
-   = without the model the gateway does not start
+   = the gateway does not start without the model
 
 1 warning in t.yaml
 "#,
@@ -157,7 +157,7 @@ fn an_agent_has_one_memory_and_says_what_goes_into_it() {
     assert_eq!(found, [a, b, usual]);
     assert_eq!(report(text).diagnostics, []);
     let found = report("agents: { a: { tools: [roll], memory: { record: shared } } }");
-    let expected = "what is said is shared with every agent that names no `namespace`";
+    let expected = "conversations are shared with every agent without a `namespace`";
     assert_eq!(found.diagnostics[0].message, expected);
 }
 
@@ -166,10 +166,10 @@ fn b_me_3_no_name_reaches_into_another_tenant() {
     for bad in ["acme/waterdeep", "a b", "../x", "ä", "\"\""] {
         let text = format!("agents: {{ a: {{ tools: [roll], memory: {{ namespace: {bad} }} }} }}");
         let found = mistakes(&text);
-        assert!(found[0].contains("not a name for a namespace"), "{bad}: {found:?}");
+        assert!(found[0].contains("invalid namespace"), "{bad}: {found:?}");
         let text = format!("keys: [{{ name: k, key: 0123456789abcdef0123, tenant: {bad} }}]");
         let found = mistakes(&text);
-        assert!(found[0].contains("not a name for a tenant"), "{bad}: {found:?}");
+        assert!(found[0].contains("invalid tenant"), "{bad}: {found:?}");
     }
 }
 

@@ -41,12 +41,12 @@ environment: home
 listen: 0.0.0.0:8655
 "#,
         r#"
-warning: `0.0.0.0:8655` can be reached from outside, and the config has no keys
+warning: `0.0.0.0:8655` can be reached from outside, but the config has no keys
  --> t.yaml:2:9
    |
  2 | listen: 0.0.0.0:8655
    |         ^^^^^^^^^^^^
-   = without any, the gateway does not start: add `keys:`, or `tollgate keys create`
+   = the gateway does not start without keys: add `keys:`, or run `tollgate keys create`
 
 1 warning in t.yaml
 "#,
@@ -83,14 +83,14 @@ error: server `c` has a `url`, but `transport: stdio`
    |
  4 |   c: { transport: stdio, url: "http://h/" }
    |   ^
-   = leave `transport` out, or give a `command` instead
+   = remove `transport`, or set `command` instead
 
 error: server `d` has a `command`, but not `transport: stdio`
  --> t.yaml:5:3
    |
  5 |   d: { transport: sse, command: x }
    |   ^
-   = leave `transport` out, or give a `url` instead
+   = remove `transport`, or set `url` instead
 
 4 errors in t.yaml
 "#,
@@ -145,7 +145,7 @@ error: unknown key `agents`
    |
  5 |     agents: {}
    |     ^^^^^^
-   = it belongs at the top level: take the indentation out
+   = it belongs at the top level: remove the indentation
    = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, results, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `apiKey`
@@ -211,7 +211,7 @@ agents:
 default_agent: sag
 "#,
         r#"
-warning: no tool can be called `rol`
+warning: no tool can be named `rol`
  --> t.yaml:2:19
    |
  2 |   sage: { tools: [rol, roll], budget_tier: FASTEST, models: [gpt] }
@@ -316,12 +316,12 @@ keys:
   - { name: ops, key: "0123456789abcdef0123", rol: admin }
 "#,
         r#"
-error: `url` must not carry a user and a password
+error: `url` must not contain a user and a password
  --> t.yaml:3:10
    |
  3 |     url: **********************************
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-   = use `auth:` or `headers:`; they are kept out of logs
+   = use `auth:` or `headers:`, which are not logged
 
 error: unknown key `tokn`
  --> t.yaml:6:13
@@ -359,7 +359,7 @@ warning: `${PLACE}` is not expanded in `description`
    |
  3 |     description: "Welcome to ${PLACE}"
    |                  ^^^^^^^^^^^^^^^^^^^^^
-   = variables work in settings, not in texts that people and models read
+   = variables are expanded in settings, not in texts for people and models
 
 1 warning in t.yaml
 "#,
@@ -445,7 +445,7 @@ error: `key` is missing
    |
  5 |   - role: admin
    |     ^
-   = `keys[0]` needs it, or `hash`
+   = `keys[0]` requires it, or `hash`
 
 4 errors in t.yaml
 "#,
@@ -487,12 +487,12 @@ budget:
   tiers: { fast_ms: 1500, standard_ms: 1500 }
 "#,
         r#"
-error: the tiers must rise: fast 1500, standard 1500, deep 4000
+error: the tiers must be increasing: fast 1500, standard 1500, deep 4000
  --> t.yaml:2:3
    |
  2 |   tiers: { fast_ms: 1500, standard_ms: 1500 }
    |   ^^^^^
-   = what is left out is 500, 1500 and 4000
+   = the defaults are 500, 1500 and 4000
 
 1 error in t.yaml
 "#,
@@ -515,7 +515,7 @@ error: `estimated_duration_ms` (900) is more than `max_duration_ms` (800)
    |
  5 |       t: { estimated_duration_ms: 900, max_duration_ms: 800, rate_limit: often, expose_as: "2x", probe: 5 }
    |                                   ^^^
-   = half of the calls cannot take longer than the slowest may
+   = the median cannot exceed the maximum
 
 error: `rate_limit` must be like `30/min`, not `often`
  --> t.yaml:5:74
@@ -551,7 +551,7 @@ servers:
   a: { command: x, tools: { t: { expose_as: same }, u: { expose_as: Same } } }
 "#,
         r#"
-error: another tool is called `Same` already
+error: another tool is already named `Same`
  --> t.yaml:2:69
    |
  2 |   a: { command: x, tools: { t: { expose_as: same }, u: { expose_as: Same } } }
@@ -574,21 +574,21 @@ agents:
 names: { pattern: "mcp_{server}" }
 "#,
         r#"
-error: not an id for a server: `my server` has the character ' '; use letters, digits, `_` and `-`, with a letter first
+error: invalid server id: `my server` has the character ' '; use letters, digits, `_` and `-`, with a letter first
  --> t.yaml:2:3
    |
  2 |   my server: { command: x }
    |   ^^^^^^^^^
    = like `world_search`: at most 64 characters
 
-error: not a name for an agent: `../etc` has the character '.'; use letters, digits, `_` and `-`, with a letter first
+error: invalid agent name: `../etc` has the character '.'; use letters, digits, `_` and `-`, with a letter first
  --> t.yaml:4:3
    |
  4 |   ../etc: { tools: [roll] }
    |   ^^^^^^
    = like `sage`: at most 64 characters
 
-error: the pattern must have `{tool}` in it
+error: the pattern must contain `{tool}`
  --> t.yaml:5:19
    |
  5 | names: { pattern: "mcp_{server}" }
@@ -615,14 +615,14 @@ error: `token` is empty
    |
  2 |   a: { url: https://h/, auth: { token: ********* } }
    |                                        ^^^^^^^^^
-   = is the variable set to what you think it is?
+   = check the value of the variable
 
 error: the key is empty
  --> t.yaml:4:23
    |
  4 |   - { name: ops, key: ************** }
    |                       ^^^^^^^^^^^^^^
-   = an empty key would let everyone in; is the variable set?
+   = an empty key would allow everyone; is the variable set?
 
 2 errors in t.yaml
 "#,
@@ -645,14 +645,14 @@ error: two ways to authorize
    |
  4 |     headers: { Authorization: *** }
    |     ^^^^^^^
-   = take `authorization` out of `headers`, or `auth` out
+   = remove `authorization` from `headers`, or remove `auth`
 
 warning: `token` is not used
  --> t.yaml:5:20
    |
  5 |     auth: { token: ***, oauth: { client_id: a, client_secret: * } }
    |                    ^^^
-   = `oauth` wins; leave one of them out
+   = `oauth` takes precedence; remove one of them
 
 1 error, 1 warning in t.yaml
 "#,
@@ -683,7 +683,7 @@ error: there is no provider `opn`
    = did you mean `open`?
    = there are: open
 
-error: `max_output` (1000) leaves nothing of the window (1000)
+error: `max_output` (1000) uses the whole context window (1000)
  --> t.yaml:3:57
    |
  3 |   m: { provider: opn, context_window: 1000, max_output: 1000 }
@@ -770,7 +770,7 @@ servers:
   b: { command: ["~/bin/x"], env: { PATH: /x } }
 "#,
         r#"
-warning: `|` is passed to the program as it is
+warning: `|` is passed to the program unchanged
  --> t.yaml:2:17
    |
  2 |   a: { command: "cat x | sort" }
@@ -808,19 +808,19 @@ servers:
       u: { hegde: true }
 "#,
         r#"
-warning: nothing will be cached
+warning: results will not be cached
  --> t.yaml:5:31
    |
  5 |       t: { cacheable_seconds: 60, hedge: true }
    |                               ^^
-   = that is for tools with `idempotent: true`
+   = this requires `idempotent: true`
 
-warning: there will be no second attempt
+warning: there will be no retries
  --> t.yaml:5:42
    |
  5 |       t: { cacheable_seconds: 60, hedge: true }
    |                                          ^^^^
-   = that is for tools with `idempotent: true`
+   = this requires `idempotent: true`
 
 error: unknown key `hegde`
  --> t.yaml:6:12
@@ -860,7 +860,7 @@ warning: `speech_field` will never be spoken
    |
  5 |       t: { speech_template: "It is {a.b", speech_field: "" }
    |                                                         ^^
-   = it is empty; name a field of the result, or take it out
+   = it is empty; name a field of the result, or remove it
 
 warning: `speech_template` will never be spoken
  --> t.yaml:6:29
@@ -884,19 +884,19 @@ agents:
   a: { tools: [roll], keywords: { slow: [x] } }
 "#,
         r#"
-error: the keyword `?!` can never be heard
+error: the keyword `?!` can never match
  --> t.yaml:2:22
    |
  2 |   keywords: { deep: ["?!"], languages: [de, germn], replace: true }
    |                      ^^^^
-   = it has no letter and no digit; take it out
+   = it has no letter and no digit; remove it
 
-warning: no list is left to choose
+warning: no keyword list is left
  --> t.yaml:2:29
    |
  2 |   keywords: { deep: ["?!"], languages: [de, germn], replace: true }
    |                             ^^^^^^^^^
-   = `replace: true` forgets the built-in words of every language
+   = `replace: true` removes the built-in keywords of every language
 
 error: an entry of `languages` must be one of `de`, `en`, not `germn`
  --> t.yaml:2:45
@@ -931,7 +931,7 @@ error: `read`, `write` and `network: deny` need `no_new_privileges`
    |
  4 |     sandbox: { network: deny, no_new_privileges: false }
    |                                                  ^^^^^
-   = a program that gains privileges could lift them; leave it out
+   = a program that gains privileges could bypass them; remove it
 
 1 error in t.yaml
 "#,

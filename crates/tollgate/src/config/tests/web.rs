@@ -39,8 +39,8 @@ fn a_web_that_cannot_be_is_refused() {
         ("{ search: searxng }", "1:12 `searxng` needs a `url`"),
         ("{ search: searxng, url: x }", "1:41 `url` must begin with http:// or https://: `x`"),
         ("{ search: brave }", "1:12 `brave` needs an `api_key`"),
-        ("{ url: 'https://a.example' }", "1:24 `url` does nothing without `search`"),
-        ("{ api_key: k }", "1:28 `api_key` does nothing without `search`"),
+        ("{ url: 'https://a.example' }", "1:24 `url` has no effect without `search`"),
+        ("{ api_key: k }", "1:28 `api_key` has no effect without `search`"),
         ("{ allow_private: ['*.example'] }", "1:35 `*.example` is neither `host` nor `host:port`"),
         ("{ allow_private: ['http://x'] }", "1:35 `http://x` is neither `host` nor `host:port`"),
         ("{ allow_private: [10.0.0.0/8] }", "1:35 `10.0.0.0/8` is neither `host` nor `host:port`"),
@@ -75,7 +75,7 @@ fn pictures_come_from_a_provider() {
 fn pictures_from_nowhere_are_refused() {
     for (typed, expected) in [
         ("{ provider: x, model: m }", "2:32 there is no provider `x`"),
-        ("{ provider: c, model: m }", "2:32 `c` makes no pictures"),
+        ("{ provider: c, model: m }", "2:32 `c` does not generate images"),
         ("{ provider: a, model: ' ' }", "2:42 `model` is empty"),
     ] {
         refused(&format!("{PROVIDERS}builtin: {{ images: {typed} }}"), expected);

@@ -32,9 +32,9 @@ fn b_cf_2_depth_and_size_have_an_end() {
 #[test]
 fn b_cf_3_keys_that_stand_twice_are_named() {
     let json = "{\"mcpServers\": {\n\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"y\"}}}";
-    assert_eq!(refused(json).to_string(), "line 3, column 5: the key `a` stands twice");
+    assert_eq!(refused(json).to_string(), "line 3, column 5: duplicate key `a`");
     let yaml = "servers:\n  a: {url: x}\n  a: {url: y}\n";
-    assert!(refused(yaml).to_string().contains("the key `a` is here twice"));
+    assert!(refused(yaml).to_string().contains("duplicate key `a`"));
     let toml = "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a]\ncommand = \"y\"\n";
     assert!(refused(toml).to_string().starts_with("line 3: "), "{}", refused(toml));
 }
@@ -75,8 +75,8 @@ fn b_cf_7_what_cannot_be_reached_is_left_behind_with_the_reason() {
     let dropped = dropped(&imported);
     for line in [
         "mcpServers.none: it has neither a command nor a URL",
-        "mcpServers.both.url: it has a command, too, and that was taken",
-        "mcpServers.ws: `websocket` is not spoken here",
+        "mcpServers.both.url: it also has a command, which was imported",
+        "mcpServers.ws: `websocket` is not supported",
         "mcpServers.env.env: is not a map of texts",
         "mcpServers.args.args: is not a list of texts",
         "mcpServers.blank: it has neither a command nor a URL",
@@ -105,11 +105,11 @@ fn broken_texts_are_refused_with_the_place() {
         ("{\"mcpServers\": {", "line 1, column 17"),
         ("{\"mcpServers\": {\"a\" {}}}", "line 1, column 21: `:` is missing"),
         ("{\n  \"a\": nope\n}", "line 2, column 8: this is not JSON"),
-        ("{\"a\": \"x", "line 1, column 7: a text is not closed"),
+        ("{\"a\": \"x", "line 1, column 7: a string is not closed"),
         ("{} /* x", "a comment is not closed"),
         ("{\"a\": 1} x", "something follows the end"),
         ("{'a': 1}", "a key in double quotes is missing"),
-        ("{\"a\": \"\\x\"}", "this is not a text of JSON"),
+        ("{\"a\": \"\\x\"}", "this is not a JSON string"),
     ] {
         let found = refused(text).to_string();
         assert!(found.contains(why), "{text}: {found}");
@@ -161,7 +161,7 @@ fn files_are_read_only_for_those_whose_syntax_has_them() {
     let one = r#"{"mcpServers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
     let one = imported(one);
     assert_eq!(servers(&one)["a"]["headers"]["X"], "$${file:/x}");
-    assert_eq!(one.servers[0].notes, ["`${file:/x}` means nothing here and is kept as it stands"]);
+    assert_eq!(one.servers[0].notes, ["`${file:/x}` has no meaning here and is kept unchanged"]);
     let own = r#"{"servers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
     assert_eq!(servers(&imported(own))["a"]["headers"]["X"], "${file:/x}");
     let theirs = ImportContext { client: ClientApp::find("vscode"), ..asked() };
@@ -169,7 +169,7 @@ fn files_are_read_only_for_those_whose_syntax_has_them() {
     let opencode = r#"{"mcp": {"a": {"type": "remote", "url": "https://x.test", "headers": {"X": "{file:/x}", "Y": "{file:~/y}"}}}}"#;
     let opencode = imported(opencode);
     assert_eq!(servers(&opencode)["a"]["headers"], json!({"X": "${file:/x}", "Y": "{file:~/y}"}));
-    let note = "`{file:~/y}` is kept as it stands; write `${file:/…}` for it";
+    let note = "`{file:~/y}` is kept unchanged; write `${file:/…}` instead";
     assert_eq!(opencode.servers[0].notes, [note]);
 }
 
@@ -182,7 +182,7 @@ fn a_list_of_no_tools_allows_none() {
     ] {
         let imported = imported(text);
         assert_eq!(servers(&imported), json!({"a": {"command": ["x"], "deny": ["*"]}}), "{text}");
-        assert_eq!(imported.servers[0].notes, ["none of its tools may be used there"]);
+        assert_eq!(imported.servers[0].notes, ["all of its tools are disabled there"]);
     }
     let goose = "extensions:\n  a: {type: stdio, cmd: x, available_tools: []}\n";
     assert_eq!(servers(&imported(goose)), json!({"a": {"command": ["x"]}}));
@@ -204,7 +204,7 @@ fn one_way_to_authorize_is_kept() {
             "basic": {"url": "https://c.test", "headers": {"Authorization": "Basic ${T}"}},
         })
     );
-    let why = "it says who it is by a header, and that was taken";
+    let why = "it authenticates with a header, which was imported";
     assert_eq!(
         dropped(&imported),
         format!("mcpServers.both.oauth: {why}\nmcpServers.basic.oauth: {why}\n")

@@ -100,7 +100,7 @@ fn flags_of_others_do_not_become_names() {
         servers(&claude),
         json!({"x": {"url": "https://x.test/mcp", "auth": {"login": true, "client_id": "abc"}}})
     );
-    assert_eq!(dropped(&claude), "--client-secret: is a flag that is not known\n");
+    assert_eq!(dropped(&claude), "--client-secret: is an unknown flag\n");
     let gemini = imported("gemini mcp add --include-tools a,b --exclude-tools=c --trust x npx y");
     assert_eq!(
         servers(&gemini),
@@ -167,15 +167,15 @@ fn links_that_install_are_opened() {
         );
         for query in ["name=x", "config=%zz", ""] {
             let why = refused(&format!("https://{host}/redirect/mcp/install?{query}")).to_string();
-            assert_eq!(why, "the link carries nothing that can be read");
+            assert_eq!(why, "the link contains no valid data");
         }
     }
     for text in ["cursor://anysphere.cursor-deeplink/mcp/install?name=x", "vscode:mcp/install?%zz"]
     {
-        assert_eq!(refused(text).to_string(), "the link carries nothing that can be read");
+        assert_eq!(refused(text).to_string(), "the link contains no valid data");
     }
     let nested = "vscode:mcp/install?".repeat(100_000);
-    assert_eq!(refused(&nested).to_string(), "the link carries another link");
+    assert_eq!(refused(&nested).to_string(), "the link contains another link");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn nothing_is_left_to_a_shell() {
         ("a; b", "a;"),
     ] {
         let why = refused(text).to_string();
-        assert!(why.starts_with(&format!("`{word}` is for a shell")), "{why}");
+        assert!(why.starts_with(&format!("`{word}` needs a shell")), "{why}");
     }
     assert_eq!(refused("npx 'a").to_string(), "a quote in the command line is not closed");
 }

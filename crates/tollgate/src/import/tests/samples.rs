@@ -70,7 +70,7 @@ fn claude_desktop_has_names_that_become_ids_and_secrets_that_leave() {
     assert_eq!(imported.servers[0].notes, ["called `My Files!` there"]);
     assert_eq!(
         imported.servers[1].notes,
-        ["a secret was written out there; set `BRAVE_BRAVE_API_KEY` instead"]
+        ["it contained a literal secret; set `BRAVE_BRAVE_API_KEY` instead"]
     );
     assert_eq!(imported.given[0].1.reveal(), "canary-of-mine-123");
     assert!(!format!("{imported:?}").contains("canary"), "{imported:?}");
@@ -91,7 +91,7 @@ fn cursor_has_comments_commas_too_many_and_its_own_variables() {
     );
     assert_eq!(
         dropped(&imported),
-        "mcpServers.local.envFile: no files of variables are read; write its variables into `env`\n"
+        "mcpServers.local.envFile: env files are not read; write its variables into `env`\n"
     );
 }
 
@@ -114,7 +114,10 @@ fn what_vscode_asks_a_person_for_becomes_a_variable() {
         notes.contains(&"`TOLLGATE_INPUT_PERPLEXITY_KEY`: Perplexity API Key".to_owned()),
         "{notes:?}"
     );
-    assert_eq!(dropped(&imported), "servers.perplexity.dev: is for the author of the server\n");
+    assert_eq!(
+        dropped(&imported),
+        "servers.perplexity.dev: is only for the author of the server\n"
+    );
     let settings = format!("{{\"editor.tabSize\": 2, \"mcp\": {VSCODE}}}");
     assert_eq!(servers(&super::imported(&settings)), servers(&imported));
 }
@@ -158,7 +161,8 @@ fn codex_names_variables_where_others_have_values() {
     );
     assert_eq!(
         dropped(&imported),
-        "mcp_servers.context7.startup_timeout_sec: a server that is slow to start keeps nobody waiting here\n"
+        "mcp_servers.context7.startup_timeout_sec: a server that is slow to start does not block \
+         here\n"
     );
 }
 
@@ -180,7 +184,9 @@ fn gemini_has_two_words_for_a_url_and_bare_variables() {
             "py": {"command": ["python", "-m", "my_mcp_server"], "env": {"DB": "${DB_URL}"}, "cwd": "./server"},
         })
     );
-    assert!(dropped(&imported).starts_with("mcpServers.http.trust: which tools run unasked"));
+    assert!(
+        dropped(&imported).starts_with("mcpServers.http.trust: set `auto_execute` of an agent")
+    );
 }
 
 #[test]
@@ -280,12 +286,12 @@ fn bifrost_brings_its_servers_providers_and_models() {
     assert_eq!(others(&imported, "models"), models);
     let dropped = dropped(&imported);
     for line in [
-        "mcp.client_configs.filesystem.tools_to_auto_execute: which tools run unasked",
+        "mcp.client_configs.filesystem.tools_to_auto_execute: set `auto_execute` of an agent",
         "mcp.client_configs.inside: `inprocess` runs inside Bifrost",
         "mcp.tool_manager_config.max_agent_depth: write `max_depth` of agents",
-        "1 further key of `openai`: a provider has one key here",
-        "providers.bedrock: its API is not spoken here",
-        "governance: make keys by `tollgate keys create`",
+        "1 further key of `openai`: a provider has only one key",
+        "providers.bedrock: its API is not supported",
+        "governance: create keys with `tollgate keys create`",
     ] {
         assert!(dropped.contains(line), "{line}\n---\n{dropped}");
     }
@@ -317,8 +323,8 @@ fn ava_brings_its_contexts_as_agents() {
     let dropped = dropped(&imported);
     for line in [
         "contexts.aviation_support.tools: transfer: is a tool of AVA itself",
-        "contexts.other.provider: `local` has no model here",
-        "asterisk: telephony and speech are outside of Tollgate",
+        "contexts.other.provider: `local` has no model",
+        "asterisk: telephony and speech are not supported",
     ] {
         assert!(dropped.contains(line), "{line}\n---\n{dropped}");
     }
@@ -363,7 +369,9 @@ fn glyphoxa_brings_its_characters_as_agents() {
         })
     );
     assert_eq!(others(&imported, "providers")["openai"]["api_key"], "${OPENAI_API_KEY}");
-    assert!(dropped(&imported).contains("providers.stt: speech is made and heard outside"));
+    assert!(
+        dropped(&imported).contains("providers.stt: speech input and output are not supported")
+    );
     assert!(!format!("{imported:?}").contains("canary"), "{imported:?}");
 }
 
@@ -380,7 +388,7 @@ fn frugalroute_sends_its_key_as_a_bearer_token() {
             },
         })
     );
-    assert_eq!(dropped(&imported), "routes: how models are chosen is said by `models` of agents\n");
+    assert_eq!(dropped(&imported), "routes: model selection is set by `models` of agents\n");
 }
 
 /// Every variable is set, so that only the keys are judged.

@@ -98,7 +98,7 @@ impl DiceParser<'_> {
         match dice.faces {
             Faces::Fate => Err(self.wrong("fate dice do not explode", "4dF")),
             Faces::Numbered(1) => {
-                Err(self.wrong("a die with one side would explode without end", "3d6!"))
+                Err(self.wrong("a die with one side would explode forever", "3d6!"))
             }
             Faces::Numbered(_) => {
                 self.eat('!');
@@ -137,7 +137,7 @@ impl DiceParser<'_> {
             return Err(self.wrong_at(start, problem, EXAMPLE));
         }
         if (lowest, highest, times) == (1, top, RerollTimes::UntilItDiffers) {
-            let problem = "every face would be rolled again without end";
+            let problem = "every face would be rerolled forever";
             return Err(self.wrong_at(start, problem, EXAMPLE));
         }
         let face = |face: i64| u32::try_from(face).expect("between 1 and the number of sides");

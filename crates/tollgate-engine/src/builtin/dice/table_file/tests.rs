@@ -48,7 +48,7 @@ fn ranges_must_cover_every_roll_once() {
         ("1-2: a\n4: b", "line 2: the range must start at 3"),
         ("1-2: a\n2: b", "line 2: the range must start at 3"),
         ("0: a", "line 1: the range must start at 1"),
-        ("1: a\nb", "line 2: there is no range, though other lines have one"),
+        ("1: a\nb", "line 2: the range is missing, but other lines have one"),
         ("1-4294967295: a", "line 1: the range must start at 1"),
         ("", "a table has 1 to 1000 entries"),
         ("1:", "line 1: an entry must have 1 to 2000 bytes of text"),
@@ -74,8 +74,8 @@ fn lists_hold_texts_with_or_without_weight() {
         ("[]", "a table has 1 to 1000 entries"),
         ("- a\n- [b]", "line 2: `text` must be a text"),
         ("- { text: a, weight: x }", "line 1: `weight` must be a whole number"),
-        ("- { text: a, weight: 0 }", "every weight must be at least 1 and not huge"),
-        ("- a\n- { txet: a }", "line 2: there is no key `txet`; did you mean `text`?"),
+        ("- { text: a, weight: 0 }", "every weight must be at least 1 and within limits"),
+        ("- a\n- { txet: a }", "line 2: unknown key `txet`; did you mean `text`?"),
         ("- { weight: 1 }", "line 1: `text` is missing"),
     ] {
         assert_eq!(read_yaml(text).unwrap_err(), problem, "{text}");
@@ -107,13 +107,13 @@ fn a_directory_adds_tables_and_reports_what_it_leaves_out() {
     assert_eq!(
         told,
         [
-            "Bad Name.txt`: its name must be up to 64 of the signs a-z, 0-9 and `_`",
+            "Bad Name.txt`: its name must be at most 64 characters out of a-z, 0-9 and `_`",
             "empty.txt`: a table has 1 to 1000 entries",
             "folder.txt`: it is not a regular file",
             "huge.txt`: it is larger than 262144 bytes",
             "taverns.txt`: there is already a table `taverns`",
-            "weather.yaml`, line 2: `{2d}` is neither dice nor a table; it is read out as it stands",
-            "weather.yaml`, line 3: `{nowhere}` is neither dice nor a table; it is read out as it stands",
+            "weather.yaml`, line 2: `{2d}` is neither dice nor a table; it is used literally",
+            "weather.yaml`, line 3: `{nowhere}` is neither dice nor a table; it is used literally",
         ]
     );
 }

@@ -16,25 +16,25 @@ pub(crate) struct SandboxError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FileAccessError {
-    #[error("does not exist; `write_file` makes a file")]
+    #[error("does not exist; `write_file` creates a file")]
     Missing,
     #[error("is a folder, not a file")]
     Folder,
-    #[error("leads through something that is no folder; symbolic links are not followed")]
+    #[error("has a parent that is not a folder; symbolic links are not followed")]
     NotAFolder,
-    #[error("is a symbolic link; these are not followed")]
+    #[error("is a symbolic link; symbolic links are not followed")]
     Link,
-    #[error("has several names (hard links) and is left alone")]
+    #[error("has several hard links and is not used")]
     HardLink,
     #[error("is not a regular file")]
     Special,
-    #[error("would be larger than {most} bytes, the most that can be read or written")]
+    #[error("would be larger than {most} bytes, the limit for reading and writing")]
     TooLarge { most: u64 },
-    #[error("is not UTF-8 text: byte {at} does not fit")]
+    #[error("is not UTF-8 text: byte {at} is invalid")]
     NotText { at: usize },
     #[error(
-        "does not fit: all files together may have {} bytes, files and folders may be {}; \
-         replace a file by a shorter one",
+        "exceeds the quota: at most {} bytes in all files, and at most {} files and folders; \
+         replace a file with a shorter one",
         .0.all_bytes,
         .0.files
     )]

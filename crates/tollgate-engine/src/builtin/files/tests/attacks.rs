@@ -87,7 +87,7 @@ fn s_34_b_fp_06_a_folder_swapped_for_a_link_lets_nothing_out_or_in() {
 async fn b_fp_07_hard_links_are_neither_read_nor_replaced() {
     let world = World::with_base();
     fs::hard_link(world.outside().join("secret.txt"), world.base().join("a")).unwrap();
-    world.check_refused("a", "several names").await;
+    world.check_refused("a", "several hard links").await;
     assert_eq!(fs::read_to_string(world.base().join("a")).unwrap(), SECRET);
 }
 
@@ -110,7 +110,7 @@ async fn b_fp_08_pipes_sockets_devices_and_folders_are_no_files() {
     world.check_refused("pipe", "is not a regular file").await;
     world.check_refused("socket", "is not a regular file").await;
     world.check_refused("folder", "is a folder").await;
-    world.check_refused("pipe/x", "is no folder").await;
+    world.check_refused("pipe/x", "is not a folder").await;
 
     // Making a device needs rights that not every machine gives a test.
     let zero = rustix::fs::makedev(1, 5);

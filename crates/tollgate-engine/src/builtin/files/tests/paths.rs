@@ -95,6 +95,6 @@ async fn b_fp_10_content_that_is_no_text_is_refused() {
     for (content, at) in [(&b"ab\xff"[..], 2), (b"\xc0\xaf", 0), (b"\xed\xa0\x80", 0)] {
         fs::write(world.base().join("a"), content).unwrap();
         let message = world.read("a").await.unwrap_err().message;
-        assert_eq!(message, format!("`a` is not UTF-8 text: byte {at} does not fit"));
+        assert_eq!(message, format!("`a` is not UTF-8 text: byte {at} is invalid"));
     }
 }

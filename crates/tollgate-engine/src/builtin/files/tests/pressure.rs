@@ -76,7 +76,7 @@ async fn b_fp_13_the_sandbox_holds_only_so_many_bytes() {
     world.write("a", "0123456789").await.unwrap();
     world.write("b", "0123456789").await.unwrap();
     let message = world.write("c", "012345").await.unwrap_err().message;
-    assert!(message.contains("may have 25 bytes"), "{message}");
+    assert!(message.contains("at most 25 bytes in all files"), "{message}");
     assert!(!world.base().join("c").exists());
     world.write("c", "01234").await.unwrap();
     world.write("a", "").await.unwrap();
@@ -91,7 +91,7 @@ async fn b_fp_13_the_sandbox_holds_only_so_many_files_and_folders() {
     let world = World::with(Quota { file_bytes: 10, all_bytes: 100, files: 4 });
     world.write("x/y/a", "1").await.unwrap();
     let message = world.write("z/b", "1").await.unwrap_err().message;
-    assert!(message.contains("files and folders may be 4"), "{message}");
+    assert!(message.contains("at most 4 files and folders"), "{message}");
     assert!(!world.base().join("z").exists(), "nothing is made for a write that is refused");
     world.write("x/b", "1").await.unwrap();
     assert!(world.write("c", "1").await.is_err());

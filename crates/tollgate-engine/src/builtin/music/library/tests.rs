@@ -92,9 +92,9 @@ fn what_is_wrong_is_told_with_its_line_and_left_out() {
     ] {
         assert_eq!(told(&format!("{good}{more}\n")), expected, "{more}");
     }
-    assert_eq!(told("tracks: []"), "1: there are no `tracks` in it");
+    assert_eq!(told("tracks: []"), "1: it has no `tracks`");
     assert_eq!(
         told("tracks: [a]"),
-        "1: there must be keys here: `title`, `file`, `url`, `moods`, `length_s`"
+        "1: a map is expected here, with the keys `title`, `file`, `url`, `moods`, `length_s`"
     );
 }

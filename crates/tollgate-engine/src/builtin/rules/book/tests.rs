@@ -124,14 +124,14 @@ fn packs_add_rules_and_may_replace_those_of_their_system() {
     let told: Vec<String> = flaws.iter().map(ToString::to_string).collect();
     assert!(
         told[0].ends_with(
-            "house.yaml`, line 6: the id `combat-flanking` is there already, in `house.yaml`, line 5"
+            "house.yaml`, line 6: duplicate id `combat-flanking`, already in `house.yaml`, line 5"
         ),
         "{told:?}"
     );
     assert!(
         told[1].ends_with(
-            "pf2e.json`, line 2: the id `condition-blinded` is taken by a rule of `dnd5e`; \
-             `pf2e-condition-blinded` would be free"
+            "pf2e.json`, line 2: the id `condition-blinded` is already used by a rule of `dnd5e`; \
+             use `pf2e-condition-blinded`"
         ),
         "{told:?}"
     );

@@ -57,11 +57,18 @@ fn a_pack_without_license_is_known_by_its_file() {
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
     check("rules: []", "`system` is missing: the game whose rules these are");
-    check("system: a", "there are no `rules` in it");
-    check("system: A b\nrules: []", "1: `system` may have the signs a-z, 0-9, `-` and `_` only");
+    check("system: a", "it has no `rules`");
+    check(
+        "system: A b\nrules: []",
+        "1: `system` may only have the characters a-z, 0-9, `-` and `_`",
+    );
     check("system: a\nrules: b", "2: `rules` must be a list");
-    check("system: a\nrule: b", "2: there is no key `rule`; did you mean `rules`?");
-    check("- a", "1: there must be keys here: `system`, `license`, `source`, `category`, `rules`");
+    check("system: a\nrule: b", "2: unknown key `rule`; did you mean `rules`?");
+    check(
+        "- a",
+        "1: a map is expected here, with the keys `system`, `license`, `source`, `category`, \
+         `rules`",
+    );
 }
 
 #[test]
@@ -69,8 +76,9 @@ fn a_wrong_rule_leaves_the_others() {
     let text = "system: a\nrules:\n  - id: one\n    name: One\n  - id: two\n    name: Two\n    text: x\n  - 7\n  - {id: Three!, name: a, text: b}\n  - {name: a, text: b}\n";
     check(
         text,
-        "3: `text` is missing; 8: there must be keys here: `id`, `name`, `also`, `category`, `text`; \
-         9: `id` may have the signs a-z, 0-9, `-` and `_` only; 10: `id` is missing",
+        "3: `text` is missing; 8: a map is expected here, with the keys `id`, `name`, `also`, \
+         `category`, `text`; 9: `id` may only have the characters a-z, 0-9, `-` and `_`; 10: `id` \
+         is missing",
     );
     let (rules, _) = pack(&yaml(text).unwrap(), "").unwrap();
     assert_eq!(rules.len(), 1);

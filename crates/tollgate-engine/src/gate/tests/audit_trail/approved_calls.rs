@@ -114,6 +114,6 @@ async fn a_call_that_was_never_sent_waits_for_no_row() {
     };
     let (reply, ()) = tokio::join!(call, broken);
     let said = said(&reply);
-    assert!(said.starts_with("timeout nobody agreed to `s_a`"), "{said}");
+    assert!(said.starts_with("timeout nobody approved `s_a`"), "{said}");
     audited.mend();
 }

@@ -69,5 +69,5 @@ async fn crash(tool: &str) -> String {
 async fn r_14_a_child_that_crashes_is_back_for_those_who_may_ask_again_and_only_for_them() {
     let (repeated, once) = tokio::join!(crash("s_a"), crash("s_b"));
     assert_eq!(repeated, "ok mended");
-    assert!(once.starts_with("error server `s` broke off before it answered"), "{once}");
+    assert!(once.starts_with("error server `s` disconnected before it answered"), "{once}");
 }

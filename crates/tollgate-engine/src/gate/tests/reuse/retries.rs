@@ -39,7 +39,7 @@ async fn r_14_no_other_call_is_ever_sent_twice() {
     };
     let test = reusing_of(Era::Modern, as_declared, broken_once).await;
     let said = test.ask(&test.turn(), r#"{"name":"s_a"}"#).await;
-    assert!(said.starts_with("error server `s` broke off before it answered"), "{said}");
+    assert!(said.starts_with("error server `s` disconnected before it answered"), "{said}");
     assert_eq!(test.calls(), 1);
 }
 
@@ -47,7 +47,7 @@ async fn r_14_no_other_call_is_ever_sent_twice() {
 async fn r_14_two_attempts_are_all_there_are() {
     let test = reusing(Era::Modern, |_, _| Box::pin(async { Err(lost()) })).await;
     let said = test.ask(&test.turn(), B).await;
-    assert!(said.starts_with("error server `s` broke off before it answered"), "{said}");
+    assert!(said.starts_with("error server `s` disconnected before it answered"), "{said}");
     assert_eq!(test.calls(), 2);
 }
 
@@ -63,7 +63,7 @@ async fn that_the_server_is_gone_the_second_time_does_not_hide_the_first() {
     }
     let test = reusing(Era::Modern, react).await;
     let said = test.ask(&test.turn(), B).await;
-    assert!(said.contains("whether the call had its effect is not known"), "{said}");
+    assert!(said.contains("the call may or may not have taken effect"), "{said}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,7 +107,7 @@ async fn a_turn_that_is_nearly_over_has_no_second_attempt() {
     let test = reusing(Era::Modern, react).await;
     let began = SystemClock.now();
     let said = test.ask(&test.short(500), B).await;
-    assert!(said.starts_with("error server `s` broke off"), "{said}");
+    assert!(said.starts_with("error server `s` disconnected"), "{said}");
     assert_eq!((test.calls(), (SystemClock.now() - began).as_millis()), (1, 495));
 }
 
@@ -148,6 +148,6 @@ async fn nobody_is_asked_twice() {
         }
     };
     let (reply, ()) = tokio::join!(test.call(B, caller), person);
-    assert!(said(&reply).starts_with("error server `s` broke off"));
+    assert!(said(&reply).starts_with("error server `s` disconnected"));
     assert_eq!(test.calls(), 1);
 }

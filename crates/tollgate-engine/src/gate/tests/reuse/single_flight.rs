@@ -103,7 +103,7 @@ async fn all_who_wait_are_told_the_same_failure() {
     let client = nobody();
     let calls = (0..5).map(|_| test.show(SLOW, Caller::silent(&client)));
     for said in join_all(calls).await {
-        assert_eq!(said, "error server `s` refused our credentials: the token is old");
+        assert_eq!(said, "error server `s` rejected the gateway's credentials: the token is old");
     }
     assert_eq!(test.calls(), 1);
 }
@@ -194,7 +194,7 @@ async fn those_who_cannot_be_asked_do_not_make_a_server_ask_again() {
     let client = nobody();
     let silent = (0..100).map(|_| test.show(SLOW, Caller::silent(&client)));
     for said in join_all(silent).await {
-        assert_eq!(said, "error `s_a` answered with a question, and nobody is there to answer it");
+        assert_eq!(said, "error `s_a` answered with a question that this client cannot answer");
     }
     let live = Caller { dialogue: Dialogue::Live, ..Caller::silent(&client) };
     assert!(test.show(SLOW, live).await.starts_with("error"));
@@ -219,5 +219,5 @@ async fn questions_of_a_modern_server_reach_those_who_can_answer_them() {
     };
     assert_eq!(said(&test.call(SLOW, rounds(&able)).await), "input required");
     let said = said(&test.call(SLOW, Caller::silent(&unable)).await);
-    assert_eq!(said, "error `s_a` answered with a question, and nobody is there to answer it");
+    assert_eq!(said, "error `s_a` answered with a question that this client cannot answer");
 }

@@ -56,7 +56,7 @@ async fn b_oa_2_resource_metadata_that_is_none_or_of_others_is_refused() {
     ] {
         refused(&server, (PRM, about(resource)), Some(another), another).await;
     }
-    let unfit = "a URL in the OAuth metadata is not one that can be used";
+    let unfit = "a URL in the OAuth metadata is invalid";
     for resource in ["", "x", "javascript:alert(1)", "file:///etc/passwd"] {
         refused(&server, (PRM, about(resource)), Some(unfit), unfit).await;
     }
@@ -73,19 +73,19 @@ async fn b_oa_2_resource_metadata_that_is_none_or_of_others_is_refused() {
     server.behave();
     server.says(ASM, Answer::Page(404, "nothing"));
     server.says(PRM, naming(json!(thousand)));
-    let first = "no metadata of the authorization server `ORIGIN`";
+    let first = "no metadata for the authorization server `ORIGIN`";
     assert_eq!(server.grant(None).await.unwrap_err(), first);
     assert!(server.requests().len() < 24);
     let error = server.log_in(None).await.unwrap_err();
-    assert_eq!(error, "the server's OAuth metadata leads to more than 24 requests");
+    assert_eq!(error, "the server's OAuth metadata needs more than 24 requests");
     assert_eq!(server.requests().len(), 24);
     let private =
         "names authorization servers https://10.0.0.5, but none published usable metadata";
-    let elsewhere = "the server wants its credentials sent to `https://10.0.0.5`; set `token_url` if \
-                     that is right";
+    let elsewhere = "the server requests that its credentials be sent to `https://10.0.0.5`; set \
+                     `token_url` if that is correct";
     refused(&server, (PRM, naming(json!(["https://10.0.0.5"]))), Some(elsewhere), private).await;
     let metadata_service = naming(json!(["http://169.254.169.254/latest"]));
-    let insecure = "`http://169.254.169.254` is not https, so no credentials are sent there";
+    let insecure = "`http://169.254.169.254` is not https, so credentials are not sent to it";
     let unreached = "none published usable metadata";
     refused(&server, (PRM, metadata_service), Some(insecure), unreached).await;
 }
@@ -110,7 +110,7 @@ async fn b_oa_2_pages_floods_and_redirects_in_place_of_resource_metadata_lead_no
     server.says(ASM, Answer::Page(200, "<html>hello</html>"));
     server.says("/register", Answer::Page(200, "<html>hello</html>"));
     let error = server.log_in(None).await.unwrap_err();
-    assert!(error.contains("publishes no OAuth metadata that can be used"), "{error}");
+    assert!(error.contains("publishes no usable OAuth metadata"), "{error}");
     assert!(error.contains(&format!("`ORIGIN{PRM}`: no JSON object")), "{error}");
 }
 
@@ -134,7 +134,7 @@ async fn b_oa_3_authorization_server_metadata_that_cannot_be_trusted_is_refused(
         let answer = with(json!({"code_challenge_methods_supported": methods}));
         refused(&server, answer, None, pkce).await;
     }
-    let unfit = "a URL in the OAuth metadata is not one that can be used";
+    let unfit = "a URL in the OAuth metadata is invalid";
     for name in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
         let by_login = format!("the authorization server's `{name}`: {unfit}");
         let by_grant = (name == "token_endpoint").then_some(unfit);
@@ -175,25 +175,25 @@ async fn b_oa_3_endpoints_at_a_private_place_are_not_reached() {
     server.says(ASM, Answer::Json(200, server.metadata(&elsewhere)));
     let error = server.log_in(None).await.unwrap_err();
     assert!(error.starts_with("`https://169.254.169.254/register`: "), "{error}");
-    assert!(error.contains("is not on the public web"), "{error}");
+    assert!(error.contains("is not a public address"), "{error}");
 }
 
 #[tokio::test]
 async fn b_oa_4_a_token_that_cannot_be_used_is_refused_and_odd_lifetimes_are_read() {
     let server = Hostile::start().await;
     for (token, said) in [
-        (json!({"token_type": "Bearer"}), "the token endpoint gave no access token"),
+        (json!({"token_type": "Bearer"}), "the token endpoint returned no access token"),
         (
             json!({"access_token": "", "token_type": "Bearer"}),
-            "the token endpoint gave no access token",
+            "the token endpoint returned no access token",
         ),
         (
             json!({"access_token": "x", "token_type": "mac"}),
-            "the token endpoint gave a token that is not a bearer token",
+            "the token endpoint returned a token that is not a bearer token",
         ),
         (
             json!({"access_token": "x", "token_type": "DPoP"}),
-            "the token endpoint gave a token that is not a bearer token",
+            "the token endpoint returned a token that is not a bearer token",
         ),
         (
             json!({"access_token": "x", "token_type": "Bearer", "error": "no"}),
@@ -201,9 +201,9 @@ async fn b_oa_4_a_token_that_cannot_be_used_is_refused_and_odd_lifetimes_are_rea
         ),
         (
             json!({"access_token": "x\r\ny: z", "token_type": "Bearer"}),
-            "the token has characters that no header may hold",
+            "the token has characters that are not allowed in a header",
         ),
-        (json!([]), "the token endpoint gave no access token"),
+        (json!([]), "the token endpoint returned no access token"),
     ] {
         server.says("/token", Answer::Json(200, token));
         assert_eq!(server.log_in(None).await.unwrap_err(), said);

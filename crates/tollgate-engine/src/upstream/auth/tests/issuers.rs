@@ -107,7 +107,7 @@ async fn s_21_a_refresh_token_goes_to_the_issuer_that_gave_it_and_to_nobody_else
     let error = sent(&stage.grant()).await.unwrap_err();
     assert_eq!(
         error,
-        "Metadata error: the server does not name the authorization server of its tokens any more"
+        "Metadata error: the server no longer names the authorization server that issued its tokens"
     );
     assert!(Stage::sent_tokens(&stage.server).is_empty());
     // It names another one.
@@ -218,7 +218,7 @@ async fn s_21_b_oa_5_a_state_counts_for_ten_minutes() {
         })
     });
     let error = after_401(&with(&server, open), None).await.unwrap_err();
-    assert_eq!(error, "nobody consented within 10 minutes");
+    assert_eq!(error, "nobody completed the login within 10 minutes");
     assert!(Stage::sent_tokens(&server).is_empty());
 }
 

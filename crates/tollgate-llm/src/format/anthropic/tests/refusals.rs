@@ -61,7 +61,7 @@ fn b_ch_02_roles_calls_and_results_must_fit_together() {
     messages(
         json!([assistant(json!([call("a"), call("a")])), user(json!([result("a")]))]),
         &place(0, 1),
-        "is taken by",
+        "is already used by",
     );
     messages(
         json!([assistant(json!([call("a")])), user(json!("well?"))]),
@@ -77,7 +77,7 @@ fn b_ch_02_roles_calls_and_results_must_fit_together() {
     messages(
         json!([assistant(json!([call("a")])), assistant(json!([result("a")]))]),
         &place(1, 0),
-        "messages of the user",
+        "belong in user messages",
     );
     messages(
         json!([{"role": "system", "content": [call("a")]}, user(json!("x"))]),

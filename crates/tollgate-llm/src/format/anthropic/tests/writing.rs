@@ -173,7 +173,7 @@ fn only_thoughts_that_anthropic_signed_are_sent_to_it() {
     ]);
     let (body, lost) = write(&request);
     assert_eq!(body["messages"][1]["content"].as_array().unwrap().len(), 2);
-    assert_eq!(lost, ["thoughts that Anthropic did not sign"]);
+    assert_eq!(lost, ["reasoning without Anthropic's signature"]);
     let kept = AnthropicCodec.write_history(std::slice::from_ref(&answer));
     assert_eq!(kept[0]["content"][1]["signature"], "tollgate:gemini:sig");
     let body = json!({"model": "m", "max_tokens": 1, "messages": kept});
@@ -231,7 +231,7 @@ fn tools_and_choices_are_written_as_anthropic_takes_them() {
     }
     let value = json!({"google_search": {}});
     request.tools.push(ChatTool::Hosted { dialect: Dialect::Gemini, value });
-    assert!(refused(&request).contains("`tools[1]` is run by providers that speak gemini"));
+    assert!(refused(&request).contains("`tools[1]` is run only by providers of the gemini API"));
 }
 
 #[test]
@@ -242,8 +242,12 @@ fn media_that_anthropic_does_not_take_is_refused() {
         let part = MessagePart::new(PartContent::Media(ChatMedia { kind, source, name: None }));
         test_fixtures::request(vec![ChatMessage::new(ChatRole::User, vec![part])])
     };
-    assert!(refused(&media(MediaKind::Audio, "audio/wav", "AA==")).contains("takes no sound"));
-    assert!(refused(&media(MediaKind::Video, "video/mp4", "AA==")).contains("takes no video"));
+    assert!(
+        refused(&media(MediaKind::Audio, "audio/wav", "AA==")).contains("does not accept audio")
+    );
+    assert!(
+        refused(&media(MediaKind::Video, "video/mp4", "AA==")).contains("does not accept video")
+    );
     let table = media(MediaKind::Document, "application/vnd.ms-excel", "AA==");
     assert!(refused(&table).contains("vnd.ms-excel"));
     assert!(refused(&media(MediaKind::Document, "text/plain", "%")).contains("no text"));

@@ -67,7 +67,7 @@ fn b_ch_02_roles_calls_and_results_must_fit_together() {
     check(
         vec![model(vec![call(Some("a")), call(Some("a"))]), user(vec![result(Some("a"), "t")])],
         &place(0, 1),
-        "is taken by",
+        "is already used by",
     );
     check(
         vec![model(vec![call(None), call(None)]), user(vec![result(None, "t")])],
@@ -75,7 +75,11 @@ fn b_ch_02_roles_calls_and_results_must_fit_together() {
         "no result",
     );
     check(vec![user(vec![call(None)])], &place(0, 0), "only the model");
-    check(vec![model(vec![call(None), result(None, "t")])], &place(0, 1), "of the user");
+    check(
+        vec![model(vec![call(None), result(None, "t")])],
+        &place(0, 1),
+        "belong in user contents",
+    );
 }
 
 #[test]
@@ -135,7 +139,11 @@ fn b_ch_09_numbers_must_be_what_they_count() {
     for wrong in [json!(-1), json!(0), json!(1.5), json!("5")] {
         config("maxOutputTokens", wrong, "must be");
     }
-    config("maxOutputTokens", json!(9_223_372_036_854_775_808_u64), "more than any model");
+    config(
+        "maxOutputTokens",
+        json!(9_223_372_036_854_775_808_u64),
+        "exceeds the limit of every model",
+    );
     config("temperature", json!("hot"), "a number");
     config("temperature", json!(2.5), "between 0 and 2");
     config("topP", json!(1.5), "between 0 and 1");

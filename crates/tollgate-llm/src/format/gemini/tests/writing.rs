@@ -191,7 +191,7 @@ fn functions_carry_their_json_schema() {
     }
     let value = json!({"type": "web_search_20260209", "name": "web_search"});
     request.tools.push(ChatTool::Hosted { dialect: Dialect::Anthropic, value });
-    assert!(refused(&request).contains("`tools[1]` is run by providers that speak anthropic"));
+    assert!(refused(&request).contains("`tools[1]` is run only by providers of the anthropic API"));
 }
 
 #[test]

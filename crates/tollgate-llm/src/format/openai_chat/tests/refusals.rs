@@ -43,7 +43,11 @@ fn b_ch_01_messages_must_be_a_list_of_some() {
 #[test]
 fn b_ch_02_roles_and_results_must_make_sense() {
     message(json!({"content": "x"}), "messages[0].role", "is missing");
-    message(json!({"role": "wizard", "content": "x"}), "messages[0].role", "`wizard`; known are");
+    message(
+        json!({"role": "wizard", "content": "x"}),
+        "messages[0].role",
+        "`wizard`; the valid values are",
+    );
     let result = json!({"role": "tool", "content": "x"});
     message(result, "messages[0].tool_call_id", "is missing");
     let result = json!({"role": "tool", "tool_call_id": "c", "content": "x"});
@@ -52,9 +56,9 @@ fn b_ch_02_roles_and_results_must_make_sense() {
     let call = json!({"id": "c", "type": "function", "function": function});
     let called = json!({"role": "assistant", "tool_calls": [call]});
     let twice = json!([called, result, result]);
-    check("messages", twice, "messages[2].tool_call_id", "has its result already");
+    check("messages", twice, "messages[2].tool_call_id", "already has its result");
     let again = json!([called, called]);
-    check("messages", again, "messages[1]", "call id `c` is taken by `messages[0]`");
+    check("messages", again, "messages[1]", "call id `c` is already used by `messages[0]`");
     let legacy = json!({"role": "function", "name": "f", "content": "x"});
     message(legacy, "messages[0].name", "no call before it");
 }
@@ -107,7 +111,12 @@ fn b_ch_04_tools_must_have_good_names() {
     let parameters = json!([{"type": "function", "function": {"name": "a", "parameters": 1}}]);
     check("tools", parameters, "tools[0].function.parameters", "must be an object");
     check("functions", json!([{"name": "a"}, {"name": "a"}]), "tools[1]", "like a tool");
-    check("tool_choice", json!("maybe"), "tool_choice", "known are `auto`, `none`, `required`");
+    check(
+        "tool_choice",
+        json!("maybe"),
+        "tool_choice",
+        "the valid values are `auto`, `none`, `required`",
+    );
     check("tool_choice", json!({}), "tool_choice", "`tool_choice.type` is missing");
     check("tool_choice", json!(7), "tool_choice", "a string or an object");
 }
@@ -133,7 +142,7 @@ fn b_ch_09_limits_must_be_numbers_that_make_sense() {
     let both = json!({"model": "m", "max_tokens": 1, "max_completion_tokens": 1,
         "messages": [{"role": "user", "content": "hi"}]});
     let failure = OpenAiChatCodec.read_request(both, &RequestUrlParams::default()).unwrap_err();
-    assert!(failure.message.contains("give one of them"));
+    assert!(failure.message.contains("send only one"));
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn thoughts_of_others_are_left_out_for_providers_and_kept_by_clients() {
     );
     let (messages, lost) = messages_of(vec![message.clone()]);
     assert_eq!(messages, json!([{"role": "assistant", "content": "yes"}]));
-    assert_eq!(lost, ["thoughts of another model"]);
+    assert_eq!(lost, ["reasoning of another model"]);
     let kept = OpenAiChatCodec.write_history(std::slice::from_ref(&message));
     assert_eq!(
         kept,

@@ -47,14 +47,18 @@ fn what_the_provider_keeps_needs_no_input() {
 #[test]
 fn b_ch_02_roles_and_results_must_make_sense() {
     item(json!({"type": "message", "content": "x"}), "input[0].role", "is missing");
-    item(json!({"role": "wizard", "content": "x"}), "input[0].role", "`wizard`; known are");
+    item(
+        json!({"role": "wizard", "content": "x"}),
+        "input[0].role",
+        "`wizard`; the valid values are",
+    );
     let result = json!({"type": "function_call_output", "output": "x"});
     item(result, "input[0].call_id", "is missing");
     let result = json!({"type": "function_call_output", "call_id": "c", "output": "x"});
     item(result.clone(), "input[0].call_id", "no call before it has the id `c`");
     let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
-    check("input", json!([call, result, result]), "input[2].call_id", "has its result already");
-    check("input", json!([call, call]), "input[1]", "call id `c` is taken by `input[0]`");
+    check("input", json!([call, result, result]), "input[2].call_id", "already has its result");
+    check("input", json!([call, call]), "input[1]", "call id `c` is already used by `input[0]`");
     let nameless = json!({"type": "function_call", "call_id": "c", "arguments": "{}"});
     item(nameless, "input[0].name", "is missing");
     let nothing = json!({"type": "function_call_output", "call_id": "c"});
@@ -85,7 +89,12 @@ fn b_ch_04_tools_must_have_good_names() {
     check("tools", json!([{"name": "a"}]), "tools[0].type", "is missing");
     check("tools", json!([{"type": "function"}]), "tools[0].name", "is missing");
     check("tools", json!({}), "tools", "must be a list");
-    check("tool_choice", json!("maybe"), "tool_choice", "known are `auto`, `none`, `required`");
+    check(
+        "tool_choice",
+        json!("maybe"),
+        "tool_choice",
+        "the valid values are `auto`, `none`, `required`",
+    );
     check("tool_choice", json!({"type": "function"}), "tool_choice.name", "is missing");
     check("tool_choice", json!([]), "tool_choice", "a string or an object");
 }

@@ -135,7 +135,7 @@ fn only_a_providers_own_thoughts_are_sent_to_it() {
     let (input, lost) = input_of(vec![message.clone()]);
     assert_eq!(input.as_array().map(Vec::len), Some(1));
     assert_eq!(input[0]["encrypted_content"], "sig");
-    assert_eq!(lost, ["thoughts of another model"]);
+    assert_eq!(lost, ["reasoning of another model"]);
 
     let kept = OpenAiResponsesCodec.write_history(std::slice::from_ref(&message));
     assert_eq!(kept[0]["encrypted_content"], "tollgate:anthropic:sig");

@@ -64,10 +64,10 @@ fn every_block_of_a_chain_is_merged_and_other_models_are_left_out() {
         r#"
         client {"type":"Settings","agent":{"think":[{"provider":{"type":"a","model":"voice"}},{"provider":{"type":"b","model":"other"}},{"provider":{"type":"c","model":"voice"}}]}}
           replace {"type":"Settings","agent":{"think":[{"provider":{"type":"a","model":"real-model"},"functions":[{"name":"roll","description":"does roll"}]},{"provider":{"type":"c","model":"real-model"},"functions":[{"name":"roll","description":"does roll"}]}]}}
-          client {"type":"Warning","description":"model `other` is not the one of this session; name it when a session begins","code":"MODEL_NOT_OFFERED"}
+          client {"type":"Warning","description":"model `other` is not the model of this session; select it when a session begins","code":"MODEL_NOT_OFFERED"}
         client {"type":"UpdateThink","think":{"provider":{"type":"b","model":"other"}}}
           swallow
-          client {"type":"Warning","description":"model `other` is not the one of this session; name it when a session begins","code":"MODEL_NOT_OFFERED"}
+          client {"type":"Warning","description":"model `other` is not the model of this session; select it when a session begins","code":"MODEL_NOT_OFFERED"}
         "#,
     );
 }
@@ -79,7 +79,7 @@ fn an_agent_that_is_kept_at_deepgram_stays_as_it_is() {
         r#"
         client {"type":"Settings","agent":"0d9e-123"}
           forward
-          client {"type":"Warning","description":"the agent is kept at Deepgram: what it thinks with is not known to the gateway, which adds no tools to it; send `agent.think` in `Settings`, or `UpdateThink`","code":"TOOLS_NOT_ADDED"}
+          client {"type":"Warning","description":"the agent is stored at Deepgram: the gateway does not know its model and adds no tools to it; send `agent.think` in `Settings`, or `UpdateThink`","code":"TOOLS_NOT_ADDED"}
         provider {"type":"SettingsApplied"}
           forward
         offer roll book!

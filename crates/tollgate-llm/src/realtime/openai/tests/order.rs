@@ -116,8 +116,8 @@ fn arguments_that_are_done_are_no_reason_to_run_anything() {
         (
             done("r1", "cancelled", "c1:roll:incomplete"),
             "client: response.done \"r1\" [] null | provider: function_call_output c1 \
-             {\"status\":\"error\",\"retryable\":true,\"message\":\"the call was not made: the \
-             answer that it belonged to was cut off\"} | turn interrupted",
+             {\"status\":\"error\",\"retryable\":true,\"message\":\"the call was not made: its \
+             response was cut off\"} | turn interrupted",
         ),
     ]);
 }

@@ -97,20 +97,20 @@ fn what_a_form_cannot_say_of_a_result_is_listed() {
     check(
         ToolFormat::GeminiLive,
         ToolFormat::OpenAiRealtime,
-        &["/1: that the call failed is in its words only"],
+        &["/1: the failure of the call is only in its text"],
     );
     check(
         ToolFormat::Mcp,
         ToolFormat::GeminiLive,
         &[
-            "/0: whose result it is is not known: it is of `tool` there",
-            "/1: whose result it is is not known: it is of `tool` there",
+            "/0: the tool that it is from is unknown: its name becomes `tool`",
+            "/1: the tool that it is from is unknown: its name becomes `tool`",
         ],
     );
     check(
         ToolFormat::OpenAiRealtime,
         ToolFormat::Mcp,
-        &["/0: which call it answers is left out", "/1: which call it answers is left out"],
+        &["/0: the id of its call is omitted", "/1: the id of its call is omitted"],
     );
 }
 
@@ -129,7 +129,7 @@ fn pictures_survive_where_they_can() {
         live.results["toolResponse"]["functionResponses"][0]["response"]["output"],
         "(a picture that cannot be shown here)\nlook"
     );
-    assert_eq!(live.lost[1].what, "pictures, sounds and documents are only named");
+    assert_eq!(live.lost[1].what, "images, audio and documents are replaced by their names");
 }
 
 #[test]

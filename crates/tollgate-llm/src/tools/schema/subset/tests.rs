@@ -59,7 +59,7 @@ fn choices_are_of_texts() {
             json!({"enum": [1, 2], "description": "how many"}),
             json!({"type": "INTEGER", "description": "how many (limits: enum [1,2])"}),
         ],
-        &["/properties/x/enum: `enum` is in the description only"],
+        &["/properties/x/enum: `enum` is only in the description"],
     );
     check(
         [
@@ -69,14 +69,14 @@ fn choices_are_of_texts() {
                 {"type": "INTEGER", "description": "(limits: enum [1])"},
             ]}),
         ],
-        &["/properties/x/enum: `enum` is in the description only"],
+        &["/properties/x/enum: `enum` is only in the description"],
     );
     check(
         [
             json!({"type": "string", "enum": ["", "a"]}),
             json!({"type": "STRING", "description": "(limits: enum [\"\",\"a\"])"}),
         ],
-        &["/properties/x/enum: `enum` is in the description only"],
+        &["/properties/x/enum: `enum` is only in the description"],
     );
 }
 
@@ -104,7 +104,7 @@ fn alternatives_stand_alone() {
             json!({"oneOf": [{"type": "string", "pattern": "a"}, {"type": "string", "pattern": "b"}]}),
             json!({"anyOf": [{"type": "STRING", "pattern": "a"}, {"type": "STRING", "pattern": "b"}]}),
         ],
-        &["/properties/x/oneOf: that exactly one form may fit is not said"],
+        &["/properties/x/oneOf: `oneOf` is loosened: several alternatives may match"],
     );
     check(
         [
@@ -127,8 +127,8 @@ fn what_has_no_words_is_told_in_words() {
             }),
         ],
         &[
-            "/properties/x/uniqueItems: `uniqueItems` is in the description only",
-            "/properties/x/items/multipleOf: `multipleOf` is in the description only",
+            "/properties/x/uniqueItems: `uniqueItems` is only in the description",
+            "/properties/x/items/multipleOf: `multipleOf` is only in the description",
         ],
     );
     check(
@@ -136,7 +136,7 @@ fn what_has_no_words_is_told_in_words() {
             json!({"type": "object", "additionalProperties": {"type": "string"}, "description": "labels"}),
             json!({"type": "OBJECT", "description": "labels (limits: additionalProperties {\"type\":\"string\"})"}),
         ],
-        &["/properties/x/additionalProperties: `additionalProperties` is in the description only"],
+        &["/properties/x/additionalProperties: `additionalProperties` is only in the description"],
     );
     check(
         [
@@ -144,9 +144,9 @@ fn what_has_no_words_is_told_in_words() {
             json!({"type": "STRING", "description": "(limits: format \"email\")"}),
         ],
         &[
-            "/properties/x/format: `format` is in the description only",
-            "/properties/x/readOnly: `readOnly` is left out",
-            "/properties/x/x-order: `x-order` is left out",
+            "/properties/x/format: `format` is only in the description",
+            "/properties/x/readOnly: `readOnly` is omitted",
+            "/properties/x/x-order: `x-order` is omitted",
         ],
     );
     check(
@@ -159,7 +159,7 @@ fn what_has_no_words_is_told_in_words() {
                 "description": "(limits: prefixItems [{\"type\":\"string\"},{\"type\":\"integer\"}])",
             }),
         ],
-        &["/properties/x/prefixItems: `prefixItems` is in the description only"],
+        &["/properties/x/prefixItems: `prefixItems` is only in the description"],
     );
 }
 

@@ -173,7 +173,7 @@ impl TypeSchema {
                     writer.lost.push(ConversionLoss::new(
                         ConversionLossKind::Limit,
                         at,
-                        "is left out: nothing fits it",
+                        "is omitted: no value fits it",
                     ));
                     self.told.push(format!("never {name}"));
                 }
@@ -194,7 +194,7 @@ impl TypeSchema {
         match value {
             Value::Bool(true) => {}
             Value::Bool(false) => {
-                let what = "that other keys are forbidden is not said";
+                let what = "the ban on other keys is lost";
                 writer.lost.push(ConversionLoss::new(
                     ConversionLossKind::Limit,
                     step(at, keyword),
@@ -242,7 +242,7 @@ impl TypeSchema {
             | "exclusiveMaximum"
             | "additionalItems" => "another type",
             _ => {
-                let what = format!("`{keyword}` is left out");
+                let what = format!("`{keyword}` is omitted");
                 writer.lost.push(ConversionLoss::new(
                     ConversionLossKind::Field,
                     step(at, keyword),

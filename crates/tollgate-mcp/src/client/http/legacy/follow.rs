@@ -74,7 +74,9 @@ impl LegacyCore {
                     self.inbound.request(&request, None, &self.outbox);
                 }
                 Ok(JsonRpcMessage::Response { .. }) => {
-                    self.inbound.listener.on_garbage("an answer on the server's own stream");
+                    self.inbound
+                        .listener
+                        .on_garbage("a response on the server's notification stream");
                 }
                 Err(invalid) => self.inbound.listener.on_garbage(&invalid.error.message),
             }

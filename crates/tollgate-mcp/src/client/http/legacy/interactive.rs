@@ -88,7 +88,7 @@ impl InteractiveSessions {
             let _ = sender.send(opening.await);
         });
         started.map_err(|full| RequestError::Lost(full.to_string()))?;
-        let gone = |_| Err(RequestError::Lost("the connection is gone".to_owned()));
+        let gone = |_| Err(RequestError::Lost("the connection is closed".to_owned()));
         opened.await.unwrap_or_else(gone)
     }
 }

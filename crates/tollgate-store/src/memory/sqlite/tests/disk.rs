@@ -50,7 +50,7 @@ async fn inside() {
             Ok(_) => acknowledged += 50,
             Err(trouble) => {
                 let said = trouble.to_string();
-                assert_eq!(said, "the memory failed: no space is left on the disk");
+                assert_eq!(said, "the memory database failed: no space is left on the disk");
                 break;
             }
         }

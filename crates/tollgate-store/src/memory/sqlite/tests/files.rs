@@ -52,7 +52,7 @@ fn files_of_others_are_refused_and_left_alone() {
     folder.connect().pragma_update(None, "user_version", 9_000).unwrap();
     refused("its format is 9000, this version knows up to 1");
     fs::write(folder.file(), "no database at all".repeat(300)).unwrap();
-    refused("it is no database, or it is damaged");
+    refused("it is not a database, or it is damaged");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn r_26_a_full_disk_is_told_reading_goes_on_and_writing_again_later() {
         let (full, alone) =
             tokio::join!(memory.append(&place, many()), memory.append(&place, small()));
         let said = full.unwrap_err().to_string();
-        assert_eq!(said, "the memory failed: no space is left on the disk");
+        assert_eq!(said, "the memory database failed: no space is left on the disk");
         // There was room for one, whoever waited with it.
         assert_eq!(alone.unwrap().len(), 1);
         assert!(!found(&memory, "waterdeep", "dragon").await.is_empty());

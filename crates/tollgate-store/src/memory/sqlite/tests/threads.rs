@@ -110,7 +110,7 @@ async fn a_thread_that_breaks_leaves_nobody_waiting() {
     let after = memory.append(&place("waterdeep"), vec![entry("a: b", 0)]).await;
     assert_eq!(
         after.unwrap_err().to_string(),
-        "the memory cannot be reached: its threads have ended"
+        "the memory database is unavailable: its threads have stopped"
     );
     assert_eq!(memory.ping().await, Ok(()));
 }

@@ -128,5 +128,5 @@ async fn a_database_that_is_not_there_is_told() {
     let database = TestDatabase::new(PostgresBuild::Plain);
     let (server, _) = database.url.rsplit_once('/').unwrap();
     let told = first_answer(&format!("{server}/nowhere")).await.unwrap_err().to_string();
-    assert_eq!(told, "the memory cannot be reached: database \"nowhere\" does not exist");
+    assert_eq!(told, "the memory database is unavailable: database \"nowhere\" does not exist");
 }

@@ -58,7 +58,7 @@ pub(crate) async fn b_me_2_as_many_hits_as_there_may_be(memory: &MemoryStore) {
     for most in [0, 101, usize::MAX] {
         let asked = MemorySearch { most, ..search("dragon") };
         let refused = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap_err();
-        assert_eq!(refused.to_string(), format!("`top_k` is {most}; it is from 1 to 100"));
+        assert_eq!(refused.to_string(), format!("`top_k` is {most}; it must be from 1 to 100"));
     }
     let endless = Page { skip: usize::MAX, most: usize::MAX };
     assert_eq!(memory.sessions(&scope("waterdeep"), endless).await.unwrap(), []);
@@ -139,14 +139,14 @@ pub(crate) async fn b_me_4_what_is_too_much_is_refused(memory: &MemoryStore) {
     let here = place("waterdeep");
     let mebibyte = "x".repeat(1 << 20);
     let refused = NewEntry::new(session("one"), "a", &mebibyte, at(0)).unwrap_err();
-    assert_eq!(refused.to_string(), "`text` has 1048576 bytes; at most 65536 are kept");
+    assert_eq!(refused.to_string(), "`text` has 1048576 bytes; the limit is 65536");
     NewFact::from_statement(&mebibyte, at(0)).unwrap_err();
     let most = "word ".repeat(13_000);
     memory.append(&here, vec![entry(&format!("a: {most}"), 0)]).await.unwrap();
     assert_eq!(found(memory, "waterdeep", "words").await.len(), 1);
     let many = vec![entry("a: b", 0); MOST_AT_ONCE + 1];
     let refused = memory.append(&here, many).await.unwrap_err();
-    assert_eq!(refused.to_string(), "`entries` is 5001; it is from 0 to 5000");
+    assert_eq!(refused.to_string(), "`entries` is 5001; it must be from 0 to 5000");
     assert!(matches!(refused, MemoryError::Invalid(_)));
     assert_eq!(memory.namespaces().await.unwrap()[0].1.entries, 1);
 }

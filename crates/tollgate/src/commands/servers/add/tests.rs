@@ -49,9 +49,9 @@ fn a_server_is_what_the_flags_say() {
         r#"{"transport":"sse","url":"https://x.test","trusted":true,"start":"lazy"}"#,
         &[],
     );
-    check("a", "say how it is reached: `--url URL`, `--command TEXT` or `-- PROGRAM …`", &[]);
+    check("a", "give its transport: `--url URL`, `--command TEXT` or `-- PROGRAM …`", &[]);
     check("a --command '\"x'", "a quote in `--command` is not closed", &[]);
-    check("a --env canary -- x", "`--env` takes NAME=VALUE", &[]);
+    check("a --env canary -- x", "`--env` must be NAME=VALUE", &[]);
 }
 
 #[test]
@@ -107,7 +107,8 @@ fn secrets_are_found_wherever_they_are_typed() {
     );
     check(
         "h --url https://u:canary@h.test/mcp",
-        "the password in the URL of `h`: a URL has no user and password here; write `headers:` or `auth:`",
+        "the password in the URL of `h`: a URL must not contain a user and a password; use \
+         `headers:` or `auth:`",
         &[],
     );
 }
@@ -127,7 +128,7 @@ fn a_header_is_split_where_its_name_ends() {
         &["WEB_X_API_KEY"],
     );
     for typed in ["'Bearer canary'", "'Authorization Bearer canary='", "=canary"] {
-        let wrong = "`--header` takes NAME=VALUE or 'NAME: VALUE'";
+        let wrong = "`--header` must be NAME=VALUE or 'NAME: VALUE'";
         check(&format!("web --url https://x.test --header {typed}"), wrong, &[]);
     }
 }
