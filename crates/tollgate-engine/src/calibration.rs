@@ -1,6 +1,7 @@
 //! Calibration: measures tool latency with probe calls, on command, when a server comes up, and
-//! while it is idle. Every probe is a call through the gate; tools that could have side effects are
-//! not probed.
+//! while it is idle.
+//!
+//! Every probe is a call through the gate; tools that could have side effects are not probed.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -62,7 +62,7 @@ pub struct RunningEngine {
     pub gate: Arc<Gate>,
     /// Locked while the settings change, one change at a time.
     server_set: Mutex<ServerSet>,
-    background_probing: Arc<ArcSwap<BackgroundProbing>>,
+    probing: Arc<ArcSwap<BackgroundProbing>>,
     /// Servers that were replaced or removed, and stop when their calls have ended.
     ending: TaskGroup,
     /// Starts the first worker for programs.
@@ -92,14 +92,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
     let book = Arc::new(PinStore::open(parts.store.clone()).map_err(StartError::Pins)?);
-    let environment = &settings.environment;
-    let archive = parts.store.clone().map(|store| MeterArchive::new(store, environment.clone()));
-    let meters = ToolMeters::new(MeterDeps {
-        clock: Arc::clone(&clock),
-        rules: settings.budget.standing,
-        notices: notices.clone(),
-        archive,
-    });
+    let meters = tool_meters(settings, parts.store.clone(), &clock, &notices);
     let (updates, heard) = registry::updates();
     let context = UpstreamContext {
         updates,
@@ -137,10 +130,9 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         },
         heard,
     );
-    server_set
-        .listings(&settings.servers)
-        .into_iter()
-        .for_each(|(id, it)| registry_actor.offer(&id, it));
+    for (id, listing) in server_set.listings(&settings.servers) {
+        registry_actor.offer(&id, listing);
+    }
     server_set.launch(&settings.servers);
     let counted = server_set.builtin_tool_counts(&settings.servers);
     let gate = Gate::of(GateParts {
@@ -153,7 +145,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         watches: ResourceWatches::new(server_set.watch_targets()),
         observers: parts.observers,
         ledger: parts.ledger,
-        environment: environment.clone(),
+        environment: settings.environment.clone(),
         code: settings.code.clone(),
         memory_service: memory_service.clone(),
         tracer: parts.tracer,
@@ -161,21 +153,34 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         random: Arc::new(SystemRandom),
     });
     programs.serve(&gate);
-    let background_probing = BackgroundProbing::of(&settings.budget, &settings.servers);
-    let background_probing = Arc::new(ArcSwap::from_pointee(background_probing));
+    let probing = BackgroundProbing::of(&settings.budget, &settings.servers);
+    let probing = Arc::new(ArcSwap::from_pointee(probing));
     let calibrates = parts.upkeep == CalibrationMode::ByItself;
     Ok(RunningEngine {
         _calibration: calibrates
-            .then(|| calibration::spawn_background(&gate, Arc::clone(&background_probing))),
+            .then(|| calibration::spawn_background(&gate, Arc::clone(&probing))),
         warming: ArcSwapOption::from_pointee(warming(&gate, settings)),
         gate,
         server_set: Mutex::new(server_set),
-        background_probing,
+        probing,
         ending: TaskGroup::new("ending servers", MOST_ENDING),
         _registry_task: tasks::spawn("registry", registry_actor.run()),
         _tending: meters.start_maintenance(),
-        reading: memory_service
-            .map(|memory_service| MemoryIndexer::begin(&memory_service, settings.memory.keep)),
+        reading: memory_service.map(|it| MemoryIndexer::begin(&it, settings.memory.keep)),
+    })
+}
+
+fn tool_meters(
+    settings: &EngineSettings,
+    store: Option<Arc<Store>>,
+    clock: &Arc<dyn Clock>,
+    notices: &Notices,
+) -> Arc<ToolMeters> {
+    ToolMeters::new(MeterDeps {
+        clock: Arc::clone(clock),
+        rules: settings.budget.standing,
+        notices: notices.clone(),
+        archive: store.map(|store| MeterArchive::new(store, settings.environment.clone())),
     })
 }
 
@@ -200,7 +205,7 @@ impl RunningEngine {
         if let Some(reading) = &self.reading {
             reading.keep(settings.memory.keep);
         }
-        self.background_probing.store(Arc::new(BackgroundProbing::of(&settings.budget, servers)));
+        self.probing.store(Arc::new(BackgroundProbing::of(&settings.budget, servers)));
         let policy = Arc::new(PolicySnapshot::of(settings));
         let quoting = policy.quoting();
         let reform = RegistryReconfiguration {

@@ -49,18 +49,15 @@ impl BackgroundProbing {
     }
 }
 
-pub(crate) fn spawn_background(
-    gate: &Arc<Gate>,
-    background_probing: Arc<ArcSwap<BackgroundProbing>>,
-) -> Task {
-    tasks::spawn("calibration", BackgroundProber::new(gate, background_probing).run())
+pub(crate) fn spawn_background(gate: &Arc<Gate>, probing: Arc<ArcSwap<BackgroundProbing>>) -> Task {
+    tasks::spawn("calibration", BackgroundProber::new(gate, probing).run())
 }
 
 pub(super) struct BackgroundProber {
     /// Weak: the task ends with the gate and does not keep it alive.
     gate: Weak<Gate>,
     /// Replaced on a config reload.
-    background_probing: Arc<ArcSwap<BackgroundProbing>>,
+    probing: Arc<ArcSwap<BackgroundProbing>>,
     entries: HashMap<ToolId, ProbeCandidate>,
     /// Probe arguments being generated for new tools.
     making: FuturesUnordered<JoinHandle<Vec<PreparedProbe>>>,
@@ -106,13 +103,10 @@ struct ProbeJob {
 }
 
 impl BackgroundProber {
-    pub(super) fn new(
-        gate: &Arc<Gate>,
-        background_probing: Arc<ArcSwap<BackgroundProbing>>,
-    ) -> Self {
+    pub(super) fn new(gate: &Arc<Gate>, probing: Arc<ArcSwap<BackgroundProbing>>) -> Self {
         Self {
             gate: Arc::downgrade(gate),
-            background_probing,
+            probing,
             entries: HashMap::new(),
             making: FuturesUnordered::new(),
             busy: HashSet::new(),
@@ -154,8 +148,8 @@ impl BackgroundProber {
     /// Takes over the tools of a new catalogue. An unchanged tool keeps its schedule.
     pub(super) fn take_catalog(&mut self, gate: &Gate) {
         let catalog = gate.catalog();
-        let background_probing = self.background_probing.load();
-        let ours = |tool: &&Arc<Tool>| !background_probing.left_alone.contains(&tool.id.server);
+        let probing = self.probing.load();
+        let ours = |tool: &&Arc<Tool>| !probing.left_alone.contains(&tool.id.server);
         let mut new = Vec::new();
         let mut entries = HashMap::new();
         for tool in catalog.tools.iter().filter(ours) {
@@ -214,7 +208,7 @@ impl BackgroundProber {
 
     /// Starts a probe run at every server that has a due probe and no run.
     fn start_due_probes(&mut self, gate: &Arc<Gate>) {
-        let every = self.background_probing.load().every;
+        let every = self.probing.load().every;
         let mut due: HashMap<ServerId, Vec<ProbeJob>> = HashMap::new();
         for entry in self.entries.values_mut() {
             let server = &entry.tool.id.server;

@@ -262,9 +262,9 @@ impl Stage {
 
     /// Begins to probe by itself, every five minutes.
     fn keep(&self) -> Task {
-        let background_probing =
+        let probing =
             BackgroundProbing { every: Duration::from_secs(300), left_alone: HashSet::new() };
-        spawn_background(&self.gate, Arc::new(ArcSwap::from_pointee(background_probing)))
+        spawn_background(&self.gate, Arc::new(ArcSwap::from_pointee(probing)))
     }
 
     async fn change(&self, server: &str, change: Change) {

@@ -53,10 +53,9 @@ async fn a_server_that_comes_up_is_measured_and_then_left_until_it_is_old() {
 #[tokio::test(start_paused = true)]
 async fn what_a_tool_is_probed_with_is_found_out_once() {
     let stage = Stage::of(vec![server("s", vec![reads("a"), writes("w")])]).await;
-    let background_probing =
-        BackgroundProbing { every: Duration::from_secs(300), left_alone: HashSet::new() };
+    let probing = BackgroundProbing { every: Duration::from_secs(300), left_alone: HashSet::new() };
     let mut background =
-        BackgroundProber::new(&stage.gate, Arc::new(ArcSwap::from_pointee(background_probing)));
+        BackgroundProber::new(&stage.gate, Arc::new(ArcSwap::from_pointee(probing)));
     let now = stage.gate.clock.now();
     background.take_catalog(&stage.gate);
     background.take_catalog(&stage.gate);
@@ -96,9 +95,8 @@ async fn a_server_that_comes_back_is_not_measured_again() {
 async fn servers_that_are_not_to_be_calibrated_are_not() {
     let stage = Stage::of(vec![server("s", vec![reads("a")]), server("t", vec![reads("a")])]).await;
     let left_alone = HashSet::from([ServerId::parse("s").unwrap()]);
-    let background_probing = BackgroundProbing { every: Duration::from_secs(300), left_alone };
-    let _keeping =
-        spawn_background(&stage.gate, Arc::new(ArcSwap::from_pointee(background_probing)));
+    let probing = BackgroundProbing { every: Duration::from_secs(300), left_alone };
+    let _keeping = spawn_background(&stage.gate, Arc::new(ArcSwap::from_pointee(probing)));
     pass(1_000).await;
     assert_eq!(stage.calls(), "t/a=8");
 }
@@ -106,10 +104,8 @@ async fn servers_that_are_not_to_be_calibrated_are_not() {
 #[tokio::test(start_paused = true)]
 async fn never_is_never() {
     let stage = Stage::of(vec![server("s", vec![reads("a")])]).await;
-    let background_probing =
-        BackgroundProbing { every: Duration::ZERO, left_alone: HashSet::new() };
-    let _keeping =
-        spawn_background(&stage.gate, Arc::new(ArcSwap::from_pointee(background_probing)));
+    let probing = BackgroundProbing { every: Duration::ZERO, left_alone: HashSet::new() };
+    let _keeping = spawn_background(&stage.gate, Arc::new(ArcSwap::from_pointee(probing)));
     pass(10_000).await;
     assert_eq!(stage.calls(), "s/a=5");
 }
