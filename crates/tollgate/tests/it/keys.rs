@@ -208,7 +208,7 @@ fn keys_are_made_and_taken_back_while_the_gateway_runs() {
     assert_eq!(decisions(folder.path()), noted);
     let again = run(folder.path(), &["keys", "revoke", "phone"], Some(&gateway));
     assert_eq!(again.code, Some(1));
-    assert_eq!(again.stderr, "error: there is no created key `phone`\n");
+    assert_eq!(again.stderr, "error: there is no key `phone`\n");
 }
 
 #[test]
