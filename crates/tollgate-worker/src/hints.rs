@@ -184,7 +184,7 @@ pub(crate) fn of(kind: ProgramErrorKind, message: &str, known: &HintContext<'_>)
         ProgramErrorKind::Steps => {
             return Some("do less in one program, or end loops earlier with `break`".to_owned());
         }
-        ProgramErrorKind::Depth if message.starts_with("functions") => {
+        ProgramErrorKind::Depth if message.starts_with("the call stack") => {
             return Some("write a loop instead of a function that calls itself".to_owned());
         }
         ProgramErrorKind::Depth => {

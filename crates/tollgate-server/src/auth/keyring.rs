@@ -32,7 +32,7 @@ pub struct Keyring {
 pub enum KeyringError {
     #[error("a key `{0}` already exists; revoke it first, or use another name")]
     Taken(String),
-    #[error("there is no created key `{0}`")]
+    #[error("there is no key `{0}`")]
     Unknown(String),
     #[error("there are active keys; revoke them first: `tollgate keys list`")]
     InForce,

@@ -138,7 +138,7 @@ fn meta_says_the_same_as_strings_or_lists() {
     for name in ["dev.tollgate/include_tools", "dev.tollgate/Exclude-tool", "Dev.Tollgate/include"]
     {
         let read = by_meta(&Object::parse(&format!(r#"{{"{name}": "a"}}"#)).unwrap());
-        assert!(shown(read).starts_with(&format!("unknown key `{name}`; ")));
+        assert!(shown(read).starts_with(&format!("there is no key `{name}`; ")));
     }
 }
 

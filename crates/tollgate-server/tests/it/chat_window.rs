@@ -63,7 +63,7 @@ async fn what_fits_into_no_model_is_refused_with_the_numbers() {
     assert_eq!(error["code"], "context_length_exceeded");
     let message = error["message"].as_str().unwrap();
     for part in
-        ["the context window of `m` has 500", "the context window of `fast` has 4000", "missing"]
+        ["the context window of `m` has 500", "the context window of `fast` has 4000", "too many"]
     {
         assert!(message.contains(part), "{message}");
     }

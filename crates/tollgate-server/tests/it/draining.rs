@@ -52,7 +52,7 @@ async fn r_33_readiness_ends_first_then_new_work_and_running_calls_last() {
         assert_eq!(refused.status, 503, "{refused:?}");
         assert_eq!(refused.header("connection").as_deref(), Some("close"));
         assert!(refused.header("retry-after").is_some());
-        assert!(refused.text.contains("stopping"), "{refused:?}");
+        assert!(refused.text.contains("shutting down"), "{refused:?}");
         assert_eq!(stage.request("GET", "/healthz").send().await.status, 200, "it lives");
         assert!(is_stopping(&stage).await);
     };

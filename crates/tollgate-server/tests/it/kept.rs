@@ -101,10 +101,10 @@ async fn pages_that_are_none_are_refused_with_those_there_are() {
     let pages = read(&stage, handle, "").send().await.json()["pages"].as_u64().unwrap();
     assert!(pages > 1);
     for (query, status, code, said) in [
-        ("?page=0".to_owned(), 400, "bad_page", "from 1 on".to_owned()),
-        ("?page=-1".to_owned(), 400, "bad_page", "from 1 on".to_owned()),
-        ("?page=two".to_owned(), 400, "bad_page", "from 1 on".to_owned()),
-        ("?page=".to_owned(), 400, "bad_page", "from 1 on".to_owned()),
+        ("?page=0".to_owned(), 400, "bad_page", "must be at least 1".to_owned()),
+        ("?page=-1".to_owned(), 400, "bad_page", "must be at least 1".to_owned()),
+        ("?page=two".to_owned(), 400, "bad_page", "must be at least 1".to_owned()),
+        ("?page=".to_owned(), 400, "bad_page", "must be at least 1".to_owned()),
         ("?page=1&page=2".to_owned(), 400, "bad_query", "malformed".to_owned()),
         (format!("?page={}", pages + 1), 404, "unknown_page", format!("1 to {pages}")),
         ("?page=4294967295".to_owned(), 404, "unknown_page", format!("1 to {pages}")),

@@ -83,7 +83,9 @@ async fn a_session_is_closed_and_given_a_tier_by_admins_alone() {
         }
     };
     tokio::time::timeout(Duration::from_secs(30), is_fast).await.expect("it has the tier");
-    assert!(sessions(&theatre).await[0]["tier_reason"].as_str().unwrap().contains("insists"));
+    assert!(
+        sessions(&theatre).await[0]["tier_reason"].as_str().unwrap().contains("forced the tier")
+    );
     assert_eq!(order(json!({"tier": null})).status().await, 200);
 
     let unknown = stage.request("DELETE", "/api/sessions/nobody").by_admin().send().await;

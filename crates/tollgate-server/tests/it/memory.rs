@@ -217,7 +217,7 @@ async fn s_32_b_me_3_nothing_is_seen_from_another_namespace_or_by_another_agent(
     for (place, said) in [
         ("namespace=a/b/c", "`namespace`: "),
         ("namespace=", "`namespace` is empty"),
-        ("namespace=a&namespace=b", "stands twice"),
+        ("namespace=a&namespace=b", "appears twice"),
         ("agent=a%20b", "`agent`: "),
         ("namspace=a", "did you mean `namespace`?"),
     ] {

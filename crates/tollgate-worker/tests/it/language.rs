@@ -177,7 +177,7 @@ fn habits_of_python_get_a_hint() {
         ("import re", "nothing to import"),
         ("x = re.findall('a', 'b')", "no regular expressions"),
         ("x = asyncio.gather()", "parallel("),
-        ("x = datetime.now()", "no time"),
+        ("x = datetime.now()", "no clock"),
         ("open('/etc/passwd')", "no files"),
         ("x = {'a': 1}\nprint(x.a)", "value[\"a\"]"),
         ("x = [{'a': 1}]\nprint(x.a)", "value[0]"),

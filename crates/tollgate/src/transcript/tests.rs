@@ -87,7 +87,7 @@ fn captions_of_both_kinds_are_read() {
         &["2 Mira+1000: One", "6 Speaker+3250: Two <i"],
     );
     let bad = read(TranscriptFormat::Captions, "1\n00:xx --> 00:02\nOh\n").unwrap_err();
-    assert_eq!((bad.line, bad.why.contains("is no time")), (Some(2), true));
+    assert_eq!((bad.line, bad.why.contains("is not a time")), (Some(2), true));
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn lists_of_objects_are_read_whatever_they_call_things() {
         ("[1]", "entry 1: it is not an object"),
         (r#"[{"text": "x"}]"#, "entry 1: it has none of `speaker`"),
         (r#"[{"speaker": "x"}]"#, "entry 1: it has none of `text`"),
-        (r#"[{"speaker": "x", "text": "y", "at": "soon"}]"#, "is no time"),
-        (r#"[{"speaker": "x", "text": "y", "at": -1}]"#, "is no time"),
-        (r#"[{"speaker": "x", "text": "y", "at": 1e300}]"#, "is no time"),
+        (r#"[{"speaker": "x", "text": "y", "at": "soon"}]"#, "is not a time"),
+        (r#"[{"speaker": "x", "text": "y", "at": -1}]"#, "is not a time"),
+        (r#"[{"speaker": "x", "text": "y", "at": 1e300}]"#, "is not a time"),
         ("[]", "it contains no utterances"),
     ] {
         let why = read(TranscriptFormat::Json, text).unwrap_err().why;

@@ -127,7 +127,11 @@ fn the_command_line_shows_what_it_changes() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\nlisten: 127.0.0.1:1\n");
     let added = tollgate(folder.path(), &add);
     assert_eq!(added.code, Some(0), "{}", added.stderr);
-    assert!(added.stderr.contains("the gateway needs `WEB_TOKEN`"), "{}", added.stderr);
+    assert!(
+        added.stderr.contains("set `WEB_TOKEN` in the gateway's environment"),
+        "{}",
+        added.stderr
+    );
     assert!(added.stderr.contains("no gateway is running"), "{}", added.stderr);
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.starts_with("# mine\nlisten: 127.0.0.1:1\n\nservers:\n  web:\n"), "{text}");

@@ -208,7 +208,7 @@ fn keys_are_made_and_taken_back_while_the_gateway_runs() {
     assert_eq!(decisions(folder.path()), noted);
     let again = run(folder.path(), &["keys", "revoke", "phone"], Some(&gateway));
     assert_eq!(again.code, Some(1));
-    assert_eq!(again.stderr, "error: there is no created key `phone`\n");
+    assert_eq!(again.stderr, "error: there is no key `phone`\n");
 }
 
 #[test]
@@ -246,9 +246,9 @@ fn keys_are_listed_for_people_and_refused_by_what_is_wrong() {
     assert_eq!(
         listed.stdout,
         "\
-KEY    ROLE      RIGHTS           AGENTS  TOOLS            LIMITS              TENANT  EXPIRES               LAST USED  STATE
-ops    caller    execute          –       –                –                   –       –                     –          config
-phone  operator  approve observe  –       roll* read_file  600/min, 4 at once  acme    2999-01-01T00:00:00Z  –          made
+KEY    ROLE      RIGHTS           AGENTS  TOOLS            LIMITS                 TENANT  EXPIRES               LAST USED  STATE
+ops    caller    execute          –       –                –                      –       –                     –          config
+phone  operator  approve observe  –       roll* read_file  600/min, 4 concurrent  acme    2999-01-01T00:00:00Z  –          made
 "
     );
     for (arguments, code, said) in [

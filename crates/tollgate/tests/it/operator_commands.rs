@@ -291,7 +291,11 @@ fn servers_of_the_registry_are_found_shown_and_added() {
     assert_eq!(fs::read_to_string(folder.join("tollgate.yaml")).unwrap(), config);
     let added = tollgate(folder, &[&add[..], &["--yes"]].concat());
     assert_eq!(added.code, Some(0), "{}", added.stderr);
-    assert!(added.stderr.contains("the gateway needs `WEATHER_KEY`"), "{}", added.stderr);
+    assert!(
+        added.stderr.contains("set `WEATHER_KEY` in the gateway's environment"),
+        "{}",
+        added.stderr
+    );
     let text = fs::read_to_string(folder.join("tollgate.yaml")).unwrap();
     assert!(text.contains("  weather:\n    command: [\"npx\", \"-y\", \"@a/weather@1.0.2\", \"$(touch canary); $${HOME}\"]\n"), "{text}");
     let remote =

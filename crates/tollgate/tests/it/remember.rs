@@ -152,7 +152,7 @@ fn what_is_wrong_is_named_with_its_file_and_line() {
         (&["import", "a.txt", "b.txt", "--session", "s"], 2, "`--session` requires a single file"),
         (&["import", "empty.txt", "--date", "soon"], 1, "it contains no utterances"),
         (&["import", "bad.jsonl", "--date", "2026-01-01"], 2, "remove `--session` and `--date`"),
-        (&["import", "-"], 2, "needs `--format`"),
+        (&["import", "-"], 2, "requires `--format`"),
         (&["show", "nobody"], 1, "there is neither an entity nor a session `nobody`"),
         (&["relate", "a", "b", "c"], 1, "there is no entity `a`"),
         (&["add", " "], 1, "`text` is empty"),

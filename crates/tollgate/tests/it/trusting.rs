@@ -98,7 +98,7 @@ fn a_decision_sends_the_hash_that_was_shown() {
     assert_eq!(run.stdout, "rejected bank_pay: withheld now\n");
     let run = at(&gateway, folder.path(), &["tools", "accept", "bank_pay", "--hash", "99"]);
     assert_eq!(run.code, Some(1));
-    assert!(run.stderr.contains("another definition now"), "{}", run.stderr);
+    assert!(run.stderr.contains("now has another definition"), "{}", run.stderr);
 }
 
 #[test]

@@ -49,8 +49,8 @@ fn what_is_asked_for_is_checked() {
     for (query, expected) in [
         ("limit=0", "`limit` must be at least 1"),
         ("limit=1001", "`limit` is at most 1000; for more, `format=jsonl`"),
-        ("limit=x", "`limit` is a number"),
-        ("after=-1", "`after` is a number"),
+        ("limit=x", "`limit` must be a number"),
+        ("after=-1", "`after` must be a number"),
         ("format=xml", "`format` is json, jsonl or csv"),
         ("order=up", "`order` is newest or oldest"),
         ("since=soon", "`since` is a time (`2026-11-15T10:00:00Z`) or a span (`1h`)"),

@@ -259,7 +259,7 @@ error: unknown key `mcp`
    |
  1 | mcp:
    | ^^^
-   = write what is under `mcp` at the top level: `servers:`
+   = move the keys under `mcp` to the top level: `servers:`
    = known here: listen, hosts, trusted_proxies, environment, data, tls, database, redis, names, limits, shutdown, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, default_agent, agents, auth, keys
 
 error: unknown key `npcs`
@@ -431,14 +431,14 @@ error: `kind` is missing
    |
  3 |   p: {}
    |   ^
-   = `providers.p` needs it: `openai` is every compatible API, `deepgram` its voice agent, `offline` the small model built in
+   = `providers.p` needs it: `openai` is any compatible API, `deepgram` is its voice agent, `offline` is the small built-in model
 
 error: `name` is missing
  --> t.yaml:5:5
    |
  5 |   - role: admin
    |     ^
-   = `keys[0]` needs it: who holds it; shown in the audit trail
+   = `keys[0]` needs it: name of the holder; shown in the audit trail
 
 error: `key` is missing
  --> t.yaml:5:5

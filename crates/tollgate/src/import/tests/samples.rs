@@ -67,7 +67,7 @@ fn claude_desktop_has_names_that_become_ids_and_secrets_that_leave() {
             "brave": {"command": ["npx", "-y", "brave"], "env": {"BRAVE_API_KEY": "${BRAVE_BRAVE_API_KEY}"}},
         })
     );
-    assert_eq!(imported.servers[0].notes, ["called `My Files!` there"]);
+    assert_eq!(imported.servers[0].notes, ["named `My Files!` there"]);
     assert_eq!(
         imported.servers[1].notes,
         ["it contained a literal secret; set `BRAVE_BRAVE_API_KEY` instead"]

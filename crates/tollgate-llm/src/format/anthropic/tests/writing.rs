@@ -250,7 +250,7 @@ fn media_that_anthropic_does_not_take_is_refused() {
     );
     let table = media(MediaKind::Document, "application/vnd.ms-excel", "AA==");
     assert!(refused(&table).contains("vnd.ms-excel"));
-    assert!(refused(&media(MediaKind::Document, "text/plain", "%")).contains("no text"));
+    assert!(refused(&media(MediaKind::Document, "text/plain", "%")).contains("not base64 text"));
     let (body, _) = write(&media(MediaKind::Document, "text/markdown", "aGk="));
     let source = &body["messages"][0]["content"][0]["source"];
     assert_eq!(*source, json!({"type": "text", "media_type": "text/plain", "data": "hi"}));
