@@ -48,7 +48,7 @@ const PARAMETERS: &[(&str, &str, &str)] = &[
     (
         "limit",
         "integer",
-        "Maximum number of results are returned; the server itself never gives more than 200",
+        "How many at most are returned; the server itself never gives more than 200",
     ),
     (
         "cursor",
