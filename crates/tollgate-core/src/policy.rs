@@ -70,7 +70,7 @@ impl<'a> Permitted<'a> {
 
 /// Why a request goes no further. Nothing was sent anywhere.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum PermitError {
     #[error("{}", unknown("tool", .name, .nearest))]
     UnknownTool { name: String, nearest: Vec<String> },
     /// Its server is known, and not there.
@@ -118,17 +118,17 @@ pub fn permit_task<'a>(
     verb: TaskVerb,
     ticket: TaskTicket,
     mut params: Object<'a>,
-) -> Result<Permitted<'a>, Refusal> {
+) -> Result<Permitted<'a>, PermitError> {
     let tool = turn.view.in_code().tool(&ticket.tool);
     if tool.is_none_or(|tool| tool.id.server != ticket.server) {
-        return Err(Refusal::UnknownTask);
+        return Err(PermitError::UnknownTask);
     }
     params.set_string("taskId", &ticket.task);
     Ok(Permitted { kind: RequestKind::Task(verb), server: ticket.server, params, call: None })
 }
 
 /// Lets a request through to the server that can answer it, or says why not.
-pub fn permit<'a>(turn: &Turn, request: GateRequest<'a>) -> Result<Permitted<'a>, Refusal> {
+pub fn permit<'a>(turn: &Turn, request: GateRequest<'a>) -> Result<Permitted<'a>, PermitError> {
     let GateRequest { kind, mut params } = request;
     match kind {
         RequestKind::CallTool => permit_tool(turn, params),
@@ -146,33 +146,33 @@ pub fn permit<'a>(turn: &Turn, request: GateRequest<'a>) -> Result<Permitted<'a>
         }
         RequestKind::Complete => permit_completion(turn, params),
         // A task's own id says nothing about whose it is: [`permit_task`] wants its ticket.
-        RequestKind::Task(_) => Err(Refusal::UnknownTask),
+        RequestKind::Task(_) => Err(PermitError::UnknownTask),
     }
 }
 
-fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, Refusal> {
+fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, PermitError> {
     if let Some(key) = params.twin_of(&["name", "arguments", "_meta"]) {
-        return Err(Refusal::BadParams(format!(
+        return Err(PermitError::BadParams(format!(
             "a key of `params` imitates `{key}` with look-alike characters"
         )));
     }
     let name = require_string(&params, "name")?;
     let Some(tool) = turn.view.tool(&name).cloned() else {
         if let Some(server) = turn.view.away(&name) {
-            return Err(Refusal::Away {
+            return Err(PermitError::Away {
                 name: truncate_chars(&name, SAID_BACK),
                 server: server.clone(),
             });
         }
         if let Some(server) = turn.view.untrusted_server(&name) {
             let (name, server) = (truncate_chars(&name, SAID_BACK), server.clone());
-            return Err(Refusal::Withheld { name, server });
+            return Err(PermitError::Withheld { name, server });
         }
         if turn.view.only_in_code(&name).is_some() {
-            return Err(Refusal::OnlyInCode { name: truncate_chars(&name, SAID_BACK) });
+            return Err(PermitError::OnlyInCode { name: truncate_chars(&name, SAID_BACK) });
         }
         let nearest = turn.view.nearest(&name).into_iter().map(str::to_owned).collect();
-        return Err(Refusal::UnknownTool { name: truncate_chars(&name, SAID_BACK), nearest });
+        return Err(PermitError::UnknownTool { name: truncate_chars(&name, SAID_BACK), nearest });
     };
     drop(name);
     let mut arguments = match params.get("arguments").map(RawValue::get) {
@@ -182,7 +182,7 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
     };
     if let Err(violations) = tool.input.check(&arguments) {
         if !without_nulls(&tool, &mut arguments) || tool.input.check(&arguments).is_err() {
-            return Err(Refusal::InvalidArguments { tool, violations });
+            return Err(PermitError::InvalidArguments { tool, violations });
         }
         params.set("arguments", json::raw_value(&arguments));
     }
@@ -198,14 +198,14 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
     })
 }
 
-fn unreadable_arguments(error: &MalformedJsonError) -> Refusal {
+fn unreadable_arguments(error: &MalformedJsonError) -> PermitError {
     let hint = match error {
         MalformedJsonError::OutOfBounds(_) => {
             " (`limits.argument_values`); send fewer, or in several calls"
         }
         _ => "",
     };
-    Refusal::BadParams(format!("`arguments` cannot be read: {error}{hint}"))
+    PermitError::BadParams(format!("`arguments` cannot be read: {error}{hint}"))
 }
 
 /// Takes out optional arguments that must not be `null` and are: many models write that for "not
@@ -221,10 +221,13 @@ fn without_nulls(tool: &Tool, arguments: &mut Value) -> bool {
 }
 
 /// `ref` names a prompt or a resource template; the request goes to whoever owns it.
-fn permit_completion<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, Refusal> {
+fn permit_completion<'a>(
+    turn: &Turn,
+    mut params: Object<'a>,
+) -> Result<Permitted<'a>, PermitError> {
     let kind = RequestKind::Complete;
     let Some(mut reference) = params.object("ref").map(Object::into_owned) else {
-        return Err(Refusal::BadParams("`ref` must be an object".to_owned()));
+        return Err(PermitError::BadParams("`ref` must be an object".to_owned()));
     };
     if reference.string("type").as_deref() == Some("ref/prompt") {
         let name = require_string(&reference, "name")?.into_owned();
@@ -242,19 +245,21 @@ fn permit_completion<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitte
     Ok(Permitted { kind, server, params, call: None })
 }
 
-fn resource_server(turn: &Turn, uri: &str) -> Result<ServerId, Refusal> {
+fn resource_server(turn: &Turn, uri: &str) -> Result<ServerId, PermitError> {
     let server = turn.view.resource_route(uri);
-    server.cloned().ok_or_else(|| Refusal::UnknownResource { uri: truncate_chars(uri, SAID_BACK) })
+    server
+        .cloned()
+        .ok_or_else(|| PermitError::UnknownResource { uri: truncate_chars(uri, SAID_BACK) })
 }
 
-fn unknown_prompt(turn: &Turn, name: &str) -> Refusal {
+fn unknown_prompt(turn: &Turn, name: &str) -> PermitError {
     let known = turn.view.prompts().iter().map(|prompt| prompt.exposed.as_str());
     let nearest = nearest::nearest(name, known).into_iter().map(str::to_owned).collect();
-    Refusal::UnknownPrompt { name: truncate_chars(name, SAID_BACK), nearest }
+    PermitError::UnknownPrompt { name: truncate_chars(name, SAID_BACK), nearest }
 }
 
-fn require_string<'o>(params: &'o Object<'_>, key: &str) -> Result<Cow<'o, str>, Refusal> {
-    params.string(key).ok_or_else(|| Refusal::BadParams(format!("`{key}` must be a string")))
+fn require_string<'o>(params: &'o Object<'_>, key: &str) -> Result<Cow<'o, str>, PermitError> {
+    params.string(key).ok_or_else(|| PermitError::BadParams(format!("`{key}` must be a string")))
 }
 
 fn unknown(what: &str, name: &str, nearest: &[String]) -> String {

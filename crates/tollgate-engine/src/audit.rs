@@ -16,7 +16,7 @@ use tollgate_store::Error;
 pub use tollgate_store::Error as StoreError;
 use tollgate_store::audit as store;
 pub use tollgate_store::audit::{
-    AuditDirection, AuditLoss, AuditQuery, AuditRow, Page, VerifiedTrail,
+    AuditDirection, AuditLoss, AuditPage, AuditQuery, AuditRow, VerifiedTrail,
 };
 
 use crate::clock::Clock;
@@ -223,7 +223,7 @@ impl AuditLedger {
     }
 
     /// Rows of the trail; empty if nothing is kept.
-    pub async fn page(&self, query: AuditQuery) -> Result<Page, Error> {
+    pub async fn page(&self, query: AuditQuery) -> Result<AuditPage, Error> {
         self.pages().page(query).await
     }
 

@@ -40,7 +40,7 @@ pub trait BuiltinTool: Send + Sync {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError>;
+    ) -> Result<BuiltinReply, BuiltinToolError>;
 }
 
 /// The caller that a tool runs for, and its deadline.
@@ -71,7 +71,7 @@ impl BuiltinToolContext {
 
 /// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct BuiltinReply {
     /// For people and models; can be read aloud.
     pub text: String,
     /// The same as data; must match the output schema if there is one.

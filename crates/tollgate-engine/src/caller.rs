@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use tollgate_core::call::{CallStatus, Decider, Outcome};
 use tollgate_core::lease::RevokedError;
 use tollgate_core::plan::NoTimeLeftError;
-use tollgate_core::policy::Refusal;
+use tollgate_core::policy::PermitError;
 use tollgate_core::shaping::ResultCaps;
 use tollgate_mcp::client::{ProgressReporting, ServerEventSender};
 use tollgate_mcp::error_code::JsonRpcError;
@@ -130,7 +130,7 @@ pub enum Reply {
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] PermitError),
     #[error(transparent)]
     NoTimeLeft(#[from] NoTimeLeftError),
     /// A request other than a tool call that exceeded a limit.
@@ -157,17 +157,17 @@ impl CallError {
     /// The status for consumers that only know outcomes.
     pub fn status(&self) -> CallStatus {
         match self {
-            Self::Refused(Refusal::InvalidArguments { .. }) => CallStatus::InvalidArguments,
-            Self::Refused(Refusal::Away { .. }) => CallStatus::Offline,
+            Self::Refused(PermitError::InvalidArguments { .. }) => CallStatus::InvalidArguments,
+            Self::Refused(PermitError::Away { .. }) => CallStatus::Offline,
             Self::Refused(
-                Refusal::BadParams(_)
-                | Refusal::UnknownTool { .. }
-                | Refusal::Withheld { .. }
-                | Refusal::OnlyInCode { .. }
-                | Refusal::UnknownPrompt { .. }
-                | Refusal::UnknownResource { .. }
-                | Refusal::UnknownTask
-                | Refusal::Secretive,
+                PermitError::BadParams(_)
+                | PermitError::UnknownTool { .. }
+                | PermitError::Withheld { .. }
+                | PermitError::OnlyInCode { .. }
+                | PermitError::UnknownPrompt { .. }
+                | PermitError::UnknownResource { .. }
+                | PermitError::UnknownTask
+                | PermitError::Secretive,
             )
             | Self::Revoked(_) => CallStatus::Denied,
             Self::NoTimeLeft(_) => CallStatus::Timeout,

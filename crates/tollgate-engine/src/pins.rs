@@ -54,7 +54,7 @@ impl PinStore {
         unsaved.seen.extend(tools.iter().map(|tool| FirstUsePin {
             tool: tool.id.clone(),
             hash: tool.hash,
-            definition: tool.definition.said().into_owned(),
+            definition: tool.definition.source_text().into_owned(),
         }));
         let saved = self.store.pins().first_uses(&unsaved.seen, at);
         unsaved.record_save(saved);

@@ -9,13 +9,13 @@ mod body;
 mod dial;
 pub mod egress;
 pub mod fetch;
+mod fetch_error;
 pub mod place;
-mod refused;
 mod resolve;
 pub(crate) mod ssrf_guard;
 pub(crate) mod target_url;
 
-pub use refused::Refused;
+pub use fetch_error::FetchError;
 pub use ssrf_guard::AllowedHost;
 
 #[cfg(test)]

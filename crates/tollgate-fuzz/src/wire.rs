@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tollgate_core::json::{self, JsonBounds, MAX_TREE_VALUES, MalformedJsonError, Object};
 use tollgate_mcp::envelope::{JsonRpcMessage, JsonRpcRequest, write};
 use tollgate_mcp::line::{LineRead, LineReader};
-use tollgate_mcp::sse::{Event, SseDecoder};
+use tollgate_mcp::sse::{SseDecoder, SseEvent};
 
 /// What is read is JSON, and written again it reads the same; what is refused gets an answer that can be read.
 pub(crate) fn envelope(data: &[u8]) {
@@ -146,7 +146,7 @@ pub(crate) fn sse(data: &[u8]) {
     assert_eq!(events(written.as_bytes(), usize::MAX, 1 << 20), whole, "written again");
 }
 
-fn events(mut stream: &[u8], size: usize, limit: usize) -> Vec<Event> {
+fn events(mut stream: &[u8], size: usize, limit: usize) -> Vec<SseEvent> {
     let mut decoder = SseDecoder::new(limit);
     let mut events = Vec::new();
     while !stream.is_empty() {
@@ -159,7 +159,7 @@ fn events(mut stream: &[u8], size: usize, limit: usize) -> Vec<Event> {
     events
 }
 
-fn encode_event(event: &Event) -> String {
+fn encode_event(event: &SseEvent) -> String {
     let name = event.name.as_ref().map_or_else(String::new, |name| format!("event: {name}\n"));
     let data: String = event.data.split('\n').map(|line| format!("data: {line}\n")).collect();
     format!("{name}{data}\n")

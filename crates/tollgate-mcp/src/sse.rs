@@ -29,7 +29,7 @@ enum SsePosition {
 
 /// One event with data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// `None` means `message`.
     pub name: Option<String>,
     pub data: String,
@@ -63,7 +63,7 @@ impl SseDecoder {
     }
 
     /// Consumes `chunk` until an event is complete. `None`: the chunk is exhausted.
-    pub fn next(&mut self, chunk: &mut &[u8]) -> Option<Result<Event, SseError>> {
+    pub fn next(&mut self, chunk: &mut &[u8]) -> Option<Result<SseEvent, SseError>> {
         while !chunk.is_empty() {
             if self.at == SsePosition::AfterReturn {
                 self.at = SsePosition::Inside;
@@ -94,7 +94,7 @@ impl SseDecoder {
         self.fault
     }
 
-    /// The last `id` of the stream, for `Last-Event-ID`.
+    /// The last `id` of the stream, for `Last-SseEvent-ID`.
     pub fn last_id(&self) -> Option<&str> {
         self.id.as_deref()
     }
@@ -116,7 +116,7 @@ impl SseDecoder {
         }
     }
 
-    fn end_line(&mut self, tail: &[u8]) -> Option<Result<Event, SseError>> {
+    fn end_line(&mut self, tail: &[u8]) -> Option<Result<SseEvent, SseError>> {
         if self.line.is_empty() {
             return self.read_line(tail);
         }
@@ -130,7 +130,7 @@ impl SseDecoder {
         complete
     }
 
-    fn read_line(&mut self, mut line: &[u8]) -> Option<Result<Event, SseError>> {
+    fn read_line(&mut self, mut line: &[u8]) -> Option<Result<SseEvent, SseError>> {
         if self.at == SsePosition::Start {
             self.at = SsePosition::Inside;
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
@@ -182,7 +182,7 @@ impl SseDecoder {
         self.data = Vec::new();
     }
 
-    fn dispatch(&mut self) -> Option<Result<Event, SseError>> {
+    fn dispatch(&mut self) -> Option<Result<SseEvent, SseError>> {
         let name = self.name.take();
         let data = std::mem::take(&mut self.data);
         let has_data = std::mem::take(&mut self.has_data);
@@ -193,7 +193,7 @@ impl SseDecoder {
             return None;
         }
         Some(match String::from_utf8(data) {
-            Ok(data) => Ok(Event { name, data }),
+            Ok(data) => Ok(SseEvent { name, data }),
             Err(_) => Err(SseError::NotUtf8),
         })
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use tollgate_core::call::{CallStatus, RequestKind};
 use tollgate_core::json;
 use tollgate_core::lease::RevokedError;
-use tollgate_core::policy::Refusal;
+use tollgate_core::policy::PermitError;
 use tollgate_core::view::InvalidCursorError;
 use tollgate_engine::caller::CallError;
 use tollgate_engine::gate::UnknownAgentError;
@@ -123,9 +123,9 @@ pub(crate) fn call_error(era: Era, kind: RequestKind, error: CallError) -> McpEr
     }
 }
 
-fn map_refusal(era: Era, refusal: &Refusal, message: String) -> McpErrorReply {
+fn map_refusal(era: Era, refusal: &PermitError, message: String) -> McpErrorReply {
     match refusal {
-        Refusal::UnknownResource { uri } => {
+        PermitError::UnknownResource { uri } => {
             let code = match era {
                 Era::Modern => error_code::INVALID_PARAMS,
                 Era::Legacy => error_code::RESOURCE_NOT_FOUND,
@@ -136,15 +136,15 @@ fn map_refusal(era: Era, refusal: &Refusal, message: String) -> McpErrorReply {
                 JsonRpcError::new(code, message).with_data(data),
             ))
         }
-        Refusal::InvalidArguments { .. }
-        | Refusal::Away { .. }
-        | Refusal::Withheld { .. }
-        | Refusal::OnlyInCode { .. } => McpErrorReply::Failure(message),
-        Refusal::UnknownTool { .. }
-        | Refusal::UnknownPrompt { .. }
-        | Refusal::UnknownTask
-        | Refusal::Secretive
-        | Refusal::BadParams(_) => McpErrorReply::Error(McpRequestError::bad_params(message)),
+        PermitError::InvalidArguments { .. }
+        | PermitError::Away { .. }
+        | PermitError::Withheld { .. }
+        | PermitError::OnlyInCode { .. } => McpErrorReply::Failure(message),
+        PermitError::UnknownTool { .. }
+        | PermitError::UnknownPrompt { .. }
+        | PermitError::UnknownTask
+        | PermitError::Secretive
+        | PermitError::BadParams(_) => McpErrorReply::Error(McpRequestError::bad_params(message)),
     }
 }
 
@@ -180,7 +180,7 @@ pub(crate) enum RestErrorReply {
 pub(crate) fn plain(error: &CallError) -> RestErrorReply {
     let message = error.to_string();
     match error {
-        CallError::Refused(Refusal::BadParams(_)) => RestErrorReply::Problem(
+        CallError::Refused(PermitError::BadParams(_)) => RestErrorReply::Problem(
             ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_params", message),
         ),
         CallError::Revoked(why) => RestErrorReply::Problem(ApiError::from_revocation(why)),

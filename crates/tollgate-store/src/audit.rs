@@ -19,7 +19,7 @@ mod verify;
 pub(crate) use anchor::AnchorFile;
 pub use anchor::{AuditLoss, AuditLossKind, RowMark};
 pub use journal::{AuditJournal, RetentionBounds};
-pub use query::{AuditDirection, AuditQuery, AuditReader, Page};
+pub use query::{AuditDirection, AuditPage, AuditQuery, AuditReader};
 pub use verify::{ChainBreakError, RowDamageError, VerifiedTrail};
 
 /// One row without its sequence number. `T` is a string type.

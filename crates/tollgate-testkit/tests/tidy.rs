@@ -626,7 +626,7 @@ fn paths_in_documents_exist() {
 fn every_refusal_is_in_the_list_of_errors() {
     let listed = read("docs/errors.md");
     for (file, name) in [
-        ("crates/tollgate-core/src/policy.rs", "pub enum Refusal"),
+        ("crates/tollgate-core/src/policy.rs", "pub enum PermitError"),
         ("crates/tollgate-engine/src/caller.rs", "pub enum CallError"),
     ] {
         // `Refused` only wraps a refusal, which is listed under its own name.

@@ -4,7 +4,9 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_engine::Parts;
-use tollgate_engine::builtin::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, Server};
+use tollgate_engine::builtin::{
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, Server,
+};
 
 use super::BenchContext;
 use super::in_process_gate::InProcessGate;
@@ -129,9 +131,9 @@ impl BuiltinTool for EchoTool {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let text = arguments.get("text").and_then(Value::as_str);
         let text = text.ok_or_else(|| BuiltinToolError::new("`text` is missing"))?;
-        Ok(Reply { text: text.to_owned(), structured: None })
+        Ok(BuiltinReply { text: text.to_owned(), structured: None })
     }
 }

@@ -15,7 +15,9 @@ use tollgate_core::tier_selector::{
 };
 use tollgate_core::view::View;
 use tollgate_engine::Parts;
-use tollgate_engine::builtin::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, Server};
+use tollgate_engine::builtin::{
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, Server,
+};
 
 use super::BenchContext;
 use super::catalog_scaling::SizedGate;
@@ -97,8 +99,8 @@ impl BuiltinTool for CacheableTool {
         &self,
         _: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
-        Ok(Reply { text: "said once".to_owned(), structured: None })
+    ) -> Result<BuiltinReply, BuiltinToolError> {
+        Ok(BuiltinReply { text: "said once".to_owned(), structured: None })
     }
 }
 

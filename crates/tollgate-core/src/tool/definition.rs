@@ -156,7 +156,7 @@ impl ToolDefinition {
 
     /// The server's definition, hidden text included: the text that `hash` is computed from, except
     /// for key order.
-    pub fn said(&self) -> Cow<'_, str> {
+    pub fn source_text(&self) -> Cow<'_, str> {
         match &self.original {
             Some(original) => Cow::Borrowed(original),
             None => Cow::Owned(self.fields.to_text()),

@@ -2,7 +2,7 @@
 //! errors. Independent of the writer.
 
 use tollgate_store::Error;
-use tollgate_store::audit::{Audit, AuditQuery, AuditReader, Page};
+use tollgate_store::audit::{Audit, AuditPage, AuditQuery, AuditReader};
 
 pub struct AuditPageReader {
     /// `None` if nothing is kept.
@@ -16,9 +16,9 @@ impl AuditPageReader {
     }
 
     /// Rows of the trail; empty if nothing is kept.
-    pub async fn page(&mut self, query: AuditQuery) -> Result<Page, Error> {
+    pub async fn page(&mut self, query: AuditQuery) -> Result<AuditPage, Error> {
         let Some(trail) = self.trail.clone() else {
-            return Ok(Page { rows: Vec::new(), next: None, last: 0 });
+            return Ok(AuditPage { rows: Vec::new(), next: None, last: 0 });
         };
         let reader = self.reader.take();
         let read = tokio::task::spawn_blocking(move || {

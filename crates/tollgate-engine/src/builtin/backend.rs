@@ -15,7 +15,7 @@ use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::error_code::{self, JsonRpcError};
 
-use super::{BuiltinTool, BuiltinToolContext, Reply, Server};
+use super::{BuiltinReply, BuiltinTool, BuiltinToolContext, Server};
 use crate::backend::{Backend, BackendConnection, BackendError, BackendJob};
 
 pub(crate) struct BuiltinBackend(Arc<BuiltinToolMap>);
@@ -84,7 +84,7 @@ impl BackendConnection for BuiltinToolMap {
     }
 }
 
-fn success_result(reply: &Reply) -> String {
+fn success_result(reply: &BuiltinReply) -> String {
     let mut out = content(&reply.text);
     if let Some(structured) = &reply.structured {
         out.push_str(",\"structuredContent\":");

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use super::document::quote_excerpt;
-use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use super::{BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 use roll::ExtraRolls;
 use tables::{RandomTables, TableRoll};
 
@@ -86,7 +86,7 @@ impl BuiltinTool for Roll {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let text = super::text_argument(arguments, "expression")?;
         let expression =
             parse::parse(text).map_err(|invalid| BuiltinToolError::new(invalid.to_string()))?;
@@ -104,7 +104,7 @@ impl BuiltinTool for Roll {
         if rolled.extra == ExtraRolls::RanOut {
             structured["limited"] = json!(true);
         }
-        Ok(Reply { text: speech::sentence(text, &rolled), structured: Some(structured) })
+        Ok(BuiltinReply { text: speech::sentence(text, &rolled), structured: Some(structured) })
     }
 }
 
@@ -169,7 +169,7 @@ impl BuiltinTool for RollTable {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let name = super::text_argument(arguments, "table_name")?;
         let found = self.tables.roll(name, &mut |sides| (self.random)(sides));
         let TableRoll { roll, result, dice } = found.ok_or_else(|| self.unknown(name))?;
@@ -180,7 +180,7 @@ impl BuiltinTool for RollTable {
                 dice.into_iter().map(|(said, total)| json!({ "expression": said, "total": total }));
             structured["dice"] = dice.collect();
         }
-        Ok(Reply { text, structured: Some(structured) })
+        Ok(BuiltinReply { text, structured: Some(structured) })
     }
 }
 

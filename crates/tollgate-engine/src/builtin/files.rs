@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use super::{BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 use path::RelativePath;
 use quota::Quota;
 use sandbox::{FileSandbox, FileWriteOutcome, SandboxError};
@@ -101,7 +101,7 @@ impl BuiltinTool for WriteFile {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let path = path_argument(arguments)?;
         let content = super::text_argument(arguments, "content")?.to_owned();
         let bytes = content.len();
@@ -112,7 +112,7 @@ impl BuiltinTool for WriteFile {
             FileWriteOutcome::Created => "Wrote",
             FileWriteOutcome::Replaced => "Replaced",
         };
-        Ok(Reply {
+        Ok(BuiltinReply {
             text: format!("{verb} {shown}, {bytes} {}.", plural(bytes)),
             structured: Some(json!({
                 "path": shown,
@@ -164,7 +164,7 @@ impl BuiltinTool for ReadFile {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let path = path_argument(arguments)?;
         let shown = path.to_string();
         let sandbox = Arc::clone(&self.sandbox);
@@ -172,7 +172,7 @@ impl BuiltinTool for ReadFile {
         let text = if content.is_empty() { format!("`{shown}` is empty") } else { content.clone() };
         let bytes = content.len();
         let structured = json!({ "path": shown, "bytes": bytes, "content": content });
-        Ok(Reply { text, structured: Some(structured) })
+        Ok(BuiltinReply { text, structured: Some(structured) })
     }
 }
 

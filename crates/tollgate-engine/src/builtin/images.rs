@@ -13,7 +13,7 @@ use tollgate_mcp::tasks::TaskGroup;
 
 use super::files::SandboxFolder;
 use super::{
-    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::settings::ImageSettings;
 
@@ -123,7 +123,7 @@ impl BuiltinTool for GenerateImage {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let prompt = text_argument(arguments, "prompt")?.trim();
         if prompt.is_empty() {
             return Err(BuiltinToolError::new("`prompt` is empty: describe the picture"));
@@ -169,8 +169,8 @@ async fn wait(
     tokio::time::timeout_at(latest.into(), told).await.ok()
 }
 
-fn image_ready_reply(saved: &SavedImage) -> Reply {
-    Reply {
+fn image_ready_reply(saved: &SavedImage) -> BuiltinReply {
+    BuiltinReply {
         text: format!(
             "The picture is in the file `{}`, {} kB.",
             saved.path,
@@ -185,8 +185,8 @@ fn image_ready_reply(saved: &SavedImage) -> Reply {
     }
 }
 
-fn image_pending_reply(name: &str) -> Reply {
-    Reply {
+fn image_pending_reply(name: &str) -> BuiltinReply {
+    BuiltinReply {
         text: format!(
             "The picture is still being generated. It will be in the file `{name}`, with the \
              extension of its format, within two minutes. Do not request it again."

@@ -13,7 +13,7 @@ use tollgate_core::memory::Namespace;
 
 use super::dice::DiceRandom;
 use super::document::quote_excerpt;
-use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use super::{BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 use crate::notices::{Notice, Notices};
 use library::{MusicLibrary, Track};
 use webhook::{Webhook, WebhookDelivery};
@@ -91,7 +91,7 @@ impl BuiltinTool for PlayTrack {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let stage = &*self.0;
         let asked = super::text_argument(arguments, "mood")?.trim();
         let library = stage.library.as_ref().map_err(BuiltinToolError::new)?;
@@ -111,7 +111,7 @@ impl BuiltinTool for PlayTrack {
         let mut structured = spread.as_json();
         structured["track"] = track.as_json();
         structured["mood"] = json!(mood);
-        Ok(Reply {
+        Ok(BuiltinReply {
             text: format!("Playing “{}”, for the mood {mood}.", track.title),
             structured: Some(structured),
         })
@@ -146,7 +146,7 @@ impl BuiltinTool for StopMusic {
         &self,
         _: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let stage = &*self.0;
         // A player may still play after a restart of this process: notify it in any case.
         let spread = stage.announce(asker, None).await?;
@@ -159,7 +159,7 @@ impl BuiltinTool for StopMusic {
             }
             None => "Nothing was playing.".to_owned(),
         };
-        Ok(Reply { text, structured: Some(structured) })
+        Ok(BuiltinReply { text, structured: Some(structured) })
     }
 }
 

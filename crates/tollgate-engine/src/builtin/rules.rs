@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use super::document::quote_excerpt;
-use super::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use super::{BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 use book::RuleBook;
 use pack::GameRule;
 
@@ -86,7 +86,7 @@ impl BuiltinTool for SearchRules {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let asked = super::text_argument(arguments, "query")?.trim();
         if asked.is_empty() {
             return Err(BuiltinToolError::new(
@@ -106,7 +106,7 @@ impl BuiltinTool for SearchRules {
         });
         let rules: Vec<Value> =
             found.iter().map(|rule| as_json(rule, excerpt(&rule.text, EXCERPT_BYTES))).collect();
-        Ok(Reply {
+        Ok(BuiltinReply {
             text: lines.collect::<Vec<_>>().join("\n"),
             structured: Some(json!({ "rules": rules })),
         })
@@ -128,7 +128,7 @@ impl SearchRules {
     }
 
     /// Not an error: suggests what to try instead.
-    fn nothing(&self, asked: &str, system: Option<&str>) -> Reply {
+    fn nothing(&self, asked: &str, system: Option<&str>) -> BuiltinReply {
         let near = self.0.near(asked, system);
         let names: Vec<String> =
             near.iter().map(|rule| format!("{} ({})", rule.name, rule.id)).collect();
@@ -140,7 +140,7 @@ impl SearchRules {
         };
         let near: Vec<Value> =
             near.iter().map(|rule| json!({ "id": rule.id, "name": rule.name })).collect();
-        Reply {
+        BuiltinReply {
             text: format!("No rule matches `{}`. {hint}", quote_excerpt(asked)),
             structured: Some(json!({ "rules": [], "nearest": near })),
         }
@@ -181,10 +181,10 @@ impl BuiltinTool for GetRule {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let id = super::text_argument(arguments, "id")?.trim();
         let rule = self.0.rule(id).ok_or_else(|| self.unknown(id))?;
-        Ok(Reply {
+        Ok(BuiltinReply {
             text: format!("{}. {}", rule.name, rule.text),
             structured: Some(as_json(rule, &rule.text)),
         })

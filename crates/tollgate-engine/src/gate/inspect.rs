@@ -10,7 +10,7 @@ use tollgate_core::call_policy::OnAuditFailure;
 use tollgate_core::catalog::Catalog;
 use tollgate_core::filter::ToolExplanation;
 use tollgate_core::id::ToolId;
-use tollgate_core::policy::Refusal;
+use tollgate_core::policy::PermitError;
 use tollgate_core::turn::{Principal, Turn};
 
 use super::{Gate, TurnRequest, UnknownAgentError};
@@ -82,7 +82,7 @@ impl Gate {
 
     /// Has the server tell of changes of this resource for as long as the watch is held.
     pub fn watch_resource(&self, turn: &Turn, uri: &str) -> Result<ResourceWatch, CallError> {
-        let unknown = || Refusal::UnknownResource { uri: uri.chars().take(80).collect() };
+        let unknown = || PermitError::UnknownResource { uri: uri.chars().take(80).collect() };
         let server = turn.view.resource_route(uri).ok_or_else(unknown)?;
         self.watches.hold(server, uri).ok_or_else(|| {
             let message = format!(

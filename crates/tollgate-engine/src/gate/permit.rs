@@ -3,7 +3,7 @@
 
 use tollgate_core::call::{CallStatus, GateRequest, RequestKind};
 use tollgate_core::failpoint;
-use tollgate_core::policy::{self, Permitted, Refusal};
+use tollgate_core::policy::{self, PermitError, Permitted};
 use tollgate_core::turn::Turn;
 use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
@@ -37,7 +37,7 @@ impl Gate {
                 recording.set_detail("secrets in its arguments");
                 answer::secret_arguments_reply().into()
             }
-            _ => CallError::from(Refusal::Secretive).into(),
+            _ => CallError::from(PermitError::Secretive).into(),
         })
     }
 
@@ -61,29 +61,29 @@ impl Gate {
     }
 
     /// Refusals that a model can act on become outcomes; the others are errors of the request.
-    fn refuse(&self, refusal: Refusal, recording: &mut CallRecording<'_>) -> StageExit {
+    fn refuse(&self, refusal: PermitError, recording: &mut CallRecording<'_>) -> StageExit {
         let (status, message) = match &refusal {
-            Refusal::InvalidArguments { tool, .. } => {
+            PermitError::InvalidArguments { tool, .. } => {
                 recording.target(&tool.id.server, Some(tool));
                 (CallStatus::InvalidArguments, refusal.to_string())
             }
-            Refusal::Away { name, server } => {
+            PermitError::Away { name, server } => {
                 recording.target(server, None);
                 let how = self.servers.word(server);
                 let message = format!("`{name}` is unavailable: its server `{server}` is {how}");
                 (CallStatus::Offline, message)
             }
-            Refusal::Withheld { server, .. } => {
+            PermitError::Withheld { server, .. } => {
                 recording.target(server, None);
                 (CallStatus::Denied, refusal.to_string())
             }
-            Refusal::OnlyInCode { .. } => (CallStatus::Denied, refusal.to_string()),
-            Refusal::BadParams(_)
-            | Refusal::UnknownTool { .. }
-            | Refusal::UnknownPrompt { .. }
-            | Refusal::UnknownResource { .. }
-            | Refusal::UnknownTask
-            | Refusal::Secretive => return CallError::from(refusal).into(),
+            PermitError::OnlyInCode { .. } => (CallStatus::Denied, refusal.to_string()),
+            PermitError::BadParams(_)
+            | PermitError::UnknownTool { .. }
+            | PermitError::UnknownPrompt { .. }
+            | PermitError::UnknownResource { .. }
+            | PermitError::UnknownTask
+            | PermitError::Secretive => return CallError::from(refusal).into(),
         };
         answer::failure_reply(status, &message).into()
     }

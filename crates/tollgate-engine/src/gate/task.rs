@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use tollgate_core::call::{GateRequest, RequestKind, TaskVerb};
 use tollgate_core::json::Object;
-use tollgate_core::policy::{self, Refusal};
+use tollgate_core::policy::{self, PermitError};
 use tollgate_core::turn::Turn;
 
 use super::Gate;
@@ -55,7 +55,7 @@ impl Gate {
     ) -> StageResult<Reply> {
         let tickets = TaskTickets { seal: &self.executor.seal, principal: &turn.principal };
         let ticket = tickets.open(&request.params.string("taskId").unwrap_or_default());
-        let ticket = ticket.ok_or_else(|| CallError::from(Refusal::UnknownTask))?;
+        let ticket = ticket.ok_or_else(|| CallError::from(PermitError::UnknownTask))?;
         let request = self.screen_secrets(turn, request, &mut caller, recording).await?;
         let permitted = policy::permit_task(turn, verb, ticket, request.params);
         let permitted = permitted.map_err(CallError::from)?;

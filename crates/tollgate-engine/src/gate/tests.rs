@@ -17,7 +17,7 @@ use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::json::{Object, raw, raw_value};
 use tollgate_core::names::NamePattern;
-use tollgate_core::policy::Refusal;
+use tollgate_core::policy::PermitError;
 use tollgate_core::tier_assignment;
 use tollgate_core::turn::{Actor, Principal, Turn};
 use tollgate_mcp::client::{Answer, AnswerKind, Event, ProgressReporting, ServerEventSender};

@@ -98,7 +98,7 @@ impl Gate {
         let kept = kept.await.unwrap_or_else(|_| Ok(Vec::new()))?;
         let trusted = kept.iter().find(|it| it.state == StoredPinState::Accepted);
         let changes = match trusted {
-            Some(it) => Some(trust::diff(&it.definition, &known.tool.definition.said())?),
+            Some(it) => Some(trust::diff(&it.definition, &known.tool.definition.source_text())?),
             None => None,
         };
         Ok(Some(ToolExamination { known, kept, changes }))
@@ -126,7 +126,7 @@ impl Gate {
             Answer::Accept => StoredPinState::Accepted,
             Answer::Reject => StoredPinState::Rejected,
         };
-        let (definition, at) = (offered.definition.said().into_owned(), self.clock.wall());
+        let (definition, at) = (offered.definition.source_text().into_owned(), self.clock.wall());
         let row = audit::Decision::new(AuditAction::Pin, by, state.as_str())
             .about(offered.exposed.as_str())
             .server(&tool.server)

@@ -8,7 +8,7 @@ use http::header::CONTENT_ENCODING;
 use http_body_util::BodyExt as _;
 
 use super::dial::Answered;
-use super::refused::Refused;
+use super::fetch_error::FetchError;
 
 /// The content of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,14 +25,14 @@ pub enum BodyEnd {
 }
 
 /// Up to `most` bytes on the wire, and as many after decompression.
-pub(crate) async fn read(answered: Answered, most: usize) -> Result<BodyContent, Refused> {
+pub(crate) async fn read(answered: Answered, most: usize) -> Result<BodyContent, FetchError> {
     let mut unpacked = BodyDecoder::of(answered.response.headers(), most)?;
     let host = answered.host.clone();
     let mut body = answered.response;
     let mut on_the_wire = 0_usize;
     while let Some(frame) = body.frame().await {
         let frame = frame
-            .map_err(|error| Refused::Broken { host: host.clone(), why: error.to_string() })?;
+            .map_err(|error| FetchError::Broken { host: host.clone(), why: error.to_string() })?;
         let Ok(data) = frame.into_data() else { continue };
         on_the_wire += data.len();
         if unpacked.take(&data)? == BodyEnd::Cut || on_the_wire > most {
@@ -48,7 +48,7 @@ enum BodyDecoder {
 }
 
 impl BodyDecoder {
-    fn of(headers: &HeaderMap, most: usize) -> Result<Self, Refused> {
+    fn of(headers: &HeaderMap, most: usize) -> Result<Self, FetchError> {
         let capped = CappedBuffer { bytes: Vec::new(), most, full: false };
         let mut named = headers.get_all(CONTENT_ENCODING).iter();
         let encoding = match (named.next(), named.next()) {
@@ -59,11 +59,11 @@ impl BodyDecoder {
         match encoding.as_str() {
             "" | "identity" => Ok(Self::Plain(capped)),
             "gzip" | "x-gzip" => Ok(Self::Gzip(GzDecoder::new(capped))),
-            other => Err(Refused::Encoding(other.chars().take(40).collect())),
+            other => Err(FetchError::Encoding(other.chars().take(40).collect())),
         }
     }
 
-    fn take(&mut self, mut data: &[u8]) -> Result<BodyEnd, Refused> {
+    fn take(&mut self, mut data: &[u8]) -> Result<BodyEnd, FetchError> {
         while !data.is_empty() {
             let (written, full) = match self {
                 Self::Plain(capped) => (capped.write(data), capped.full),
@@ -74,13 +74,13 @@ impl BodyDecoder {
                 // Data after the end of the compressed stream is ignored.
                 Ok(0) => return Ok(BodyEnd::Whole),
                 Ok(taken) => data = &data[taken..],
-                Err(_) => return Err(Refused::Garbled),
+                Err(_) => return Err(FetchError::Garbled),
             }
         }
         Ok(BodyEnd::Whole)
     }
 
-    fn whole(self) -> Result<BodyContent, Refused> {
+    fn whole(self) -> Result<BodyContent, FetchError> {
         let capped = match self {
             Self::Plain(capped) => capped,
             Self::Gzip(mut packed) => {
@@ -88,7 +88,7 @@ impl BodyDecoder {
                 if packed.get_ref().full {
                     return Ok(Self::Gzip(packed).cut());
                 }
-                finished.map_err(|_| Refused::Garbled)?;
+                finished.map_err(|_| FetchError::Garbled)?;
                 std::mem::take(packed.get_mut())
             }
         };

@@ -26,7 +26,7 @@ use tokio_rustls::TlsConnector;
 use tollgate_mcp::tasks::{self, Task};
 use url::Host;
 
-use super::refused::Refused;
+use super::fetch_error::FetchError;
 use super::resolve::{Resolve, SystemResolver};
 use super::ssrf_guard::SsrfRule;
 use super::target_url::TargetUrl;
@@ -70,20 +70,20 @@ impl Dialer {
         target: &TargetUrl,
         rule: &SsrfRule,
         request: Request<Full<Bytes>>,
-    ) -> Result<Answered, Refused> {
+    ) -> Result<Answered, FetchError> {
         rule.admits_url(target)?;
         let addresses = self.addresses(target.host()).await;
         if addresses.is_empty() {
-            return Err(Refused::Unknown(target.host_str().to_owned()));
+            return Err(FetchError::Unknown(target.host_str().to_owned()));
         }
         // One forbidden address among allowed ones is an attack, not an accident.
         if !addresses.iter().all(|address| rule.admits(target, *address)) {
-            return Err(Refused::Private(target.host_str().to_owned()));
+            return Err(FetchError::Private(target.host_str().to_owned()));
         }
         let stream = connect(target, &addresses).await?;
         let peer = stream.peer_addr().map_err(|error| unreachable(target, &error))?;
         if !addresses.contains(&peer.ip()) || !rule.admits(target, peer.ip()) {
-            return Err(Refused::Private(target.host_str().to_owned()));
+            return Err(FetchError::Private(target.host_str().to_owned()));
         }
         // Best effort: without it small requests are only slower.
         let _ = stream.set_nodelay(true);
@@ -123,7 +123,7 @@ impl Dialer {
 }
 
 /// The first address that answers, tried in order, each with a head start.
-async fn connect(target: &TargetUrl, addresses: &[IpAddr]) -> Result<TcpStream, Refused> {
+async fn connect(target: &TargetUrl, addresses: &[IpAddr]) -> Result<TcpStream, FetchError> {
     let mut attempts = FuturesUnordered::new();
     for (delay, address) in (0..).map(|nth| HEAD_START * nth).zip(addresses).take(MOST_TRIED) {
         let address = SocketAddr::new(*address, target.port());
@@ -149,15 +149,15 @@ async fn exchange<S>(
     target: &TargetUrl,
     stream: S,
     mut request: Request<Full<Bytes>>,
-) -> Result<Answered, Refused>
+) -> Result<Answered, FetchError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let broken = |error: hyper::Error| Refused::Broken {
+    let broken = |error: hyper::Error| FetchError::Broken {
         host: target.host_str().to_owned(),
         why: error.to_string(),
     };
-    let unfit = || Refused::Unfit("the URL is invalid".to_owned());
+    let unfit = || FetchError::Unfit("the URL is invalid".to_owned());
     *request.uri_mut() = target.path().parse().map_err(|_| unfit())?;
     let host = HeaderValue::try_from(target.authority()).map_err(|_| unfit())?;
     request.headers_mut().insert(HOST, host);
@@ -176,16 +176,16 @@ where
     Ok(Answered { response, host: target.host_str().to_owned(), _connection: connection })
 }
 
-fn unreachable(target: &TargetUrl, why: &dyn std::fmt::Display) -> Refused {
-    Refused::Unreachable { host: target.host_str().to_owned(), why: why.to_string() }
+fn unreachable(target: &TargetUrl, why: &dyn std::fmt::Display) -> FetchError {
+    FetchError::Unreachable { host: target.host_str().to_owned(), why: why.to_string() }
 }
 
-fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, Refused> {
+fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, FetchError> {
     match target.host() {
         Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(address))),
         Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(address))),
         Host::Domain(name) => ServerName::try_from(name.trim_end_matches('.').to_owned())
-            .map_err(|_| Refused::Unfit(format!("`{name}` is not a valid host name"))),
+            .map_err(|_| FetchError::Unfit(format!("`{name}` is not a valid host name"))),
     }
 }
 

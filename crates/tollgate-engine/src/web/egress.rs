@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use super::body;
 pub use super::body::BodyEnd;
 use super::dial::{Answered, Dialer};
-use super::refused::Refused;
+use super::fetch_error::FetchError;
 use super::ssrf_guard::{AllowedHost, SsrfRule};
 use super::target_url::TargetUrl;
 use crate::clock::{Clock as _, SystemClock};
@@ -70,16 +70,16 @@ impl Egress {
         Self { dialer, opened: opened.into(), slots: Semaphore::new(MAX_CONCURRENT_FETCHES) }
     }
 
-    pub async fn get(&self, url: &str, wish: &PageRequest) -> Result<FetchedPage, Refused> {
-        let _slot = self.slots.try_acquire().map_err(|_| Refused::Busy)?;
+    pub async fn get(&self, url: &str, wish: &PageRequest) -> Result<FetchedPage, FetchError> {
+        let _slot = self.slots.try_acquire().map_err(|_| FetchError::Busy)?;
         let latest = SystemClock.now() + PAGE_TIMEOUT;
         let until = wish.until.map_or(latest, |until| until.min(latest));
         tokio::time::timeout_at(until.into(), self.follow(url, wish))
             .await
-            .unwrap_or(Err(Refused::TooSlow))
+            .unwrap_or(Err(FetchError::TooSlow))
     }
 
-    async fn follow(&self, url: &str, wish: &PageRequest) -> Result<FetchedPage, Refused> {
+    async fn follow(&self, url: &str, wish: &PageRequest) -> Result<FetchedPage, FetchError> {
         let rule = SsrfRule::Stranger(Arc::clone(&self.opened));
         let mut target = TargetUrl::parse(url)?;
         for _ in 0..=MOST_REDIRECTS {
@@ -89,7 +89,7 @@ impl Egress {
                 None => return page(&target, answered, wish).await,
             }
         }
-        Err(Refused::Redirects(MOST_REDIRECTS))
+        Err(FetchError::Redirects(MOST_REDIRECTS))
     }
 }
 
@@ -104,7 +104,7 @@ fn request(wish: &PageRequest) -> Request<Full<Bytes>> {
 }
 
 /// The target of a redirect, if the response is one.
-fn next(target: &TargetUrl, answered: &Answered) -> Result<Option<TargetUrl>, Refused> {
+fn next(target: &TargetUrl, answered: &Answered) -> Result<Option<TargetUrl>, FetchError> {
     let response = &answered.response;
     let moved = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(location) = response.headers().get(LOCATION).filter(|_| moved) else {
@@ -114,7 +114,7 @@ fn next(target: &TargetUrl, answered: &Answered) -> Result<Option<TargetUrl>, Re
     let location = String::from_utf8_lossy(location.as_bytes());
     let next = target.join(&location)?;
     if target.is_secure() && !next.is_secure() {
-        return Err(Refused::Downgrade);
+        return Err(FetchError::Downgrade);
     }
     Ok(Some(next))
 }
@@ -123,14 +123,14 @@ async fn page(
     target: &TargetUrl,
     answered: Answered,
     wish: &PageRequest,
-) -> Result<FetchedPage, Refused> {
+) -> Result<FetchedPage, FetchError> {
     let status = answered.response.status();
     if !status.is_success() || status == StatusCode::NO_CONTENT {
-        return Err(Refused::Status(status.as_u16()));
+        return Err(FetchError::Status(status.as_u16()));
     }
     let (media_type, charset) = media_type(answered.response.headers());
     if !(wish.takes)(&media_type) {
-        return Err(Refused::Kind(media_type.chars().take(80).collect()));
+        return Err(FetchError::Kind(media_type.chars().take(80).collect()));
     }
     let content = body::read(answered, wish.most_bytes).await?;
     Ok(FetchedPage {

@@ -19,7 +19,7 @@ use tollgate_core::text::percent_encoded;
 
 use super::body::{self, BodyEnd};
 use super::dial::Dialer;
-use super::refused::Refused;
+use super::fetch_error::FetchError;
 use super::ssrf_guard::SsrfRule;
 use super::target_url::TargetUrl;
 use crate::clock::{Clock as _, SystemClock};
@@ -107,7 +107,7 @@ impl OperatorHttpClient {
         url: &str,
         request: Request<Full<Bytes>>,
         bounds: ExchangeBounds,
-    ) -> Result<Response<Bytes>, Refused> {
+    ) -> Result<Response<Bytes>, FetchError> {
         let exchange = async {
             let target = TargetUrl::parse(url)?;
             let rule = self.rule(&target).await;
@@ -118,12 +118,12 @@ impl OperatorHttpClient {
             let content = body::read(answered, bounds.most_bytes).await?;
             match content.ended {
                 BodyEnd::Whole => Ok(response.map(|_| Bytes::from(content.bytes))),
-                BodyEnd::Cut => Err(Refused::TooLarge(bounds.most_bytes)),
+                BodyEnd::Cut => Err(FetchError::TooLarge(bounds.most_bytes)),
             }
         };
         tokio::time::timeout_at(bounds.until.into(), exchange)
             .await
-            .unwrap_or(Err(Refused::TooSlow))
+            .unwrap_or(Err(FetchError::TooSlow))
     }
 
     async fn rule(&self, target: &TargetUrl) -> SsrfRule {

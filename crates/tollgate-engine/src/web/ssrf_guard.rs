@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tollgate_core::address::{AddressScope, address_scope};
 
-use super::refused::Refused;
+use super::fetch_error::FetchError;
 use super::target_url::TargetUrl;
 
 /// Where a request may connect to, by the origin of its URL.
@@ -59,12 +59,12 @@ fn plain(host: &str) -> &str {
 
 impl SsrfRule {
     /// Checks the URL before any name is resolved.
-    pub(crate) fn admits_url(&self, target: &TargetUrl) -> Result<(), Refused> {
+    pub(crate) fn admits_url(&self, target: &TargetUrl) -> Result<(), FetchError> {
         match self {
             Self::Operator | Self::Beside(_) => Ok(()),
             Self::Stranger(opened) if opened.iter().any(|it| it.covers(target)) => Ok(()),
             Self::Stranger(_) if target.has_usual_port() => Ok(()),
-            Self::Stranger(_) => Err(Refused::Port(target.port())),
+            Self::Stranger(_) => Err(FetchError::Port(target.port())),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use url::{Host, Url};
 
-use super::refused::Refused;
+use super::fetch_error::FetchError;
 
 const MAX_URL_BYTES: usize = 4_096;
 
@@ -14,10 +14,10 @@ pub(crate) struct TargetUrl {
 }
 
 impl TargetUrl {
-    pub(crate) fn parse(text: &str) -> Result<Self, Refused> {
+    pub(crate) fn parse(text: &str) -> Result<Self, FetchError> {
         let text = text.trim_matches(' ');
         if text.len() > MAX_URL_BYTES {
-            return Err(Refused::Unfit(format!("the URL is longer than {MAX_URL_BYTES} bytes")));
+            return Err(FetchError::Unfit(format!("the URL is longer than {MAX_URL_BYTES} bytes")));
         }
         // The parser would drop tabs and line breaks, and so read another URL than a person sees.
         if text.chars().any(char::is_control) {
@@ -27,19 +27,19 @@ impl TargetUrl {
             return unfit("the URL contains `\\`; write `/`, or `%5C` for a literal backslash");
         }
         Self::check(Url::parse(text).map_err(|error| {
-            Refused::Unfit(format!("the URL is invalid ({error}); start it with `https://`"))
+            FetchError::Unfit(format!("the URL is invalid ({error}); start it with `https://`"))
         })?)
     }
 
     /// The target of a redirect.
-    pub(crate) fn join(&self, location: &str) -> Result<Self, Refused> {
+    pub(crate) fn join(&self, location: &str) -> Result<Self, FetchError> {
         match self.url.join(location) {
             Ok(url) if url.as_str().len() <= MAX_URL_BYTES => Self::check(url),
             _ => unfit("the page redirects to an invalid URL"),
         }
     }
 
-    fn check(mut url: Url) -> Result<Self, Refused> {
+    fn check(mut url: Url) -> Result<Self, FetchError> {
         if !matches!(url.scheme(), "http" | "https") {
             return unfit("only `http` and `https` URLs can be fetched");
         }
@@ -96,6 +96,6 @@ impl TargetUrl {
     }
 }
 
-fn unfit<T>(words: &str) -> Result<T, Refused> {
-    Err(Refused::Unfit(words.to_owned()))
+fn unfit<T>(words: &str) -> Result<T, FetchError> {
+    Err(FetchError::Unfit(words.to_owned()))
 }

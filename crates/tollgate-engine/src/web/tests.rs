@@ -20,7 +20,7 @@ use tollgate_mcp::tasks::{self, Task};
 use super::dial::Dialer;
 use super::egress::{Egress, FetchedPage, PageRequest};
 use super::resolve::Resolve;
-use super::{AllowedHost, Refused};
+use super::{AllowedHost, FetchError};
 
 /// Names with the answers that they get, one after the other; the last one stays.
 #[derive(Default)]
@@ -208,7 +208,7 @@ pub(super) async fn got(
     site: &Site,
     path: &str,
     wish: &PageRequest,
-) -> Result<FetchedPage, Refused> {
+) -> Result<FetchedPage, FetchError> {
     let url = format!("http://site.example:{}{path}", site.port());
     egress(&here(), site).get(&url, wish).await
 }

@@ -10,7 +10,7 @@ use tollgate_core::budget::Deadline;
 use tollgate_core::call::{self, CallStatus, Decider, Outcome, RequestKind};
 use tollgate_core::json::{self, Object};
 use tollgate_core::nearest::nearest;
-use tollgate_core::policy::Refusal;
+use tollgate_core::policy::PermitError;
 use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Turn;
@@ -135,8 +135,8 @@ impl CallRound<'_> {
                 let near = nearest(&call.name, known).into_iter().map(str::to_owned).collect();
                 let name = truncate_chars(&call.name, MAX_QUOTED_CHARS);
                 let refusal = match self.turn.view.only_in_code(&call.name) {
-                    Some(_) => Refusal::OnlyInCode { name },
-                    None => Refusal::UnknownTool { name, nearest: near },
+                    Some(_) => PermitError::OnlyInCode { name },
+                    None => PermitError::UnknownTool { name, nearest: near },
                 };
                 let message = refusal.to_string();
                 self.gate

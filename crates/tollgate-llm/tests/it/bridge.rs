@@ -15,7 +15,7 @@ use tollgate_core::call::CallStatus;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_engine::builtin::{
-    self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply as Said,
+    self, BuiltinReply as Said, BuiltinTool, BuiltinToolContext, BuiltinToolError,
 };
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::settings::EngineSettings;

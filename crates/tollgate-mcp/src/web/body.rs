@@ -9,7 +9,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
-use crate::sse::{Event, SseDecoder, SseError};
+use crate::sse::{SseDecoder, SseError, SseEvent};
 use crate::tasks::TaskGroup;
 
 /// How long to drain a stream after its answer, so that its connection can be reused.
@@ -96,7 +96,7 @@ impl EventStream {
     }
 
     /// `None`: the stream has ended, cleanly or not. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Result<Event, SseError>> {
+    pub async fn next(&mut self) -> Option<Result<SseEvent, SseError>> {
         loop {
             let mut rest: &[u8] = &self.chunk;
             let event = self.decoder.next(&mut rest);

@@ -1,6 +1,6 @@
 use tollgate_core::call::RequestKind;
 use tollgate_core::json;
-use tollgate_core::policy::Refusal;
+use tollgate_core::policy::PermitError;
 use tollgate_engine::caller::CallError;
 use tollgate_mcp::Era;
 use tollgate_mcp::error_code::JsonRpcError;
@@ -28,13 +28,13 @@ fn upstream<const CODE: i64>() -> CallError {
 
 #[test]
 fn refusals_of_the_gate_have_the_code_of_each_era() {
-    let tool = || Refusal::UnknownTool { name: "x".into(), nearest: vec![] }.into();
+    let tool = || PermitError::UnknownTool { name: "x".into(), nearest: vec![] }.into();
     check(RequestKind::CallTool, tool, "200 -32602", "200 -32602");
-    let resource = || Refusal::UnknownResource { uri: "x:y".into() }.into();
+    let resource = || PermitError::UnknownResource { uri: "x:y".into() }.into();
     check(RequestKind::ReadResource, resource, "200 -32602", "200 -32002");
     check(
         RequestKind::GetPrompt,
-        || Refusal::BadParams("no".into()).into(),
+        || PermitError::BadParams("no".into()).into(),
         "200 -32602",
         "200 -32602",
     );

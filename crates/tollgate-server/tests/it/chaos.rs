@@ -15,7 +15,9 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
-use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_engine::builtin::{
+    self, BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError,
+};
 use tollgate_mcp::offload;
 use tollgate_testkit::realtime::{
     ChaosOdds, RealtimeTestTools, SeededRng, TestCallLedger, gemini, openai,
@@ -264,7 +266,7 @@ impl BuiltinTool for Chaotic {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let token = arguments["token"].as_str().unwrap_or_default();
         // Who measures how fast it is has no token.
         if token.contains('_') {
@@ -274,7 +276,7 @@ impl BuiltinTool for Chaotic {
         tokio::time::sleep(Duration::from_millis(ms)).await;
         match self.calls.fetch_add(1, Ordering::Relaxed) % 50 {
             0 => panic!("a tool that panics"),
-            at => Ok(Reply { text: format!("number {at}"), structured: None }),
+            at => Ok(BuiltinReply { text: format!("number {at}"), structured: None }),
         }
     }
 }

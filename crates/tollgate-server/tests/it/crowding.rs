@@ -29,9 +29,9 @@ impl BuiltinTool for Blocking {
         &self,
         _: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<builtin::Reply, BuiltinToolError> {
+    ) -> Result<builtin::BuiltinReply, BuiltinToolError> {
         std::thread::sleep(BLOCKED);
-        Ok(builtin::Reply { text: "done".to_owned(), structured: None })
+        Ok(builtin::BuiltinReply { text: "done".to_owned(), structured: None })
     }
 }
 

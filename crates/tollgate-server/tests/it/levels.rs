@@ -19,10 +19,10 @@ use tollgate_core::filter::{self, AllowDenyLists, RequestFilter, ToolSwitch};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_core::json::Object;
-use tollgate_core::policy::Refusal;
+use tollgate_core::policy::PermitError;
 use tollgate_core::turn::{Actor, Principal, PrincipalGrant};
 use tollgate_engine::builtin::{
-    self, BuiltinDeps, BuiltinTool, BuiltinToolError, Reply, shipped_servers,
+    self, BuiltinDeps, BuiltinReply, BuiltinTool, BuiltinToolError, shipped_servers,
 };
 use tollgate_engine::calibration::CalibrationMode;
 use tollgate_engine::caller::{self, CallError, Caller};
@@ -101,9 +101,9 @@ impl BuiltinTool for Recording {
         &self,
         _: &Map<String, Value>,
         _: &builtin::BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         self.reached.lock().push(format!("{}/{}", self.fact.server, self.fact.own));
-        Ok(Reply { text: "done".to_owned(), structured: None })
+        Ok(BuiltinReply { text: "done".to_owned(), structured: None })
     }
 }
 
@@ -385,7 +385,8 @@ async fn check_calls(
     let outside = judged.iter().map(|(fact, _)| fact.exposed.as_str());
     for name in outside.filter(|name| !seen.contains(name)).chain(["no_such_tool"]) {
         let called = call(gate, turn, name).await;
-        let is_refused = matches!(&called, Err(CallError::Refused(Refusal::UnknownTool { .. })));
+        let is_refused =
+            matches!(&called, Err(CallError::Refused(PermitError::UnknownTool { .. })));
         assert!(is_refused, "`{name}` is {called:?}: {context}");
     }
     assert_eq!(world.reached.lock().len(), 0, "{context}");

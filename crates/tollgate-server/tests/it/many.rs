@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_engine::builtin::{
+    self, BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError,
+};
 use tollgate_engine::settings::{Server, ServerDesiredState, ServerTransport, StdioCommand};
 use tollgate_mcp::Revision;
 
@@ -31,8 +33,8 @@ impl BuiltinTool for Odd {
         &self,
         _: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
-        Ok(Reply { text: MARKUP.to_owned(), structured: None })
+    ) -> Result<BuiltinReply, BuiltinToolError> {
+        Ok(BuiltinReply { text: MARKUP.to_owned(), structured: None })
     }
 }
 

@@ -3,7 +3,9 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_engine::builtin::{
+    self, BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError,
+};
 
 use crate::client::Call;
 use crate::stage::{Setup, Stage};
@@ -22,8 +24,8 @@ impl BuiltinTool for Odd {
         &self,
         _: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
-        Ok(Reply { text: "fine".to_owned(), structured: None })
+    ) -> Result<BuiltinReply, BuiltinToolError> {
+        Ok(BuiltinReply { text: "fine".to_owned(), structured: None })
     }
 }
 

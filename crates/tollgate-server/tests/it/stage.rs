@@ -21,7 +21,9 @@ use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::NamePattern;
 use tollgate_core::trust::TrustPolicy;
 use tollgate_engine::audit::AuditLedger;
-use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_engine::builtin::{
+    self, BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError,
+};
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
@@ -323,9 +325,9 @@ impl BuiltinTool for TestTool {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         self.seen.calls.lock().push(self.name.to_owned());
-        let text = |text: &str| Ok(Reply { text: text.to_owned(), structured: None });
+        let text = |text: &str| Ok(BuiltinReply { text: text.to_owned(), structured: None });
         match self.name {
             "boom" => panic!("a tool that panics"),
             "wait" => {

@@ -15,7 +15,9 @@ use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_core::tool::TaintRule;
 use tollgate_core::trust::TrustPolicy;
-use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_engine::builtin::{
+    self, BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError,
+};
 use tollgate_server::Rights;
 
 use crate::client::Call;
@@ -46,9 +48,9 @@ impl BuiltinTool for SendEmail {
         &self,
         _: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Ok(Reply { text: "sent".to_owned(), structured: None })
+        Ok(BuiltinReply { text: "sent".to_owned(), structured: None })
     }
 }
 

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::names::NamePattern;
-use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use tollgate_engine::builtin::{
+    self, BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError,
+};
 use tollgate_server::Right;
 
 use crate::chat::{agent, ask};
@@ -181,8 +183,8 @@ impl BuiltinTool for Odd {
         &self,
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
-        Ok(Reply { text: Value::Object(arguments.clone()).to_string(), structured: None })
+    ) -> Result<BuiltinReply, BuiltinToolError> {
+        Ok(BuiltinReply { text: Value::Object(arguments.clone()).to_string(), structured: None })
     }
 }
 

@@ -63,7 +63,7 @@ impl AuditQuery {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct AuditPage {
     pub rows: Vec<AuditRow>,
     /// The cursor for the next page; `None` if there are no more rows now.
     pub next: Option<u64>,
@@ -113,7 +113,7 @@ impl AuditReader {
         &mut self.connection
     }
 
-    pub fn page(&self, query: &AuditQuery) -> Result<Page, Error> {
+    pub fn page(&self, query: &AuditQuery) -> Result<AuditPage, Error> {
         let ends = "SELECT cut_sequence + 1, last_sequence FROM audit_chain";
         let ends = self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let (first, last) = (to_unsigned(ends.0), to_unsigned(ends.1));
@@ -122,19 +122,19 @@ impl AuditReader {
         let mut rows = Vec::new();
         for _ in 0..WINDOWS {
             let Some(window) = left.take(query.direction) else {
-                return Ok(Page { rows, next: None, last });
+                return Ok(AuditPage { rows, next: None, last });
             };
             self.look(query, window, &mut RowCollector { rows: &mut rows, limit })?;
             if rows.len() == limit {
                 let next = rows.last().map(|row| row.sequence);
-                return Ok(Page { rows, next, last });
+                return Ok(AuditPage { rows, next, last });
             }
         }
         let next = match query.direction {
             AuditDirection::OldestFirst => left.first.saturating_sub(1),
             AuditDirection::NewestFirst => left.last.saturating_add(1),
         };
-        Ok(Page { rows, next: Some(next), last })
+        Ok(AuditPage { rows, next: Some(next), last })
     }
 
     /// The sequence range of possible matches. The clock may have jumped: times only narrow the

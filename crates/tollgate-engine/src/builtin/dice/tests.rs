@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::tables::RandomTables;
 use super::{DiceRandom, parse, thread_random, tools};
-use crate::builtin::{BuiltinToolContext, BuiltinToolError, Reply};
+use crate::builtin::{BuiltinReply, BuiltinToolContext, BuiltinToolError};
 
 mod hostile;
 
@@ -22,17 +22,21 @@ fn falling(falls: &[u32]) -> DiceRandom {
     })
 }
 
-async fn call(name: &str, random: &DiceRandom, given: Value) -> Result<Reply, BuiltinToolError> {
+async fn call(
+    name: &str,
+    random: &DiceRandom,
+    given: Value,
+) -> Result<BuiltinReply, BuiltinToolError> {
     let tools = tools(RandomTables::builtin(), random);
     let tool = tools.iter().find(|tool| tool.definition()["name"] == name).unwrap();
     tool.call(given.as_object().unwrap(), &BuiltinToolContext::local()).await
 }
 
-async fn roll(expression: &str, falls: &[u32]) -> Result<Reply, BuiltinToolError> {
+async fn roll(expression: &str, falls: &[u32]) -> Result<BuiltinReply, BuiltinToolError> {
     call("roll", &falling(falls), json!({ "expression": expression })).await
 }
 
-async fn roll_table(name: &str, fall: u32) -> Result<Reply, BuiltinToolError> {
+async fn roll_table(name: &str, fall: u32) -> Result<BuiltinReply, BuiltinToolError> {
     call("roll_table", &falling(&[fall]), json!({ "table_name": name })).await
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::quota::Quota;
 use super::{SandboxFolder, folder, tools};
 use crate::builtin::scratch::ScratchDir;
-use crate::builtin::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use crate::builtin::{BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 
 mod attacks;
 mod paths;
@@ -50,15 +50,15 @@ impl World {
         self.scratch.path().join("outside")
     }
 
-    async fn write(&self, path: &str, content: &str) -> Result<Reply, BuiltinToolError> {
+    async fn write(&self, path: &str, content: &str) -> Result<BuiltinReply, BuiltinToolError> {
         self.call(0, json!({ "path": path, "content": content })).await
     }
 
-    async fn read(&self, path: &str) -> Result<Reply, BuiltinToolError> {
+    async fn read(&self, path: &str) -> Result<BuiltinReply, BuiltinToolError> {
         self.call(1, json!({ "path": path })).await
     }
 
-    async fn call(&self, tool: usize, arguments: Value) -> Result<Reply, BuiltinToolError> {
+    async fn call(&self, tool: usize, arguments: Value) -> Result<BuiltinReply, BuiltinToolError> {
         self.tools[tool].call(arguments.as_object().unwrap(), &BuiltinToolContext::local()).await
     }
 

@@ -31,7 +31,11 @@ fn settings(site: &Site) -> ImageSettings {
     }
 }
 
-async fn asked(site: &Site, scratch: &ScratchDir, arguments: Value) -> Result<Reply, String> {
+async fn asked(
+    site: &Site,
+    scratch: &ScratchDir,
+    arguments: Value,
+) -> Result<BuiltinReply, String> {
     let tool = tools(&settings(site), files::folder(scratch.path())).remove(0);
     let reply = tool.call(arguments.as_object().unwrap(), &BuiltinToolContext::local()).await;
     let reply = reply.map_err(|failure| failure.message);
@@ -39,7 +43,7 @@ async fn asked(site: &Site, scratch: &ScratchDir, arguments: Value) -> Result<Re
     reply
 }
 
-async fn painted(site: &Site, scratch: &ScratchDir) -> Result<Reply, String> {
+async fn painted(site: &Site, scratch: &ScratchDir) -> Result<BuiltinReply, String> {
     asked(site, scratch, json!({ "prompt": "A red Dragon!" })).await
 }
 

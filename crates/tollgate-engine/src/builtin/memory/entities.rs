@@ -12,7 +12,7 @@ use tollgate_store::memory::{EntityFilter, Page};
 
 use super::{LONGEST_SHOWN, looks, text};
 use crate::builtin::{
-    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
@@ -81,7 +81,7 @@ impl BuiltinTool for QueryEntities {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let given = |name| text(arguments, name).map(str::trim).filter(|text| !text.is_empty());
         let wanted = EntityFilter {
             name: given("name").map(str::to_owned),
@@ -98,7 +98,7 @@ impl BuiltinTool for QueryEntities {
             (false, false) => lines.join("\n"),
             (false, true) => format!("{}\nand others", lines.join("\n")),
         };
-        Ok(Reply { text, structured: Some(json!({ "entities": shown, "more": more })) })
+        Ok(BuiltinReply { text, structured: Some(json!({ "entities": shown, "more": more })) })
     }
 }
 
@@ -141,7 +141,7 @@ impl BuiltinTool for GetSummary {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let named = text_argument(arguments, "entity_id")?;
         let id = EntityId::parse(named)?;
         let store = self.0.store();
@@ -160,7 +160,7 @@ impl BuiltinTool for GetSummary {
             "relations": relations,
             "left_out": snapshot.left_out,
         });
-        Ok(Reply { text: snapshot_text(&snapshot), structured: Some(structured) })
+        Ok(BuiltinReply { text: snapshot_text(&snapshot), structured: Some(structured) })
     }
 }
 

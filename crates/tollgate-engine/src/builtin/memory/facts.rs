@@ -12,7 +12,7 @@ use tollgate_store::memory::MemoryItem;
 use super::sessions::entry_line;
 use super::{LONGEST_SHOWN, USUAL_HITS, adds, entities, looks, place, query_property, text};
 use crate::builtin::{
-    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
@@ -82,14 +82,17 @@ impl BuiltinTool for SearchFacts {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?;
         let most = arguments.get("top_k").and_then(Value::as_u64);
         let most = most.map_or(USUAL_HITS, |most| usize::try_from(most).unwrap_or(MOST_HITS));
         let most = most.clamp(1, MOST_HITS);
         let hits = self.0.search_facts(&asker.scope, query, most).await?;
         let results: Vec<Value> = hits.iter().map(|hit| known_json(&hit.found)).collect();
-        Ok(Reply { text: facts_text(&hits), structured: Some(json!({ "results": results })) })
+        Ok(BuiltinReply {
+            text: facts_text(&hits),
+            structured: Some(json!({ "results": results })),
+        })
     }
 }
 
@@ -175,7 +178,7 @@ impl BuiltinTool for Remember {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let mut fact = NewFact::from_statement(text_argument(arguments, "text")?, self.0.now())?;
         if let Some(topic) = text(arguments, "topic").filter(|it| !it.trim().is_empty()) {
             fact = fact.on(topic)?;
@@ -189,6 +192,6 @@ impl BuiltinTool for Remember {
         self.0.wake();
         let id = kept.first().map(|id| id.0);
         let structured = json!({ "fact_id": id, "entity_id": entity.map(|it| it.to_string()) });
-        Ok(Reply { text: "I will remember that.".to_owned(), structured: Some(structured) })
+        Ok(BuiltinReply { text: "I will remember that.".to_owned(), structured: Some(structured) })
     }
 }

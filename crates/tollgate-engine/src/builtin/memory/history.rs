@@ -13,7 +13,7 @@ use tollgate_store::memory::{Page, RecalledSession, TranscriptPage};
 use super::sessions::entry_line;
 use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property};
 use crate::builtin::{
-    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
@@ -72,7 +72,7 @@ impl BuiltinTool for GetSessionSummary {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let id = SessionId::parse(text_argument(arguments, "session_id")?)?;
         let store = self.0.store();
         let Some(session) = store.session(&asker.scope, &id).await? else {
@@ -94,7 +94,7 @@ impl BuiltinTool for GetSessionSummary {
             "summary": summary,
             "written": written,
         });
-        Ok(Reply { text: summary, structured: Some(structured) })
+        Ok(BuiltinReply { text: summary, structured: Some(structured) })
     }
 }
 
@@ -153,7 +153,7 @@ impl BuiltinTool for SearchHistory {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?;
         let found = self.0.search_history(&asker.scope, query, USUAL_HITS).await?;
         let shown: Vec<Value> = found.iter().map(conversation_json).collect();
@@ -162,7 +162,7 @@ impl BuiltinTool for SearchHistory {
             true => "Nothing like that came up.".to_owned(),
             false => lines.join("\n"),
         };
-        Ok(Reply { text, structured: Some(json!({ "sessions": shown })) })
+        Ok(BuiltinReply { text, structured: Some(json!({ "sessions": shown })) })
     }
 }
 

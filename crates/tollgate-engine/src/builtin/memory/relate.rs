@@ -8,7 +8,7 @@ use tollgate_core::memory::{EntityId, LONGEST_NAME, NewEntity, NewRelation, Prov
 
 use super::{adds, entities, place, session, text};
 use crate::builtin::{
-    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
@@ -70,7 +70,7 @@ impl BuiltinTool for Relate {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let end = |name, kind| -> Result<RelationEnd<'_>, BuiltinToolError> {
             Ok(RelationEnd { name: text_argument(arguments, name)?, kind: text(arguments, kind) })
         };
@@ -88,7 +88,7 @@ impl BuiltinTool for Relate {
             "target_id": target.as_str(),
             "added": added,
         });
-        Ok(Reply { text: "I will remember that.".to_owned(), structured: Some(structured) })
+        Ok(BuiltinReply { text: "I will remember that.".to_owned(), structured: Some(structured) })
     }
 }
 

@@ -10,7 +10,7 @@ use tollgate_core::text::truncate_chars;
 
 use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property, session};
 use crate::builtin::{
-    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
@@ -67,13 +67,16 @@ impl BuiltinTool for SearchSessions {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?;
         let session = session(arguments)?;
         let wanted = (session.as_ref(), USUAL_HITS);
         let hits = self.0.search_entries(&asker.scope, query, wanted).await?;
         let results: Vec<Value> = hits.iter().map(entry_json).collect();
-        Ok(Reply { text: entries_text(&hits), structured: Some(json!({ "results": results })) })
+        Ok(BuiltinReply {
+            text: entries_text(&hits),
+            structured: Some(json!({ "results": results })),
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use super::library::MusicLibrary;
 use super::webhook::Webhook;
 use super::{MusicContext, NowPlaying, tools};
 use crate::builtin::scratch::ScratchDir;
-use crate::builtin::{BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply};
+use crate::builtin::{BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 use crate::notices::{Notice, Notices};
 
 const TRACKS: &str = "\
@@ -51,12 +51,12 @@ async fn play(
     tools: &[Box<dyn BuiltinTool>],
     mood: &str,
     asker: &BuiltinToolContext,
-) -> Result<Reply, BuiltinToolError> {
+) -> Result<BuiltinReply, BuiltinToolError> {
     let arguments = json!({ "mood": mood });
     tools[0].call(arguments.as_object().unwrap(), asker).await
 }
 
-async fn stop(tools: &[Box<dyn BuiltinTool>], asker: &BuiltinToolContext) -> Reply {
+async fn stop(tools: &[Box<dyn BuiltinTool>], asker: &BuiltinToolContext) -> BuiltinReply {
     tools[1].call(&Map::new(), asker).await.unwrap()
 }
 

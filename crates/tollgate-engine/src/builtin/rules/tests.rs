@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::book::RuleBook;
 use super::{excerpt, tools};
-use crate::builtin::{BuiltinToolContext, BuiltinToolError, Reply};
+use crate::builtin::{BuiltinReply, BuiltinToolContext, BuiltinToolError};
 
-async fn call(name: &str, arguments: Value) -> Result<Reply, BuiltinToolError> {
+async fn call(name: &str, arguments: Value) -> Result<BuiltinReply, BuiltinToolError> {
     let tools = tools(&RuleBook::builtin());
     let tool = tools.iter().find(|tool| tool.definition()["name"] == name).unwrap();
     tool.call(arguments.as_object().unwrap(), &BuiltinToolContext::local()).await

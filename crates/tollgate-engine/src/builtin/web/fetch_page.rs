@@ -12,9 +12,9 @@ use tollgate_core::text::truncate_chars;
 use super::readable::{self, ReadablePage};
 use super::{UNTRUSTED_CONTENT_NOTICE, charset, failure, strip_invisible};
 use crate::builtin::{
-    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
-use crate::web::Refused;
+use crate::web::FetchError;
 use crate::web::egress::{BodyEnd, Egress, FetchedPage, PageRequest};
 
 /// Of HTML, both compressed and decompressed.
@@ -100,7 +100,7 @@ impl BuiltinTool for FetchPage {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let url = text_argument(arguments, "url")?.to_owned();
         let wish = PageRequest {
             accept: ACCEPT,
@@ -127,9 +127,9 @@ fn is_text(media_type: &str) -> bool {
         )
 }
 
-fn read(url: &str, page: &FetchedPage) -> Result<Reply, Refused> {
+fn read(url: &str, page: &FetchedPage) -> Result<BuiltinReply, FetchError> {
     let content = charset::text(&page.bytes, page.charset.as_deref());
-    let content = content.ok_or_else(|| Refused::Kind("binary data".to_owned()))?;
+    let content = content.ok_or_else(|| FetchError::Kind("binary data".to_owned()))?;
     let readable = match page.media_type.as_str() {
         "text/html" | "application/xhtml+xml" => readable::read(&content, &page.url),
         "" if content.trim_start().starts_with('<') => readable::read(&content, &page.url),
@@ -138,7 +138,7 @@ fn read(url: &str, page: &FetchedPage) -> Result<Reply, Refused> {
     Ok(reply(url, page, readable))
 }
 
-fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> Reply {
+fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> BuiltinReply {
     let whole = strip_invisible(&readable.text);
     let characters = whole.chars().count();
     let text: String = whole.chars().take(MOST_CHARACTERS).collect();
@@ -170,7 +170,7 @@ fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> Reply {
     if let Some(to) = readable.refresh {
         structured["refresh"] = to.into();
     }
-    Reply { text: said, structured: Some(structured) }
+    BuiltinReply { text: said, structured: Some(structured) }
 }
 
 fn cut_note(characters: usize, ended: BodyEnd) -> String {

@@ -9,7 +9,7 @@ use tollgate_core::json as raw_json;
 use super::UNTRUSTED_CONTENT_NOTICE;
 use super::search_api::{self, WebSearchResult};
 use crate::builtin::{
-    BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply, latency_outside, text_argument,
+    BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::clock::{Clock as _, SystemClock};
 use crate::settings::{self, SearchProvider};
@@ -151,7 +151,7 @@ impl BuiltinTool for WebSearch {
         &self,
         arguments: &Map<String, Value>,
         asker: &BuiltinToolContext,
-    ) -> Result<Reply, BuiltinToolError> {
+    ) -> Result<BuiltinReply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?.trim();
         if query.is_empty() {
             return Err(BuiltinToolError::new("`query` is empty: say what to look for"));
@@ -161,7 +161,7 @@ impl BuiltinTool for WebSearch {
             .iter()
             .map(|it| json!({ "title": it.title, "url": it.url, "snippet": it.snippet }))
             .collect();
-        Ok(Reply {
+        Ok(BuiltinReply {
             text: results_text(query, &found),
             structured: Some(json!({ "query": query, "results": results })),
         })

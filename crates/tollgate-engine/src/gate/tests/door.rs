@@ -35,7 +35,10 @@ async fn s_29_what_is_not_in_the_view_cannot_be_called() {
     for name in ["s_hidden", "hidden", "s_A", "nope", "", "s_a "] {
         let params = json!({"name": name}).to_string();
         let reply = test.call(&params, Caller::silent(&client)).await;
-        assert!(matches!(reply, Err(CallError::Refused(Refusal::UnknownTool { .. }))), "{name}");
+        assert!(
+            matches!(reply, Err(CallError::Refused(PermitError::UnknownTool { .. }))),
+            "{name}"
+        );
     }
     let asked = TurnRequest {
         agent: Some("nobody"),
@@ -174,7 +177,7 @@ async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
     let seen: Value = serde_json::from_str(get("ada").await.unwrap().get()).unwrap();
     assert_eq!(seen["taskId"], handle);
     test.records.lock().clear();
-    assert!(matches!(get("bob").await, Err(CallError::Refused(Refusal::UnknownTask))));
+    assert!(matches!(get("bob").await, Err(CallError::Refused(PermitError::UnknownTask))));
     let name = &handle[..16];
     assert_eq!(*test.records.lock(), [format!("{name} refused")], "a refusal leaves one record");
 }

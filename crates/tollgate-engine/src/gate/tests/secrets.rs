@@ -79,7 +79,7 @@ async fn what_is_no_tool_call_is_refused_in_its_own_words() {
     ] {
         let request = GateRequest { kind, params: Object::parse(params).unwrap() };
         let reply = test.gate.call(&test.turn(), request, Caller::silent(&client)).await;
-        assert!(matches!(reply, Err(CallError::Refused(Refusal::Secretive))), "{reply:?}");
+        assert!(matches!(reply, Err(CallError::Refused(PermitError::Secretive))), "{reply:?}");
     }
     let retry =
         RoundAnswers { state: None, responses: Some(raw(r#"{"q":"CANARY-1"}"#.to_owned())) };

@@ -27,9 +27,9 @@ impl builtin::BuiltinTool for Wait {
         &self,
         arguments: &Map<String, Value>,
         _: &builtin::BuiltinToolContext,
-    ) -> Result<builtin::Reply, builtin::BuiltinToolError> {
+    ) -> Result<builtin::BuiltinReply, builtin::BuiltinToolError> {
         after(arguments["millis"].as_u64().unwrap()).await;
-        Ok(builtin::Reply { text: "done".to_owned(), structured: None })
+        Ok(builtin::BuiltinReply { text: "done".to_owned(), structured: None })
     }
 }
 

@@ -16,7 +16,9 @@ use tollgate_mcp::tasks;
 
 use super::*;
 use crate::audit::AuditLedger;
-use crate::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError, Reply as Said};
+use crate::builtin::{
+    self, BuiltinReply as Said, BuiltinTool, BuiltinToolContext, BuiltinToolError,
+};
 use crate::calibration::CalibrationMode;
 use crate::caller::{CallError, Dialogue, RoundAnswers};
 use crate::clock::{Clock as _, SystemClock};

@@ -47,7 +47,7 @@ async fn b_fe_5_a_gzip_bomb_ends_at_the_limit() {
 #[tokio::test]
 async fn packed_pages_are_unpacked_and_broken_ones_refused() {
     let whole = packed(b"hello");
-    let check = async |body: Vec<u8>, expected: Result<&str, Refused>| {
+    let check = async |body: Vec<u8>, expected: Result<&str, FetchError>| {
         let site = Site::start(move |_| gzip(&body)).await;
         let got = got(&site, "/", &SMALL).await;
         let expected = expected.map(str::to_owned);
@@ -55,14 +55,14 @@ async fn packed_pages_are_unpacked_and_broken_ones_refused() {
     };
     check(whole.clone(), Ok("hello")).await;
     check([whole.clone(), b"trailing".to_vec()].concat(), Ok("hello")).await;
-    check(whole[..whole.len() - 4].to_vec(), Err(Refused::Garbled)).await;
-    check(b"not packed at all".to_vec(), Err(Refused::Garbled)).await;
+    check(whole[..whole.len() - 4].to_vec(), Err(FetchError::Garbled)).await;
+    check(b"not packed at all".to_vec(), Err(FetchError::Garbled)).await;
     let nested = ["br", "zstd", "gzip, gzip", "gzip\ncontent-encoding: gzip"];
     for (encoding, named) in nested.iter().zip(["br", "zstd", "gzip, gzip", "several"]) {
         let head = format!("200 OK\ncontent-type: text/html\ncontent-encoding: {encoding}");
         let site = Site::start(move |_| response(&head, "x")).await;
         let refused = got(&site, "/", &SMALL).await.unwrap_err();
-        assert_eq!(refused, Refused::Encoding(named.to_owned()));
+        assert_eq!(refused, FetchError::Encoding(named.to_owned()));
     }
 }
 
@@ -73,7 +73,7 @@ async fn b_fe_5_a_byte_a_second_and_silence_end_with_the_askers_time() {
         let site = Site::start(move |_| script.clone()).await;
         let until = Some(SystemClock.now() + Duration::from_millis(200));
         let refused = got(&site, "/", &PageRequest { until, ..SMALL }).await.unwrap_err();
-        assert_eq!(refused, Refused::TooSlow);
+        assert_eq!(refused, FetchError::TooSlow);
     }
 }
 
@@ -125,6 +125,6 @@ async fn only_so_many_requests_are_under_way() {
     let wish = PageRequest { until, ..SMALL };
     let all = (0..80).map(|_| egress.get(&url, &wish));
     let all = futures_util::future::join_all(all).await;
-    let busy = all.iter().filter(|it| **it == Err(Refused::Busy)).count();
+    let busy = all.iter().filter(|it| **it == Err(FetchError::Busy)).count();
     assert_eq!(busy, 16);
 }

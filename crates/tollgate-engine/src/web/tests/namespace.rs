@@ -92,7 +92,7 @@ async fn inside() {
     let _ = writeln!(std::io::stdout(), "all of it was tried");
 }
 
-async fn text(url: &str) -> Result<String, Refused> {
+async fn text(url: &str) -> Result<String, FetchError> {
     let until = Some(SystemClock.now() + Duration::from_secs(5));
     let page = Egress::new(&[]).get(url, &PageRequest { until, ..ANYTHING }).await?;
     Ok(String::from_utf8(page.bytes).unwrap())
@@ -118,9 +118,9 @@ async fn what_is_not_is_refused() {
     let fetch = OperatorHttpClient::new("http://public.example/mcp").unwrap();
     for (nth, url) in INNER.iter().enumerate() {
         let refused = text(url).await.unwrap_err();
-        assert!(matches!(refused, Refused::Private(_)), "{url}: {refused:?}");
+        assert!(matches!(refused, FetchError::Private(_)), "{url}: {refused:?}");
         let refused = text(&format!("http://public.example/to/{nth}")).await.unwrap_err();
-        assert!(matches!(refused, Refused::Private(_)), "redirected to {url}: {refused:?}");
+        assert!(matches!(refused, FetchError::Private(_)), "redirected to {url}: {refused:?}");
         // As a server would tell us where its tokens are issued.
         assert!(fetch.get(url).await.is_err(), "{url}");
         assert!(fetch.get(&url.replace("http:", "https:")).await.is_err(), "{url}");
@@ -130,15 +130,15 @@ async fn what_is_not_is_refused() {
 async fn names_that_lie_are_refused() {
     assert_eq!(text("http://rebound.example/").await, Ok("public".to_owned()));
     let again = text("http://rebound.example/").await.unwrap_err();
-    assert_eq!(again, Refused::Private("rebound.example".to_owned()));
+    assert_eq!(again, FetchError::Private("rebound.example".to_owned()));
     let chain = text("http://long.chain.example/").await.unwrap_err();
-    assert!(matches!(chain, Refused::Private(_) | Refused::Unknown(_)), "{chain:?}");
+    assert!(matches!(chain, FetchError::Private(_) | FetchError::Unknown(_)), "{chain:?}");
     let nobody = text("http://nobody.example/").await.unwrap_err();
-    assert_eq!(nobody, Refused::Unknown("nobody.example".to_owned()));
+    assert_eq!(nobody, FetchError::Unknown("nobody.example".to_owned()));
     let until = Some(SystemClock.now() + Duration::from_millis(500));
     let wish = PageRequest { until, ..ANYTHING };
     let silent = Egress::new(&[]).get("http://silent.example/", &wish).await.unwrap_err();
-    assert_eq!(silent, Refused::TooSlow);
+    assert_eq!(silent, FetchError::TooSlow);
 }
 
 /// A server of names, as small as the questions are.

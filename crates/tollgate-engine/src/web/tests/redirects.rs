@@ -42,7 +42,7 @@ async fn b_fe_3_three_redirects_are_followed_and_no_more() {
     assert_eq!(page.url, format!("http://site.example:{}/0", site.port()));
     assert_eq!(page.bytes, b"the end");
     let before = site.asked().len();
-    assert_eq!(got(&site, "/20", &ANYTHING).await.unwrap_err(), Refused::Redirects(3));
+    assert_eq!(got(&site, "/20", &ANYTHING).await.unwrap_err(), FetchError::Redirects(3));
     assert_eq!(site.asked().len() - before, 4);
 }
 
@@ -106,8 +106,8 @@ async fn b_fe_3_https_never_becomes_http() {
     let page = egress.get(&url("secure.example", "/"), &ANYTHING).await.unwrap();
     assert_eq!(page.bytes, b"secured");
     let refused = egress.get(&url("secure.example", "/moved"), &ANYTHING).await.unwrap_err();
-    assert_eq!(refused, Refused::Downgrade);
+    assert_eq!(refused, FetchError::Downgrade);
     // The certificate must be for the name in the URL, whatever address that has.
     let refused = egress.get(&url("other.example", "/"), &ANYTHING).await.unwrap_err();
-    assert!(matches!(refused, Refused::Unreachable { .. }), "{refused:?}");
+    assert!(matches!(refused, FetchError::Unreachable { .. }), "{refused:?}");
 }

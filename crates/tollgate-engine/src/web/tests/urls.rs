@@ -20,11 +20,14 @@ async fn b_fe_1_private_places_are_refused_in_every_spelling() {
     let egress = Egress::over(Dialer::with(Names::read(INNER_NAMES), None), &[]);
     for url in INNER {
         let refused = egress.get(url, &ANYTHING).await.unwrap_err();
-        assert!(matches!(refused, Refused::Private(_)), "{url}: {refused:?}");
+        assert!(matches!(refused, FetchError::Private(_)), "{url}: {refused:?}");
     }
     for url in ["http://[fe80::1%25lo]/", "http://fd00::5/", "http://[::1/", "http:///"] {
         let refused = egress.get(url, &ANYTHING).await.unwrap_err();
-        assert!(matches!(refused, Refused::Unfit(_) | Refused::Unknown(_)), "{url}: {refused:?}");
+        assert!(
+            matches!(refused, FetchError::Unfit(_) | FetchError::Unknown(_)),
+            "{url}: {refused:?}"
+        );
     }
 }
 
@@ -77,7 +80,7 @@ async fn b_fe_4_a_name_with_one_private_address_among_public_ones_is_refused() {
         let names = Names::read(&format!("mixed.example {answers}"));
         let egress = Egress::over(Dialer::with(names, None), &[]);
         let refused = egress.get("http://mixed.example/", &ANYTHING).await.unwrap_err();
-        assert_eq!(refused, Refused::Private("mixed.example".to_owned()), "{answers}");
+        assert_eq!(refused, FetchError::Private("mixed.example".to_owned()), "{answers}");
     }
 }
 
@@ -96,7 +99,7 @@ async fn s_20_b_fe_4_each_hop_is_looked_up_once_and_anew() {
     let names = Names::read("rebound.example 10.0.0.5 then 127.0.0.1");
     let egress = Egress::over(Dialer::with(names.clone(), None), &[]);
     let refused = egress.get("http://rebound.example/", &ANYTHING).await.unwrap_err();
-    assert_eq!((refused, names.lookups()), (Refused::Private("rebound.example".to_owned()), 1));
+    assert_eq!((refused, names.lookups()), (FetchError::Private("rebound.example".to_owned()), 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,7 +107,7 @@ async fn b_fe_4_a_silent_resolver_ends_with_the_askers_time() {
     let names = Arc::new(Names::default());
     let egress = Egress::over(Dialer::with(names, None), &[]);
     let refused = egress.get("http://silent.example/", &ANYTHING).await.unwrap_err();
-    assert_eq!(refused, Refused::TooSlow);
+    assert_eq!(refused, FetchError::TooSlow);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::client::{
     ServerFacts, ServerListener, SharedConnection, handshake,
 };
 use crate::flood_control::FloodControl;
-use crate::sse::{Event, SseError};
+use crate::sse::{SseError, SseEvent};
 use crate::tasks::{self, Task, TaskGroup};
 use crate::web::body::{self, EventStream};
 use crate::{Era, Revision};
@@ -106,7 +106,7 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
     while let Some(event) = stream.next().await {
         let size = event.as_ref().map_or(0, |event| event.data.len());
         match event {
-            Ok(Event { name: Some(name), .. }) if name != "message" => {}
+            Ok(SseEvent { name: Some(name), .. }) if name != "message" => {}
             Ok(event) if event.data.is_empty() => {}
             Ok(event) => match dispatch.receive_any(event.data.into()).await {
                 ReceivedKind::Answer => noise.reset(),
@@ -174,7 +174,7 @@ async fn endpoint(base: &Uri, stream: &mut EventStream) -> Result<Uri, ConnectEr
     }
 }
 
-fn is_other(event: &Event) -> bool {
+fn is_other(event: &SseEvent) -> bool {
     event.data.is_empty() || event.name.as_deref().is_some_and(|name| name != "message")
 }
 

@@ -174,7 +174,7 @@ impl<'a> ToolExaminationJson<'a> {
         Self {
             known: ToolRowJson::of(around, &examined.known),
             details: ToolDetailsJson::of(around, &tool.id, Some(&tool.terms)),
-            offered: raw(&examined.known.tool.definition.said()),
+            offered: raw(&examined.known.tool.definition.source_text()),
             trusted: trusted.and_then(|it| raw(&it.definition)),
             changes: changes
                 .map(|changes| changes.iter().map(DefinitionChangeJson::from).collect()),

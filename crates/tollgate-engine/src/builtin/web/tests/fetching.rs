@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::super::fetch_page::FetchPage;
 use super::*;
-use crate::builtin::{BuiltinToolContext, Reply};
+use crate::builtin::{BuiltinReply, BuiltinToolContext};
 use crate::clock::{Clock as _, SystemClock};
 use crate::web::tests::{Script, Site, egress, here, html, redirect, response};
 
-async fn fetched(site: &Site, path: &str) -> Result<Reply, String> {
+async fn fetched(site: &Site, path: &str) -> Result<BuiltinReply, String> {
     let tool = FetchPage::new(Arc::new(egress(&here(), site)));
     let url = format!("http://site.example:{}{path}", site.port());
     let arguments = Map::from_iter([("url".to_owned(), Value::from(url))]);

@@ -5,7 +5,7 @@ use tollgate_core::secret::Secret;
 
 use super::super::search::WebSearch;
 use super::*;
-use crate::builtin::{BuiltinToolContext, Reply};
+use crate::builtin::{BuiltinReply, BuiltinToolContext};
 use crate::settings::{self, SearchProvider};
 use crate::web::tests::{Site, redirect, response};
 
@@ -15,7 +15,7 @@ fn json_answer(body: &Value) -> crate::web::tests::Script {
     response("200 OK\ncontent-type: application/json", body.to_string())
 }
 
-async fn found(searcher: SearchProvider, url: String, query: &str) -> Result<Reply, String> {
+async fn found(searcher: SearchProvider, url: String, query: &str) -> Result<BuiltinReply, String> {
     let key = Some(Secret::new(KEY));
     let tool = WebSearch::new(&settings::WebSearchSettings { searcher, url, key });
     let arguments = Map::from_iter([("query".to_owned(), Value::from(query))]);

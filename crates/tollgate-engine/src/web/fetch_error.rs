@@ -2,7 +2,7 @@
 //! address, nor anything that was sent.
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum FetchError {
     /// The message says what is wrong with the URL.
     #[error("{0}")]
     Unfit(String),
