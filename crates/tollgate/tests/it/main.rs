@@ -64,6 +64,7 @@ fn tollgate_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) 
         .args(arguments)
         .current_dir(folder)
         .env_clear()
+        .envs(tollgate_testkit::coverage_profile())
         .envs(variables.iter().copied())
         .output()
         .expect("the program starts");
@@ -80,6 +81,7 @@ fn fed(folder: &Path, arguments: &[&str], input: &str) -> Run {
         .args(arguments)
         .current_dir(folder)
         .env_clear()
+        .envs(tollgate_testkit::coverage_profile())
         // No gateway of somebody else's.
         .env("TOLLGATE_LISTEN", "127.0.0.1:0")
         .stdin(Stdio::piped())
