@@ -88,9 +88,9 @@ fn check_websocket_key(mut headers: HeaderMap) {
     assert!(before.is_none() && brought.is_sensitive(), "{before:?} became {brought:?}");
     let key = brought.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
     let key = key.expect("it is text");
-    let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
+    let mut offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
     let is_left = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains(key));
-    assert!(key.is_empty() || !offered.clone().any(is_left), "{key:?} is left in a sub-protocol");
+    assert!(key.is_empty() || !offered.any(is_left), "{key:?} is left in a sub-protocol");
     if path.starts_with("/ws/google.ai.") {
         let query = path.split_once('?').map_or("", |(_, query)| query);
         assert!(!query.split('&').any(|pair| pair.starts_with("key=")), "left in {path}");
