@@ -135,10 +135,13 @@ fn effect_warning(why: &AuditWriteError) -> String {
 
 /// A tool call that some limit forbids for now.
 pub(crate) fn limit_exceeded_outcome(exceeded: &LimitExceededError) -> Outcome {
-    let after = exceeded.retry_after();
-    let hint = Some(format!("try again in {} s", whole_seconds(after)));
     let outcome = shaping::failure(CallStatus::RateLimited, &exceeded.to_string(), Duration::ZERO);
-    Outcome { retry: Retryability::Sensible { hint, after: Some(after) }, ..outcome }
+    Outcome { retry: retry_later(exceeded.retry_after()), ..outcome }
+}
+
+fn retry_later(after: Duration) -> Retryability {
+    let hint = Some(format!("try again in {} s", whole_seconds(after)));
+    Retryability::Sensible { hint, after: Some(after) }
 }
 
 impl ReplyBuilder<'_> {
@@ -281,14 +284,14 @@ impl ReplyBuilder<'_> {
 
     fn reply_to_failure(&self, failure: BackendError) -> Result<Reply, CallError> {
         let server = self.planned.permitted_request().server();
-        let (status, message, hint): (CallStatus, String, Option<String>) = match failure {
+        let (status, message, retry): (CallStatus, String, Option<Retryability>) = match failure {
             BackendError::Refused(error) => return self.upstream_error(error),
             BackendError::Offline { state, reason } => {
                 (CallStatus::Offline, format!("server `{server}` is {state}: {reason}"), None)
             }
             BackendError::Resting { reason, retry_after } => {
-                let hint = format!("try again in {} s", retry_after.as_secs().max(1));
-                (CallStatus::Offline, format!("server `{server}` is resting: {reason}"), Some(hint))
+                let message = format!("server `{server}` is resting: {reason}");
+                (CallStatus::Offline, message, Some(retry_later(retry_after)))
             }
             BackendError::Lost(why) | BackendError::Unusable(why) => {
                 let what = format!(
@@ -304,11 +307,12 @@ impl ReplyBuilder<'_> {
             ),
             BackendError::TooLarge { limit } => {
                 let what = format!("the answer of `{}` is larger than {limit} bytes", self.name());
-                (CallStatus::Error, what, Some("ask for less".to_owned()))
+                let hint = Some("ask for less".to_owned());
+                (CallStatus::Error, what, Some(Retryability::Sensible { hint, after: None }))
             }
         };
         // How it ended may be told in words of its own.
-        self.reply_without_answer(status, sanitize_text(message), hint)
+        self.reply_without_answer(status, sanitize_text(message), retry)
     }
 
     /// The server's own error goes on as it is, but a URL that must be visited first becomes a
@@ -346,7 +350,7 @@ impl ReplyBuilder<'_> {
         &self,
         status: CallStatus,
         message: String,
-        hint: Option<String>,
+        retry: Option<Retryability>,
     ) -> Result<Reply, CallError> {
         // A reason may hold what the system says of an address or of a command.
         let message = secret_values::mask_owned(message);
@@ -354,8 +358,8 @@ impl ReplyBuilder<'_> {
             return Err(CallError::Unanswered { message });
         };
         let outcome = shaping::failure(status, &message, self.took);
-        let retry = match hint {
-            Some(_) => Retryability::Sensible { hint, after: None },
+        let retry = match retry {
+            Some(retry) => retry,
             // It may have had its effect all the same.
             None if status == CallStatus::Timeout && !tool.terms.idempotent => {
                 Retryability::Pointless
