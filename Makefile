@@ -1,5 +1,5 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build install ui examples worker test bench soak pgvector binary lint unit interop page quick e2e-llm demo-voice deny fuzz sbom \
+.PHONY: run build install ui examples worker test bench soak pgvector binary lint unit interop page quick e2e-llm demo-voice deny fuzz sbom coverage \
 	setup setup-build setup-test
 
 # What is built once gains nothing from being prepared for the next change, or for a debugger.
@@ -114,6 +114,10 @@ demo-voice: setup-test binary
 SECONDS ?= 60
 fuzz:
 	fuzz/run --seconds $(SECONDS) $(TARGETS)
+
+# Lines that the Rust tests reach, per crate; see docs/testing.md.
+coverage: setup-test pgvector
+	@scripts/coverage
 
 # What a release is made of: CycloneDX, from the lock files.
 sbom:

@@ -133,10 +133,13 @@ fn effect_warning(why: &AuditWriteError) -> String {
 
 /// A tool call that some limit forbids for now.
 pub(crate) fn limit_exceeded_outcome(exceeded: &LimitExceededError) -> Outcome {
-    let after = exceeded.retry_after();
-    let hint = Some(format!("try again in {} s", whole_seconds(after)));
     let outcome = shaping::failure(CallStatus::RateLimited, &exceeded.to_string(), Duration::ZERO);
-    Outcome { retry: Retryability::Sensible { hint, after: Some(after) }, ..outcome }
+    Outcome { retry: retry_later(exceeded.retry_after()), ..outcome }
+}
+
+fn retry_later(after: Duration) -> Retryability {
+    let hint = Some(format!("try again in {} s", whole_seconds(after)));
+    Retryability::Sensible { hint, after: Some(after) }
 }
 
 impl ReplyBuilder<'_> {
@@ -291,16 +294,14 @@ impl ReplyBuilder<'_> {
 
     fn reply_to_failure(&self, failure: BackendError) -> Result<Reply, CallError> {
         let server = self.planned.permitted_request().server();
-        let sensible = |hint: String, after| Retryability::Sensible { hint: Some(hint), after };
         let (status, message, retry): (CallStatus, String, Option<Retryability>) = match failure {
             BackendError::Refused(error) => return self.upstream_error(error),
             BackendError::Offline { state, reason } => {
                 (CallStatus::Offline, format!("server `{server}` is {state}: {reason}"), None)
             }
             BackendError::Resting { reason, retry_after } => {
-                let hint = format!("try again in {} s", whole_seconds(retry_after));
                 let message = format!("server `{server}` takes no calls now: {reason}");
-                (CallStatus::Offline, message, Some(sensible(hint, Some(retry_after))))
+                (CallStatus::Offline, message, Some(retry_later(retry_after)))
             }
             BackendError::Lost(why) | BackendError::Unusable(why) => {
                 let what = format!(
@@ -316,7 +317,8 @@ impl ReplyBuilder<'_> {
             ),
             BackendError::TooLarge { limit } => {
                 let what = format!("the answer of `{}` is larger than {limit} bytes", self.name());
-                (CallStatus::Error, what, Some(sensible("ask for less".to_owned(), None)))
+                let hint = Some("ask for less".to_owned());
+                (CallStatus::Error, what, Some(Retryability::Sensible { hint, after: None }))
             }
         };
         // How it ended may be told in words of its own.

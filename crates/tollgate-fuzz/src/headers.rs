@@ -35,6 +35,7 @@ pub(crate) fn headers(data: &[u8]) {
     let _ = by_headers(&headers);
     check_trace(&headers);
     check_sentinel(&headers);
+    check_websocket_key(headers);
 }
 
 fn header_map(data: &[u8]) -> HeaderMap {
@@ -69,5 +70,29 @@ fn check_sentinel(headers: &HeaderMap) {
         let body = tollgate_core::json::raw_string(&text);
         let body: &RawValue = &body;
         assert!(mcp::matches(&encoded, body), "{text:?}");
+    }
+}
+
+/// A key that was brought from a sub-protocol or a query stands in `authorization` alone, and is not logged. The path is in a
+/// header `path`.
+fn check_websocket_key(mut headers: HeaderMap) {
+    headers.entry(header::SEC_WEBSOCKET_KEY).or_insert(HeaderValue::from_static("nonce"));
+    let path = headers.remove("path");
+    let path = path.as_ref().and_then(|path| path.to_str().ok()).unwrap_or("/v1/realtime");
+    let before = headers.get(header::AUTHORIZATION).cloned();
+    let Ok((path, headers)) = fuzzing::bring_websocket_key(path, headers) else { return };
+    let Some(brought) = headers.get(header::AUTHORIZATION) else { return };
+    if before.as_ref() == Some(brought) {
+        return;
+    }
+    assert!(before.is_none() && brought.is_sensitive(), "{before:?} became {brought:?}");
+    let key = brought.to_str().ok().and_then(|value| value.strip_prefix("Bearer "));
+    let key = key.expect("it is text");
+    let mut offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
+    let is_left = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains(key));
+    assert!(key.is_empty() || !offered.any(is_left), "{key:?} is left in a sub-protocol");
+    if path.starts_with("/ws/google.ai.") {
+        let query = path.split_once('?').map_or("", |(_, query)| query);
+        assert!(!query.split('&').any(|pair| pair.starts_with("key=")), "left in {path}");
     }
 }

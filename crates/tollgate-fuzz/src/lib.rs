@@ -10,6 +10,7 @@ mod realtime;
 mod results;
 mod tools;
 mod web;
+mod websocket;
 mod wire;
 
 /// A target by its name, which is also the name of its folder in `fuzz/corpus`.
@@ -46,6 +47,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("realtime_gemini", realtime::gemini),
     target("realtime_deepgram", realtime::deepgram),
     target("realtime_gpt_live", realtime::gpt_live),
+    target("ws_messages", websocket::ws_messages),
     target("starlark_source", programs::starlark_source),
     target("dice", programs::dice),
     target("file_path", programs::file_path),

@@ -5,6 +5,7 @@
 //! clients made of them; makes memory control groups, attacks a running gateway, and counts tests
 //! that cannot run on this machine.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,12 @@ pub struct RepositoryFile {
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("crates/tollgate-testkit has two parents").to_owned()
+}
+
+/// Where a build that counts what is covered writes (`scripts/coverage`), for children that get an environment of their own.
+pub fn coverage_profile() -> Option<(&'static str, OsString)> {
+    const NAME: &str = "LLVM_PROFILE_FILE";
+    std::env::var_os(NAME).map(|file| (NAME, file))
 }
 
 /// All files below `folder` that end in `ending`, sorted.

@@ -1,7 +1,9 @@
 //! R-12, S-13: many clients that want nothing, or all of it, and one that only wants its answer.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -88,6 +90,31 @@ fn r_12_ten_thousand_silent_connections_keep_nobody_waiting() {
     for _ in 0..20 {
         assert!(is_served(&gateway));
     }
+}
+
+/// As services are often started: with fewer open files than somebody can open connections.
+#[test]
+fn r_12_silent_connections_beyond_the_limit_of_open_files_keep_no_probe_waiting() {
+    const SILENT: usize = 3_000;
+    if !require_open_files(SILENT as u64 + 1_000) {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("tollgate.yaml"), "{}").unwrap();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -n 1024; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tollgate")])
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null());
+    let gateway = Gateway::spawned(folder, &mut command);
+    check_probes("before", &gateway);
+    let connect = |_| TcpStream::connect(&gateway.address).unwrap();
+    let silent: Vec<TcpStream> = (0..SILENT).map(connect).collect();
+    check_probes("3,000 silent connections", &gateway);
+    drop(silent);
+    check_probes("after", &gateway);
 }
 
 /// A connection that says the beginning of something, and nothing more.

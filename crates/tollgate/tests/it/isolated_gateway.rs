@@ -140,7 +140,8 @@ impl Gateway {
         answer
     }
 
-    fn ask_as_admin(&self, line: &str, body: &str) -> (u16, String) {
+    /// The status and the body of such an answer.
+    pub(crate) fn ask_as_admin(&self, line: &str, body: &str) -> (u16, String) {
         let folders = [".tollgate", "data", ".local/share/tollgate"];
         let token = folders.iter().find_map(|folder| {
             fs::read_to_string(self.folder.path().join(folder).join("admin.token")).ok()

@@ -34,6 +34,7 @@ impl Gateway {
             .args(["serve", "--listen", listen])
             .current_dir(folder)
             .env_clear()
+            .envs(tollgate_testkit::coverage_profile())
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()

@@ -106,6 +106,7 @@ fn s_21_b_oa_5_a_person_consents_once_and_others_who_knock_change_nothing() {
         .args(["servers", "login", "web"])
         .current_dir(folder.path())
         .env_clear()
+        .envs(tollgate_testkit::coverage_profile())
         .stderr(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

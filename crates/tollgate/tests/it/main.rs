@@ -19,6 +19,7 @@ mod fake;
 mod floods;
 mod full_disk;
 mod half_open;
+mod hostile_results;
 mod import_command;
 mod in_process;
 mod isolated_gateway;
@@ -34,9 +35,11 @@ mod operator_commands;
 mod programs;
 mod read_only_disk;
 mod refused_access;
+mod refused_requests;
 mod reload;
 mod remember;
 mod remote;
+mod revocation;
 mod running;
 mod serving;
 mod sessions;
@@ -64,6 +67,7 @@ fn tollgate_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) 
         .args(arguments)
         .current_dir(folder)
         .env_clear()
+        .envs(tollgate_testkit::coverage_profile())
         .envs(variables.iter().copied())
         .output()
         .expect("the program starts");
@@ -80,6 +84,7 @@ fn fed(folder: &Path, arguments: &[&str], input: &str) -> Run {
         .args(arguments)
         .current_dir(folder)
         .env_clear()
+        .envs(tollgate_testkit::coverage_profile())
         // No gateway of somebody else's.
         .env("TOLLGATE_LISTEN", "127.0.0.1:0")
         .stdin(Stdio::piped())

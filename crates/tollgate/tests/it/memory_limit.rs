@@ -228,6 +228,37 @@ fn r_35_nobody_waits_for_somebody_elses_large_body() {
     limited.assert_alive("after all");
 }
 
+/// With as much memory as it likes: here it is time that such bodies cost.
+#[test]
+fn r_35_probes_do_not_wait_while_many_values_are_read_and_checked() {
+    let gateway = Served::start(CONFIG);
+    let body = execute(&format!("[{}0]", "{\"a\":0},".repeat(1_700_000)));
+    let headers = [("x-api-key", "greedy-0123456789abcdef")];
+    let is_over = AtomicBool::new(false);
+    let (slowest, answers) = thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut slowest = Duration::ZERO;
+            while !is_over.load(Ordering::Relaxed) {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "a test measures what happens outside"
+                )]
+                let began = Instant::now();
+                assert_eq!(gateway.ask("GET", "/healthz").status, 200);
+                slowest = slowest.max(began.elapsed());
+            }
+            slowest
+        });
+        let answers = at_once(6, |_| {
+            gateway.line_without_token().send("POST /v1/tools/execute", &headers, &body)
+        });
+        is_over.store(true, Ordering::Relaxed);
+        (watch.join().expect("all are answered"), answers)
+    });
+    assert!(slowest < Duration::from_millis(2_500), "a probe waited for {slowest:?}");
+    assert!(answers.iter().all(|answer| [413, 503].contains(&answer.status)), "{answers:?}");
+}
+
 fn at_once(count: usize, send: impl Fn(usize) -> Answer + Sync) -> Vec<Answer> {
     thread::scope(|scope| {
         let send = &send;

@@ -148,6 +148,7 @@ fn ctrl_c_ends_the_program_and_its_worker() {
         .args(["--listen", "127.0.0.1:0", "code", "a.star"])
         .current_dir(folder.path())
         .env_clear()
+        .envs(tollgate_testkit::coverage_profile())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();

@@ -143,6 +143,7 @@ fn r_26_a_data_directory_that_was_read_only_is_used_again_within_five_seconds() 
     command
         .args(["serve", "--listen", "127.0.0.1:0"])
         .env_clear()
+        .envs(tollgate_testkit::coverage_profile())
         .env("LD_PRELOAD", &switch.library)
         .env("READ_ONLY_FOLDER", &data)
         .env("READ_ONLY_FLAG", &switch.flag);

@@ -70,6 +70,7 @@ impl Served {
             .arg(&file)
             .current_dir(folder.path())
             .env_clear()
+            .envs(tollgate_testkit::coverage_profile())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");

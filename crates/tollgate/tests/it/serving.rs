@@ -34,6 +34,7 @@ impl Serving {
     pub(crate) fn start_with(folder: &Path, variables: &[(&str, String)]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).env_clear();
+        command.envs(tollgate_testkit::coverage_profile());
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         Self::spawned(folder, &mut command)
     }

@@ -33,6 +33,7 @@ impl Terminal {
             .args(arguments)
             .current_dir(folder)
             .env_clear()
+            .envs(tollgate_testkit::coverage_profile())
             .env("TOLLGATE_LISTEN", "127.0.0.1:0")
             .env("TERM", "dumb")
             .stdin(open())

@@ -33,6 +33,7 @@ impl Gateway {
             .args(arguments)
             .current_dir(folder)
             .env_clear()
+            .envs(tollgate_testkit::coverage_profile())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();

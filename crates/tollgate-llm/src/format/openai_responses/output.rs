@@ -89,6 +89,15 @@ fn thoughts(summary: Option<&Value>, content: Option<&Value>) -> String {
     }
 }
 
+/// Whether an item is read as one that only this dialect has.
+pub(super) fn is_opaque_kind(item: &Value) -> bool {
+    match item["type"].as_str() {
+        Some("message" | "reasoning") => false,
+        Some("function_call") => !item["namespace"].is_null(),
+        _ => item.is_object(),
+    }
+}
+
 /// A whole item of a type that only this dialect has.
 pub(super) fn opaque(value: Value) -> MessagePart {
     let content = PartContent::Opaque { dialect: DIALECT, value };

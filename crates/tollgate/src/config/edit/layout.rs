@@ -77,6 +77,11 @@ fn offsets(text: &str) -> Vec<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).collect()
 }
 
+/// What YAML counts as blank. Other white space, such as a form feed, is part of a plain scalar.
+fn is_blank(letter: char) -> bool {
+    matches!(letter, ' ' | '\t' | '\r' | '\n')
+}
+
 struct LayoutBuilder<'a> {
     text: &'a str,
     offsets: Vec<usize>,
@@ -106,7 +111,7 @@ impl LayoutBuilder<'_> {
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
                         self.end_of_quoted(start)
                     }
-                    _ => start + self.text[start..end.max(start)].trim_end().len(),
+                    _ => start + self.text[start..end.max(start)].trim_end_matches(is_blank).len(),
                 };
                 let is_bare = style == ScalarStyle::Plain && said.is_empty();
                 let (from, to) = if is_bare { (start, start) } else { (start, to) };
@@ -118,7 +123,7 @@ impl LayoutBuilder<'_> {
                 });
             }
             Event::Alias(anchor) => {
-                let to = start + self.text[start..end].trim_end().len();
+                let to = start + self.text[start..end].trim_end_matches(is_blank).len();
                 self.finish_node(LayoutNode {
                     from: start,
                     to,
@@ -158,9 +163,9 @@ impl LayoutBuilder<'_> {
         if anchor == 0 || !self.text[start..].starts_with('&') {
             return start;
         }
-        let word = self.text[start..].find(char::is_whitespace).unwrap_or(0);
+        let word = self.text[start..].find(is_blank).unwrap_or(0);
         let rest = &self.text[start + word..];
-        start + word + (rest.len() - rest.trim_start().len())
+        start + word + (rest.len() - rest.trim_start_matches(is_blank).len())
     }
 
     /// Position behind the closing quote: the parser includes blanks and comments that follow it.
@@ -222,7 +227,7 @@ impl LayoutBuilder<'_> {
                 }
                 Some((key, from, to)) => {
                     let rest = &self.text[to..];
-                    let blank = rest.len() - rest.trim_start().len();
+                    let blank = rest.len() - rest.trim_start_matches(is_blank).len();
                     let colon = if rest[blank..].starts_with(':') { to + blank + 1 } else { to };
                     if node.is_empty() {
                         (node.from, node.to) = (colon, colon);

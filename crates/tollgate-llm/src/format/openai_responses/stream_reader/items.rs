@@ -139,10 +139,12 @@ impl ResponsesStreamItems {
                 self.out.push(ResponseDelta::Extra { index, extra });
             }
             Some(ResponsesStreamItem::Thoughts { .. }) => self.finish_thoughts(at, value)?,
-            Some(ResponsesStreamItem::Opaque(spoken)) => {
+            // An item that ends as another kind than it began is not taken at its word.
+            Some(ResponsesStreamItem::Opaque(spoken)) if output::is_opaque_kind(&value) => {
                 let extra = extra_field(WHOLE_ITEM_KEY, value);
                 self.out.push(ResponseDelta::Extra { index: spoken.index, extra });
             }
+            Some(ResponsesStreamItem::Opaque(_)) => {}
         }
         self.close_item(at);
         Ok(())
@@ -281,9 +283,14 @@ impl ResponsesStreamItems {
             return Ok(());
         };
         let (index, is_opaque) = (*index, *is_opaque);
-        let extra = match is_opaque {
-            true => extra_field(WHOLE_CONTENT_KEY, part),
-            false => part::read(part, "part".to_owned())?.extra,
+        let read = part::read(part.clone(), "part".to_owned());
+        let extra = match (is_opaque, read) {
+            (true, Ok(MessagePart { content: PartContent::Opaque { .. }, .. })) => {
+                extra_field(WHOLE_CONTENT_KEY, part)
+            }
+            // It ends as another kind than it began.
+            (true, _) => Extra::none(),
+            (false, read) => read?.extra,
         };
         if !extra.is_empty() {
             self.out.push(ResponseDelta::Extra { index, extra });
