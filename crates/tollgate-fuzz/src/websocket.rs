@@ -83,7 +83,9 @@ fn unfinished_bytes(mut frames: &[u8]) -> usize {
         };
         let Some((length, rest)) = rest.split_at_checked(extended) else { break };
         let length = length.iter().fold(short, |sum, byte| (sum << 8) | usize::from(*byte));
-        let Some((_mask, rest)) = rest.split_at_checked(4) else { break };
+        // Whether there has to be a mask is only checked of a frame that is whole.
+        let mask = if second & 0x80 != 0 { 4 } else { 0 };
+        let Some((_, rest)) = rest.split_at_checked(mask) else { break };
         let is_whole = rest.len() >= length;
         let (payload, rest) = rest.split_at(length.min(rest.len()));
         if !is_control {

@@ -139,7 +139,7 @@ async fn accept_session(
     let session = if says_more {
         session::start_after_first_message(Arc::clone(front), knock)
     } else {
-        let visit = knock.visit(parameter(&sent.uri, "model").as_deref())?;
+        let visit = knock.session_request(parameter(&sent.uri, "model").as_deref())?;
         let provider = visit.dial().await.map_err(target::problem)?;
         session::start_with_provider(Arc::clone(front), knock, (visit, provider))
     };

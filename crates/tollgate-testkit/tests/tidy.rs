@@ -72,7 +72,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("rusqlite", &["tollgate-store"]),
     ("tokio-postgres", &["tollgate-store"]),
     ("starlark", &["tollgate-worker"]),
-    ("tokio-tungstenite", &["tollgate-llm", "tollgate-server", "tollgate-bench"]),
+    ("tokio-tungstenite", &["tollgate-llm", "tollgate-server", "tollgate-bench", "tollgate-fuzz"]),
     (
         "tokio",
         &[
@@ -322,7 +322,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "body",
             "auth",
             "in_flight",
-            "fuzzing",
             "request_context",
             "mcp_session",
             "app_state",
@@ -342,6 +341,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rest",
             "router",
             "serve",
+            "fuzzing",
         ],
     ),
     (
@@ -382,6 +382,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "machine",
             "samples",
             "serve",
+            "fuzzing",
             "table",
             "bare_proxy",
             "chat",

@@ -100,7 +100,7 @@ impl PendingSession {
         })
     }
 
-    pub(super) fn visit(&self, named: Option<&str>) -> Result<SessionRequest, ApiError> {
+    pub(super) fn session_request(&self, named: Option<&str>) -> Result<SessionRequest, ApiError> {
         let model = target::model(&self.front, (&self.who, &self.agent), (self.live, named))?;
         let override_right = match self.who.rights.has(Right::OverrideTier) {
             true => TierOverrideRight::Held,
@@ -232,7 +232,7 @@ async fn dial_by_first_message(
     };
     let named = knock.live.model_in_first_message(frame);
     let refused = |problem: ApiError| with(CloseCode::Policy, &problem.detail);
-    let visit = knock.visit(named.as_deref()).map_err(refused)?;
+    let visit = knock.session_request(named.as_deref()).map_err(refused)?;
     let provider = visit.dial().await;
     let provider = provider.map_err(|failure| with(CloseCode::Error, &failure.message))?;
     Ok((visit, provider, first))

@@ -375,38 +375,3 @@ fn r_07_a_gateway_without_servers_answers_at_once() {
     let promise = Duration::from_millis(if cfg!(debug_assertions) { 1_000 } else { 200 });
     assert!(took[0] < soak_or(promise, 2 * BUSY_MACHINE), "{took:?}");
 }
-
-#[test]
-fn a_call_that_finds_the_queue_of_its_server_full_is_503_with_retry_after() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
-    let go = folder.path().join("evil/go");
-    let mut server = python.plain(folder.path(), "evil");
-    server["limits"] = json!({"concurrent": 1, "queue": 1});
-    let gateway =
-        Gateway::start_in(folder, &json!({"servers": {"evil": server}}), |it| it).ready(&["evil"]);
-    let code =
-        format!("import time\nwhile not os.path.exists({go:?}): time.sleep(0.01)\nprint('well')");
-    let body = json!({"name": "evil_do", "arguments": {"code": code}});
-    thread::scope(|scope| {
-        let call = || gateway.post("/v1/tools/execute", "", &body);
-        // One runs and one waits; which of the three finds no room is not settled.
-        let calls: Vec<_> = (0..3).map(|_| scope.spawn(call)).collect();
-        let refused = || calls.iter().position(|call| call.is_finished());
-        let refused = (0..500).find_map(|_| {
-            thread::sleep(Duration::from_millis(20));
-            refused()
-        });
-        let refused = refused.expect("one of them is refused");
-        fs::write(&go, "").unwrap();
-        for (number, call) in calls.into_iter().enumerate() {
-            let answer = call.join().unwrap();
-            if number == refused {
-                assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-                assert!(answer.to_lowercase().contains("\r\nretry-after: 1\r\n"), "{answer}");
-                assert!(answer.contains("1 calls to the server are running and 1 waiting"));
-            } else {
-                assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("well"), "{answer}");
-            }
-        }
-    });
-}
