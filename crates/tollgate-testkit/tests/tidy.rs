@@ -382,7 +382,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "machine",
             "samples",
             "serve",
-            "fuzzing",
             "table",
             "bare_proxy",
             "chat",
