@@ -409,7 +409,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tollgate-model", &[]),
     (
         "tollgate-fuzz",
-        &["config", "headers", "models", "programs", "realtime", "results", "tools", "web", "wire"],
+        &[
+            "config",
+            "headers",
+            "models",
+            "programs",
+            "realtime",
+            "results",
+            "tools",
+            "web",
+            "websocket",
+            "wire",
+        ],
     ),
 ];
 
