@@ -118,7 +118,7 @@ pub struct MemorySearchArgs {
     /// Only transcripts
     #[arg(long, conflicts_with_all = ["facts", "entities"])]
     pub sessions: bool,
-    /// Facts, and transcripts if there is no embedding model [default]
+    /// Facts, and transcripts if there is no embedding model (default)
     #[arg(long, conflicts_with = "entities")]
     pub facts: bool,
     /// Only entities, by their names

@@ -10,7 +10,7 @@ pub struct SessionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// List open sessions [default]
+    /// List open sessions (default)
     List,
     /// Close one
     Close {
