@@ -19,7 +19,7 @@ BASE = {
     "servers": {"world_search": {"url": "https://tools.example.com/mcp"}},
 }
 # What it may say all the same.
-SAID = {"/var/lib/models/potion-base-8M` is not there": "a model that nobody has to have"}
+SAID = {"/var/lib/models/potion-base-8M` does not exist": "a model that nobody has to have"}
 
 
 def wrong_with(block: Block, session: Session) -> str | None:
