@@ -16,7 +16,7 @@ mod merge;
 mod modern;
 pub(super) mod openapi;
 mod refs;
-mod root;
+mod root_schema;
 mod shape;
 mod strict;
 mod subset;
@@ -63,7 +63,7 @@ pub(super) fn fit_strict(schema: &Value, at: &str) -> Result<FittedSchema, Schem
     modern::modernise(&mut schema);
     refs::gather(&mut schema, &mut bench)?;
     let Value::Object(mut fields) = schema else { return Err(SchemaFitError::NotASchema) };
-    root::plain(&mut fields, form, &mut bench)?;
+    root_schema::plain(&mut fields, form, &mut bench)?;
     let fields = strict::bind(fields, &mut bench)?;
     let SchemaFitLog { told, lost, renames, .. } = bench;
     Ok(FittedSchema { schema: Some(Value::Object(fields)), told, lost, renames })
@@ -92,7 +92,7 @@ pub(super) fn fit(
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    root::plain(&mut fields, form, &mut bench)?;
+    root_schema::plain(&mut fields, form, &mut bench)?;
     keys::rename(&mut fields, form.keys(), &mut bench);
     let fields = match form {
         ToolFormat::GeminiLive => subset::narrow(fields, &mut bench),

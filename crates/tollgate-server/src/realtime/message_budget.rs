@@ -118,28 +118,17 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tollgate_core::turn::Principal;
     use tollgate_llm::realtime::wire::MessageStream;
+    use tollgate_testkit::ws::{RawWebSocketFrame, RawWebSocketRole};
 
     use super::BudgetedStream;
     use crate::body::BodyBudget;
     use crate::pressure::MemoryLimit;
 
-    /// A frame of a client, whose mask is zero.
+    /// A frame of a client; `first` is its first byte.
     fn frame(first: u8, payload: usize) -> Vec<u8> {
-        let mut bytes = vec![first];
-        match payload {
-            0..126 => bytes.push(0x80 | payload as u8),
-            126..65_536 => {
-                bytes.push(0x80 | 126);
-                bytes.extend((payload as u16).to_be_bytes());
-            }
-            _ => {
-                bytes.push(0x80 | 127);
-                bytes.extend((payload as u64).to_be_bytes());
-            }
-        }
-        bytes.extend([0; 4]);
-        bytes.resize(bytes.len() + payload, b'x');
-        bytes
+        let frame = RawWebSocketFrame::new(first & 0x0f, vec![b'x'; payload]);
+        let frame = if first & 0x80 == 0 { frame.without_fin() } else { frame };
+        frame.bytes(RawWebSocketRole::Client)
     }
 
     struct UnknownGauge;

@@ -49,7 +49,7 @@ impl<S: Abortable> WriteTimeoutStream<S> {
     }
 
     /// The same for a write of `offered` bytes. The part that is not written stays in memory.
-    fn written(
+    fn track_write(
         &mut self,
         context: &mut Context<'_>,
         offered: usize,
@@ -109,7 +109,7 @@ impl<S: Abortable + AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.written(context, bytes.len(), written)
+        self.track_write(context, bytes.len(), written)
     }
 
     fn poll_write_vectored(
@@ -118,7 +118,7 @@ impl<S: Abortable + AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
-        self.written(context, bytes.iter().map(|part| part.len()).sum(), written)
+        self.track_write(context, bytes.iter().map(|part| part.len()).sum(), written)
     }
 
     fn is_write_vectored(&self) -> bool {

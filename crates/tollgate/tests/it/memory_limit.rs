@@ -203,26 +203,13 @@ fn r_35_nobody_waits_for_somebody_elses_large_body() {
     }
     let limited = Limited::start();
     let body = execute(&format!("[{}\"{}\"]", "{\"a\":0},".repeat(49_000), "x".repeat(12 << 20)));
-    let is_over = AtomicBool::new(false);
-    let (slowest, answers) = thread::scope(|scope| {
-        let watch = scope.spawn(|| {
-            let mut slowest = Duration::ZERO;
-            while !is_over.load(Ordering::Relaxed) {
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "a test measures what happens outside"
-                )]
-                let began = Instant::now();
-                assert_eq!(limited.gateway.ask("GET", "/healthz").status, 200);
-                assert_eq!(limited.small("modest").status, 200);
-                slowest = slowest.max(began.elapsed());
-            }
-            slowest
-        });
-        let answers = at_once(6, |_| limited.call("greedy", "/v1/tools/execute", &body));
-        is_over.store(true, Ordering::Relaxed);
-        (watch.join().expect("all are answered"), answers)
-    });
+    let (slowest, answers) = time_slowest(
+        || {
+            assert_eq!(limited.gateway.ask("GET", "/healthz").status, 200);
+            assert_eq!(limited.small("modest").status, 200);
+        },
+        || at_once(6, |_| limited.call("greedy", "/v1/tools/execute", &body)),
+    );
     assert!(answers.iter().all(|answer| [200, 503].contains(&answer.status)), "{answers:?}");
     assert!(slowest < Duration::from_millis(2_500), "somebody waited for {slowest:?}");
     limited.assert_alive("after all");
@@ -234,8 +221,25 @@ fn r_35_probes_do_not_wait_while_many_values_are_read_and_checked() {
     let gateway = Served::start(CONFIG);
     let body = execute(&format!("[{}0]", "{\"a\":0},".repeat(1_700_000)));
     let headers = [("x-api-key", "greedy-0123456789abcdef")];
+    let (slowest, answers) = time_slowest(
+        || assert_eq!(gateway.ask("GET", "/healthz").status, 200),
+        || {
+            at_once(6, |_| {
+                gateway.line_without_token().send("POST /v1/tools/execute", &headers, &body)
+            })
+        },
+    );
+    assert!(slowest < Duration::from_millis(2_500), "a probe waited for {slowest:?}");
+    assert!(answers.iter().all(|answer| [413, 503].contains(&answer.status)), "{answers:?}");
+}
+
+/// Repeats `probe` while `attack` runs; the slowest repetition, and the answers to the attack.
+fn time_slowest(
+    probe: impl Fn() + Sync,
+    attack: impl FnOnce() -> Vec<Answer>,
+) -> (Duration, Vec<Answer>) {
     let is_over = AtomicBool::new(false);
-    let (slowest, answers) = thread::scope(|scope| {
+    thread::scope(|scope| {
         let watch = scope.spawn(|| {
             let mut slowest = Duration::ZERO;
             while !is_over.load(Ordering::Relaxed) {
@@ -244,19 +248,15 @@ fn r_35_probes_do_not_wait_while_many_values_are_read_and_checked() {
                     reason = "a test measures what happens outside"
                 )]
                 let began = Instant::now();
-                assert_eq!(gateway.ask("GET", "/healthz").status, 200);
+                probe();
                 slowest = slowest.max(began.elapsed());
             }
             slowest
         });
-        let answers = at_once(6, |_| {
-            gateway.line_without_token().send("POST /v1/tools/execute", &headers, &body)
-        });
+        let answers = attack();
         is_over.store(true, Ordering::Relaxed);
         (watch.join().expect("all are answered"), answers)
-    });
-    assert!(slowest < Duration::from_millis(2_500), "a probe waited for {slowest:?}");
-    assert!(answers.iter().all(|answer| [413, 503].contains(&answer.status)), "{answers:?}");
+    })
 }
 
 fn at_once(count: usize, send: impl Fn(usize) -> Answer + Sync) -> Vec<Answer> {
