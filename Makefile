@@ -1,5 +1,5 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build install ui examples worker test bench soak pgvector binary lint unit interop page quick e2e-llm demo-voice deny fuzz sbom coverage \
+.PHONY: run build install ui examples worker test prefetch bench soak pgvector binary lint unit interop page quick e2e-llm demo-voice deny fuzz sbom coverage \
 	setup setup-build setup-test
 
 # What is built once gains nothing from being prepared for the next change, or for a debugger.
@@ -45,8 +45,13 @@ worker:
 	cargo build $(OF_WORKER)
 
 # Ends with the tests that passed only when repeated, and those that this machine cannot run.
-test: setup-test ui lint unit interop page
+test: setup-test prefetch ui lint unit interop page
 	@scripts/test-report
+
+# Packages of the interop tests are fetched while the compiler works. `interop/run` waits for this, and repeats what failed.
+prefetch: setup-test
+	@mkdir -p $(TARGET)
+	@nohup interop/setup >$(TARGET)/interop-setup.log 2>&1 </dev/null &
 
 # Lints and unit tests of what changed, for the time between two edits; `make quick BASE=HEAD~3` compares with another commit.
 quick:
