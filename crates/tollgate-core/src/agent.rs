@@ -58,7 +58,8 @@ pub enum RecallPolicy {
 
 impl Default for AgentMemoryPolicy {
     fn default() -> Self {
-        let (record, recall) = (RecordPolicy::default(), RecallPolicy::default());
+        let record = RecordPolicy::default();
+        let recall = RecallPolicy::default();
         Self { namespace: memory::MemoryName::usual(), record, recall }
     }
 }

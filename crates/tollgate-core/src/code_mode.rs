@@ -93,10 +93,12 @@ impl CodeModeApi {
             let from = entries.len();
             let names: Vec<&str> = of_one.iter().map(|tool| tool.id.tool.as_str()).collect();
             for (tool, identifier) in of_one.iter().zip(identifiers(&names, IdentifierRole::Tool)) {
-                let (tool, parameters) = (Arc::clone(tool), OnceLock::new());
+                let tool = Arc::clone(tool);
+                let parameters = OnceLock::new();
                 entries.push(CodeModeTool { tool, server: servers.len(), identifier, parameters });
             }
-            let (id, identifier) = (first.id.server.clone(), String::new());
+            let id = first.id.server.clone();
+            let identifier = String::new();
             servers.push(CodeModeServer { id, identifier, tools: from..entries.len() });
         }
         let ids: Vec<&str> = servers.iter().map(|server| server.id.as_str()).collect();
@@ -105,7 +107,8 @@ impl CodeModeApi {
             server.identifier = identifier;
         }
         let places = entries.iter().enumerate().map(|(at, it)| (it.tool.exposed.clone(), at));
-        let (by_exposed, names) = (places.collect(), names(&servers, &entries));
+        let by_exposed = places.collect();
+        let names = names(&servers, &entries);
         Self { servers, entries, by_exposed, names, index: OnceLock::new() }
     }
 

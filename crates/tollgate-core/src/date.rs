@@ -9,10 +9,12 @@ const DAY: u64 = 86_400;
 /// Times before 1970 are written as 1970.
 pub fn format_rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (days, clock) = (seconds / DAY, seconds % DAY);
+    let days = seconds / DAY;
+    let clock = seconds % DAY;
     // Years are counted from March, so that the leap day is the last day of a year.
     let shifted = days + SHIFT;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
     let year_of_era =
         (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
@@ -20,7 +22,9 @@ pub fn format_rfc3339(time: SystemTime) -> String {
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (clock / 3_600, clock / 60 % 60, clock % 60);
+    let hour = clock / 3_600;
+    let minute = clock / 60 % 60;
+    let second = clock % 60;
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
@@ -55,7 +59,8 @@ pub fn parse(text: &str) -> Option<SystemTime> {
     }
     let (year, month_from_march) =
         if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year_of_era) = (year / 400, year % 400);
+    let era = year / 400;
+    let year_of_era = year % 400;
     let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let days = (era * 146_097 + day_of_era).checked_sub(SHIFT)?;

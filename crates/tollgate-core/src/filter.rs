@@ -33,7 +33,8 @@ pub struct GlobalRules {
 
 impl Default for GlobalRules {
     fn default() -> Self {
-        let (everywhere, environment) = (AllowDenyLists::default(), AllowDenyLists::default());
+        let everywhere = AllowDenyLists::default();
+        let environment = AllowDenyLists::default();
         Self { switch: ToolSwitch::On, everywhere, environment, code_from: Tier::Fast }
     }
 }
@@ -106,7 +107,8 @@ pub struct FilterSubject<'a> {
 impl<'a> FilterSubject<'a> {
     pub fn tool(tool: &'a Tool, needs: Tier) -> Self {
         let ToolId { server, tool: own } = &tool.id;
-        let (exposed, reach) = (&tool.exposed, tool.terms.reach);
+        let exposed = &tool.exposed;
+        let reach = tool.terms.reach;
         Self { server, own: Some(own), exposed, needs: Some(needs), reach }
     }
 }
@@ -247,7 +249,8 @@ impl<'a> ToolFilter<'a> {
         &self,
         subject: FilterSubject<'_>,
     ) -> Result<(), (FilterLevel, FilterReason<'a>)> {
-        let (house, exposed) = (self.house, subject.exposed.as_str());
+        let house = self.house;
+        let exposed = subject.exposed.as_str();
         if house.switch == ToolSwitch::Off {
             return Err((FilterLevel::Switch, FilterReason::Off));
         }

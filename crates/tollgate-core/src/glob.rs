@@ -21,7 +21,8 @@ impl Glob {
 
     /// Linear in `name` times the number of stars: only the last star is backtracked to.
     pub fn matches(&self, name: &str) -> bool {
-        let (mut pattern, mut name) = (self.0.as_str(), name);
+        let mut pattern = self.0.as_str();
+        let mut name = name;
         let mut retry = None;
         while let Some(letter) = name.chars().next() {
             let after = &name[letter.len_utf8()..];
@@ -34,7 +35,8 @@ impl Glob {
                 Some(c) if c == '?' || c == letter => (pattern, name) = (rest.as_str(), after),
                 _ => {
                     let Some((after_star, from)) = retry else { return false };
-                    (pattern, name) = (after_star, from);
+                    pattern = after_star;
+                    name = from;
                     let mut next = from.chars();
                     next.next();
                     retry = Some((after_star, next.as_str()));

@@ -103,7 +103,8 @@ impl<'a> Object<'a> {
 
     /// Replaces the field in place, or appends it.
     pub fn set(&mut self, key: impl Into<Cow<'a, str>>, value: Box<RawValue>) {
-        let (key, value) = (key.into(), Cow::Owned(value));
+        let key = key.into();
+        let value = Cow::Owned(value);
         match self.fields.iter_mut().find(|(name, _)| *name == key) {
             Some(field) => field.1 = value,
             None => self.fields.push((key, value)),
@@ -125,9 +126,12 @@ impl<'a> Object<'a> {
         let strange = self.fields.iter().filter(|(key, _)| !known.contains(&&**key));
         strange.into_iter().find_map(|(key, _)| {
             let is_ascii = key.is_ascii();
-            known.iter().copied().find(|name| match is_ascii && name.is_ascii() {
-                true => key.eq_ignore_ascii_case(name),
-                false => folds_to(key, name),
+            known.iter().copied().find(|name| {
+                if is_ascii && name.is_ascii() {
+                    key.eq_ignore_ascii_case(name)
+                } else {
+                    folds_to(key, name)
+                }
             })
         })
     }

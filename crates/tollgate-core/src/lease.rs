@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn any_term_ends_a_lease_and_the_first_reason_stays() {
-        let (key, agent) = (LeaseTerm::new(), LeaseTerm::new());
+        let key = LeaseTerm::new();
+        let agent = LeaseTerm::new();
         let lease = RevocableLease::of([key.clone()]).and(&agent);
         assert_eq!(lease.revocation(), None);
         agent.end(RevokedError::because("the agent is gone"));
@@ -214,7 +215,8 @@ mod tests {
 
     #[test]
     fn whoever_waits_is_woken_once_and_leaves_nothing_behind() {
-        let (key, agent) = (LeaseTerm::new(), LeaseTerm::new());
+        let key = LeaseTerm::new();
+        let agent = LeaseTerm::new();
         let lease = RevocableLease::of([key.clone(), agent.clone()]);
         let (count, waker) = woken();
         let mut wait = lease.wait();

@@ -60,9 +60,10 @@ impl MaskPattern {
     pub fn new(name: &str, pattern: &str) -> Result<Self, MaskPatternError> {
         let built = regex::RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
         let regex = built.map_err(|error| MaskPatternError::Syntax(error.to_string()))?;
-        match regex.is_match("") {
-            true => Err(MaskPatternError::MatchesNothing),
-            false => Ok(Self { name: name.to_owned(), regex }),
+        if regex.is_match("") {
+            Err(MaskPatternError::MatchesNothing)
+        } else {
+            Ok(Self { name: name.to_owned(), regex })
         }
     }
 }

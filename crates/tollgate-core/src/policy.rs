@@ -165,7 +165,8 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
             });
         }
         if let Some(server) = turn.view.untrusted_server(&name) {
-            let (name, server) = (truncate_chars(&name, SAID_BACK), server.clone());
+            let name = truncate_chars(&name, SAID_BACK);
+            let server = server.clone();
             return Err(PermitError::Withheld { name, server });
         }
         if turn.view.only_in_code(&name).is_some() {

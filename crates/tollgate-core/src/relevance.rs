@@ -81,7 +81,8 @@ impl RelevanceIndex {
         let tools = lengths.len();
         let average = (lengths.iter().sum::<f32>() / tools.max(1) as f32).max(1.0);
         for there in places.values_mut() {
-            let (with, all) = (there.len() as f32, tools as f32);
+            let with = there.len() as f32;
+            let all = tools as f32;
             let rarity = (1.0 + (all - with + 0.5) / (with + 0.5)).ln();
             for (place, count) in there {
                 let long = 1.0 - B + B * lengths[*place as usize] / average;
@@ -168,7 +169,8 @@ impl RelevanceQuery {
 
     /// The number of words of a name, if the query contains all of them; else zero.
     pub fn names(&self, name: &str) -> usize {
-        let (mut said, mut all) = (0, 0);
+        let mut said = 0;
+        let mut all = 0;
         words(name, &mut |word| {
             all += 1;
             said += usize::from(self.known.contains_key(word));

@@ -37,7 +37,8 @@ pub fn json(text: &str) -> Option<SanitizedText> {
     let bytes = text.as_bytes();
     let mut removed = RemovedCounts::default();
     let mut out = String::new();
-    let (mut at, mut copied) = (0, 0);
+    let mut at = 0;
+    let mut copied = 0;
     while let Some(quote) = memchr(b'"', &bytes[at..]).map(|offset| at + offset) {
         let end = end_of_string(bytes, quote + 1);
         let body = &text[quote + 1..end];

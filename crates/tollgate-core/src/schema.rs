@@ -101,8 +101,8 @@ impl Schema {
             .with_pattern_options(PatternOptions::regex().size_limit(share).dfa_size_limit(share))
             .build(&schema)
             .map_err(|error| {
-                let (what, at) =
-                    (truncate_chars(&error.to_string(), EXCERPT_CHARS), error.instance_path());
+                let what = truncate_chars(&error.to_string(), EXCERPT_CHARS);
+                let at = error.instance_path();
                 SchemaError::Invalid(format!("{what} (at `{at}`)"))
             })?;
         Ok(Self { compiled: Arc::new(CompiledSchema { schema, validator, work }) })
@@ -126,9 +126,10 @@ impl Schema {
     /// The fields of an object that violations are about; all of them, not only the first five.
     pub fn fields_at_fault(&self, instance: &Value) -> HashSet<String> {
         let CompiledSchema { validator, work, .. } = &*self.compiled;
-        match work.allows_details(instance) {
-            true => violation::fields(validator.iter_errors(instance)),
-            false => HashSet::new(),
+        if work.allows_details(instance) {
+            violation::fields(validator.iter_errors(instance))
+        } else {
+            HashSet::new()
         }
     }
 }
@@ -189,9 +190,10 @@ fn pattern_share(schema: &Value) -> Result<usize, SchemaError> {
             _ => {}
         }
     }
-    match longest > MAX_PATTERN {
-        true => Err(SchemaError::LongPattern { size: longest, limit: MAX_PATTERN }),
-        false => Ok((ALL_PATTERNS / count.max(1)).min(ONE_PATTERN)),
+    if longest > MAX_PATTERN {
+        Err(SchemaError::LongPattern { size: longest, limit: MAX_PATTERN })
+    } else {
+        Ok((ALL_PATTERNS / count.max(1)).min(ONE_PATTERN))
     }
 }
 

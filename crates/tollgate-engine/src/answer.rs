@@ -221,7 +221,8 @@ impl ReplyBuilder<'_> {
         if let Some((raw, handle)) = raw {
             let whole = Outcome { result, handle: Some(handle), ..shaping::gateway_answer("") };
             let outcome = Outcome { origin: Some(origin), ..whole };
-            let (tool, page_bytes) = (self.name(), self.caller.caps.page_bytes);
+            let tool = self.name();
+            let page_bytes = self.caller.caps.page_bytes;
             self.results
                 .keep(self.actor, StoredResult { tool, outcome, page_bytes, raw: Some(raw) });
         }
@@ -238,7 +239,9 @@ impl ReplyBuilder<'_> {
 
     /// What is too much for the caller stays here, behind a handle, if it can be read there.
     async fn shape_result(&self, tool: &Arc<Tool>, result: Box<RawValue>) -> Outcome {
-        let (size, caps, took) = (result.get().len(), self.caller.caps, self.took);
+        let size = result.get().len();
+        let caps = self.caller.caps;
+        let took = self.took;
         let spare = self.spare(size);
         let called = Arc::clone(tool);
         let masker = self.policy.result_masker();
@@ -259,7 +262,8 @@ impl ReplyBuilder<'_> {
             None => raw_handle.map(|handle| Outcome { handle: Some(handle), ..outcome.clone() }),
         };
         if let Some(whole) = whole {
-            let (tool, page_bytes) = (tool.exposed.to_string(), caps.page_bytes);
+            let tool = tool.exposed.to_string();
+            let page_bytes = caps.page_bytes;
             self.results.keep(self.actor, StoredResult { tool, outcome: whole, page_bytes, raw });
         }
         outcome
@@ -270,7 +274,8 @@ impl ReplyBuilder<'_> {
         let (source, mark) = match self.reused {
             CacheUse::Not => return outcome,
             CacheUse::From { age, good_for } => {
-                let (age, good_for) = (age.as_millis(), good_for.as_millis());
+                let age = age.as_millis();
+                let good_for = good_for.as_millis();
                 let mark = format!("{{\"hit\":true,\"ageMs\":{age},\"ttlMs\":{good_for}}}");
                 (ResultSource::Cached, mark)
             }

@@ -256,7 +256,9 @@ impl ApprovalQueue {
         let lease = turn.lease.clone();
         let place =
             ApprovalWaiter { approvals: Arc::clone(self), id: request.id, until, lease, verdict };
-        let (id, why, until) = (request.id, request.why.clone(), request.until);
+        let id = request.id;
+        let why = request.why.clone();
+        let until = request.until;
         self.notices.tell(Notice::ApprovalRequested { id, call: request.call(), why, until });
         Ok(place)
     }
@@ -287,7 +289,8 @@ impl ApprovalQueue {
         if let Some(at) = ApprovalEnding::ALL.iter().position(|it| *it == ending) {
             self.ended[at].fetch_add(1, Ordering::Relaxed);
         }
-        let (id, call) = (request.id, request.call());
+        let id = request.id;
+        let call = request.call();
         self.notices.tell(Notice::ApprovalDecided { id, call, ending, by });
     }
 }

@@ -57,7 +57,8 @@ pub struct BuiltinToolContext {
 
 impl BuiltinToolContext {
     fn of(turn: &Turn, until: Option<Instant>) -> Self {
-        let (scope, audience) = (turn.scope(), turn.audience());
+        let scope = turn.scope();
+        let audience = turn.audience();
         Self { principal: turn.principal.clone(), scope, audience, until }
     }
 

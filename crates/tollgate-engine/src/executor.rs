@@ -231,10 +231,8 @@ impl Executor {
             };
             leg.over(now, went);
         }
-        let waited_for = match errand.asked.load(Ordering::Relaxed) {
-            true => WaitsFor::Person,
-            false => WaitsFor::Server,
-        };
+        let waited_for =
+            if errand.asked.load(Ordering::Relaxed) { WaitsFor::Person } else { WaitsFor::Server };
         let (Some(tool), Some(began)) = (errand.request().tool(), errand.departure.at()) else {
             return AttemptOutcome { ran, waited_for, unjudged: None };
         };

@@ -186,7 +186,8 @@ impl ToolMeters {
     /// not signalled by [`ToolMeters::moves`].
     pub(crate) fn register_tools(&self, tools: &[Arc<Tool>]) -> Vec<Tier> {
         self.add(tools);
-        let (now, meters) = (self.clock.now(), self.meters.load());
+        let now = self.clock.now();
+        let meters = self.meters.load();
         for tool in tools {
             if let Some(meter) = meters.get(&tool.id) {
                 let verdict = meter.declare(declared_latency(tool), &self.rules.load(), now);
@@ -206,7 +207,9 @@ impl ToolMeters {
         }
         let mut next = self.staying(&meters, tools);
         let mut loads = HashMap::clone(&self.loads.load());
-        let (now, born, rules) = (self.clock.now(), self.born, self.rules.load());
+        let now = self.clock.now();
+        let born = self.born;
+        let rules = self.rules.load();
         for tool in tools {
             let id = &tool.id;
             let load = || Arc::new(ServerLoad::new(self.born));
@@ -248,8 +251,10 @@ impl ToolMeters {
 
     /// Evaluates all tools that were called or whose timer has expired.
     pub(crate) fn judge(&self) {
-        let (now, meters) = (self.clock.now(), self.meters.load());
-        let (mut judged, mut moved) = (false, false);
+        let now = self.clock.now();
+        let meters = self.meters.load();
+        let mut judged = false;
+        let mut moved = false;
         for meter in meters.values() {
             if let Some(verdict) = meter.judge(&self.rules.load(), now) {
                 judged = true;
@@ -267,7 +272,8 @@ impl ToolMeters {
     /// Whether there was a change to report.
     fn tell(&self, meter: &ToolMeter, verdict: TierVerdict) -> bool {
         let TierVerdict::Moved { from, to } = verdict else { return false };
-        let (tool, reason) = (meter.id().clone(), meter.assigned().cause.to_string());
+        let tool = meter.id().clone();
+        let reason = meter.assigned().cause.to_string();
         tracing::info!(%tool, %from, %to, reason, "a tool moved to another tier");
         self.notices.tell(Notice::Moved { tool, from, to, reason });
         true
@@ -282,7 +288,8 @@ impl ToolMeters {
     fn save(&self) -> Result<(), tollgate_store::Error> {
         self.judge();
         let Some(archive) = &self.archive else { return Ok(()) };
-        let (now, wall) = (self.clock.now(), self.clock.wall());
+        let now = self.clock.now();
+        let wall = self.clock.wall();
         archive.save(&self.meters.load(), (now, wall))
     }
 }

@@ -87,7 +87,9 @@ impl PolicySnapshot {
 }
 
 fn call_policy(settings: &EngineSettings) -> CallPolicy {
-    let (audit, secrets, code) = (&settings.audit, &settings.secrets, &settings.code);
+    let audit = &settings.audit;
+    let secrets = &settings.secrets;
+    let code = &settings.code;
     let results = |server: &Server| {
         let trust = if server.trusted { ServerTrust::Trusted } else { ServerTrust::Untrusted };
         let policy = ResultPolicy { trust, form: server.results, mark: server.mark };

@@ -300,9 +300,10 @@ impl CallRecording<'_> {
         let is_sent = self.call_progress.is_sent();
         if let Some(OpenRecord { record, .. }) = &mut self.open {
             record.end = CallEnding::Revoked;
-            record.detail = Some(Cow::Owned(match is_sent {
-                true => format!("{why}; the server had received it and may have carried it out"),
-                false => why.to_string(),
+            record.detail = Some(Cow::Owned(if is_sent {
+                format!("{why}; the server had received it and may have carried it out")
+            } else {
+                why.to_string()
             }));
         }
     }

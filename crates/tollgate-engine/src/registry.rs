@@ -326,11 +326,14 @@ impl RegistryActor {
     /// catalogue in place.
     async fn build(&mut self) -> bool {
         let previous = Arc::clone(&self.registry.current().catalog);
-        let (offers, pattern) = (self.offers.clone(), self.pattern.clone());
-        let (mut owners, build) = (self.owners.clone(), self.build);
+        let offers = self.offers.clone();
+        let pattern = self.pattern.clone();
+        let mut owners = self.owners.clone();
+        let build = self.build;
         let meters = Arc::clone(&self.meters);
         let before = Arc::clone(&previous);
-        let (book, at) = (Arc::clone(&self.registry.book), self.clock.wall());
+        let book = Arc::clone(&self.registry.book);
+        let at = self.clock.wall();
         let built = tokio::task::spawn_blocking(move || {
             let pins = book.pins();
             let inputs = CatalogInputs {

@@ -59,7 +59,9 @@ impl ResourceWatches {
                 *held.entry(uri.to_owned()).or_default() += 1;
             }
         });
-        let (watches, server, uri) = (Arc::clone(self), server.clone(), uri.to_owned());
+        let watches = Arc::clone(self);
+        let server = server.clone();
+        let uri = uri.to_owned();
         has_room.then(|| ResourceWatch { watches, server, uri })
     }
 

@@ -286,7 +286,8 @@ impl ReuseCall<'_> {
     /// The same for a flight that another caller started.
     async fn join_flight(&self, boarded: Subscriber) -> Result<ReuseOutcome, CallError> {
         self.parts.looks.shared.fetch_add(1, Ordering::Relaxed);
-        let (clock, call_progress) = (&self.parts.executor.clock, self.call.call_progress);
+        let clock = &self.parts.executor.clock;
+        let call_progress = self.call.call_progress;
         let waiting = call_progress.map(|call_progress| {
             (call_progress, call_progress.enter(CallStep::Shared, clock.now()))
         });
@@ -339,7 +340,8 @@ impl ReuseInner {
         let caller = payload.caller();
         let server = payload.planned.permitted_request().server();
         let account = self.accounts.of(server);
-        let (turn, planned) = (&payload.turn, &payload.planned);
+        let turn = &payload.turn;
+        let planned = &payload.planned;
         let call = PlannedCall {
             turn,
             call_progress: payload.call_progress.as_ref(),
@@ -361,7 +363,8 @@ impl ReuseInner {
             return None;
         };
         let came = self.executor.clock.now();
-        let (tool, raw) = (Arc::clone(&payload.tool), result.clone());
+        let tool = Arc::clone(&payload.tool);
+        let raw = result.clone();
         let status = offload_if_large(result.get().len(), move || {
             let consumer = ResultConsumer { caps: &ResultCaps::mcp(), spare: None };
             shaping::shape(&tool, raw, Duration::ZERO, consumer).outcome.status

@@ -125,7 +125,8 @@ impl ServerSet {
         settings: &BuiltinSettings,
     ) -> Option<ShippedServers> {
         let known = (self.builtin == *settings).then(|| self.stamp.clone());
-        let (settings, around) = (settings.clone(), self.around.clone());
+        let settings = settings.clone();
+        let around = self.around.clone();
         let renewed = tokio::task::spawn_blocking(move || match known {
             Some(known) if known == BuiltinFilesStamp::of(&settings) => None,
             _ => Some(ShippedServers::read(&settings, &around)),
@@ -163,7 +164,8 @@ impl ServerSet {
     pub(crate) fn launch(&mut self, servers: &[Server]) -> (ServerChanges, Vec<Arc<Upstream>>) {
         let mut running: HashMap<ServerId, (Server, Arc<Upstream>)> =
             self.upstreams.drain(..).map(|it| (it.0.id.clone(), it)).collect();
-        let (mut turnover, mut ending) = (ServerChanges::default(), Vec::new());
+        let mut turnover = ServerChanges::default();
+        let mut ending = Vec::new();
         let private = self.private_files();
         for server in servers {
             let id = server.id.clone();
@@ -275,9 +277,10 @@ impl ServerSet {
     ) -> impl Iterator<Item = (ServerId, &'f BuiltinServer)> + 'f {
         self.residents.iter().map(move |resident| {
             let taken = |it: &Server| it.id.as_str().eq_ignore_ascii_case(resident.name);
-            let name = match servers.iter().any(taken) {
-                true => format!("builtin-{}", resident.name),
-                false => resident.name.to_owned(),
+            let name = if servers.iter().any(taken) {
+                format!("builtin-{}", resident.name)
+            } else {
+                resident.name.to_owned()
             };
             (ServerId::parse(&name).expect("built-in servers have valid names"), resident)
         })

@@ -166,7 +166,8 @@ pub struct SecretSettings {
 
 impl Default for SecretSettings {
     fn default() -> Self {
-        let (arguments, results) = (SecretArgumentPolicy::Passed, SecretResultPolicy::Passed);
+        let arguments = SecretArgumentPolicy::Passed;
+        let results = SecretResultPolicy::Passed;
         Self { arguments, results, patterns: Vec::new() }
     }
 }

@@ -165,9 +165,10 @@ impl Tracer {
         let flags = parent.map_or_else(|| TraceFlags::new(sampling), |it| it.flags.with(sampling));
         let state = parent.and_then(|parent| parent.state.clone());
         let context = SpanContext { trace, span: by_chance(SpanId::new), flags, state };
-        let within = match inner.follower.tells() {
-            true => Some(Arc::new(Trace::within(context.clone(), outer.map(Arc::as_ref)))),
-            false => outer.cloned(),
+        let within = if inner.follower.tells() {
+            Some(Arc::new(Trace::within(context.clone(), outer.map(Arc::as_ref))))
+        } else {
+            outer.cloned()
         };
         let open = inner.follower.heeds(sampling).then(|| {
             Box::new(OpenSpan {

@@ -196,7 +196,8 @@ impl RunningEngine {
         swapped: impl FnOnce() + Send,
     ) -> ServerChanges {
         let mut server_set = self.server_set.lock().await;
-        let (gate, servers) = (&self.gate, &settings.servers[..]);
+        let gate = &self.gate;
+        let servers = &settings.servers[..];
         let renewed = server_set.reread_builtins(&settings.builtin).await;
         server_set.replace_builtins(settings, renewed);
         gate.meters.set_rules(settings.budget.standing);

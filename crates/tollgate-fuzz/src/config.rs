@@ -43,7 +43,8 @@ pub(crate) fn config(data: &[u8]) {
     let masks = SecretMasks::new();
     if let Ok(covered) = masks.cover(file, text) {
         let uncovered = masks.uncover(file, &covered, text).expect("what was covered is known");
-        let (before, after) = (config::values(text), config::values(&uncovered));
+        let before = config::values(text);
+        let after = config::values(&uncovered);
         assert!(is_same(&before, &after), "covered:\n{covered}\nuncovered:\n{uncovered}");
     }
 }
@@ -73,7 +74,8 @@ pub(crate) fn config_edit(data: &[u8]) {
     let Some(edit) = edit_of(line) else { return };
     let file = Path::new(FILE);
     let Ok(edited) = edit::apply(file, text, &edit) else { return };
-    let (before, after) = (config::values(text), config::values(&edited));
+    let before = config::values(text);
+    let after = config::values(&edited);
     assert!(
         !after.is_null() || matches!(edit, ConfigEdit::Remove { .. }),
         "it cannot be read:\n{edited}"
@@ -85,8 +87,8 @@ pub(crate) fn config_edit(data: &[u8]) {
     }
     for name in edit::names(&before, "servers") {
         if name != edit.name() {
-            let (old, new) =
-                (edit::thing(&before, "servers", &name), edit::thing(&after, "servers", &name));
+            let old = edit::thing(&before, "servers", &name);
+            let new = edit::thing(&after, "servers", &name);
             assert_eq!(new, old, "`servers.{name}` changed:\n{edited}");
         }
     }
@@ -109,7 +111,8 @@ pub(crate) fn config_edit(data: &[u8]) {
 
 fn edit_of(line: &str) -> Option<ConfigEdit> {
     let mut words = line.splitn(4, ' ');
-    let (verb, name) = (words.next()?, words.next()?.to_owned());
+    let verb = words.next()?;
+    let name = words.next()?.to_owned();
     let key = words.next().unwrap_or_default().to_owned();
     let server = || Map::from_iter([("command".to_owned(), json!(["echo", key.clone()]))]);
     match verb {

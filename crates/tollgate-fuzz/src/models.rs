@@ -123,7 +123,8 @@ fn steps(
     mut stream: &[u8],
 ) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
     let mut reader = format.stream_reader();
-    let (mut decoder, mut steps) = (SseDecoder::new(1 << 20), Vec::new());
+    let mut decoder = SseDecoder::new(1 << 20);
+    let mut steps = Vec::new();
     while let Some(event) = decoder.next(&mut stream) {
         let Ok(event) = event else { continue };
         steps.extend(reader.read(event.name.as_deref(), &event.data)?);
@@ -134,7 +135,8 @@ fn steps(
 
 fn assemble(steps: &[ResponseDelta]) -> ChatResponse {
     let mut assembly = ResponseAssembly::default();
-    let (mut open, mut opened) = (Vec::new(), 0);
+    let mut open = Vec::new();
+    let mut opened = 0;
     for (number, step) in steps.iter().enumerate() {
         match step {
             ResponseDelta::Start { .. } => assert_eq!(number, 0, "the start comes first"),

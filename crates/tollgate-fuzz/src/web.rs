@@ -48,14 +48,19 @@ pub(crate) fn oauth_metadata(data: &[u8]) {
     let Some(text) = crate::text(data) else { return };
     let mut parts = text.splitn(4, '\n');
     let mut next = || parts.next().unwrap_or_default();
-    let (server, issuer, challenge, body) = (next(), next(), next(), next());
+    let server = next();
+    let issuer = next();
+    let challenge = next();
+    let body = next();
     let (metadata, scopes) = bearer_challenge(challenge);
     assert!(metadata.is_none_or(|it| it.len() <= challenge.len()));
     assert!(scopes.iter().all(|scope| !scope.is_empty() && scope.len() <= challenge.len()));
     let Ok(body) = tollgate_core::json::value(body) else { return };
     let Ok(endpoint) = token_endpoint(server, issuer, &body) else { return };
-    let (endpoint, server) = (OauthUrl::parse(&endpoint), OauthUrl::parse(server));
-    let (endpoint, server) = (endpoint.expect("it was checked"), server.expect("it was checked"));
+    let endpoint = OauthUrl::parse(&endpoint);
+    let server = OauthUrl::parse(server);
+    let endpoint = endpoint.expect("it was checked");
+    let server = server.expect("it was checked");
     let is_local = |place: &OauthUrl| {
         ["//localhost", "//127.", "//[::1]"].iter().any(|it| place.origin.contains(it))
     };

@@ -75,7 +75,8 @@ fn read(frames: &[u8], size: usize) -> FramesRead {
 fn unfinished_bytes(mut frames: &[u8]) -> usize {
     let mut unfinished = 0;
     while let [first, second, rest @ ..] = frames {
-        let (is_last, is_control) = (first & 0x80 != 0, first & 0x08 != 0);
+        let is_last = first & 0x80 != 0;
+        let is_control = first & 0x08 != 0;
         let (extended, short) = match second & 0x7f {
             126 => (2, 0),
             127 => (8, 0),

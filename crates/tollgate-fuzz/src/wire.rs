@@ -69,7 +69,8 @@ pub(crate) fn json(data: &[u8]) {
     };
     let size = JsonBounds { values: usize::MAX, depth: usize::MAX }.check(data);
     let size = size.expect("there is no bound");
-    let (ours, theirs) = (json::value(text), serde_json::from_str::<Value>(text));
+    let ours = json::value(text);
+    let theirs = serde_json::from_str::<Value>(text);
     match (&ours, &theirs) {
         (Ok(ours), Ok(theirs)) => {
             assert_eq!(ours, theirs);
@@ -136,7 +137,8 @@ fn check_object(text: &str, value: &Value) {
 /// However the bytes are cut, the same events come out, and none is larger than the limit.
 pub(crate) fn sse(data: &[u8]) {
     let [size, limit, stream @ ..] = data else { return };
-    let (size, limit) = (usize::from(*size).max(1), 1 + usize::from(*limit));
+    let size = usize::from(*size).max(1);
+    let limit = 1 + usize::from(*limit);
     let whole = events(stream, usize::MAX, 1 << 20);
     assert_eq!(events(stream, size, 1 << 20), whole, "in pieces of {size}");
     for event in events(stream, size, limit) {
@@ -169,9 +171,11 @@ fn encode_event(event: &SseEvent) -> String {
 pub(crate) fn stdio_lines(data: &[u8]) {
     let [size, limit, stream @ ..] = data else { return };
     // Excerpts of long lines have 64 bytes: a smaller limit would cut them.
-    let (size, limit) = (usize::from(*size).max(1), 64 + usize::from(*limit));
+    let size = usize::from(*size).max(1);
+    let limit = 64 + usize::from(*limit);
     let pieces = ChunkedPipe { rest: stream, size };
-    let (mut lines, mut texts) = (LineReader::new(pieces, limit), Vec::new());
+    let mut lines = LineReader::new(pieces, limit);
+    let mut texts = Vec::new();
     let mut is_skipping = false;
     while let Some(line) = lines.next().now_or_never().expect("nothing waits").expect("no error") {
         match line {

@@ -63,7 +63,8 @@ impl<'a> OutgoingRequest<'a> {
 
     /// The metadata of this hop, for the request with this id.
     fn hop(&self, id: u64) -> outgoing::HopMeta<'a> {
-        let (client, progress_token) = (self.client, self.token(id));
+        let client = self.client;
+        let progress_token = self.token(id);
         outgoing::HopMeta { client, progress_token, trace: self.trace }
     }
 

@@ -131,7 +131,9 @@ pub fn take_trace(meta: &mut Object<'_>) -> Option<Trace> {
     let text = |raw: &Option<std::borrow::Cow<'_, RawValue>>| {
         raw.as_ref().and_then(|raw| json::string(raw)).map(std::borrow::Cow::into_owned)
     };
-    let (parent, state, baggage) = (text(&parent), text(&state), text(&baggage));
+    let parent = text(&parent);
+    let state = text(&state);
+    let baggage = text(&baggage);
     Trace::read(TraceHeaders {
         parent: parent.as_deref(),
         state: state.as_deref(),

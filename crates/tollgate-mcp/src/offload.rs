@@ -243,8 +243,10 @@ mod tests {
                 self.0.notify_one();
             }
         }
-        let (started, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let (start, end) = (Arc::clone(&started), NotifyOnDrop(Arc::clone(&ended)));
+        let started = Arc::new(Notify::new());
+        let ended = Arc::new(Notify::new());
+        let start = Arc::clone(&started);
+        let end = NotifyOnDrop(Arc::clone(&ended));
         let forever = offload(async move {
             let _end = end;
             start.notify_one();

@@ -77,7 +77,8 @@ impl SseDecoder {
                 *chunk = &[];
                 return None;
             };
-            let (head, rest) = (&chunk[..end], &chunk[end + 1..]);
+            let head = &chunk[..end];
+            let rest = &chunk[end + 1..];
             let ended_by_return = chunk[end] == b'\r';
             *chunk = rest;
             let complete = self.end_line(head);

@@ -87,9 +87,12 @@ impl HttpPool {
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, HttpRequestError> {
-        self.client().request(request).await.map_err(|error| match error.is_connect() {
-            true => HttpRequestError::Unreachable(explain(&error)),
-            false => HttpRequestError::Broken(explain(&error)),
+        self.client().request(request).await.map_err(|error| {
+            if error.is_connect() {
+                HttpRequestError::Unreachable(explain(&error))
+            } else {
+                HttpRequestError::Broken(explain(&error))
+            }
         })
     }
 

@@ -156,7 +156,8 @@ impl WorkerPool {
     fn keep(self: &Arc<Self>) {
         let mut state = self.state.lock();
         if state.keeper.is_none() && self.spare > 0 && *self.door.borrow() == PoolLifecycle::Open {
-            let (launch, taken) = (Arc::clone(&self.launch), Arc::clone(&self.taken));
+            let launch = Arc::clone(&self.launch);
+            let taken = Arc::clone(&self.taken);
             state.keeper = Some(spawn(keep_workers_ready(Arc::downgrade(self), launch, taken)));
         }
     }

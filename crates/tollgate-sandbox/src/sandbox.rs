@@ -69,7 +69,8 @@ impl ProgramSandbox {
         program: &SandboxProgram<'_>,
         host: &dyn HostCalls,
     ) -> Result<ProgramOutcome, SandboxUnavailableError> {
-        let (began, time) = (clock::now(), Stopwatch::start());
+        let began = clock::now();
+        let time = Stopwatch::start();
         if let Err(failed) = source::check(program.source, program.limits) {
             return Ok(ProgramOutcome::not_run(failed));
         }

@@ -117,7 +117,8 @@ impl MemoryStore {
         search: &MemorySearch<'_>,
         vector: Option<&EmbeddingVector>,
     ) -> Result<Vec<MemoryHit<MemoryItem>>, MemoryError> {
-        let (query, most) = (search.query()?, search.most);
+        let query = search.query()?;
+        let most = search.most;
         let worded = self.database.facts_with(scope, &query);
         let said = self.entries_like(scope, &query, search);
         let Some(vector) = vector else {

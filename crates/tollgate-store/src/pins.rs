@@ -101,7 +101,8 @@ impl PinTable<'_> {
                  WHERE NOT EXISTS (SELECT 1 FROM pins WHERE server = ?1 AND tool = ?2)",
             )?;
             for FirstUsePin { tool, hash, definition } in seen {
-                let (server, tool) = (tool.server.as_str(), tool.tool.as_str());
+                let server = tool.server.as_str();
+                let tool = tool.tool.as_str();
                 insert.execute((server, tool, hash.to_string(), definition, millis(at)))?;
             }
             Ok(())
@@ -134,7 +135,8 @@ impl PinTable<'_> {
 const MOST_REJECTED: i64 = 64;
 
 fn decide(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Result<()> {
-    let (server, tool) = (decision.tool.server.as_str(), decision.tool.tool.as_str());
+    let server = decision.tool.server.as_str();
+    let tool = decision.tool.tool.as_str();
     let hash = decision.hash.to_string();
     if decision.state == StoredPinState::Accepted {
         transaction.execute(

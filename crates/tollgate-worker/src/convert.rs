@@ -212,10 +212,7 @@ impl<'v> StarlarkJsonWriter<'v> {
     }
 
     fn check(&self) -> Result<(), NotJsonError> {
-        match self.out.len() <= self.room {
-            true => Ok(()),
-            false => Err(NotJsonCause::TooLarge.into()),
-        }
+        if self.out.len() <= self.room { Ok(()) } else { Err(NotJsonCause::TooLarge.into()) }
     }
 }
 

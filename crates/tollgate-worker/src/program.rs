@@ -106,9 +106,8 @@ impl StarlarkProgram<'_> {
     fn result(&self, module: &Module<'_>) -> Result<Option<Box<RawValue>>, ProgramStopError> {
         let Some(value) = module.get(RESULT) else { return Ok(None) };
         let json = to_json(value, self.session.room(), module.heap());
-        let json = json.map_err(|unfit| match unfit.is_too_large() {
-            true => self.session.output_is_full(),
-            false => unfit.stop(RESULT),
+        let json = json.map_err(|unfit| {
+            if unfit.is_too_large() { self.session.output_is_full() } else { unfit.stop(RESULT) }
         })?;
         Ok(Some(RawValue::from_string(json).expect("it was just written")))
     }

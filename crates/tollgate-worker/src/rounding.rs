@@ -25,12 +25,13 @@ pub(crate) fn float(number: f64, digits: i32) -> Result<f64, ProgramStopError> {
 
 /// To the nearest integer.
 pub(crate) fn to_whole(number: f64) -> Result<BigInt, ProgramStopError> {
-    match number.is_finite() {
-        true => Ok(exact(number.round_ties_even())),
-        false => Err(ProgramStopError::bare(
+    if number.is_finite() {
+        Ok(exact(number.round_ties_even()))
+    } else {
+        Err(ProgramStopError::bare(
             ProgramErrorKind::Runtime,
             format!("`round` cannot round {number}"),
-        )),
+        ))
     }
 }
 
@@ -41,7 +42,8 @@ pub(crate) fn whole(number: &BigInt, zeros: u32) -> BigInt {
         return BigInt::ZERO;
     }
     let unit = BigInt::from(10).pow(zeros);
-    let (lower, rest) = (number / &unit, number % &unit);
+    let lower = number / &unit;
+    let rest = number % &unit;
     let is_further = match (rest.magnitude() * 2_u32).cmp(unit.magnitude()) {
         Ordering::Less => false,
         Ordering::Equal => lower.bit(0),

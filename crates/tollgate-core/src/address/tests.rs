@@ -79,7 +79,8 @@ fn s_20_nobody_is_sent_to_metadata_services_and_reserved_places() {
 /// The ways to write an IPv4 address as another one.
 fn spellings(address: Ipv4Addr) -> Vec<IpAddr> {
     let bits = address.to_bits();
-    let (high, low) = ((bits >> 16) as u16, bits as u16);
+    let high = (bits >> 16) as u16;
+    let low = bits as u16;
     let v6 = |segments: [u16; 8]| IpAddr::V6(Ipv6Addr::from(segments));
     vec![
         IpAddr::V4(address),

@@ -110,7 +110,8 @@ fn limited() -> Turn {
 
 #[test]
 fn the_tool_the_agent_and_the_principal_each_have_their_limit() {
-    let (shelf, turn) = (Shelf::new(), limited());
+    let shelf = Shelf::new();
+    let turn = limited();
     let ask = |call| shelf.ask(&turn, Decider::Client, call);
     assert_eq!([ask(A), ask(A)], ["ok", "ok"]);
     let refused = "this tool may be called 2 times in a minute; try again in 30 s";

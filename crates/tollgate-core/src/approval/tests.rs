@@ -176,7 +176,8 @@ fn s_30_where_it_is_denied_nobody_is_asked() {
 
 #[test]
 fn s_30_what_was_read_counts_for_its_turn_or_for_a_time() {
-    let (web, mail) = (ServerId::parse("web").unwrap(), ServerId::parse("mail").unwrap());
+    let web = ServerId::parse("web").unwrap();
+    let mail = ServerId::parse("mail").unwrap();
     let turn = turn_of(&[], &said(ApprovalMode::Auto, json!({})));
     let now = turn.began;
     let later = |seconds| now + Duration::from_secs(seconds);
@@ -205,7 +206,8 @@ fn a_verdict_counts_for_its_own_call_only() {
         by: Principal::from_name("bob"),
         note: note.map(str::to_owned),
     };
-    let (one, other) = (ask(1), ask(2));
+    let one = ask(1);
+    let other = ask(2);
     let approved = verdict(one.id(), Decision::Approve, None);
     assert_eq!(
         other.apply_verdict(&approved).unwrap_err().to_string(),

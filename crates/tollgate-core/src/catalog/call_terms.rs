@@ -13,7 +13,8 @@ pub(super) fn terms(
     said: &ToolOverride,
     definition: &ToolDefinition,
 ) -> CallTerms {
-    let (declared, hints) = (&definition.declared, &definition.annotations);
+    let declared = &definition.declared;
+    let hints = &definition.annotations;
     let by_server = if rules.trusted { Estimate::Believed } else { Estimate::Claimed };
     let effect = said.effect.unwrap_or_else(|| effect(rules, hints));
     let safe_to_repeat =
@@ -25,10 +26,7 @@ pub(super) fn terms(
         max: said.max.or(declared.max),
         timeout: rules.timeout,
         effect,
-        taint: match is_called_destructive(said, hints) {
-            true => rules.trust.taint,
-            false => TaintRule::Off,
-        },
+        taint: if is_called_destructive(said, hints) { rules.trust.taint } else { TaintRule::Off },
         idempotent,
         cacheable: said.cacheable.or(cacheable).unwrap_or_default(),
         scope: declared.scope.filter(|_| rules.trusted).unwrap_or_default(),

@@ -82,7 +82,8 @@ pub(super) struct ListingItem {
 
 impl ListingItem {
     pub(super) fn read(raw: &RawValue) -> Result<Self, DefinitionError> {
-        let (size, limit) = (raw.get().len(), MAX_ITEM);
+        let size = raw.get().len();
+        let limit = MAX_ITEM;
         if size > limit {
             return Err(DefinitionError::TooLong { field: "definition", size, limit });
         }

@@ -26,7 +26,8 @@ pub(super) fn merge(
     let mut templates =
         ResourceMerger { field: "uriTemplate", entries: Vec::new(), owners: HashMap::new() };
     for offer in inputs.offers.iter().filter(|offer| offer.present) {
-        let (listing, rules) = (&offer.listing, &*offer.rules);
+        let listing = &offer.listing;
+        let rules = &*offer.rules;
         for raw in &listing.resources {
             problems.extend(resources.add(inputs.pattern, rules, raw));
         }
@@ -117,8 +118,9 @@ fn read_with_uri(
         return Err(DefinitionError::TooLong { field, size: uri.len(), limit: MAX_URI });
     }
     let changed = item.findings.iter().any(|finding| finding.at[1..] == *field);
-    match changed || !hidden_text::clean(&uri).1.is_empty() {
-        true => Err(DefinitionError::Type { field, expected: "text without hidden characters" }),
-        false => Ok((uri, item)),
+    if changed || !hidden_text::clean(&uri).1.is_empty() {
+        Err(DefinitionError::Type { field, expected: "text without hidden characters" })
+    } else {
+        Ok((uri, item))
     }
 }

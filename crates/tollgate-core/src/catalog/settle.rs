@@ -32,7 +32,8 @@ pub(super) fn settle(
     let mut settled = SettledTools::default();
     let mut counts = HashMap::new();
     for candidate in candidates {
-        let (id, exposed) = (candidate.id().clone(), candidate.exposed_name().clone());
+        let id = candidate.id().clone();
+        let exposed = candidate.exposed_name().clone();
         if let Err(owner) = owners.claim(NameKind::Tool, &exposed, &id) {
             let kind = CatalogProblemKind::NameTaken { exposed: exposed.to_string(), owner };
             let problem = CatalogProblem { tool: id, kind };

@@ -298,7 +298,8 @@ fn s_26_built_in_tools_come_before_any_server() {
 
 #[test]
 fn s_26_a_name_never_changes_hands_by_itself() {
-    let (first, second) = (offer("a_b", &tools(&["c"])), offer("a", &tools(&["b_c"])));
+    let first = offer("a_b", &tools(&["c"]));
+    let second = offer("a", &tools(&["b_c"]));
     let absent = |offer: &ServerOffer| ServerOffer { present: false, ..offer.clone() };
     let mut owners = NameOwners::default();
     let who = |offers: &[ServerOffer], owners: &mut NameOwners| {

@@ -119,7 +119,8 @@ impl<'a> ToolListReader<'a, '_> {
                 self.problem(&id, CatalogProblemKind::Suspicious(finding.clone()));
             }
         }
-        let (rank, shadows) = (self.rank, Vec::new());
+        let rank = self.rank;
+        let shadows = Vec::new();
         Some(CatalogCandidate { rules, rank, id, exposed, read, source, previous, shadows })
     }
 
@@ -291,7 +292,8 @@ fn stop(rules: &ServerRules, name: &ToolName) -> Option<String> {
 }
 
 pub(super) fn unusable(problem: &CatalogProblem, exposed: ExposedName) -> WithheldTool {
-    let (tool, why) = (problem.tool.clone(), problem.to_string());
+    let tool = problem.tool.clone();
+    let why = problem.to_string();
     WithheldTool { tool, exposed, cause: WithheldCause::Unusable, why }
 }
 

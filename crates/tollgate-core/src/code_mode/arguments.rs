@@ -110,10 +110,12 @@ impl<'a> ArgumentMap<'a> {
         let is_left_out = value.get() == "null"
             && parameter.need == ParameterNeed::Optional
             && !parameter.takes.has(JsonTypeSet::NULL);
-        match is_left_out {
-            true if self.seen.insert(&parameter.name) => Ok(()),
-            true => Err(CallArgumentsError::Twice(parameter.identifier.clone())),
-            false => self.push(&parameter.name, value),
+        if !is_left_out {
+            self.push(&parameter.name, value)
+        } else if self.seen.insert(&parameter.name) {
+            Ok(())
+        } else {
+            Err(CallArgumentsError::Twice(parameter.identifier.clone()))
         }
     }
 

@@ -161,13 +161,15 @@ impl std::fmt::Display for ClassBody {
         let is_total = self.fields.iter().any(|it| it.presence == FieldPresence::Always);
         f.write_str(if is_total { "(TypedDict):\n" } else { "(TypedDict, total=False):\n" })?;
         for field in &self.fields {
-            let key = match is_identifier(&field.key) {
-                true => field.key.clone(),
-                false => quote(&comment_text::line(&field.key, 80)),
+            let key = if is_identifier(&field.key) {
+                field.key.clone()
+            } else {
+                quote(&comment_text::line(&field.key, 80))
             };
-            match field.presence == FieldPresence::Sometimes && is_total {
-                true => write!(f, "    {key}: NotRequired[{}]", field.typed)?,
-                false => write!(f, "    {key}: {}", field.typed)?,
+            if field.presence == FieldPresence::Sometimes && is_total {
+                write!(f, "    {key}: NotRequired[{}]", field.typed)?
+            } else {
+                write!(f, "    {key}: {}", field.typed)?
             }
             match &field.remark {
                 Some(remark) => writeln!(f, "  # {remark}")?,

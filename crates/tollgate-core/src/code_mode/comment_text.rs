@@ -38,7 +38,8 @@ pub(super) fn line(text: &str, limit: usize) -> String {
 /// The end of the first sentence.
 fn sentence(text: &str) -> usize {
     let ends = text.match_indices(['.', '!', '?', '。']).filter(|(at, mark)| {
-        let (before, after) = (&text[..*at], &text[at + mark.len()..]);
+        let before = &text[..*at];
+        let after = &text[at + mark.len()..];
         let begins = after.strip_prefix(' ').is_some_and(|it| !it.starts_with(char::is_lowercase));
         let word = before.rsplit(' ').next().unwrap_or_default();
         // `e.g. this`, `J. Smith`

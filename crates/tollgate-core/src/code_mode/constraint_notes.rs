@@ -65,8 +65,10 @@ fn range(layers: &SchemaLayers<'_, '_>) -> Option<String> {
         let value = layers.get(keyword)?;
         value.as_f64().filter(|it| it.abs() < SAFE).map(|_| value.to_string())
     };
-    let (least, most) = (number("minimum"), number("maximum"));
-    let (above, below) = (number("exclusiveMinimum"), number("exclusiveMaximum"));
+    let least = number("minimum");
+    let most = number("maximum");
+    let above = number("exclusiveMinimum");
+    let below = number("exclusiveMaximum");
     let said = match (least, most, above, below) {
         (Some(least), Some(most), _, _) => Some(format!("{least}..{most}")),
         (Some(least), None, _, below) => {
@@ -91,7 +93,8 @@ fn letters(layers: &SchemaLayers<'_, '_>, detail: TypeDetail) -> Option<String> 
     };
     let pattern = layers.text("pattern").filter(|it| it.chars().count() <= limit);
     let pattern = pattern.map(|it| format!("matches {}", comment_text::line(it, PATTERN)));
-    let (least, most) = (count(layers, "minLength"), count(layers, "maxLength"));
+    let least = count(layers, "minLength");
+    let most = count(layers, "maxLength");
     let length = match (least.filter(|it| *it > 1.0), most.filter(|it| *it <= LONG_TEXT)) {
         (Some(least), Some(most)) if least == most => Some(format!("{most} chars")),
         (Some(least), Some(most)) => Some(format!("{least}..{most} chars")),
@@ -104,7 +107,8 @@ fn letters(layers: &SchemaLayers<'_, '_>, detail: TypeDetail) -> Option<String> 
 }
 
 fn items(layers: &SchemaLayers<'_, '_>) -> Option<String> {
-    let (least, most) = (count(layers, "minItems"), count(layers, "maxItems"));
+    let least = count(layers, "minItems");
+    let most = count(layers, "maxItems");
     match (least.filter(|it| *it > 0.0), most.filter(|it| *it <= LONG_LIST)) {
         (Some(least), Some(most)) if least == most => Some(format!("{most} items")),
         (Some(least), Some(most)) => Some(format!("{least}..{most} items")),

@@ -83,9 +83,10 @@ impl CodeModeApi {
         let all: Vec<&str> = all.collect();
         let near = nearest(tool, all.iter().copied());
         let words = format!("`{}` has no tool `{}`", server.identifier, truncate_chars(tool, 80));
-        match near.is_empty() {
-            false => format!("{words}; did you mean `{}`?", near.join("` or `")),
-            true => format!("{words}; it has: {}", few(&all)),
+        if near.is_empty() {
+            format!("{words}; it has: {}", few(&all))
+        } else {
+            format!("{words}; did you mean `{}`?", near.join("` or `"))
         }
     }
 }
@@ -101,9 +102,10 @@ fn few(all: &[&str]) -> String {
 
 /// A line contains no line break, so it cannot escape the comment.
 fn comment(out: &mut String, line: &str) {
-    match line.is_empty() {
-        true => out.push_str("#\n"),
-        false => writeln!(out, "# {line}").expect("a string takes all"),
+    if line.is_empty() {
+        out.push_str("#\n")
+    } else {
+        writeln!(out, "# {line}").expect("a string takes all")
     }
 }
 

@@ -21,7 +21,8 @@ impl CodeModeApi {
         }
         let mut out = "servers/\n".to_owned();
         for server in &self.servers {
-            let (name, count) = (&server.identifier, server.tools.len());
+            let name = &server.identifier;
+            let count = server.tools.len();
             let tools = if count == 1 { "tool" } else { "tools" };
             let line = match binding {
                 BindingLevel::Server => writeln!(out, "  {name}.pyi  # {count} {tools}"),
@@ -96,8 +97,9 @@ impl CodeModeApi {
             Some(more @ 1..) => format!(" and {more} more (see listToolFiles)"),
             _ => String::new(),
         };
-        let (file, near, named) =
-            (truncate_chars(file, 120), near.unwrap_or_default(), named.join(", "));
+        let file = truncate_chars(file, 120);
+        let near = near.unwrap_or_default();
+        let named = named.join(", ");
         format!("there is no file `{file}`{near}; there are: {named}{more}")
     }
 }

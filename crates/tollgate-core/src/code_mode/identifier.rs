@@ -29,9 +29,10 @@ pub(super) fn identifiers<'n>(names: &[&'n str], role: IdentifierRole) -> Vec<St
     let wanted: Vec<IdentifierCandidate<'n>> =
         names.iter().map(|name| IdentifierCandidate::of(name, role)).collect();
     taken.extend(wanted.iter().filter(|it| it.is_own()).map(|it| it.identifier.clone()));
-    let each = wanted.into_iter().map(|it| match it.is_own() {
-        true => it.identifier,
-        false => {
+    let each = wanted.into_iter().map(|it| {
+        if it.is_own() {
+            it.identifier
+        } else {
             let found = it.spellings().find(|spelling| !taken.contains(spelling));
             let found = found.expect("there are more numbers than names");
             taken.insert(found.clone());

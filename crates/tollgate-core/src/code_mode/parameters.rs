@@ -134,9 +134,10 @@ impl<'r, 'a> DeclaredParameters<'r, 'a> {
             // The schema says nothing about arguments, so any argument may be valid.
             None => self.whole.get("properties").is_none() && self.fields.is_empty(),
         };
-        match taken || self.whole.get("patternProperties").is_some() {
-            true => ExtraArguments::Taken,
-            false => ExtraArguments::Refused,
+        if taken || self.whole.get("patternProperties").is_some() {
+            ExtraArguments::Taken
+        } else {
+            ExtraArguments::Refused
         }
     }
 

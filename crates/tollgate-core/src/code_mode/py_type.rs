@@ -57,10 +57,7 @@ impl PyType {
     }
 
     pub(super) fn list(of: &Self) -> Self {
-        match of.is_any() {
-            true => Self::from_name("list"),
-            false => Self::from_name(format!("list[{of}]")),
-        }
+        if of.is_any() { Self::from_name("list") } else { Self::from_name(format!("list[{of}]")) }
     }
 
     pub(super) fn tuple(of: &[Self]) -> Self {
@@ -69,9 +66,10 @@ impl PyType {
     }
 
     pub(super) fn dictionary(of: &Self) -> Self {
-        match of.is_any() {
-            true => Self::from_name("dict"),
-            false => Self::from_name(format!("dict[str, {of}]")),
+        if of.is_any() {
+            Self::from_name("dict")
+        } else {
+            Self::from_name(format!("dict[str, {of}]"))
         }
     }
 
@@ -90,9 +88,10 @@ impl PyType {
             self.names.retain(|it| it != "int");
         }
         self.has_null |= other.has_null;
-        match self.names.len() > MOST_NAMES || self.names.iter().any(|it| it == ANY) {
-            true => Self { has_null: self.has_null, ..Self::any() },
-            false => self,
+        if self.names.len() > MOST_NAMES || self.names.iter().any(|it| it == ANY) {
+            Self { has_null: self.has_null, ..Self::any() }
+        } else {
+            self
         }
     }
 

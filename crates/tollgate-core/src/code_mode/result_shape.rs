@@ -127,11 +127,9 @@ impl ResultShape {
         if let Some(object) = &self.object {
             typed = typed.or(object.to_type(name, classes));
         }
-        match self.scalars & NULL != 0 {
-            // A field that was always null has an unknown type.
-            true if !typed.is_any() => typed.or(PyType::null()),
-            _ => typed,
-        }
+        let has_null = self.scalars & NULL != 0;
+        // A field that was always null has an unknown type.
+        if has_null && !typed.is_any() { typed.or(PyType::null()) } else { typed }
     }
 
     fn within(value: &Value, depth: usize, left: &mut usize) -> Self {
@@ -206,16 +204,10 @@ impl ObjectShape {
         let mut object = Self { count: 1, ..Self::default() };
         for (key, value) in fields {
             let shape = ResultShape::within(value, depth - 1, left);
-            match is_name(key) && object.fields.len() < MOST_KEYS {
-                true => {
-                    object.fields.push(FieldShape {
-                        key: key.clone(),
-                        count: 1,
-                        results: 1,
-                        shape,
-                    });
-                }
-                false => object.other(shape, ResultCount::One),
+            if is_name(key) && object.fields.len() < MOST_KEYS {
+                object.fields.push(FieldShape { key: key.clone(), count: 1, results: 1, shape });
+            } else {
+                object.other(shape, ResultCount::One)
             }
         }
         object

@@ -53,9 +53,10 @@ impl<'a> SchemaRoot<'a> {
     fn target(&self, reference: &str) -> Option<&'a Value> {
         self.spend(reference.len())?;
         let fragment = decode(reference.strip_prefix('#')?)?;
-        match fragment.is_empty() || fragment.starts_with('/') {
-            true => self.schema.pointer(&fragment),
-            false => self.anchors.get_or_init(|| anchors(self.schema)).get(&*fragment).copied(),
+        if fragment.is_empty() || fragment.starts_with('/') {
+            self.schema.pointer(&fragment)
+        } else {
+            self.anchors.get_or_init(|| anchors(self.schema)).get(&*fragment).copied()
         }
     }
 }

@@ -47,7 +47,8 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         classes: &'r mut TypedDictSet,
         detail: TypeDetail,
     ) -> Self {
-        let (definitions, whole) = (OnceCell::new(), OnceCell::new());
+        let definitions = OnceCell::new();
+        let whole = OnceCell::new();
         Self { root, classes, detail, depth: 0, left: MOST_SCHEMAS, definitions, whole }
     }
 
@@ -110,9 +111,8 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         if has_fields && !each.iter().any(says) {
             return None;
         }
-        let found = each.iter().map(|it| match has_fields {
-            true => self.plain(&layers.and(it), name),
-            false => self.read(it, name),
+        let found = each.iter().map(|it| {
+            if has_fields { self.plain(&layers.and(it), name) } else { self.read(it, name) }
         });
         found.reduce(PyType::or)
     }
@@ -154,9 +154,10 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
             let each: Vec<PyType> =
                 first.iter().take(LONGEST_TUPLE).map(|it| self.read(it, &one)).collect();
             let is_all = first.len() <= LONGEST_TUPLE && !items.is_some_and(Value::is_object);
-            return match is_all && !each.is_empty() {
-                true => PyType::tuple(&each),
-                false => PyType::from_name("list"),
+            return if is_all && !each.is_empty() {
+                PyType::tuple(&each)
+            } else {
+                PyType::from_name("list")
             };
         }
         let item = items.map_or_else(PyType::any, |items| self.read(items, &one));
@@ -218,8 +219,8 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
     fn reference(&self, layers: &SchemaLayers<'r, 'a>) -> Option<TypeReference> {
         let target = layers.reference()?;
         let in_definitions = ["#/$defs/", "#/definitions/"].iter().any(|it| target.starts_with(it));
-        let digest = match in_definitions {
-            true => self.definitions.get_or_init(|| {
+        let digest = if in_definitions {
+            self.definitions.get_or_init(|| {
                 let texts =
                     ["$defs", "definitions"].map(|it| self.root.schema.get(it).map(canonical));
                 let sum = texts
@@ -227,10 +228,10 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
                     .flatten()
                     .fold(DigestBuilder::default(), |sum, it| sum.with(it));
                 sum.finish()
-            }),
-            false => self.whole.get_or_init(|| {
-                DigestBuilder::default().with(canonical(self.root.schema)).finish()
-            }),
+            })
+        } else {
+            self.whole
+                .get_or_init(|| DigestBuilder::default().with(canonical(self.root.schema)).finish())
         };
         Some(TypeReference { digest: *digest, target: target.to_owned() })
     }

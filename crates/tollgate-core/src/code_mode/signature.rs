@@ -50,7 +50,8 @@ impl<'s> SignatureWriter<'s> {
         let declared = DeclaredParameters::of(&root);
         let mut reader = SchemaTypeReader::new(&root, &mut self.classes, TypeDetail::Brief);
         let spelled = entry.parameters().all();
-        let (mut shown, mut remarks) = (Vec::new(), Vec::new());
+        let mut shown = Vec::new();
+        let mut remarks = Vec::new();
         let mut is_optional = false;
         for (field, parameter) in declared.fields.iter().zip(spelled).take(MOST_PARAMETERS) {
             let name = &parameter.identifier;
@@ -109,10 +110,7 @@ impl ToolSignature {
         let remarks = (!self.remarks.is_empty()).then(|| self.remarks.join(", "));
         let seen = (self.origin == ReturnTypeOrigin::Seen).then(|| SEEN_TYPE_NOTE.to_owned());
         let all: Vec<String> = [summary, remarks, seen].into_iter().flatten().collect();
-        match all.is_empty() {
-            true => String::new(),
-            false => format!("  # {}", all.join("; ")),
-        }
+        if all.is_empty() { String::new() } else { format!("  # {}", all.join("; ")) }
     }
 }
 

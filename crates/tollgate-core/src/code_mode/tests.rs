@@ -35,7 +35,8 @@ fn tools(servers: &[(&str, Vec<Value>)]) -> Vec<Arc<Tool>> {
             ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
         })
         .collect();
-    let (pattern, pins) = (NamePattern::default(), ToolPins::default());
+    let pattern = NamePattern::default();
+    let pins = ToolPins::default();
     let inputs = CatalogInputs {
         version: 1,
         offers: &offers,

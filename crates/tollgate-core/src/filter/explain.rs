@@ -92,12 +92,14 @@ fn withheld(it: &WithheldTool) -> ToolExplanation {
         WithheldCause::Unusable => FilterLevel::Catalog,
         WithheldCause::Untrusted => FilterLevel::Trust,
     };
-    let (tool, exposed) = (it.tool.clone(), it.exposed.clone());
+    let tool = it.tool.clone();
+    let exposed = it.exposed.clone();
     ToolExplanation { tool, exposed, stopped: Some((level, it.why.clone())), in_code: false }
 }
 
 fn away(it: &UnavailableTool) -> ToolExplanation {
-    let (tool, exposed) = (it.tool.clone(), it.exposed.clone());
+    let tool = it.tool.clone();
+    let exposed = it.exposed.clone();
     let why = format!("its server `{}` is unavailable", it.tool.server);
     ToolExplanation { tool, exposed, stopped: Some((FilterLevel::Away, why)), in_code: false }
 }

@@ -33,9 +33,12 @@ fn judged(
     let agent = Agent { tools: globs(agent), ..Agent::implicit() };
     let sieve = ToolFilter { house, principal: principal.as_deref(), agent: &agent, request, tier };
     let server = ServerId::parse("world").unwrap();
-    let (own, exposed) = (ToolName::new("find"), ExposedName::parse("world_find").unwrap());
+    let own = ToolName::new("find");
+    let exposed = ExposedName::parse("world_find").unwrap();
     let needs = Some(Tier::Standard);
-    let (own, exposed, reach) = (Some(&own), &exposed, ToolReach::Direct);
+    let own = Some(&own);
+    let exposed = &exposed;
+    let reach = ToolReach::Direct;
     let subject = FilterSubject { server: &server, own, exposed, needs, reach };
     match sieve.judge(subject) {
         Ok(()) => "in".to_owned(),

@@ -61,7 +61,8 @@ impl LatencyStats {
     /// Upper confidence bound of the percentile: three standard errors of its rank higher. Chance
     /// alone does not lower it, even with few calls or a bimodal distribution.
     pub fn surely(&self, percent: u8) -> Option<Duration> {
-        let (count, percent) = (self.micros.len(), usize::from(percent.min(100)));
+        let count = self.micros.len();
+        let percent = usize::from(percent.min(100));
         let error = (count * percent * (100 - percent)).isqrt();
         self.at((count * percent + 3 * error).div_ceil(100).clamp(1, count.max(1)))
     }

@@ -171,7 +171,8 @@ fn many_writers_lose_nothing() {
         let start = Barrier::new(10);
         thread::scope(|scope| {
             for writer in 0..10 {
-                let (window, start) = (&window, &start);
+                let window = &window;
+                let start = &start;
                 scope.spawn(move || {
                     start.wait();
                     (0..10).for_each(|it| window.record(answered(writer * 10 + it)));

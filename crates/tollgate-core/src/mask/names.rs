@@ -141,7 +141,8 @@ impl SecretNames {
             return Some("redacted");
         }
         let mut words = NameWords(name.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()));
-        let (last, before) = (words.next()?, words.next());
+        let last = words.next()?;
+        let before = words.next();
         let is = |word: Option<&str>, known: &[&str]| {
             word.is_some_and(|word| known.iter().any(|it| word.eq_ignore_ascii_case(it)))
         };
@@ -175,7 +176,8 @@ impl<'n> Iterator for NameWords<'n> {
         let bytes = rest.as_bytes();
         let mut begin = bytes.len();
         while begin > 0 {
-            let (here, after) = (bytes[begin - 1], bytes.get(begin).copied());
+            let here = bytes[begin - 1];
+            let after = bytes.get(begin).copied();
             let humps = here.is_ascii_lowercase() && after.is_some_and(|c| c.is_ascii_uppercase());
             // `APIKey`: the last capital of a run begins the next word.
             let ends_run = here.is_ascii_uppercase()

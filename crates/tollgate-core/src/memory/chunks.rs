@@ -63,7 +63,8 @@ fn length(lines: &[SpeakerLine<'_>]) -> usize {
 }
 
 fn passage(lines: &[SpeakerLine<'_>]) -> Option<NewFact> {
-    let (first, last) = (lines.first()?, lines.last()?);
+    let first = lines.first()?;
+    let last = lines.last()?;
     let texts: Vec<&str> = lines.iter().map(|it| it.text.as_str()).collect();
     Some(NewFact {
         text: texts.join("\n"),
@@ -80,7 +81,8 @@ fn cut<'e>(line: &SpeakerLine<'e>, speaker: &str) -> Vec<SpeakerLine<'e>> {
     let said = &line.text[speaker.len() + 2..];
     let room = MAX_PASSAGE_CHARS - speaker.chars().count() - 2;
     let mut ends: Vec<usize> = Vec::new();
-    let (mut from, mut used) = (0, 0);
+    let mut from = 0;
+    let mut used = 0;
     for part in sentences(said).into_iter().flat_map(|it| pieces(said, it, room)) {
         let length = said[from..part].chars().count();
         if length > room {

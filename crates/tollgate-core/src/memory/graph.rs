@@ -164,7 +164,8 @@ impl NewRelation {
 }
 
 fn kept_attributes(attributes: Map<String, Value>) -> Result<Map<String, Value>, MemoryInputError> {
-    let (field, most) = ("attributes", LONGEST_ATTRIBUTES);
+    let field = "attributes";
+    let most = LONGEST_ATTRIBUTES;
     let kept = without_nul(Value::Object(attributes));
     match (kept.to_string().len(), kept) {
         (found, _) if found > most => Err(MemoryInputError::TooLong { field, found, most }),

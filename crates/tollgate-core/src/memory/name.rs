@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn no_campaign_reaches_into_a_tenant() {
         assert!(MemoryName::parse("acme/waterdeep").is_err());
-        let (acme, waterdeep) =
-            (MemoryName::parse("acme").unwrap(), MemoryName::parse("waterdeep").unwrap());
+        let acme = MemoryName::parse("acme").unwrap();
+        let waterdeep = MemoryName::parse("waterdeep").unwrap();
         let theirs = Namespace::of(Some(&acme), &waterdeep);
         assert_eq!(theirs.as_str(), "acme/waterdeep");
         assert_ne!(theirs, Namespace::of(None, &waterdeep));

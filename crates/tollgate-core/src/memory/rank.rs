@@ -218,7 +218,8 @@ impl<'q> QueryMatcher<'q> {
     fn beside(&self, reading: &TextMatches) -> f32 {
         let pairs = self.query.terms.len().saturating_sub(1);
         let worth = (0..pairs).map(|term| {
-            let (one, two) = (&reading.places[term], &reading.places[term + 1]);
+            let one = &reading.places[term];
+            let two = &reading.places[term + 1];
             let nearest = nearest(one, two).filter(|it| *it <= NEAR);
             let rarity = self.rarity[term].min(self.rarity[term + 1]);
             nearest.map_or(0.0, |apart| BESIDE * rarity / apart.max(1) as f32)
@@ -296,7 +297,9 @@ impl TextMatches {
 
 /// The minimum distance between positions of two lists; both ascending.
 fn nearest(one: &[usize], two: &[usize]) -> Option<usize> {
-    let (mut first, mut second, mut nearest) = (0, 0, None);
+    let mut first = 0;
+    let mut second = 0;
+    let mut nearest = None;
     while let (Some(a), Some(b)) = (one.get(first), two.get(second)) {
         let apart = a.abs_diff(*b);
         nearest = Some(nearest.map_or(apart, |it: usize| it.min(apart)));

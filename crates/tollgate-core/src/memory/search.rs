@@ -140,7 +140,8 @@ impl QueryParser {
         match self.words.iter_mut().find(|it| it.stem == stem) {
             Some(known) => known.weight = known.weight.max(weight),
             None => {
-                let (stem, form) = (stem.to_owned(), form.to_owned());
+                let stem = stem.to_owned();
+                let form = form.to_owned();
                 self.words.push(QueryWord { stem, form, weight });
             }
         }

@@ -258,7 +258,9 @@ impl<'s> SentenceScorer<'s> {
             .collect();
         let least =
             choice.first().map_or(0.0, |it| MIN_RELATIVE_SCORE * self.score(it.0, &HashSet::new()));
-        let (mut told, mut chosen, mut left) = (HashSet::new(), Vec::new(), room);
+        let mut told = HashSet::new();
+        let mut chosen = Vec::new();
+        let mut left = room;
         loop {
             choice.retain(|(_, length)| *length <= left);
             let best = (0..choice.len())

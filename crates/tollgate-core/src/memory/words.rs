@@ -300,7 +300,8 @@ impl WordSplitter<'_> {
         }
         self.stem.clone_from(&self.form);
         stem(&mut self.stem);
-        let (form, stem) = (&*self.form, &*self.stem);
+        let form = &*self.form;
+        let stem = &*self.stem;
         (self.take)(IndexedWord { at, place: self.place, form, stem, kind });
     }
 }

@@ -38,11 +38,13 @@ impl NameOwners {
         exposed: &ExposedName,
         owner: &ToolId,
     ) -> Result<(), ToolId> {
-        let (key, shape) = ((kind, lower(exposed)), (kind, shape(exposed)));
+        let key = (kind, lower(exposed));
+        let shape = (kind, shape(exposed));
         if let Some(owned) = self.names.get(&key) {
-            return match owned.owner == *owner && owned.exposed == *exposed {
-                true => Ok(()),
-                false => Err(owned.owner.clone()),
+            return if owned.owner == *owner && owned.exposed == *exposed {
+                Ok(())
+            } else {
+                Err(owned.owner.clone())
             };
         }
         match self.shapes.get_mut(&shape) {

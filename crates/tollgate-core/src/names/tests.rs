@@ -106,7 +106,8 @@ fn s_26_two_servers_cannot_make_one_name() {
     // The known attack: `a_b` + `c` and `a` + `b_c` join to the same text.
     assert_eq!(exposed("{server}_{tool}", "a_b", "c"), exposed("{server}_{tool}", "a", "b_c"));
     let mut owners = NameOwners::default();
-    let (first, second) = (id("a_b", "c"), id("a", "b_c"));
+    let first = id("a_b", "c");
+    let second = id("a", "b_c");
     assert_eq!(owners.claim(NameKind::Tool, &name("a_b_c"), &first), Ok(()));
     assert_eq!(owners.claim(NameKind::Tool, &name("a_b_c"), &second), Err(first.clone()));
     assert_eq!(owners.claim(NameKind::Tool, &name("A_b_C"), &second), Err(first.clone()));
@@ -181,7 +182,8 @@ fn hostile(seed: &mut u64) -> (String, String) {
 
 #[test]
 fn s_26_among_a_million_pairs_no_two_tools_share_a_name() {
-    let (mut owners, mut seed) = (NameOwners::default(), 26);
+    let mut owners = NameOwners::default();
+    let mut seed = 26;
     let mut served: Vec<(ExposedName, ToolId)> = Vec::new();
     for _ in 0..20_000 {
         let (server, tool) = hostile(&mut seed);

@@ -52,7 +52,8 @@ fn turn() -> Turn {
         pins: &ToolPins::default(),
     };
     let catalog = Arc::new(Catalog::build(&inputs, &mut NameOwners::default()));
-    let (house, agent) = (GlobalRules::default(), Agent::implicit());
+    let house = GlobalRules::default();
+    let agent = Agent::implicit();
     let tier = Tier::Standard;
     let sieve = ToolFilter::of(&house, &agent, tier);
     let view = Arc::new(View::build(&catalog, &sieve));

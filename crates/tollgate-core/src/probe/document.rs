@@ -102,9 +102,10 @@ impl<'a> SchemaDocument<'a> {
 
     fn target(&self, reference: &str) -> Option<&'a Value> {
         let fragment = decode(reference.strip_prefix('#')?)?;
-        match fragment.is_empty() || fragment.starts_with('/') {
-            true => self.root.pointer(&fragment),
-            false => self.anchors.get(&*fragment).copied(),
+        if fragment.is_empty() || fragment.starts_with('/') {
+            self.root.pointer(&fragment)
+        } else {
+            self.anchors.get(&*fragment).copied()
         }
     }
 
@@ -122,10 +123,7 @@ impl<'a> SchemaDocument<'a> {
             .iter()
             .filter_map(|keyword| Some(((*keyword).to_owned(), schema.get(*keyword)?.clone())))
             .collect();
-        let compiled = match plain.is_empty() {
-            true => None,
-            false => self.compile_keywords(plain)?,
-        };
+        let compiled = if plain.is_empty() { None } else { self.compile_keywords(plain)? };
         let holds = compiled.as_ref().is_none_or(|compiled| compiled.check(value).is_ok());
         self.plain.borrow_mut().insert(address, compiled);
         Ok(holds)

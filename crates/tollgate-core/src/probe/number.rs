@@ -21,7 +21,8 @@ pub(super) fn candidates(
     kind: ProbeValueKind,
     wanted: usize,
 ) -> Result<Vec<Value>, ProbeSynthesisError> {
-    let (low, high) = (strictest(form, BoundSide::Low), strictest(form, BoundSide::High));
+    let low = strictest(form, BoundSide::Low);
+    let high = strictest(form, BoundSide::High);
     if let (Some(low), Some(high)) = (&low, &high) {
         low.check(high).map_err(|why| place.contradiction(why))?;
     }

@@ -55,7 +55,8 @@ fn long_enough(alternatives: &[PatternSequence], pick: usize, least: usize) -> O
     if is_long(&shortest) {
         return Some(shortest);
     }
-    let (mut short, mut long) = (0, least);
+    let mut short = 0;
+    let mut long = least;
     let Some(mut best) = sample(long).filter(is_long) else { return Some(shortest) };
     while long - short > 1 {
         let middle = short.midpoint(long);

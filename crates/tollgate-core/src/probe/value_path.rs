@@ -32,9 +32,10 @@ impl<'p> ValuePath<'p> {
         if !self.needs.is_empty() && self.outwards().skip(1).any(|it| it.needs == self.needs) {
             return Err(ProbeSynthesisError::Recursive { at: self.pointer() });
         }
-        match self.level > MAX_NESTING {
-            true => Err(self.too_large(format!("values nested deeper than {MAX_NESTING} levels"))),
-            false => Ok(()),
+        if self.level > MAX_NESTING {
+            Err(self.too_large(format!("values nested deeper than {MAX_NESTING} levels")))
+        } else {
+            Ok(())
         }
     }
 

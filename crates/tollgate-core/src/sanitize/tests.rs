@@ -121,8 +121,8 @@ proptest! {
         }).collect();
         let (first, _) = clean(&document);
         let (second, _) = clean(&escaped);
-        let (first, second): (Value, Value) =
-            (serde_json::from_str(&first).unwrap(), serde_json::from_str(&second).unwrap());
+        let first: Value = serde_json::from_str(&first).unwrap();
+let second: Value = serde_json::from_str(&second).unwrap();
         // However it is spelled, it is the same.
         prop_assert_eq!(&first, &second);
         // Once is enough: what is left does not hide anything by having moved together.

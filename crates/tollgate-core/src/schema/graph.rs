@@ -142,10 +142,7 @@ impl<'a> SchemaGraphBuilder<'a> {
             };
             self.nodes[from].in_place.push(target);
         }
-        match self.seen > 0 && self.has_inner_id {
-            true => Err(SchemaError::InnerId),
-            false => Ok(()),
-        }
+        if self.seen > 0 && self.has_inner_id { Err(SchemaError::InnerId) } else { Ok(()) }
     }
 
     fn target(&self, reference: &str) -> Result<ReferenceTarget<'a>, SchemaError> {

@@ -79,9 +79,10 @@ impl WorkBounds {
 
     fn cost_of(&self, counts: &[u64]) -> CheckCost {
         let fits = self.total(counts) <= MAX_TOTAL.max(linear(counts));
-        match fits && counts.len() * self.chain <= MAX_STACK {
-            true => CheckCost::Fine,
-            false => CheckCost::TooMuch,
+        if fits && counts.len() * self.chain <= MAX_STACK {
+            CheckCost::Fine
+        } else {
+            CheckCost::TooMuch
         }
     }
 }
@@ -138,7 +139,9 @@ impl<'a> WorkEntries<'a> {
         for (rank, node) in graph.order.iter().enumerate() {
             place[*node] = rank;
         }
-        let (mut entries, mut size, mut next) = (Vec::new(), 0, 0);
+        let mut entries = Vec::new();
+        let mut size = 0;
+        let mut next = 0;
         while let Some(start) = starts.get(next).copied() {
             next += 1;
             let closure = closure(graph, &place, start);
@@ -184,8 +187,10 @@ impl WorkEntry<'_> {
     /// Evaluations on a part one level deeper, if `now` holds for this level. Transitions that
     /// cannot reach the same part (two names, two positions) do not add up.
     fn below(&self, now: &[u64]) -> u64 {
-        let (mut all_properties, mut all_items) = (0_u64, 0_u64);
-        let (mut one_property, mut one_item) = (0_u64, 0_u64);
+        let mut all_properties = 0_u64;
+        let mut all_items = 0_u64;
+        let mut one_property = 0_u64;
+        let mut one_item = 0_u64;
         for same in self.parts.chunk_by(|a, b| a.target == b.target) {
             let work = same.iter().fold(0_u64, |sum, part| {
                 sum.saturating_add(part.times.saturating_mul(now[part.entry]))

@@ -133,9 +133,10 @@ impl ContentBudget<'_> {
         let text = match json_in(text) {
             Some(document) => {
                 let room = room.min(self.text_left);
-                let flat = match self.is_too_deep(document) {
-                    true => Cow::Owned(shallow(document, self.caps.depth)),
-                    false => Cow::Borrowed(document),
+                let flat = if self.is_too_deep(document) {
+                    Cow::Owned(shallow(document, self.caps.depth))
+                } else {
+                    Cow::Borrowed(document)
                 };
                 let fits = room >= LEAST_JSON || flat.len() <= room;
                 fits.then(|| prune(&flat, room, EscapeContext::InString, OmissionMarks::Shown))?

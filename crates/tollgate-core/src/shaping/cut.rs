@@ -34,7 +34,8 @@ pub(super) struct CutRules<'r> {
 
 /// A shorter form of `result`; `None` if it fits.
 pub(super) fn cut(result: &str, rules: CutRules<'_>) -> Option<Box<RawValue>> {
-    let (caps, room) = (rules.caps, rules.caps.result_bytes());
+    let caps = rules.caps;
+    let room = caps.result_bytes();
     let is_deep = json::is_deeper_than(caps.depth, result);
     let small = ALWAYS_FINE.min(caps.text_bytes).min(caps.binary_bytes).min(room);
     if !is_deep && result.len() <= small && caps.structured == StructuredPolicy::Checked {
@@ -115,8 +116,11 @@ impl ResultCutter<'_> {
 
     /// The result without most metadata: the first additional fields get a small share of the room.
     fn keep_frame_fields(&mut self, result: &Object<'_>) -> Object<'static> {
-        let (mut room, most) = (self.left / 4, self.left / 8);
-        let (mut framed, mut others, mut left_out) = (Object::new(), 0, 0);
+        let mut room = self.left / 4;
+        let most = self.left / 8;
+        let mut framed = Object::new();
+        let mut others = 0;
+        let mut left_out = 0;
         for (key, value) in result.iter() {
             let size = key.len().saturating_add(value.get().len()).saturating_add(6);
             let is_known = matches!(key, "content" | "structuredContent" | "isError");

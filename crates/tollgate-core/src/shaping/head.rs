@@ -64,7 +64,8 @@ impl<'de, C: Fn(&str, &str) -> usize> Visitor<'de> for HeadVisitor<C> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ContainerHead<'de>, A::Error> {
-        let (mut head, mut spent) = (ContainerHead::default(), 0_usize);
+        let mut head = ContainerHead::default();
+        let mut spent = 0_usize;
         while self.wants_more(&head, spent)
             && let Some(value) = seq.next_element::<&RawValue>()?
         {
@@ -80,7 +81,8 @@ impl<'de, C: Fn(&str, &str) -> usize> Visitor<'de> for HeadVisitor<C> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ContainerHead<'de>, A::Error> {
-        let (mut head, mut spent) = (ContainerHead::default(), 0_usize);
+        let mut head = ContainerHead::default();
+        let mut spent = 0_usize;
         while self.wants_more(&head, spent)
             && let Some((key, value)) = map.next_entry::<String, &RawValue>()?
         {

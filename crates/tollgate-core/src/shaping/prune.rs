@@ -68,7 +68,9 @@ impl EscapeContext {
 /// `document` with everything below `limit` levels replaced by a mark, in one pass.
 pub(super) fn shallow(document: &str, limit: usize) -> String {
     let mut out = String::with_capacity(document.len());
-    let (mut depth, mut in_string, mut copied) = (0_usize, false, 0);
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    let mut copied = 0;
     let mut bytes = document.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
         match byte {
@@ -99,7 +101,8 @@ pub(super) fn shallow(document: &str, limit: usize) -> String {
 pub(super) fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_unstable_by_key(|at| sizes[*at]);
-    let (mut left, mut shares) = (room, vec![0; sizes.len()]);
+    let mut left = room;
+    let mut shares = vec![0; sizes.len()];
     for (done, at) in order.into_iter().enumerate() {
         let equal = left / (sizes.len() - done);
         shares[at] = sizes[at].min(equal);
@@ -230,7 +233,8 @@ impl JsonPruner {
 
     /// How much of a JSON string body fits, in whole characters and escapes.
     fn end(&self, inside: &str, room: usize) -> usize {
-        let (mut end, mut spent) = (0, 0_usize);
+        let mut end = 0;
+        let mut spent = 0_usize;
         while let Some(unit) = unit(&inside[end..]) {
             spent = spent.saturating_add(self.cost(unit, usize::MAX));
             if spent > room {

@@ -38,7 +38,8 @@ fn by_rule(
     data: &Value,
     texts: &[String],
 ) -> Option<String> {
-    let (template, field) = (speech.template.as_deref(), speech.field.as_deref());
+    let template = speech.template.as_deref();
+    let field = speech.field.as_deref();
     if !matches!(outcome.status, CallStatus::Ok | CallStatus::NoResults)
         || (template, field) == (None, None)
     {

@@ -38,7 +38,8 @@ pub(super) fn judge_latency(
     enough: usize,
     facts: &TierFacts<'_>,
 ) -> ExpectedTier {
-    let (rules, calls) = (facts.rules, figures.timed());
+    let rules = facts.rules;
+    let calls = figures.timed();
     let percentile = rules.percentile.min(100);
     let measured = figures.percentile(percentile).filter(|_| calls >= enough);
     if let Some(expected) = measured {

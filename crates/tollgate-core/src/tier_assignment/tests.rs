@@ -28,7 +28,8 @@ impl Stage {
         let span = |text: &str| text.parse().ok().map(Duration::from_millis);
         let declared =
             DeclaredLatency { estimated: span(estimated).map(Estimate::Believed), max: span(max) };
-        let (window, now) = (LatencyWindow::new(), start());
+        let window = LatencyWindow::new();
+        let now = start();
         let standing =
             TierAssignment::new(&TierFacts { window: &window, declared, rules: &rules, now });
         Self { window, declared, rules, start: now, now, standing, moves: Vec::new() }

@@ -167,15 +167,18 @@ impl ToolDefinition {
 fn check_sizes(raw: &RawValue, object: &Object<'_>) -> Result<(), DefinitionError> {
     let of = |field| object.get(field).map_or(0, |value| value.get().len());
     for field in ["inputSchema", "outputSchema"] {
-        let (size, limit) = (of(field), schema::MAX_TEXT);
+        let size = of(field);
+        let limit = schema::MAX_TEXT;
         if size > limit {
             return Err(DefinitionError::TooLong { field, size, limit });
         }
     }
-    let (size, limit) = (raw.get().len() - of("description"), ToolDefinition::MAX_TEXT);
-    match size > limit {
-        true => Err(DefinitionError::TooLong { field: "definition", size, limit }),
-        false => Ok(()),
+    let size = raw.get().len() - of("description");
+    let limit = ToolDefinition::MAX_TEXT;
+    if size > limit {
+        Err(DefinitionError::TooLong { field: "definition", size, limit })
+    } else {
+        Ok(())
     }
 }
 

@@ -46,7 +46,9 @@ pub(crate) fn strip(
 ) -> Option<String> {
     let mut kept = TextStripper { text, copied: 0, out: None };
     let rtl = OnceCell::new();
-    let (mut at, mut marks, mut after_suspect) = (0, 0, 0);
+    let mut at = 0;
+    let mut marks = 0;
+    let mut after_suspect = 0;
     while let Some(next) = next_suspect(text.as_bytes(), at) {
         // A letter in between starts a new sequence of marks.
         if next != after_suspect {
@@ -72,7 +74,8 @@ pub(crate) fn strip(
             }
             None => marks = 0,
         }
-        (at, after_suspect) = (end, end);
+        at = end;
+        after_suspect = end;
     }
     kept.finish()
 }
@@ -135,10 +138,7 @@ pub fn ascii(text: &str) -> String {
 fn escape_chars(text: &str, escapes: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match escapes(c) {
-            true => out.extend(c.escape_default()),
-            false => out.push(c),
-        }
+        if escapes(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
 }

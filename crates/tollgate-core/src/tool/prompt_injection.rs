@@ -121,13 +121,15 @@ fn escape_sequence(text: &str) -> Option<&str> {
 }
 
 fn has_gap(text: &str) -> bool {
-    let (mut blanks, mut lines) = (0, 0);
+    let mut blanks = 0;
+    let mut lines = 0;
     for c in text.chars() {
         if !c.is_whitespace() {
             if blanks >= BLANKS || lines >= LINES {
                 return true;
             }
-            (blanks, lines) = (0, 0);
+            blanks = 0;
+            lines = 0;
             continue;
         }
         blanks += 1;

@@ -26,9 +26,10 @@ pub(crate) fn fields(
     text: &str,
     findings: &[Finding],
 ) -> Result<Object<'static>, MalformedJsonError> {
-    match findings.is_empty() && !text.contains(['\n', '\r']) {
-        true => Ok(Object::parse(text)?.into_owned()),
-        false => Ok(Object::parse(&whole.to_string())?.into_owned()),
+    if findings.is_empty() && !text.contains(['\n', '\r']) {
+        Ok(Object::parse(text)?.into_owned())
+    } else {
+        Ok(Object::parse(&whole.to_string())?.into_owned())
     }
 }
 

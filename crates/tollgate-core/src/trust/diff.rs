@@ -27,7 +27,8 @@ pub struct Change {
 
 /// All changes between two definitions, in the order of the first.
 pub fn diff(before: &str, after: &str) -> Result<Vec<Change>, MalformedJsonError> {
-    let (before, after) = (json::value(before)?, json::value(after)?);
+    let before = json::value(before)?;
+    let after = json::value(after)?;
     let mut differ = DefinitionDiffer { at: String::new(), changes: Vec::new() };
     differ.compare(Some(&before), Some(&after));
     Ok(differ.changes)
@@ -78,9 +79,8 @@ impl DefinitionDiffer {
             (Some(before), Some(after)) => looks(before) == looks(after),
             _ => false,
         };
-        let show = |text: String| match looks_the_same {
-            true => hidden_text::ascii(&text),
-            false => hidden_text::visible(&text),
+        let show = |text: String| {
+            if looks_the_same { hidden_text::ascii(&text) } else { hidden_text::visible(&text) }
         };
         let side =
             |text: Option<String>| text.map(|text| truncate_chars(&show(text), MAX_SIDE_CHARS));
@@ -104,13 +104,14 @@ fn looks(text: &str) -> String {
 
 /// Both texts without most of their common prefix and suffix.
 fn around(before: &str, after: &str) -> (String, String) {
-    let (b, a): (Vec<char>, Vec<char>) = (before.chars().collect(), after.chars().collect());
+    let b: Vec<char> = before.chars().collect();
+    let a: Vec<char> = after.chars().collect();
     let head = b.iter().zip(&a).take_while(|(b, a)| b == a).count();
     let most = b.len().min(a.len()) - head;
     let tail = b.iter().rev().zip(a.iter().rev()).take(most).take_while(|(b, a)| b == a).count();
     let cut = |text: &[char]| {
-        let (from, to) =
-            (head.saturating_sub(AROUND), (text.len() - tail + AROUND).min(text.len()));
+        let from = head.saturating_sub(AROUND);
+        let to = (text.len() - tail + AROUND).min(text.len());
         let inside: String = text[from..to].iter().collect();
         let mark = |is_cut: bool| if is_cut { "…" } else { "" };
         format!("{}{inside}{}", mark(from > 0), mark(to < text.len()))

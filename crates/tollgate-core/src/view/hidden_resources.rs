@@ -55,7 +55,8 @@ fn normalize_uri(uri: &str) -> String {
             segment => segments.push(segment),
         }
     }
-    let (scheme, host) = (scheme.to_lowercase(), host.to_lowercase());
+    let scheme = scheme.to_lowercase();
+    let host = host.to_lowercase();
     format!("{scheme}://{host}/{}", segments.join("/"))
 }
 

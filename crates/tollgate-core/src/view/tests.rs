@@ -43,7 +43,8 @@ fn catalog(offers: &[ServerOffer]) -> Arc<Catalog> {
 fn view(offers: &[ServerOffer], globs: &[&str]) -> View {
     let tools = globs.iter().map(|glob| Glob::new(*glob)).collect();
     let agent = Agent { tools, ..Agent::implicit() };
-    let (house, tier) = (GlobalRules::default(), Tier::Standard);
+    let house = GlobalRules::default();
+    let tier = Tier::Standard;
     let sieve = ToolFilter::of(&house, &agent, tier);
     View::build(&catalog(offers), &sieve)
 }

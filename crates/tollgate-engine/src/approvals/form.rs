@@ -29,7 +29,8 @@ pub(crate) async fn params(held: &HeldRequest<'_>) -> Box<RawValue> {
         0 => String::new(),
         left => format!("… and {left} more bytes"),
     };
-    let (tool, server) = (&held.tool().exposed, &held.tool().id.server);
+    let tool = &held.tool().exposed;
+    let server = &held.tool().id.server;
     let message = format!(
         "Allow the call of `{tool}` on server `{server}`?\n\nArguments: {text}{rest}\n\nYou are \
          asked because {}.",

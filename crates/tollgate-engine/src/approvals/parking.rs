@@ -37,7 +37,8 @@ impl ApprovalParking {
         parked: ParkedApproval,
         most: usize,
     ) -> Result<(), ApprovalQueueFullError> {
-        let (id, until) = (parked.place.id(), parked.place.until());
+        let id = parked.place.id();
+        let until = parked.place.until();
         let revoked = parked.place.lease().wait();
         // Held until the call is inserted: an expiry that is due at once must find it.
         let mut calls = self.calls.lock();

@@ -238,9 +238,10 @@ impl AuditWriter {
         if self.shared.short.swap(short, Ordering::Relaxed) == short {
             return;
         }
-        match short {
-            true => tracing::error!("the disk of the audit trail is almost full; free disk space"),
-            false => tracing::info!("the disk of the audit trail has enough space again"),
+        if short {
+            tracing::error!("the disk of the audit trail is almost full; free disk space")
+        } else {
+            tracing::info!("the disk of the audit trail has enough space again")
         }
     }
 

@@ -101,9 +101,10 @@ pub(crate) fn text(path: &Path, most_bytes: u64) -> Result<String, DocumentLineE
 /// Reads a file by its extension: `.json`, otherwise YAML.
 pub(crate) fn read(path: &Path, most_bytes: u64) -> Result<DocumentNode, DocumentLineError> {
     let text = text(path, most_bytes)?;
-    match path.extension().is_some_and(|ending| ending == "json") {
-        true => json::read(&text),
-        false => yaml::read(&text),
+    if path.extension().is_some_and(|ending| ending == "json") {
+        json::read(&text)
+    } else {
+        yaml::read(&text)
     }
 }
 

@@ -135,7 +135,8 @@ impl BuiltinTool for GenerateImage {
         };
         let name = name::of(prompt, rand::random());
         let (tell, told) = oneshot::channel();
-        let (studio, path) = (Arc::clone(&self.studio), name.clone());
+        let studio = Arc::clone(&self.studio);
+        let path = name.clone();
         let painting =
             self.painting.get_or_init(|| TaskGroup::new("picture", MAX_CONCURRENT_IMAGES));
         let started = painting.spawn(async move {

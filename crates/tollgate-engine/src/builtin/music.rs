@@ -212,7 +212,8 @@ impl MusicContext {
 
 /// The body of a webhook request.
 fn event(asker: &BuiltinToolContext, played: Option<(&Arc<Track>, &str)>) -> Value {
-    let (namespace, by) = (asker.scope.namespace.as_str(), asker.principal.as_str());
+    let namespace = asker.scope.namespace.as_str();
+    let by = asker.principal.as_str();
     match played {
         Some((track, mood)) => json!({
             "event": "play",

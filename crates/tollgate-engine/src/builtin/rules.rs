@@ -132,11 +132,10 @@ impl SearchRules {
         let near = self.0.near(asked, system);
         let names: Vec<String> =
             near.iter().map(|rule| format!("{} ({})", rule.name, rule.id)).collect();
-        let hint = match names.is_empty() {
-            true => {
-                "Try the name of a condition, a spell or an action, in one or two words.".into()
-            }
-            false => format!("Similar names: {}.", names.join(", ")),
+        let hint = if names.is_empty() {
+            "Try the name of a condition, a spell or an action, in one or two words.".into()
+        } else {
+            format!("Similar names: {}.", names.join(", "))
         };
         let near: Vec<Value> =
             near.iter().map(|rule| json!({ "id": rule.id, "name": rule.name })).collect();
@@ -195,9 +194,10 @@ impl GetRule {
     fn unknown(&self, id: &str) -> BuiltinToolError {
         let near: Vec<String> =
             self.0.near(id, None).iter().map(|rule| format!("`{}`", rule.id)).collect();
-        let hint = match near.is_empty() {
-            true => "`search_rules` finds rules and their ids".to_owned(),
-            false => format!("did you mean {}?", near.join(" or ")),
+        let hint = if near.is_empty() {
+            "`search_rules` finds rules and their ids".to_owned()
+        } else {
+            format!("did you mean {}?", near.join(" or "))
         };
         BuiltinToolError::new(format!("there is no rule `{}`; {hint}", quote_excerpt(id)))
     }

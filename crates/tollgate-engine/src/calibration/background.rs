@@ -218,7 +218,8 @@ impl BackgroundProber {
             let ProbePlan::Due { probe, times } = &mut entry.prospect else { continue };
             let facts = facts(gate, &entry.tool.id);
             if let Some(errand) = times.due(&facts, every) {
-                let (tool, probe) = (Arc::clone(&entry.tool), Arc::clone(probe));
+                let tool = Arc::clone(&entry.tool);
+                let probe = Arc::clone(probe);
                 due.entry(server.clone()).or_default().push(ProbeJob { tool, probe, errand });
             }
         }
@@ -260,9 +261,10 @@ fn facts(gate: &Gate, tool: &ToolId) -> ProbeFacts {
 /// A tool that only waits for its dwell time needs no more probes.
 fn standing_of(gate: &Gate, tool: &ToolId) -> TierCondition {
     let held = gate.meters.assigned(tool).and_then(|assigned| assigned.cause.held);
-    match gate.meters.wants_probe(tool) && !matches!(held, Some(TierHold::Dwell { .. })) {
-        true => TierCondition::CouldBeBetter,
-        false => TierCondition::Fine,
+    if gate.meters.wants_probe(tool) && !matches!(held, Some(TierHold::Dwell { .. })) {
+        TierCondition::CouldBeBetter
+    } else {
+        TierCondition::Fine
     }
 }
 
@@ -315,7 +317,8 @@ impl ServerProbeRun {
     /// If the first probe succeeds, the rest of the run follows at once: the tool recovers within
     /// seconds, not after as many calls as it failed before.
     async fn revive(&self, job: &ProbeJob) -> ProbeTaskEnd {
-        let (gate, tool) = (self.prober.gate(), &job.tool.id);
+        let gate = self.prober.gate();
+        let tool = &job.tool.id;
         for at in 0..tier_assignment::RUN {
             if at > 0 {
                 tokio::time::sleep(REVIVAL_PROBE_PAUSE).await;

@@ -81,7 +81,8 @@ impl Prober {
             ProbeOrigin::Operator => CallPurpose::Probe,
             ProbeOrigin::MadeUp => CallPurpose::BlindProbe,
         };
-        let (freshness, rest) = (CacheFreshness::Fresh, OverflowPolicy::Lost);
+        let freshness = CacheFreshness::Fresh;
+        let rest = OverflowPolicy::Lost;
         // No rate limits and no approvals for a measurement: `probe::of` has checked that it is
         // safe.
         let decided_by = Decider::Gateway;
@@ -135,10 +136,7 @@ fn clean(text: &str) -> String {
     let text: String = text
         .chars()
         .take(4 * MAX_REASON_CHARS)
-        .map(|it| match it.is_control() {
-            true => ' ',
-            false => it,
-        })
+        .map(|it| if it.is_control() { ' ' } else { it })
         .collect();
     truncate_chars(text.trim(), MAX_REASON_CHARS)
 }

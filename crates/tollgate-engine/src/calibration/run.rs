@@ -116,7 +116,8 @@ impl StepReporter {
     ) -> Result<(), ListenerGoneError> {
         let mut done = self.done.lock().await;
         *done += more;
-        let (id, exposed) = (tool.id.clone(), tool.exposed.to_string());
+        let id = tool.id.clone();
+        let exposed = tool.exposed.to_string();
         let step = CalibrationStep { tool: id, exposed, outcome, done: *done, total: self.total };
         self.steps.send(step).await.map_err(|_| ListenerGoneError)
     }

@@ -204,7 +204,8 @@ impl Stage {
             clock: Arc::new(SystemClock),
         };
         let (registry, mut registry_actor) = registry::registry(plan, heard);
-        let (does, log) = (Arc::default(), Arc::default());
+        let does = Arc::default();
+        let log = Arc::default();
         let mut backends: HashMap<ServerId, Arc<dyn Backend>> = HashMap::new();
         let mut listings = HashMap::new();
         for Server { name, tools, .. } in servers {

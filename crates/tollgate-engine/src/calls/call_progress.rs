@@ -180,9 +180,8 @@ impl CallProgress {
         let wrong = record.end.is_error().then(|| self.steps.attempts().count());
         let counted = !self.in_process.load(Ordering::Relaxed);
         let numbered = (1..).zip(self.steps.attempts()).filter(move |_| counted);
-        numbered.map(move |(number, (span, went))| match wrong == Some(number) {
-            true => (span, AttemptStatus::Wrong),
-            false => (span, went),
+        numbered.map(move |(number, (span, went))| {
+            if wrong == Some(number) { (span, AttemptStatus::Wrong) } else { (span, went) }
         })
     }
 

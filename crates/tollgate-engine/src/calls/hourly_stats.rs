@@ -77,7 +77,8 @@ impl HourlyStats {
     }
 
     pub(super) fn count(&self, over: &FinishedCall<'_>, now: Instant) {
-        let (minute, tier) = (self.minute(now), over.record.tier as usize);
+        let minute = self.minute(now);
+        let tier = over.record.tier as usize;
         let sums = &self.minutes.at(minute)[tier];
         sums.calls.fetch_add(1, Ordering::Relaxed);
         if over.record.end.is_error() {
@@ -138,7 +139,9 @@ impl HourlyStats {
 impl MinuteStats {
     fn add(&mut self, of: &mut TierStats, sums: &TierCounters) {
         let read = |count: &AtomicU32| u64::from(count.load(Ordering::Relaxed));
-        let (calls, errors, misses) = (read(&sums.calls), read(&sums.errors), read(&sums.misses));
+        let calls = read(&sums.calls);
+        let errors = read(&sums.errors);
+        let misses = read(&sums.misses);
         for (one, all, more) in [
             (&mut self.calls, &mut of.calls, calls),
             (&mut self.errors, &mut of.errors, errors),

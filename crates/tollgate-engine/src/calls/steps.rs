@@ -176,14 +176,16 @@ impl AttemptTiming {
 
     /// It got a permit and is sent to the server now.
     pub(crate) fn mark_sent(&self, now: Instant) {
-        let (steps, at) = (self.call_progress.steps_taken(), self.call_progress.since(now));
+        let steps = self.call_progress.steps_taken();
+        let at = self.call_progress.since(now);
         steps.end(self.place, at);
         steps.write(self.place + 1, CallStep::Attempt, at);
     }
 
     /// It returned, or was never sent.
     pub(crate) fn over(&self, now: Instant, went: AttemptStatus) {
-        let (steps, at) = (self.call_progress.steps_taken(), self.call_progress.since(now));
+        let steps = self.call_progress.steps_taken();
+        let at = self.call_progress.since(now);
         let attempt = steps.places.get(self.place + 1).and_then(StepSlot::read);
         let place = self.place + usize::from(attempt.is_some());
         steps.end(place, at);

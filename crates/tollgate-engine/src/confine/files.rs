@@ -120,9 +120,10 @@ pub(super) fn close(order: &LaunchSpec) -> Result<Option<PathBuf>, ConfineError>
 /// Without `no_new_privs`, only this capability allows a process to confine itself.
 fn require_power_to_confine() -> Result<(), ConfineError> {
     let own = rustix::thread::capabilities(None).map_err(ConfineError::Privileges)?;
-    match own.effective.contains(CapabilitySet::SYS_ADMIN) {
-        true => Ok(()),
-        false => Err(ConfineError::MayGainPrivileges),
+    if own.effective.contains(CapabilitySet::SYS_ADMIN) {
+        Ok(())
+    } else {
+        Err(ConfineError::MayGainPrivileges)
     }
 }
 

@@ -156,7 +156,8 @@ fn an_explicit_deep_turn_is_a_deep_turn_whatever_the_ceiling() {
 #[test]
 fn principals_do_not_share_conversations() {
     let test = Test::new();
-    let (anna, ben) = (Principal::from_name("anna"), Principal::from_name("ben"));
+    let anna = Principal::from_name("anna");
+    let ben = Principal::from_name("ben");
     let tier = |seconds, principal: &Principal, conversation| {
         test.choose(seconds, |said| SelectorRequest {
             principal,

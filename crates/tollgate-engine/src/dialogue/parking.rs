@@ -66,7 +66,8 @@ impl DetachedCall {
             // The caller may be gone.
             let _ = done.send(answer);
         });
-        let (asked, lease) = (Vec::new(), turn.lease.clone());
+        let asked = Vec::new();
+        let lease = turn.lease.clone();
         Self { _task: task, done: ended, events: received, departure, left, asked, waits, lease }
     }
 
@@ -188,7 +189,8 @@ impl CallParking {
             return None;
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (all, ledger) = (Arc::clone(&self.calls), Arc::clone(&self.ledger));
+        let all = Arc::clone(&self.calls);
+        let ledger = Arc::clone(&self.ledger);
         let revoked = call.lease.wait();
         let expiry = tasks::spawn("expiry of a parked call", async move {
             let why = tokio::select! {

@@ -32,7 +32,8 @@ impl Executor {
             Ok(ran) => return Ok(ran),
             Err(question) => question,
         };
-        let (method, params) = (&question.method, question.params.as_deref());
+        let method = &question.method;
+        let params = question.params.as_deref();
         match dialogue::missing_capability(errand.caller.client, method, params) {
             Some((capability, required)) => {
                 let capability = capability.to_owned();
@@ -147,7 +148,8 @@ impl Executor {
             return Ok(broken_question());
         };
         for asking in &wanted.requests {
-            let (method, params) = (&asking.method, asking.params.as_deref());
+            let method = &asking.method;
+            let params = asking.params.as_deref();
             let missing = dialogue::missing_capability(errand.caller.client, method, params);
             if let Some((capability, required)) = missing {
                 let capability = capability.to_owned();

@@ -207,7 +207,8 @@ impl Gate {
         let Dialogue::Rounds(RoundAnswers { state: Some(state), .. }) = &caller.dialogue else {
             return None;
         };
-        let (principal, now) = (&turn.principal, self.clock.wall());
+        let principal = &turn.principal;
+        let now = self.clock.wall();
         let sealer = RequestStateSealer { seal: &self.executor.seal, principal, now };
         match sealer.open(state, permitted) {
             Ok(RequestState::Approval(id)) => Some(id),

@@ -56,7 +56,8 @@ pub(super) fn pending(
         notices: gate.notices.clone(),
         ledger: Arc::clone(&gate.recorder.ledger),
     };
-    let (lease, ledger) = (turn.lease.clone(), Arc::clone(&gate.recorder.ledger));
+    let lease = turn.lease.clone();
+    let ledger = Arc::clone(&gate.recorder.ledger);
     gate.late
         .spawn(async move {
             let told = of.clone();
@@ -96,7 +97,8 @@ impl LateApprovedCall {
             None => ask_approval::expired_outcome(&held),
             Some(verdict) => self.apply_verdict(held, &verdict, &of).await,
         };
-        let (status, handle) = (outcome.status, promise.handle().to_string().into());
+        let status = outcome.status;
+        let handle = promise.handle().to_string().into();
         promise.keep(outcome);
         self.notices.tell(Notice::Late { call: of, handle, status });
     }
@@ -194,7 +196,8 @@ struct LateAuditRow<'r> {
 
 impl<'r> LateAuditRow<'r> {
     fn put(&mut self, end: &'static str, status: &str) -> Option<PendingAuditRow<'r>> {
-        let (place, of) = (self.place.take()?, self.of);
+        let place = self.place.take()?;
+        let of = self.of;
         let row = Decision::new(AuditAction::Approval, &of.principal, end)
             .about(&of.exposed)
             .agent(&of.agent)

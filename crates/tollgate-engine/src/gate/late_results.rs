@@ -63,7 +63,8 @@ pub(super) fn pending(
         actor: turn.actor(),
         policy: Arc::clone(&turn.policy),
     };
-    let (lease, ledger) = (turn.lease.clone(), Arc::clone(&gate.recorder.ledger));
+    let lease = turn.lease.clone();
+    let ledger = Arc::clone(&gate.recorder.ledger);
     gate.late
         .spawn(async move {
             let late = of.clone();
@@ -121,7 +122,8 @@ impl LateDelivery {
             }
             Err(error) => shaping::failure(CallStatus::Error, &error.to_string(), took),
         };
-        let (status, handle) = (outcome.status, promise.handle().to_string().into());
+        let status = outcome.status;
+        let handle = promise.handle().to_string().into();
         promise.keep(outcome);
         self.notices.tell(Notice::Late { call: of, handle, status });
     }

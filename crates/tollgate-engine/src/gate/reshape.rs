@@ -51,7 +51,8 @@ impl Gate {
             let ShapedResult { outcome, rest } = shaping::again(tool, whole.clone(), consumer);
             if let Some(outcome) = rest {
                 let least = kept.as_ref().map_or(caps.page_bytes, |kept| kept.page_bytes);
-                let (tool, page_bytes) = (name.to_owned(), least.min(caps.page_bytes));
+                let tool = name.to_owned();
+                let page_bytes = least.min(caps.page_bytes);
                 kept = Some(StoredResult { tool, outcome, page_bytes, raw: None });
             }
             outcome

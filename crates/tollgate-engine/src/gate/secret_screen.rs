@@ -59,7 +59,8 @@ impl SecretScreen {
     /// What is to go on instead; `None`: the text as it is.
     async fn mask_text(&self, text: &str) -> Result<Option<Box<RawValue>>, ContainsSecrets> {
         let masked = if is_too_large_here(text.len()) {
-            let (text, masker) = (text.to_owned(), Arc::clone(&self.masker));
+            let text = text.to_owned();
+            let masker = Arc::clone(&self.masker);
             offload_if_large(text.len(), move || masker.json(&text)).await
         } else {
             self.masker.json(text)

@@ -180,8 +180,10 @@ mod tests {
 
     #[test]
     fn s_30_two_principals_never_share_a_taint_and_push_out_only_their_own() {
-        let (taints, now) = (SessionTaints::default(), SystemClock.now());
-        let (ada, bob) = (Principal::from_name("ada"), Principal::from_name("bob"));
+        let taints = SessionTaints::default();
+        let now = SystemClock.now();
+        let ada = Principal::from_name("ada");
+        let bob = Principal::from_name("bob");
         let web = ServerId::parse("web").unwrap();
         let of = |who: &Principal, name: &str, at| taints.of(who, TurnLink::Continue(name), at);
         of(&ada, "c", now).note(&web, now);
@@ -205,8 +207,10 @@ mod tests {
 
     #[test]
     fn s_30_a_turn_ends_when_its_client_begins_another_or_after_a_time() {
-        let (taints, now) = (SessionTaints::default(), SystemClock.now());
-        let (ada, web) = (Principal::from_name("ada"), ServerId::parse("web").unwrap());
+        let taints = SessionTaints::default();
+        let now = SystemClock.now();
+        let ada = Principal::from_name("ada");
+        let web = ServerId::parse("web").unwrap();
         let first = taints.of(&ada, TurnLink::Begin("c"), now);
         first.note(&web, now);
         assert!(Arc::ptr_eq(&first, &taints.of(&ada, TurnLink::Continue("c"), now)));

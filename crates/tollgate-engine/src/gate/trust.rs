@@ -64,7 +64,8 @@ pub enum TrustDecisionError {
 impl Gate {
     /// Every tool that is listed by a server now, by exposed name: served or withheld.
     pub fn known_tools(&self) -> Vec<KnownTool> {
-        let (catalog, pins) = (self.catalog(), self.registry.pins());
+        let catalog = self.catalog();
+        let pins = self.registry.pins();
         let known = |tool: &Arc<Tool>| {
             let doubted = catalog.doubted.binary_search_by(|it| it.tool.exposed.cmp(&tool.exposed));
             let doubted = doubted.ok().map(|at| &catalog.doubted[at]);
@@ -92,7 +93,8 @@ impl Gate {
         let Some(known) = self.known_tools().into_iter().find(|it| it.tool.id == *tool) else {
             return Ok(None);
         };
-        let (registry, tool) = (Arc::clone(&self.registry), tool.clone());
+        let registry = Arc::clone(&self.registry);
+        let tool = tool.clone();
         let kept =
             tokio::task::spawn_blocking(move || registry.pin_store().kept_definitions(&tool));
         let kept = kept.await.unwrap_or_else(|_| Ok(Vec::new()))?;
@@ -126,7 +128,8 @@ impl Gate {
             Answer::Accept => StoredPinState::Accepted,
             Answer::Reject => StoredPinState::Rejected,
         };
-        let (definition, at) = (offered.definition.source_text().into_owned(), self.clock.wall());
+        let definition = offered.definition.source_text().into_owned();
+        let at = self.clock.wall();
         let row = audit::Decision::new(AuditAction::Pin, by, state.as_str())
             .about(offered.exposed.as_str())
             .server(&tool.server)
@@ -149,7 +152,9 @@ impl Gate {
         row: audit::Decision,
         decision: Decision,
     ) -> Result<(), TrustDecisionError> {
-        let (tool, hash, state) = (decision.tool.clone(), decision.hash, decision.state.as_str());
+        let tool = decision.tool.clone();
+        let hash = decision.hash;
+        let state = decision.state.as_str();
         let by: Arc<str> = decision.by.as_str().into();
         // First the trail: nothing is trusted without a word of who said so.
         self.ledger().note(row).await?;

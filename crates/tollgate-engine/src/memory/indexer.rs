@@ -38,7 +38,8 @@ impl MemoryIndexer {
     /// `keep`: how long transcripts are kept; `None`: forever.
     pub(crate) fn begin(memory_service: &Arc<MemoryService>, keep: Option<Duration>) -> Self {
         let keep = Arc::new(ArcSwap::from_pointee(keep));
-        let (memory_service, kept) = (Arc::clone(memory_service), Arc::clone(&keep));
+        let memory_service = Arc::clone(memory_service);
+        let kept = Arc::clone(&keep);
         Self {
             keep,
             _task: tasks::spawn("memory", async move { memory_service.keep_reading(&kept).await }),
@@ -58,7 +59,8 @@ enum IndexPassError {
 
 impl MemoryService {
     async fn keep_reading(&self, keep: &ArcSwap<Option<Duration>>) {
-        let (mut told, mut forgot) = (None, None);
+        let mut told = None;
+        let mut forgot = None;
         loop {
             let rest = match self.tidy(**keep.load(), &mut forgot).await {
                 Ok(()) => IndexPassError::AllRead,

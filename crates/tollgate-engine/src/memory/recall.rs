@@ -111,7 +111,9 @@ impl MemoryService {
             return;
         }
         let (tell, found) = watch::channel(None);
-        let (memory_service, scope, text) = (Arc::clone(self), turn.scope(), heard.text.to_owned());
+        let memory_service = Arc::clone(self);
+        let scope = turn.scope();
+        let text = heard.text.to_owned();
         let started = self.recalls.running.spawn(async move {
             let recalled =
                 tokio::time::timeout(RECALL_TIMEOUT * 4, memory_service.look_up(&scope, &text))
@@ -154,7 +156,8 @@ impl MemoryService {
     async fn look_up(&self, scope: &MemoryScope, text: &str) -> Result<RecalledNotes, MemoryError> {
         let facts = self.search_facts(scope, text, MOST_FACTS);
         let (facts, entities) = tokio::join!(facts, self.find_named_entities(scope, text));
-        let (facts, entities) = (facts?, entities?);
+        let facts = facts?;
+        let entities = entities?;
         let best = facts.first().map_or(0.0, |hit| hit.score);
         let worth = facts.iter().filter(|hit| hit.score >= best * MIN_RELATIVE_SCORE);
         let lines = entities.iter().map(entity_line).chain(worth.map(fact_line)).collect();
@@ -243,9 +246,10 @@ fn entity_line(entity: &Entity) -> String {
             None => format!("{name}: {value}"),
         })
         .collect();
-    let line = match attributes.is_empty() {
-        true => format!("{} is a {}", entity.name, entity.kind),
-        false => format!("{} is a {}; {}", entity.name, entity.kind, attributes.join("; ")),
+    let line = if attributes.is_empty() {
+        format!("{} is a {}", entity.name, entity.kind)
+    } else {
+        format!("{} is a {}; {}", entity.name, entity.kind, attributes.join("; "))
     };
     truncate_chars(&line, LONGEST_LINE)
 }

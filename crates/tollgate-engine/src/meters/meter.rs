@@ -156,9 +156,10 @@ impl ToolMeter {
     ) -> TierVerdict {
         let mut judged = self.judged.lock();
         let is_news = std::mem::replace(&mut judged.declared, declared) != declared;
-        match self.is_waiting(now) || is_news {
-            true => self.decide(&mut judged, rules, now),
-            false => TierVerdict::Same,
+        if self.is_waiting(now) || is_news {
+            self.decide(&mut judged, rules, now)
+        } else {
+            TierVerdict::Same
         }
     }
 

@@ -217,8 +217,8 @@ async fn a_server_is_idle_when_its_last_call_is_over() {
     let server = id("a").server;
     let born = meters.idle_since(&server).unwrap();
     after(1_000).await;
-    let (one, other) =
-        (meters.enter_server(&server).unwrap(), meters.enter_server(&server).unwrap());
+    let one = meters.enter_server(&server).unwrap();
+    let other = meters.enter_server(&server).unwrap();
     assert_eq!(meters.idle_since(&server), None);
     drop(one);
     after(1_000).await;
@@ -240,7 +240,8 @@ async fn thousands_of_calls_from_many_threads_are_all_counted() {
     let _tending = meters.start_maintenance();
     std::thread::scope(|threads| {
         for writer in 0..WRITERS {
-            let (meters, tools) = (&meters, &tools);
+            let meters = &meters;
+            let tools = &tools;
             threads.spawn(move || {
                 for at in 0..EACH {
                     let tool = &tools[(writer + at) % tools.len()];

@@ -13,7 +13,8 @@ fn tools() -> Vec<Arc<Tool>> {
     let rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
     let listing = ServerListing { tools: vec![said], ..ServerListing::default() };
     let offers = [ServerOffer { rules: rules.into(), listing: listing.into(), present: true }];
-    let (pattern, pins) = (NamePattern::default(), ToolPins::default());
+    let pattern = NamePattern::default();
+    let pins = ToolPins::default();
     let inputs = CatalogInputs {
         version: 1,
         offers: &offers,
@@ -30,7 +31,8 @@ fn id() -> ToolId {
 
 fn decision(state: StoredPinState) -> Decision {
     let hash = tools()[0].hash;
-    let (definition, by) = ("{}".to_owned(), "ops".to_owned());
+    let definition = "{}".to_owned();
+    let by = "ops".to_owned();
     Decision { tool: id(), hash, definition, state, by, at: SystemTime::UNIX_EPOCH }
 }
 

@@ -76,7 +76,8 @@ impl CatalogGeneration {
         let view = match (seen.principal, seen.request) {
             (None, None) => Arc::clone(self.views[slot].get_or_init(build)),
             (principal, request) => {
-                let (principal, request) = (principal.map(<[Glob]>::to_vec), request.cloned());
+                let principal = principal.map(<[Glob]>::to_vec);
+                let request = request.cloned();
                 let key = ViewKey { slot, principal, request };
                 let kept = self.narrowed.get(&key);
                 kept.unwrap_or_else(|| {

@@ -16,7 +16,8 @@ pub(super) fn notices(previous: &Catalog, next: &Catalog) -> Vec<Notice> {
     let fresh = next.doubted.iter().filter(|it| !known.contains(&mark(it)));
     let told = fresh.filter_map(|it| {
         let reason = it.verdict.doubt()?.to_string();
-        let (tool, exposed) = (it.tool.id.clone(), it.tool.exposed.clone());
+        let tool = it.tool.id.clone();
+        let exposed = it.tool.exposed.clone();
         Some(Notice::Doubted { tool, exposed, verdict: it.verdict.as_str(), reason })
     });
     told.take(MAX_NOTICES).collect()

@@ -49,7 +49,8 @@ impl CacheKey {
     /// `None` if the request carries more than tool and arguments, or has numbers that change when
     /// parsed: then it is never equal to another.
     pub(super) fn of(principal: &Principal, request: &Permitted<'_>) -> Option<Self> {
-        let (tool, arguments) = (request.tool()?, request.arguments()?);
+        let tool = request.tool()?;
+        let arguments = request.arguments()?;
         let params = request.params();
         let known = |key: &str| matches!(key, "name" | "arguments" | "_meta");
         if !params.iter().all(|(key, _)| known(key)) || says_more(params) {
@@ -104,7 +105,8 @@ impl AnswerCache {
             .weight_capacity(TOTAL_BYTES)
             .build()
             .expect("both capacities are given");
-        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        let hasher = DefaultHashBuilder::default();
+        let lifecycle = DefaultLifecycle::default();
         Self { kept: Quick::with_options(options, CacheWeighter, hasher, lifecycle) }
     }
 

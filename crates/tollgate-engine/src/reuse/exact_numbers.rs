@@ -5,7 +5,8 @@ use serde_json::Number;
 
 /// Whether each number in `text`, which is JSON, equals its parsed value.
 pub(super) fn are_exact(text: &str) -> bool {
-    let (mut rest, mut in_string) = (text, false);
+    let mut rest = text;
+    let mut in_string = false;
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '\\' if in_string => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
@@ -60,9 +61,10 @@ impl CanonicalDecimal {
         let dropped = i64::try_from(all.len() - digits.len()).ok()?;
         let digits = digits.trim_start_matches('0').to_owned();
         let behind = i64::try_from(part.len()).ok()?;
-        let exponent = match digits.is_empty() {
-            true => 0,
-            false => exponent.checked_sub(behind)?.checked_add(dropped)?,
+        let exponent = if digits.is_empty() {
+            0
+        } else {
+            exponent.checked_sub(behind)?.checked_add(dropped)?
         };
         Some(Self { is_negative, digits, exponent })
     }

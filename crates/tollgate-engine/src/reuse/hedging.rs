@@ -72,17 +72,16 @@ impl AttemptRunner<'_> {
         tokio::pin!(second);
         tokio::select! {
             biased;
-            one = &mut first => match retry_budget::is_answer(one.as_ref()) {
-                true => one,
-                false => match second.await {
-                    two if retry_budget::is_answer(two.as_ref()) => two,
-                    _ => one,
-                },
-            },
-            two = &mut second => match retry_budget::is_answer(two.as_ref()) {
-                true => two,
-                false => first.await,
-            },
+            one = &mut first => {
+                if retry_budget::is_answer(one.as_ref()) {
+                    return one;
+                }
+                let two = second.await;
+                if retry_budget::is_answer(two.as_ref()) { two } else { one }
+            }
+            two = &mut second => {
+                if retry_budget::is_answer(two.as_ref()) { two } else { first.await }
+            }
         }
     }
 

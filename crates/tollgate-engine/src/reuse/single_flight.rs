@@ -145,7 +145,8 @@ impl Flight {
             flights: Arc::clone(flights),
         });
         let (complete, completed) = oneshot::channel();
-        let (flying, carried) = (fly(Arc::clone(&payload)), Arc::clone(&payload));
+        let flying = fly(Arc::clone(&payload));
+        let carried = Arc::clone(&payload);
         let task = tasks::spawn("shared call", async move {
             let result = flying.await;
             // From now on, callers find the cached answer instead of this flight.
@@ -179,7 +180,8 @@ impl Drop for Flight {
 
 impl Payload {
     pub(super) fn caller(&self) -> Caller<'_> {
-        let (events, progress) = (self.events.clone(), self.progress);
+        let events = self.events.clone();
+        let progress = self.progress;
         Caller { events, progress, ..Caller::silent(&self.client) }
     }
 }

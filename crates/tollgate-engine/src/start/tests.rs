@@ -125,7 +125,8 @@ fn is_alive(pid: &str) -> bool {
 async fn r_29_servers_that_did_not_change_keep_their_process() {
     let stage = Stage::open(&[server("a"), server("b"), server("c")]).await;
     let turn = stage.turn();
-    let (a, b) = (stage.call(&turn, "a_pid", 0).await, stage.call(&turn, "b_pid", 0).await);
+    let a = stage.call(&turn, "a_pid", 0).await;
+    let b = stage.call(&turn, "b_pid", 0).await;
     let c = stage.call(&turn, "c_pid", 0).await;
     let other_policy = Server { timeout: Duration::from_secs(3), trusted: true, ..server("a") };
     let other_process = {

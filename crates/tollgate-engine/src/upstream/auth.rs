@@ -50,7 +50,8 @@ pub(super) fn access(
             Some(Arc::new(grant))
         }
         ServerAuth::Login(login) => {
-            let (asked, clock) = ((login, endpoint.url.as_str()), Arc::clone(clock));
+            let asked = (login, endpoint.url.as_str());
+            let clock = Arc::clone(clock);
             let grant = LoginGrant::new(server, asked, context.store.as_ref(), clock);
             consent = Some(grant.consent().clone());
             Some(Arc::new(grant))

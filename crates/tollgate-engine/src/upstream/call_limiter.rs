@@ -135,7 +135,8 @@ impl CallLimiter {
         if wait + typical <= left {
             return Ok(());
         }
-        let (needs, left) = ((wait + typical).as_millis(), left.as_millis());
+        let needs = (wait + typical).as_millis();
+        let left = left.as_millis();
         let before = waiting.saturating_sub(1);
         Err(BackendError::Resting {
             reason: format!(

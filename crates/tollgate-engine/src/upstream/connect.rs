@@ -246,7 +246,8 @@ impl StdioServerConnector {
     fn warn_of_sealed_directory(&self) {
         let Some(launcher) = &self.launcher else { return };
         if let Err(why) = SealedDirectoryError::check(&self.command, &launcher.private) {
-            let (server, advice) = (&self.server, SealedDirectoryError::ADVICE);
+            let server = &self.server;
+            let advice = SealedDirectoryError::ADVICE;
             tracing::warn!(%server, "{why}; {advice}");
         }
     }
@@ -304,7 +305,8 @@ impl StdioServerConnector {
 
 /// The URL for operators: without the query, which may contain a secret.
 fn place(url: &Uri) -> String {
-    let (scheme, host) = (url.scheme_str().unwrap_or("http"), url.authority());
+    let scheme = url.scheme_str().unwrap_or("http");
+    let host = url.authority();
     format!("{scheme}://{}{}", host.map_or("", |it| it.as_str()), url.path())
 }
 

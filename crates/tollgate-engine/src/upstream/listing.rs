@@ -96,7 +96,8 @@ pub(super) fn items_mut(
 /// Whether both are equal, byte for byte and in the same order.
 pub(super) fn same(one: &ServerListing, other: &ServerListing) -> bool {
     PARTS.into_iter().all(|part| {
-        let (one, other) = (items(one, part), items(other, part));
+        let one = items(one, part);
+        let other = items(other, part);
         one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.get() == b.get())
     })
 }

@@ -41,7 +41,8 @@ pub(super) struct MailboxContents {
 
 impl Mailbox {
     pub(super) fn new(log: Arc<ServerLog>) -> Self {
-        let (mail, closed) = (Mutex::default(), AtomicBool::new(false));
+        let mail = Mutex::default();
+        let closed = AtomicBool::new(false);
         Self { mail, closed, arrived: Notify::new(), log }
     }
 

@@ -169,7 +169,9 @@ impl ChildProcess {
     /// Signals the whole group, if it is still ours.
     async fn signal(&self, signal: Signal, family: &Arc<[ProcessIdentity]>) {
         if self.child.id().is_none() {
-            let (group, mark, family) = (self.id(), Arc::clone(&self.mark), Arc::clone(family));
+            let group = self.id();
+            let mark = Arc::clone(&self.mark);
+            let family = Arc::clone(family);
             let look = move || orphans::is_in_group(group, &mark, &family);
             if !tokio::task::spawn_blocking(look).await.unwrap_or(false) {
                 return;

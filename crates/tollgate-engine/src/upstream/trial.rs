@@ -225,7 +225,8 @@ pub(crate) fn describe_target(server: &Server, masker: &SecretMasker) -> String 
         ServerTransport::StreamableHttp(endpoint) | ServerTransport::Sse(endpoint) => {
             let Ok(url) = endpoint.url.parse::<Uri>() else { return "no URL".to_owned() };
             let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
-            let (scheme, host) = (url.scheme_str().unwrap_or("http"), url.host().unwrap_or("?"));
+            let scheme = url.scheme_str().unwrap_or("http");
+            let host = url.host().unwrap_or("?");
             format!("{scheme}://{host}{port}")
         }
     }

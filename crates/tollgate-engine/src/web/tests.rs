@@ -93,7 +93,8 @@ impl Site {
         let listener = TcpListener::bind(address).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let (noted, answer) = (Arc::clone(&asked), Arc::new(answer));
+        let noted = Arc::clone(&asked);
+        let answer = Arc::new(answer);
         let task = tasks::spawn("site", async move {
             let group = tasks::TaskGroup::new("visitor", 100);
             while let Ok((stream, _)) = listener.accept().await {
@@ -103,7 +104,8 @@ impl Site {
                     noted.push(String::new());
                     noted.len() - 1
                 };
-                let (noted, answer) = (Arc::clone(&noted), Arc::clone(&answer));
+                let noted = Arc::clone(&noted);
+                let answer = Arc::clone(&answer);
                 let _ = group
                     .spawn(async move { session_request(stream, &*answer, (&noted, at)).await });
             }

@@ -298,7 +298,8 @@ fn id_of_broken_answer(bytes: &[u8]) -> Option<u64> {
 /// The id of an answer of which only the ends are known. Our ids are plain numbers. Requests by the
 /// server have ids too, so a result or an error must be visible.
 fn id_of_answer(head: &[u8], tail: &[u8]) -> Option<u64> {
-    let (head, tail) = (without_blanks(head), without_blanks(tail));
+    let head = without_blanks(head);
+    let tail = without_blanks(tail);
     let is_outcome = |text: &str| text.starts_with("\"result\":") || text.starts_with("\"error\":");
     let first = after_version(head.strip_prefix('{')?);
     if let Some(rest) = first.strip_prefix("\"id\":") {

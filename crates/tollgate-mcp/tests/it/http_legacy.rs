@@ -46,7 +46,8 @@ async fn the_session_is_kept_sent_back_and_closed() {
 async fn forgetful(status: u16, lose: Arc<AtomicUsize>) -> Server {
     let opened = Arc::new(AtomicUsize::new(0));
     Server::start(move |seen, reply| {
-        let (opened, lose) = (Arc::clone(&opened), Arc::clone(&lose));
+        let opened = Arc::clone(&opened);
+        let lose = Arc::clone(&lose);
         async move {
             if seen.method() == "server/discover" {
                 return reply.respond(400, "", b"").await;
@@ -135,7 +136,8 @@ async fn questions_on_the_stream_of_a_call_are_its_own() {
     let (answered, answers) = async_channel();
     let answers = Arc::new(tokio::sync::Mutex::new(answers));
     let server = Server::legacy(move |seen, reply| {
-        let (answered, answers) = (answered.clone(), Arc::clone(&answers));
+        let answered = answered.clone();
+        let answers = Arc::clone(&answers);
         async move {
             if seen.method() != "tools/call" {
                 let _ = answered.send(seen.body.clone()).await;

@@ -119,7 +119,8 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let connections = Arc::new(AtomicUsize::new(0));
-        let (log, count) = (Arc::clone(&requests), Arc::clone(&connections));
+        let log = Arc::clone(&requests);
+        let count = Arc::clone(&connections);
         let task = tasks::spawn("http server", async move {
             let serving = TaskGroup::new("connection", 1000);
             while let Ok((stream, _)) = listener.accept().await {
@@ -258,7 +259,8 @@ async fn read_request(read: &mut BufReader<OwnedReadHalf>) -> Option<Seen> {
     let mut line = String::new();
     read.read_line(&mut line).await.ok().filter(|count| *count > 0)?;
     let mut words = line.split(' ').map(str::to_owned);
-    let (verb, path) = (words.next()?, words.next()?);
+    let verb = words.next()?;
+    let path = words.next()?;
     let mut headers = HashMap::new();
     loop {
         let mut line = String::new();

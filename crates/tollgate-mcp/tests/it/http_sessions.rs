@@ -20,7 +20,8 @@ async fn server() -> (Server, Arc<Semaphore>) {
     let permits = Arc::new(Semaphore::new(0));
     let leave = Arc::clone(&permits);
     let server = Server::start(move |seen, reply| {
-        let (opened, leave) = (Arc::clone(&opened), Arc::clone(&leave));
+        let opened = Arc::clone(&opened);
+        let leave = Arc::clone(&leave);
         async move {
             match (seen.method(), seen.verb.as_str()) {
                 ("server/discover", _) => reply.respond(400, "", b"").await,

@@ -251,7 +251,8 @@ async fn b_io_04_05_a_line_too_long_fails_its_request_and_no_other() {
         let Connected { client, mut peer, recorder } = legacy_with(&options).await;
         let serve = async {
             let request = peer.expect("tools/call").await;
-            let (id, padding) = (&request["id"], "x".repeat(1 << 20));
+            let id = &request["id"];
+            let padding = "x".repeat(1 << 20);
             let line = if id_last {
                 format!("{{\"result\":{{\"a\":\"{padding}\"}},\"jsonrpc\":\"2.0\",\"id\":{id}}}\n")
             } else {
@@ -385,7 +386,8 @@ async fn b_io_10_a_server_that_does_not_read_costs_its_callers_a_bounded_wait() 
     let mut callers = Vec::new();
     let lost = Arc::new(Mutex::new(0));
     for _ in 0..400 {
-        let (client, lost) = (Arc::clone(&client), Arc::clone(&lost));
+        let client = Arc::clone(&client);
+        let lost = Arc::clone(&lost);
         callers.push(tasks::spawn("caller", async move {
             let outcome = echo(&*client, &"x".repeat(2000), None).await;
             if matches!(outcome, Err(RequestError::Lost(reason)) if reason.contains("read")) {
@@ -429,8 +431,9 @@ async fn s_13_answers_never_reach_another_caller() {
     let answered = Arc::new(Mutex::new(0));
     let mut callers = Vec::new();
     for caller in 0..200_u64 {
-        let (client, wrong, answered) =
-            (Arc::clone(&client), Arc::clone(&wrong), Arc::clone(&answered));
+        let client = Arc::clone(&client);
+        let wrong = Arc::clone(&wrong);
+        let answered = Arc::clone(&answered);
         callers.push(tasks::spawn("caller", async move {
             for call in 0..20_u64 {
                 let said = format!("caller {caller} call {call}");

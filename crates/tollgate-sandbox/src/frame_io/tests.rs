@@ -42,7 +42,8 @@ proptest::proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let framed = [&length.to_le_bytes()[..], &bytes].concat();
         for bytes in [&bytes, &framed] {
-            let (mut from, mut frame) = (bytes.as_slice(), Vec::new());
+            let mut from = bytes.as_slice();
+let mut frame = Vec::new();
             let _ = runtime.block_on(read(&mut from, &mut frame));
             let _ = serde_json::from_slice::<WorkerMessage>(&frame);
         }

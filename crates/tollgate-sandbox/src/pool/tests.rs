@@ -42,7 +42,8 @@ const GOOD: &str = "done(1)";
 #[tokio::test]
 async fn nothing_is_started_before_it_is_wanted() {
     let fake = FakeWorker::after_ready(GOOD);
-    let (program, cpu) = (fake.program.clone(), Duration::from_secs(60));
+    let program = fake.program.clone();
+    let cpu = Duration::from_secs(60);
     let pool = Arc::new(WorkerPool::new(WorkerLaunch { program, memory_bytes: 256 << 20, cpu }, 1));
     let keeps = || pool.state.lock().keeper.is_some();
     assert!(!keeps());
@@ -170,7 +171,8 @@ async fn only_so_many_run_at_a_time_and_others_wait_their_time() {
     let sandbox = ProgramSandbox::new(one);
     let short = Limits { time: Duration::from_millis(200), ..Limits::default() };
     let long = Limits::default();
-    let (held, first) = (GatedHost::default(), Limits::default());
+    let held = GatedHost::default();
+    let first = Limits::default();
     let begun = async {
         held.called.notified().await;
         let refused = run(&sandbox, &short, &NumberHost).await.unwrap_err();

@@ -212,7 +212,8 @@ struct Loud(String);
 #[async_trait]
 impl HostCalls for Loud {
     async fn call(&self, calls: Vec<ProgramCall>, _time: &Stopwatch) -> Vec<Answer> {
-        let (status, message) = ("error".to_owned(), self.0.clone());
+        let status = "error".to_owned();
+        let message = self.0.clone();
         let failure = || Answer::Failure {
             status: status.clone(),
             message: message.clone(),
@@ -289,7 +290,8 @@ async fn waiting_for_a_turn_takes_of_the_programs_time() {
             ProgramSandbox::new(SandboxSettings { together: 1, ..settings(fake.program.clone()) });
         let before = GatedHost::default();
         let patient = Limits { time: 10 * LONG, ..limits() };
-        let (limits, slow) = (limits(), Slow(slow));
+        let limits = limits();
+        let slow = Slow(slow);
         let waits = async {
             before.called.notified().await;
             let meanwhile = async {

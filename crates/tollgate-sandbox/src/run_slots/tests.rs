@@ -30,7 +30,8 @@ async fn ask(seat: &mut RunSlot, long: Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_for_a_person_lets_another_in_and_comes_back_after_it() {
-    let (seats, began) = (one(), clock::now());
+    let seats = one();
+    let began = clock::now();
     let mut seat = take(&seats).await.unwrap();
     let another = async {
         let _seat = take(&seats).await.unwrap();
@@ -55,7 +56,8 @@ async fn calls_that_ask_nobody_keep_the_seat() {
 
 #[tokio::test(start_paused = true)]
 async fn only_so_many_stand_aside() {
-    let (seats, began) = (one(), clock::now());
+    let seats = one();
+    let began = clock::now();
     let asking = |seconds: u32| {
         let seats = &seats;
         async move {
@@ -75,7 +77,8 @@ async fn only_so_many_stand_aside() {
 
 #[tokio::test(start_paused = true)]
 async fn only_so_many_wait_and_others_are_refused_at_once() {
-    let (seats, began) = (one(), clock::now());
+    let seats = one();
+    let began = clock::now();
     let seat = take(&seats).await.unwrap();
     let waits = || async { take(&seats).await.map(drop) };
     let last = async {
@@ -89,7 +92,8 @@ async fn only_so_many_wait_and_others_are_refused_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_comes_back_waits_for_one_newcomer_at_most() {
-    let (seats, order) = (one(), RefCell::new(Vec::new()));
+    let seats = one();
+    let order = RefCell::new(Vec::new());
     let mut seat = take(&seats).await.unwrap();
     let returning = async {
         ask(&mut seat, SECOND).await;
@@ -97,7 +101,8 @@ async fn whoever_comes_back_waits_for_one_newcomer_at_most() {
         drop(seat);
     };
     let newcomer = |name| {
-        let (seats, order) = (&seats, &order);
+        let seats = &seats;
+        let order = &order;
         async move {
             let _seat = take(seats).await.unwrap();
             order.borrow_mut().push(name);
@@ -121,7 +126,9 @@ async fn nobody_waits_for_seats_that_are_closed() {
         tokio::task::yield_now().await;
         seats.close();
     };
-    let (first, second, third) = (take(&seats), take(&seats), take(&seats));
+    let first = take(&seats);
+    let second = take(&seats);
+    let third = take(&seats);
     let (back, first, second, third, ()) =
         tokio::join!(seat.during(person, &time), first, second, third, closed);
     assert!(back.is_err() && first.is_ok());

@@ -10,7 +10,8 @@ fn told(source: &str) -> String {
         Err(failed) => {
             assert!(failed.hint.is_some(), "no hint for {}", failed.message);
             let place = |number: Option<u32>| number.map_or("-".to_owned(), |it| it.to_string());
-            let (line, column) = (place(failed.line), place(failed.column));
+            let line = place(failed.line);
+            let column = place(failed.column);
             format!("{line}:{column} {:?}: {}", failed.kind, failed.message)
         }
     }

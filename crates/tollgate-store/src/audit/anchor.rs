@@ -63,7 +63,8 @@ impl AuditLossKind {
 
 impl std::fmt::Display for AuditLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (known, found) = (self.anchored.sequence, self.database.sequence);
+        let known = self.anchored.sequence;
+        let found = self.database.sequence;
         match self.kind {
             AuditLossKind::Tail => write!(
                 f,

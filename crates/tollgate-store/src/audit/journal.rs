@@ -67,7 +67,8 @@ impl AuditJournal {
     /// hash of the last one is kept, so that the rest can still be verified.
     pub fn cut(&mut self, keep: RetentionBounds, most: u64) -> Result<u64, Error> {
         let transaction = begin(&mut self.connection)?;
-        let (cut, last) = (end(&transaction, CUT)?, end(&transaction, LAST)?);
+        let cut = end(&transaction, CUT)?;
+        let last = end(&transaction, LAST)?;
         let by_count = last.sequence.saturating_sub(keep.rows);
         let bounds = (millis(keep.since), millis(keep.now), to_signed(most));
         let by_age: Option<i64> = transaction.query_row(SELECT_AGED, bounds, |row| row.get(0))?;

@@ -116,7 +116,8 @@ impl AuditReader {
     pub fn page(&self, query: &AuditQuery) -> Result<AuditPage, Error> {
         let ends = "SELECT cut_sequence + 1, last_sequence FROM audit_chain";
         let ends = self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let (first, last) = (to_unsigned(ends.0), to_unsigned(ends.1));
+        let first = to_unsigned(ends.0);
+        let last = to_unsigned(ends.1);
         let mut left = self.within(query, SequenceSpan { first, last })?;
         let limit = query.limit.clamp(1, AuditQuery::MAX_PAGE_ROWS);
         let mut rows = Vec::new();

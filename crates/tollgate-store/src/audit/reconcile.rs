@@ -38,7 +38,8 @@ impl Audit {
     pub fn reconcile(&self, now: SystemTime) -> Result<Option<AuditLoss>, Error> {
         let connection = self.connect()?;
         let locked = self.anchor.lock()?;
-        let (found, ends) = (locked.read()?, TrailEnds::read(&connection)?);
+        let found = locked.read()?;
+        let ends = TrailEnds::read(&connection)?;
         let lost = compare(&connection, (&found, &ends))?;
         let loss = lost.map(|kind| AuditLoss { found: Some(now), ..note(&found, &ends, kind) });
         let mut anchor = match found {
@@ -58,7 +59,8 @@ impl Audit {
     pub fn move_anchor(&self) -> Result<(), Error> {
         let connection = self.connect()?;
         let locked = self.anchor.lock()?;
-        let (found, ends) = (locked.read()?, TrailEnds::read(&connection)?);
+        let found = locked.read()?;
+        let ends = TrailEnds::read(&connection)?;
         // A mismatch must stay visible until the next start records it.
         if compare(&connection, (&found, &ends))?.is_some() {
             return Ok(());

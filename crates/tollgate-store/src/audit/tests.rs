@@ -218,7 +218,8 @@ fn processes_that_share_a_file_write_one_chain() {
     let ready = Barrier::new(4);
     std::thread::scope(|threads| {
         for writer in 0..4 {
-            let (place, ready) = (&place, &ready);
+            let place = &place;
+            let ready = &ready;
             threads.spawn(move || {
                 let mut journal = place.journal();
                 ready.wait();

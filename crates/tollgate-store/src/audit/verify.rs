@@ -61,7 +61,9 @@ impl AuditReader {
         let ends = TrailEnds::read(&moment)?;
         drop(locked);
         let losses = reconcile::losses(&moment, (&found, &ends))?;
-        let (cut, last, head) = (ends.cut.sequence, ends.last.sequence, ends.last.hash);
+        let cut = ends.cut.sequence;
+        let last = ends.last.sequence;
+        let head = ends.last.hash;
         let mut before = ends.cut.hash;
         let mut rows = 0;
         let verdict = |rows, broken| VerifiedTrail { rows, cut, last, head, broken, losses };

@@ -28,7 +28,8 @@ impl Place {
         let before = fs::read(self.file()).unwrap();
         let refused = self.open().expect_err(&format!("of {} bytes", before.len())).to_string();
         assert_eq!(fs::read(self.file()).unwrap(), before);
-        let (said, file) = (refused.replace('`', ""), self.file().display().to_string());
+        let said = refused.replace('`', "");
+        let file = self.file().display().to_string();
         assert!(said.contains(&file), "{refused}");
         refused.replace(&file, "FILE")
     }
@@ -211,7 +212,8 @@ fn a_full_disk_fails_the_write_and_keeps_what_was_there() {
 #[test]
 fn a_lock_that_another_process_keeps_is_an_error_and_not_a_hang() {
     let place = Place::new();
-    let (one, other) = (place.open().unwrap(), place.open().unwrap());
+    let one = place.open().unwrap();
+    let other = place.open().unwrap();
     other.read(|it| it.busy_timeout(Duration::ZERO)).unwrap();
     one.write(|it| {
         insert(it, "one")?;
@@ -231,7 +233,8 @@ fn many_that_open_one_new_file_at_once_share_it() {
     let ready = Barrier::new(8);
     std::thread::scope(|threads| {
         for at in 0..8 {
-            let (place, ready) = (&place, &ready);
+            let place = &place;
+            let ready = &ready;
             threads.spawn(move || {
                 ready.wait();
                 let store = place.open().unwrap();

@@ -87,7 +87,8 @@ fn the_last_use_never_goes_back() {
 fn what_another_process_writes_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tollgate.db");
-    let (ours, theirs) = (Store::open(&file).unwrap(), Store::open(&file).unwrap());
+    let ours = Store::open(&file).unwrap();
+    let theirs = Store::open(&file).unwrap();
     let before = ours.data_version().unwrap();
     ours.keys().keep(&key("mine", 1)).unwrap();
     assert_eq!(ours.data_version().unwrap(), before, "we know what we write");

@@ -12,7 +12,8 @@ fn holder(server: &str, resource: &str) -> LoginHolder {
 #[test]
 fn a_login_is_for_one_server_at_one_address() {
     let store = Store::in_memory().unwrap();
-    let (here, moved) = (holder("web", "https://a.test"), holder("web", "https://b.test"));
+    let here = holder("web", "https://a.test");
+    let moved = holder("web", "https://b.test");
     let login = |text: &str| StoredLogin {
         issuer: Some("https://idp.test".to_owned()),
         credentials: Secret::new(text),

@@ -103,7 +103,8 @@ fn a_row_that_nobody_else_wrote_is_replaced_whole() {
 #[test]
 fn two_processes_that_measure_one_tool_keep_the_calls_of_both() {
     let (_directory, file) = file();
-    let (one, other) = (open(&file), open(&file));
+    let one = open(&file);
+    let other = open(&file);
     let mut ours = unsaved("a", 1..=60);
     ours.measurement.revision = one.measurements().save("test", &[ours.clone()]).unwrap()[0];
     // The other process began before that and knows nothing of it.
@@ -203,7 +204,8 @@ fn writers_in_two_processes_wait_for_each_other() {
     let ready = Barrier::new(4);
     std::thread::scope(|threads| {
         for writer in 0..4_u64 {
-            let (file, ready) = (&file, &ready);
+            let file = &file;
+            let ready = &ready;
             threads.spawn(move || {
                 let store = open(file);
                 ready.wait();

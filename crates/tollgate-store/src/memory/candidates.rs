@@ -84,7 +84,8 @@ impl PostingLists {
     }
 
     fn rarity(&self, term: &TermPostings) -> f64 {
-        let (texts, with) = (number(self.texts.max(term.with)), number(term.with));
+        let texts = number(self.texts.max(term.with));
+        let with = number(term.with);
         (1.0 + (texts - with + 0.5) / (with + 0.5)).ln()
     }
 }

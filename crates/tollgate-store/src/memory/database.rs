@@ -267,7 +267,8 @@ impl MemoryCounts {
 /// The number, if it is within the limit.
 pub(super) fn few(field: &'static str, found: usize) -> Result<usize, MemoryInputError> {
     if found > MOST_AT_ONCE {
-        let (least, most) = ("0".to_owned(), MOST_AT_ONCE.to_string());
+        let least = "0".to_owned();
+        let most = MOST_AT_ONCE.to_string();
         return Err(MemoryInputError::Range { field, found: found.to_string(), least, most });
     }
     Ok(found)

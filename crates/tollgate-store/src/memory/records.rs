@@ -161,7 +161,9 @@ impl MemoryImport {
             let Some(last) = entries.last() else { return Ok(before) };
             stretch.after = Some(last.id);
             for entry in entries {
-                let (session, speaker, text) = (entry.session, entry.speaker, entry.text);
+                let session = entry.session;
+                let speaker = entry.speaker;
+                let text = entry.text;
                 let entry = NewEntry { session, speaker, text, at: entry.at };
                 *before.entry(entry_digest(&entry)).or_default() += 1;
             }
@@ -213,7 +215,8 @@ impl ImportBatch {
     /// Each layer after those it depends on.
     async fn keep(self, memory: &MemoryStore) -> Result<MemoryCounts, MemoryError> {
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let (place, mut counts) = (&self.place, MemoryCounts::default());
+        let place = &self.place;
+        let mut counts = MemoryCounts::default();
         if !self.entries.is_empty() {
             counts.entries = number(memory.append(place, self.entries).await?.len());
         }

@@ -93,7 +93,9 @@ impl MemoryDatabase for SqliteMemory {
         query: &MemoryQuery,
         session: Option<&SessionId>,
     ) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
-        let (scope, query, session) = (scope.clone(), query.clone(), session.cloned());
+        let scope = scope.clone();
+        let query = query.clone();
+        let session = session.cloned();
         self.read(move |from| match session {
             None => transcripts::with(from, &scope, &query),
             Some(session) => transcripts::with_in(from, &scope, &query, &session),
@@ -115,7 +117,8 @@ impl MemoryDatabase for SqliteMemory {
         scope: &MemoryScope,
         id: &SessionId,
     ) -> Result<Option<TranscriptSession>, MemoryError> {
-        let (scope, id) = (scope.clone(), id.clone());
+        let scope = scope.clone();
+        let id = id.clone();
         let found = self.read(move |from| transcripts::find(from, &scope, &id)).await?;
         Ok(found.map(|(_, known)| known.session))
     }
@@ -126,7 +129,8 @@ impl MemoryDatabase for SqliteMemory {
         session: &SessionId,
         stretch: TranscriptPage,
     ) -> Result<Vec<TranscriptEntry>, MemoryError> {
-        let (scope, session) = (scope.clone(), session.clone());
+        let scope = scope.clone();
+        let session = session.clone();
         self.read(move |from| transcripts::entries(from, &scope, &session, stretch)).await
     }
 
@@ -136,7 +140,9 @@ impl MemoryDatabase for SqliteMemory {
         session: &SessionId,
         summary: &str,
     ) -> Result<bool, MemoryError> {
-        let (place, session, summary) = (place.clone(), session.clone(), summary.to_owned());
+        let place = place.clone();
+        let session = session.clone();
+        let summary = summary.to_owned();
         let work = move |to: &Connection| transcripts::summarise(to, &place, &session, &summary);
         self.writer.write(1, work).await
     }
@@ -157,7 +163,8 @@ impl MemoryDatabase for SqliteMemory {
         scope: &MemoryScope,
         query: &MemoryQuery,
     ) -> Result<SearchCandidates<Fact>, MemoryError> {
-        let (scope, query) = (scope.clone(), query.clone());
+        let scope = scope.clone();
+        let query = query.clone();
         self.read(move |from| facts::with(from, &scope, &query)).await
     }
 
@@ -167,7 +174,9 @@ impl MemoryDatabase for SqliteMemory {
         vector: &EmbeddingVector,
         most: usize,
     ) -> Result<Vec<(Fact, f32)>, MemoryError> {
-        let (scope, vector, meanings) = (scope.clone(), vector.clone(), Arc::clone(&self.meanings));
+        let scope = scope.clone();
+        let vector = vector.clone();
+        let meanings = Arc::clone(&self.meanings);
         let most = most.min(MOST_AT_ONCE);
         self.read(move |from| meanings.near(from, &scope, (&vector, most))).await
     }
@@ -182,7 +191,8 @@ impl MemoryDatabase for SqliteMemory {
         model: &str,
         most: usize,
     ) -> Result<Vec<(FactId, String)>, MemoryError> {
-        let (model, meanings) = (model.to_owned(), Arc::clone(&self.meanings));
+        let model = model.to_owned();
+        let meanings = Arc::clone(&self.meanings);
         self.read(move |from| meanings.missing(from, &model, most)).await
     }
 
@@ -191,7 +201,8 @@ impl MemoryDatabase for SqliteMemory {
         model: &str,
         vectors: Vec<(FactId, Vec<f32>)>,
     ) -> Result<(), MemoryError> {
-        let (rows, model) = (few("vectors", vectors.len())?, model.to_owned());
+        let rows = few("vectors", vectors.len())?;
+        let model = model.to_owned();
         self.writer.write(rows, move |to| vectors::keep(to, &model, &vectors)).await
     }
 
@@ -208,7 +219,8 @@ impl MemoryDatabase for SqliteMemory {
         place: &MemoryTarget,
         entities: Vec<NewEntity>,
     ) -> Result<(), MemoryError> {
-        let (rows, place) = (few("entities", entities.len())?, place.clone());
+        let rows = few("entities", entities.len())?;
+        let place = place.clone();
         self.writer.write(rows, move |to| entities::put(to, &place, &entities)).await
     }
 
@@ -218,7 +230,8 @@ impl MemoryDatabase for SqliteMemory {
         wanted: &EntityFilter,
         page: Page,
     ) -> Result<Vec<Entity>, MemoryError> {
-        let (scope, wanted) = (scope.clone(), wanted.clone());
+        let scope = scope.clone();
+        let wanted = wanted.clone();
         self.read(move |from| entities::find(from, &scope, &wanted, page)).await
     }
 
@@ -228,7 +241,8 @@ impl MemoryDatabase for SqliteMemory {
         id: &EntityId,
         links: usize,
     ) -> Result<Option<EntitySnapshot>, MemoryError> {
-        let (scope, id) = (scope.clone(), id.clone());
+        let scope = scope.clone();
+        let id = id.clone();
         self.read(move |from| relations::snapshot(from, &scope, &id, links)).await
     }
 
@@ -237,7 +251,8 @@ impl MemoryDatabase for SqliteMemory {
         place: &MemoryTarget,
         relations: Vec<NewRelation>,
     ) -> Result<(), MemoryError> {
-        let (rows, place) = (few("relations", relations.len())?, place.clone());
+        let rows = few("relations", relations.len())?;
+        let place = place.clone();
         self.writer.write(rows, move |to| relations::relate(to, &place, &relations)).await
     }
 
@@ -247,7 +262,8 @@ impl MemoryDatabase for SqliteMemory {
         of: Option<&EntityId>,
         page: Page,
     ) -> Result<Vec<Relation>, MemoryError> {
-        let (scope, of) = (scope.clone(), of.cloned());
+        let scope = scope.clone();
+        let of = of.cloned();
         self.read(move |from| relations::list(from, &scope, of.as_ref(), page)).await
     }
 
@@ -258,7 +274,8 @@ impl MemoryDatabase for SqliteMemory {
     ) -> Result<MemoryCounts, MemoryError> {
         let mut gone = MemoryCounts::default();
         loop {
-            let (scope, what) = (scope.clone(), what.clone());
+            let scope = scope.clone();
+            let what = what.clone();
             let work = move |from: &Connection| deletion::some(from, &scope, &what);
             let (some, left) = self.writer.write(deletion::SLICE, work).await?;
             gone.add(&some);
@@ -287,7 +304,8 @@ impl MemoryDatabase for SqliteMemory {
 
     async fn backup(&self, to: &Path) -> Result<(), MemoryError> {
         let (reply, answer) = oneshot::channel();
-        let (file, to) = (self.file.clone(), to.to_owned());
+        let file = self.file.clone();
+        let to = to.to_owned();
         // Takes as long as it takes; readers are not blocked.
         let thread = thread::Builder::new().name("memory-backup".to_owned());
         let copying = thread.spawn(move || drop(reply.send(copy(&file, &to))));

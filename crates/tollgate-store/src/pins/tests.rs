@@ -20,7 +20,8 @@ fn seen(tool: &str, hash: ContentHash) -> FirstUsePin {
 }
 
 fn said(tool: &str, hash: ContentHash, state: StoredPinState, seconds: u64) -> Decision {
-    let (by, definition) = ("ops".to_owned(), "{}".to_owned());
+    let by = "ops".to_owned();
+    let definition = "{}".to_owned();
     Decision { tool: id(tool), hash, definition, state, by, at: at(seconds) }
 }
 

@@ -23,9 +23,10 @@ pub(crate) fn from_json<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, Jso
     let value = value.and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| {
         let message = error.to_string();
-        match message.starts_with("recursion limit exceeded") {
-            true => (ProgramErrorKind::Depth, "it is nested too deeply".to_owned()),
-            false => (ProgramErrorKind::Runtime, message),
+        if message.starts_with("recursion limit exceeded") {
+            (ProgramErrorKind::Depth, "it is nested too deeply".to_owned())
+        } else {
+            (ProgramErrorKind::Runtime, message)
         }
     })
 }

@@ -7,7 +7,8 @@ use crate::rehearsal::{FENCE, rehearse};
 fn check_place(source: &str, place: (u32, u32, &str)) {
     let ran = rehearse(source, FENCE);
     let failed = ran.failed();
-    let (line, column) = (failed.line.expect("a line"), failed.column.expect("a column"));
+    let line = failed.line.expect("a line");
+    let column = failed.column.expect("a column");
     assert_eq!((line, column, failed.text.as_deref().expect("a text")), place, "{}", ran.told());
 }
 

@@ -72,7 +72,8 @@ impl Worker {
     }
 
     fn end(mut self) -> Ended {
-        let (mut prints, mut last) = (String::new(), None);
+        let mut prints = String::new();
+        let mut last = None;
         while let Some(word) = self.hear() {
             match word {
                 WorkerMessage::Print(text) => prints.push_str(&text),
@@ -360,7 +361,8 @@ fn s_35_files_that_it_inherited_are_closed() {
         .stderr(Stdio::piped())
         .spawn();
     let mut child = child.expect("a shell");
-    let (input, output) = (child.stdin.take(), child.stdout.take().expect("it is piped"));
+    let input = child.stdin.take();
+    let output = child.stdout.take().expect("it is piped");
     let mut worker = Worker { child, input, output };
     assert!(matches!(worker.hear(), Some(WorkerMessage::Ready { .. })));
     let open = fs::read_dir(format!("/proc/{}/fd", worker.child.id())).expect("it lives");

@@ -174,7 +174,8 @@ fn s_24_tools_of_real_servers_side_by_side_do_not_shadow_each_other() {
     let mut servers: Vec<(String, Vec<Value>)> = Vec::new();
     for line in include_str!("../../tool/prompt_injection/tests/clean.jsonl").lines() {
         let mut whole: Value = serde_json::from_str(line).unwrap();
-        let (server, tool) = (whole["server"].as_str().unwrap().to_owned(), whole["tool"].take());
+        let server = whole["server"].as_str().unwrap().to_owned();
+        let tool = whole["tool"].take();
         match servers.last_mut().filter(|(last, _)| *last == server) {
             Some((_, tools)) => tools.push(tool),
             None => servers.push((server, vec![tool])),

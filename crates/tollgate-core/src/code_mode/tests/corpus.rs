@@ -9,7 +9,8 @@ fn servers() -> Vec<(String, Vec<Value>)> {
     let mut servers: Vec<(String, Vec<Value>)> = Vec::new();
     for line in text.lines() {
         let mut row: Value = serde_json::from_str(line).unwrap();
-        let (server, tool) = (row["server"].as_str().unwrap().to_owned(), row["tool"].take());
+        let server = row["server"].as_str().unwrap().to_owned();
+        let tool = row["tool"].take();
         match servers.iter_mut().find(|(name, _)| *name == server) {
             Some((_, tools)) => tools.push(tool),
             None => servers.push((server, vec![tool])),
@@ -24,7 +25,8 @@ fn tools_of_real_servers_take_a_line_each_and_a_quarter_of_their_room() {
     let named: Vec<(&str, Vec<Value>)> =
         servers.iter().map(|(name, tools)| (name.as_str(), tools.clone())).collect();
     let book = book(&named);
-    let (mut before, mut after) = (0, 0);
+    let mut before = 0;
+    let mut after = 0;
     for (server, tools) in &servers {
         for tool in tools {
             let name = tool["name"].as_str().unwrap();

@@ -114,7 +114,8 @@ fn a_long_file_comes_in_parts() {
         .map(|at| tool(&format!("tool_number_{at:03}"), &json!({"first_parameter!": {}})))
         .collect();
     let book = book(&[("s", many)]);
-    let (mut from, mut seen) = (1, 0);
+    let mut from = 1;
+    let mut seen = 0;
     loop {
         let text = book.read("s", Some((from, 10_000)), NOTHING).unwrap();
         assert!(text.len() < 25_000);

@@ -47,7 +47,8 @@ impl Decimal {
             let signed = i64::try_from(whole).map(Value::from);
             return signed.or_else(|_| u64::try_from(whole).map(Value::from)).ok();
         }
-        let (whole, part) = ((self.digits / unit).abs(), (self.digits % unit).abs());
+        let whole = (self.digits / unit).abs();
+        let part = (self.digits % unit).abs();
         let sign = if self.digits < 0 { "-" } else { "" };
         let width = usize::try_from(self.scale).ok()?;
         let value: f64 = format!("{sign}{whole}.{part:0width$}").parse().ok()?;
@@ -56,7 +57,8 @@ impl Decimal {
 }
 
 pub(super) fn least_common_multiple(a: i128, b: i128) -> Option<i128> {
-    let (mut low, mut high) = (a, b);
+    let mut low = a;
+    let mut high = b;
     while low != 0 {
         (low, high) = (high % low, low);
     }

@@ -120,15 +120,14 @@ impl PatternParser<'_> {
             };
             let mut ahead = self.rest.clone();
             let is_range = ahead.next() == Some('-') && ahead.next().is_some_and(|it| it != ']');
-            let last = match is_range {
-                false => first,
-                true => {
-                    self.rest.next();
-                    match self.rest.next()? {
-                        '\\' => class::escape(&mut self.rest)?.ranges.first()?.0,
-                        plain => plain,
-                    }
+            let last = if is_range {
+                self.rest.next();
+                match self.rest.next()? {
+                    '\\' => class::escape(&mut self.rest)?.ranges.first()?.0,
+                    plain => plain,
                 }
+            } else {
+                first
             };
             class.ranges.push((first, last));
         }

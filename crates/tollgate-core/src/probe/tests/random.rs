@@ -70,9 +70,10 @@ fn satisfiable() -> impl Strategy<Value = Value> {
         let either =
             (inner.clone(), inner.clone(), any::<bool>()).prop_map(|(one, two, is_first)| {
                 let hopeless = json!({"type": "integer", "minimum": 3, "maximum": 2});
-                match is_first {
-                    true => json!({"anyOf": [hopeless, one, two]}),
-                    false => json!({"anyOf": [one, hopeless]}),
+                if is_first {
+                    json!({"anyOf": [hopeless, one, two]})
+                } else {
+                    json!({"anyOf": [one, hopeless]})
                 }
             });
         let exactly_one = (inner.clone(), inner.clone()).prop_map(|(one, two)| {

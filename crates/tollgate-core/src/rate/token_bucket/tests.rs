@@ -118,7 +118,8 @@ proptest! {
 
 #[test]
 fn two_threads_together_get_no_more_than_one() {
-    let (limit, start) = (limit(10_000, 3_600), origin());
+    let limit = limit(10_000, 3_600);
+    let start = origin();
     let bucket = TokenBucket::new(start);
     let passed = AtomicUsize::new(0);
     let run = || {

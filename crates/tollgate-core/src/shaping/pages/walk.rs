@@ -223,7 +223,8 @@ impl PageGatherer<'_> {
     /// An empty frame is also a page, if it precedes a part with pages of its own.
     fn flush(&mut self, sheet: &mut PageDraft, brackets: (char, char)) {
         if sheet.count > 0 || (sheet.first == 0 && self.frame.bytes() > 0) {
-            let (text, first) = (std::mem::take(&mut sheet.text), sheet.first);
+            let text = std::mem::take(&mut sheet.text);
+            let first = sheet.first;
             let PageFrame { before, after, .. } = self.frame;
             self.walk.page(|| {
                 let holds = match brackets {
@@ -286,10 +287,11 @@ impl<'de> Visitor<'de> for PageGatherer<'_> {
             field.push_str(value.get());
             if !self.add(&mut sheet, &field, brackets) {
                 let part = self.frame.part(&crate::text::truncate_chars(&key, 128));
-                match key.len() <= 128 {
-                    true => self.walk.json(value.get(), &PageFrame::default(), Some(part)),
+                if key.len() <= 128 {
+                    self.walk.json(value.get(), &PageFrame::default(), Some(part));
+                } else {
                     // An oversized key becomes a part of its own.
-                    false => self.walk.text(&field, &PageContent::Source { part: Some(part) }),
+                    self.walk.text(&field, &PageContent::Source { part: Some(part) });
                 }
                 sheet.first += 1;
             }

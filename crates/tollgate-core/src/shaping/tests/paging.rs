@@ -162,7 +162,8 @@ fn what_is_too_deep_for_readers_is_a_text() {
     assert!(
         matches!(&pages[1].holds, PageContent::Source { part: Some(part) } if part.len() == 17)
     );
-    let (frame, inside) = (pages[0].data.get(), together(&pages[1..]));
+    let frame = pages[0].data.get();
+    let inside = together(&pages[1..]);
     assert!(frame.replace("{}", &format!("{{\"a\":{inside}}}")) == wide, "{frame}");
 }
 

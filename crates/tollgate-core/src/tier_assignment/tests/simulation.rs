@@ -139,7 +139,8 @@ proptest! {
     ) {
         let mut stage = Stage::new("200");
         live(&mut stage, &steps);
-        let (saved, window) = (stage.standing.to_saved(), LatencyWindow::restore(&stage.window.latest(0)));
+        let saved = stage.standing.to_saved();
+let window = LatencyWindow::restore(&stage.window.latest(0));
         let facts = TierFacts {
             window: &window,
             declared: stage.declared,

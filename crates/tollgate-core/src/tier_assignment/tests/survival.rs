@@ -3,13 +3,16 @@ use super::*;
 impl Stage {
     /// The process ends and another one starts, later.
     fn restart(self) -> Self {
-        let (saved, samples) = (self.standing.to_saved(), self.window.latest(0));
+        let saved = self.standing.to_saved();
+        let samples = self.window.latest(0);
         self.restart_from(&saved, &samples)
     }
 
     fn restart_from(self, saved: &SavedTierAssignment, samples: &[Sample]) -> Self {
-        let (window, now) = (LatencyWindow::restore(samples), self.now + Duration::from_secs(5));
-        let (declared, rules) = (self.declared, self.rules);
+        let window = LatencyWindow::restore(samples);
+        let now = self.now + Duration::from_secs(5);
+        let declared = self.declared;
+        let rules = self.rules;
         let facts = TierFacts { window: &window, declared, rules: &rules, now };
         let standing = TierAssignment::restore(saved, &facts);
         Self { window, now, standing, ..self }

@@ -154,7 +154,8 @@ fn an_agents_lists_come_on_top_of_the_others() {
         standard: vec![keyword.to_owned()],
         ..TierKeywords::default()
     };
-    let (here, everywhere) = (own("here"), own("everywhere"));
+    let here = own("here");
+    let everywhere = own("everywhere");
     check_lists(&[], &texts, "gestern yesterday");
     check_lists(&[&everywhere], &texts, "gestern yesterday everywhere");
     check_lists(&[&everywhere, &here], &texts, "gestern yesterday here everywhere");
@@ -171,7 +172,8 @@ fn languages_choose_among_the_built_in_lists() {
         languages: languages.to_vec(),
         ..TierKeywords::default()
     };
-    let (german, english) = (only(&[KeywordLanguage::German]), only(&[KeywordLanguage::English]));
+    let german = only(&[KeywordLanguage::German]);
+    let english = only(&[KeywordLanguage::English]);
     check_lists(&[&german], &texts, "gestern quest");
     check_lists(&[&english], &texts, "yesterday quest");
     check_lists(&[&english, &only(&[])], &texts, "yesterday quest");

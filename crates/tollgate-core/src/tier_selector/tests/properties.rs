@@ -30,7 +30,8 @@ fn naively_heard(keyword: &str, text: &str) -> bool {
             .map(str::to_owned)
             .collect()
     };
-    let (keyword, text) = (words(keyword), words(text));
+    let keyword = words(keyword);
+    let text = words(text);
     !keyword.is_empty() && text.windows(keyword.len()).any(|some| some == keyword)
 }
 
@@ -58,7 +59,8 @@ proptest! {
     fn case_never_matters(keywords in keywords(), text in text()) {
         let selector = TierSelector::new(&[&keywords]);
         let upper = |list: &[String]| list.iter().map(|it| it.to_uppercase()).collect();
-        let (deep, standard) = (upper(&keywords.deep), upper(&keywords.standard));
+        let deep = upper(&keywords.deep);
+let standard = upper(&keywords.standard);
         let shouted = TierSelector::new(&[&TierKeywords { deep, standard, ..replaced() }]);
         let expected = tier(&selector, &said(&text));
         for text in [text.to_uppercase(), text.to_lowercase()] {

@@ -20,7 +20,8 @@ fn nothing_that_is_taken_out_begins_with_a_byte_that_is_passed_over() {
         assert!(!is_mark(c), "{c:?}");
         for (before, after) in AROUND {
             let text = format!("{before}{c}{after}");
-            let (rtl, last) = (OnceCell::new(), before.chars().next_back());
+            let rtl = OnceCell::new();
+            let last = before.chars().next_back();
             let around =
                 super::CharContext { text: &text, at: before.len(), c, before: last, rtl: &rtl };
             assert_eq!(around.hidden(), None, "{c:?}");

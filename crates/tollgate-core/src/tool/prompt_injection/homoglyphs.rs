@@ -85,9 +85,10 @@ fn find_styled_run(text: &str) -> Option<String> {
             c,
             '\u{1d400}'..='\u{1d7ff}' | '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f189}'
         );
-        match is_styled {
-            true => run.push(c),
-            false => run.clear(),
+        if is_styled {
+            run.push(c)
+        } else {
+            run.clear()
         }
         if run.chars().count() >= MIN_STYLED_LETTERS {
             return Some(run);

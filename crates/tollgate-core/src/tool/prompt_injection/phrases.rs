@@ -61,7 +61,8 @@ impl PhraseMatcher {
     fn of(rules: Vec<&'static PhraseRule>) -> Self {
         let mut texts: Vec<String> = Vec::new();
         let mut parts: Vec<PhrasePart> = Vec::new();
-        let (mut offsets, mut steps) = (Vec::new(), 0);
+        let mut offsets = Vec::new();
+        let mut steps = 0;
         for (rule, known) in rules.iter().copied().enumerate() {
             offsets.push(steps);
             steps += known.steps.len();
@@ -94,7 +95,8 @@ impl PhraseMatcher {
         let mut found: Vec<(InjectionPattern, String)> = Vec::new();
         for occurrence in self.finder.find_overlapping_iter(text) {
             let part = &self.parts[occurrence.pattern().as_usize()];
-            let (start, end) = (occurrence.start(), occurrence.end());
+            let start = occurrence.start();
+            let end = occurrence.end();
             if !stands_alone(text, part, start, end) {
                 continue;
             }

@@ -32,7 +32,8 @@ fn s_25_one_byte_of_a_nested_description_is_shown_in_its_surroundings() {
     let changes = diff(&tool(long('a')).to_string(), &tool(long('b')).to_string()).unwrap();
     assert_eq!(changes.len(), 1);
     assert_eq!(changes[0].at, "/inputSchema/properties/p/description");
-    let (before, after) = (changes[0].before.clone().unwrap(), changes[0].after.clone().unwrap());
+    let before = changes[0].before.clone().unwrap();
+    let after = changes[0].after.clone().unwrap();
     assert!(before.len() < 200 && before.contains("head a tail"), "{before}");
     assert!(after.starts_with('…') && after.contains("head b tail") && after.ends_with('…'));
 }

@@ -126,7 +126,8 @@ async fn what_is_queued_when_the_ledger_is_dropped_is_written() {
 #[tokio::test]
 async fn two_gateways_on_one_file_write_one_chain() {
     let desk = Desk::new();
-    let (one, other) = (desk.open(), desk.open());
+    let one = desk.open();
+    let other = desk.open();
     let keeping = (0..200)
         .map(|at| keep(if at % 2 == 0 { &one } else { &other }, "a", RowDurability::Durable));
     for kept in join_all(keeping).await {

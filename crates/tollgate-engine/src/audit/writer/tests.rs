@@ -37,7 +37,8 @@ fn r_14_rows_of_calls_that_end_together_share_a_commit() {
     let directory = tempfile::tempdir().unwrap();
     let gathered_in_round = || {
         let (mut writer, mut places) = writer(&directory);
-        let (first, is_gathering) = (places.pop().unwrap(), AtomicBool::new(false));
+        let first = places.pop().unwrap();
+        let is_gathering = AtomicBool::new(false);
         first.send(waited_for());
         writer.fill();
         let gathering = thread::current();

@@ -31,7 +31,8 @@ pub(super) struct TableFile {
 pub(super) fn read_directory(
     directory: &Path,
 ) -> (BTreeMap<String, TableFile>, Vec<DocumentError>) {
-    let (mut tables, mut flaws) = (BTreeMap::new(), Vec::new());
+    let mut tables = BTreeMap::new();
+    let mut flaws = Vec::new();
     let paths = match document::files(directory, ENDINGS) {
         Ok(paths) => paths,
         Err(flaw) => return (tables, vec![flaw]),

@@ -40,7 +40,8 @@ impl LineIndex<'_> {
     }
 
     fn node(&self, raw: &RawValue, depth: usize) -> Result<DocumentNode, DocumentLineError> {
-        let (text, line) = (raw.get(), self.line(raw.get()));
+        let text = raw.get();
+        let line = self.line(raw.get());
         if depth > MAX_NESTING_DEPTH {
             return Err(DocumentLineError::at(
                 line,

@@ -59,9 +59,10 @@ impl FileSandbox {
         content: &[u8],
         most_bytes: u64,
     ) -> Result<FileWriteOutcome, SandboxError> {
-        let written = match content.len() as u64 <= most_bytes {
-            true => self.replace(path, content),
-            false => Err(FileAccessError::TooLarge { most: most_bytes }),
+        let written = if content.len() as u64 <= most_bytes {
+            self.replace(path, content)
+        } else {
+            Err(FileAccessError::TooLarge { most: most_bytes })
         };
         written.map_err(|problem| SandboxError { path: path.to_string(), problem })
     }

@@ -223,9 +223,10 @@ async fn look_up_entity(
 fn unknown_entity(named: &str, alike: &[Entity]) -> BuiltinToolError {
     let named = truncate_chars(named, 64);
     let hints: Vec<String> = alike.iter().map(|it| format!("`{}` ({})", it.id, it.name)).collect();
-    BuiltinToolError::new(match hints.is_empty() {
-        true => format!("there is no entity `{named}`; `query_entities` finds entities"),
-        false => format!("`{named}` is ambiguous; did you mean {}?", hints.join(" or ")),
+    BuiltinToolError::new(if hints.is_empty() {
+        format!("there is no entity `{named}`; `query_entities` finds entities")
+    } else {
+        format!("`{named}` is ambiguous; did you mean {}?", hints.join(" or "))
     })
 }
 
@@ -257,9 +258,10 @@ fn entity_line(entity: &Entity) -> String {
     let about: Vec<String> =
         entity.attributes.iter().map(|(key, value)| attribute_text(key, value)).collect();
     let line = format!("{}, {} (id {})", entity.name, entity.kind, entity.id);
-    match about.is_empty() {
-        true => line,
-        false => truncate_chars(&format!("{line}: {}", about.join("; ")), LONGEST_SHOWN),
+    if about.is_empty() {
+        line
+    } else {
+        truncate_chars(&format!("{line}: {}", about.join("; ")), LONGEST_SHOWN)
     }
 }
 
@@ -275,10 +277,12 @@ fn snapshot_text(snapshot: &EntitySnapshot) -> String {
     let mut lines = vec![entity_line(&snapshot.entity)];
     for link in &snapshot.links {
         let kind = link.relation.kind.replace('_', " ");
-        let (own, other) = (&snapshot.entity.name, &link.neighbour.name);
-        let sentence = match link.relation.source == snapshot.entity.id {
-            true => format!("{own} {kind} {other}"),
-            false => format!("{other} {kind} {own}"),
+        let own = &snapshot.entity.name;
+        let other = &link.neighbour.name;
+        let sentence = if link.relation.source == snapshot.entity.id {
+            format!("{own} {kind} {other}")
+        } else {
+            format!("{other} {kind} {own}")
         };
         lines.push(match link.relation.provenance.confidence {
             sure if sure >= 0.7 => sentence,

@@ -104,9 +104,10 @@ impl GetSessionSummary {
         let known = self.0.store().sessions(&asker.scope, page).await.unwrap_or_default();
         let names: Vec<String> = known.iter().map(|it| format!("`{}`", it.id.as_str())).collect();
         let id = truncate_chars(id.as_str(), 64);
-        BuiltinToolError::new(match names.is_empty() {
-            true => format!("there is no session `{id}`, and there are no others"),
-            false => format!("there is no session `{id}`; the latest are {}", names.join(", ")),
+        BuiltinToolError::new(if names.is_empty() {
+            format!("there is no session `{id}`, and there are no others")
+        } else {
+            format!("there is no session `{id}`; the latest are {}", names.join(", "))
         })
     }
 }
@@ -158,9 +159,10 @@ impl BuiltinTool for SearchHistory {
         let found = self.0.search_history(&asker.scope, query, USUAL_HITS).await?;
         let shown: Vec<Value> = found.iter().map(conversation_json).collect();
         let lines: Vec<String> = found.iter().flat_map(lines).collect();
-        let text = match lines.is_empty() {
-            true => "Nothing like that came up.".to_owned(),
-            false => lines.join("\n"),
+        let text = if lines.is_empty() {
+            "Nothing like that came up.".to_owned()
+        } else {
+            lines.join("\n")
         };
         Ok(BuiltinReply { text, structured: Some(json!({ "sessions": shown })) })
     }

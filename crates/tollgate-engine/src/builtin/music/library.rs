@@ -134,7 +134,8 @@ fn library(
     node: &DocumentNode,
 ) -> Result<(MusicLibrary, Vec<DocumentLineError>), DocumentLineError> {
     let fields = node.fields(&["tracks", "moods"])?;
-    let (mut tracks, mut wrong) = (Vec::new(), Vec::new());
+    let mut tracks = Vec::new();
+    let mut wrong = Vec::new();
     for node in fields.list("tracks")? {
         match track(node) {
             Ok(_) if tracks.len() == MOST_TRACKS => {

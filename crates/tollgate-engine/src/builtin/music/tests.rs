@@ -84,7 +84,8 @@ async fn each_namespace_has_its_own_music() {
     let notices = Notices::default();
     let _heard = notices.listen();
     let tools = tools(stage(&notices));
-    let (one, two) = (of("one"), of("two"));
+    let one = of("one");
+    let two = of("two");
     play(&tools, "calm", &one).await.unwrap();
     assert_eq!(stop(&tools, &two).await.text, "Nothing was playing.");
     let stopped = stop(&tools, &one).await;

@@ -100,10 +100,7 @@ impl WebhookInner {
         };
         let answer = self.fetch.exchange_within(&self.url, request, bounds).await;
         let status = answer.map_err(|refused| refused.to_string())?.status();
-        match status.is_success() {
-            true => Ok(()),
-            false => Err(format!("it answered {status}")),
-        }
+        if status.is_success() { Ok(()) } else { Err(format!("it answered {status}")) }
     }
 }
 

@@ -56,7 +56,8 @@ impl RuleBook {
         let mut firsts: HashMap<String, String> = HashMap::new();
         for (path, (line, rule)) in found {
             let flaw = |problem: String| DocumentLineError::at(line, problem).of(&path);
-            let (id, system) = (&rule.id, &rule.pack.system);
+            let id = &rule.id;
+            let system = &rule.pack.system;
             match places.get(id).copied() {
                 Some(at) if rules[at].pack.system != *system => flaws.push(flaw(format!(
                     "the id `{id}` is already used by a rule of `{}`; use `{system}-{id}`",
@@ -173,7 +174,8 @@ fn says(asked: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     asked.match_indices(&name).any(|(at, _)| {
-        let (before, after) = (&asked[..at], &asked[at + name.len()..]);
+        let before = &asked[..at];
+        let after = &asked[at + name.len()..];
         !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
     })
 }

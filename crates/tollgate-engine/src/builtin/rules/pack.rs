@@ -52,7 +52,8 @@ pub(super) fn read_directory(
         Ok(paths) => paths,
         Err(flaw) => return (Vec::new(), vec![flaw]),
     };
-    let (mut rules, mut flaws) = (Vec::new(), Vec::new());
+    let mut rules = Vec::new();
+    let mut flaws = Vec::new();
     for path in paths.iter().skip(MOST_FILES) {
         flaws.push(DocumentLineError::all(format!("the limit is {MOST_FILES} files")).of(path));
     }
@@ -87,7 +88,8 @@ pub(super) fn pack(
         license: license.map(str::to_owned),
         source: source.to_owned(),
     });
-    let (mut rules, mut wrong) = (Vec::new(), Vec::new());
+    let mut rules = Vec::new();
+    let mut wrong = Vec::new();
     for node in fields.list("rules")? {
         match rule(node, &usual, &pack) {
             Ok(rule) => rules.push((node.line, rule)),

@@ -8,7 +8,10 @@ fn a_program_for_another_machine_is_none() {
         head[18] = machine;
         head
     };
-    let (amd64, arm64, i386, mips) = (elf(62), elf(183), elf(3), elf(8));
+    let amd64 = elf(62);
+    let arm64 = elf(183);
+    let i386 = elf(3);
+    let mips = elf(8);
     assert!(fits(&amd64, &amd64));
     assert!(fits(&i386, &amd64));
     assert!(!fits(&arm64, &amd64));

@@ -22,7 +22,8 @@ impl Gate {
         means: MetaTool,
         arguments: Map<String, Value>,
     ) -> Result<String, String> {
-        let (gate, turn) = (Arc::clone(self), turn.clone());
+        let gate = Arc::clone(self);
+        let turn = turn.clone();
         let size = turn.view.in_code().tools().len() * TOOL_BYTES;
         offload_if_large(size, move || gate.read(&turn, means, &arguments)).await
     }

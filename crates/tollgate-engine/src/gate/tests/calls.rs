@@ -75,7 +75,8 @@ async fn waiting_for_a_person_is_a_step_of_its_own() {
     let decide = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let id = test.gate.approvals().waiting()[0].id;
-        let (decision, by) = (Decision::Approve, Principal::from_name("boss"));
+        let decision = Decision::Approve;
+        let by = Principal::from_name("boss");
         test.gate.judge(ApprovalVerdict { id, decision, by, note: None }).await.unwrap();
     };
     assert_eq!(said(&tokio::join!(call, decide).0), "ok done");
@@ -139,7 +140,8 @@ async fn only_the_last_are_kept_and_they_come_page_by_page() {
     for _ in 0..MAX_FINISHED_CALLS + 50 {
         let _ = test.call(r#"{"name":"nothing"}"#, Caller::silent(&client)).await;
     }
-    let (mut seen, mut before) = (Vec::new(), None);
+    let mut seen = Vec::new();
+    let mut before = None;
     loop {
         let page = test.gate.calls().finished(before, 300, |_| true);
         seen.extend(page.calls.iter().map(|call_progress| call_progress.id));
@@ -210,10 +212,7 @@ async fn each_attempt_counts_by_how_it_went_itself() {
         *tries.lock() += 1;
         let is_first = *tries.lock() == 1;
         Box::pin(async move {
-            match is_first {
-                true => Err(BackendError::Lost("it broke".to_owned())),
-                false => Ok(text("done")),
-            }
+            if is_first { Err(BackendError::Lost("it broke".to_owned())) } else { Ok(text("done")) }
         })
     })
     .await;

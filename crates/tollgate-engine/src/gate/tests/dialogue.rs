@@ -78,9 +78,11 @@ fn able(capabilities: &str) -> ClientFacts {
 
 /// What a server hears that asks this of a live client; a person would say `Ada`.
 async fn check_asked(era: Era, capabilities: &str, (method, params): (&str, &str), hears: &str) {
-    let (method, params) = (method.to_owned(), raw(params.to_owned()));
+    let method = method.to_owned();
+    let params = raw(params.to_owned());
     let test = gate(era, move |seen| {
-        let (method, params) = (method.clone(), params.clone());
+        let method = method.clone();
+        let params = params.clone();
         Box::pin(async move {
             if era == Era::Modern {
                 return Ok(match seen.params.get("inputResponses") {

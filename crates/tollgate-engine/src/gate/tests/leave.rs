@@ -65,7 +65,8 @@ impl Guarded {
         id: ApprovalId,
         decision: Decision,
     ) -> Result<Arc<Waiting>, ApprovalDecisionError> {
-        let (by, note) = (Principal::from_name("boss"), None);
+        let by = Principal::from_name("boss");
+        let note = None;
         self.test.gate.judge(ApprovalVerdict { id, decision, by, note }).await
     }
 
@@ -184,7 +185,8 @@ async fn when_the_turn_is_over_the_result_comes_behind_a_handle() {
 async fn the_queue_is_bounded_and_nobody_has_all_of_it() {
     let gate = guarded(Era::Modern).await;
     let client = nobody();
-    let (ada, bob) = (gate.test.turn(), gate.test.turn_of("bob"));
+    let ada = gate.test.turn();
+    let bob = gate.test.turn_of("bob");
     let call = |turn| Box::pin(gate.test.gate.call(turn, request(CALL), Caller::silent(&client)));
     let mut waiting: Vec<_> = (0..128).map(|_| call(&ada)).collect();
     for one in &mut waiting {

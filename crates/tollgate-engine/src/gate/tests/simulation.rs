@@ -218,7 +218,8 @@ async fn world(seed: u64) -> (Sums, Vec<String>) {
     let era = if random.random_bool(0.5) { Era::Modern } else { Era::Legacy };
     let cacheable = random.random_bool(0.5).then(|| millis(&mut random, 1..5_000));
     let reached = Arc::new(Mutex::new(Reached::default()));
-    let (seen_by, by_chance) = (Arc::clone(&reached), Mutex::new(StdRng::from_rng(&mut random)));
+    let seen_by = Arc::clone(&reached);
+    let by_chance = Mutex::new(StdRng::from_rng(&mut random));
     let change = |rules: &mut ServerRules, _: &mut Vec<Value>| {
         rules.timeout = limit;
         let writes = ToolOverride { effect: Some(ToolEffect::Mutating), ..ToolOverride::default() };
@@ -294,7 +295,9 @@ fn simulate(seed: u64) -> (Sums, Vec<String>) {
 /// As many of these worlds as there is time for, several at once.
 #[expect(clippy::print_stdout, reason = "how many there were")]
 fn simulate_all(seeds: Range<u64>) -> Sums {
-    let (next, end, began) = (AtomicU64::new(seeds.start), seeds.end, SystemClock.now());
+    let next = AtomicU64::new(seeds.start);
+    let end = seeds.end;
+    let began = SystemClock.now();
     let work = || {
         let mut sums = Sums::default();
         while SystemClock.now() - began < SOAK_TIME {
@@ -329,7 +332,8 @@ fn r_37_soak_in_every_world_calls_are_answered_once_in_time_and_to_their_caller_
 #[test]
 fn r_37_a_seed_is_the_same_world_again_call_by_call() {
     for seed in 0..50 {
-        let (first, second) = (simulate(seed), simulate(seed));
+        let first = simulate(seed);
+        let second = simulate(seed);
         let differs = first.1.iter().zip(&second.1).find(|(one, two)| one != two);
         assert_eq!(differs, None, "TOLLGATE_SEED={seed}");
         assert_eq!((first.0, first.1.len()), (second.0, second.1.len()), "TOLLGATE_SEED={seed}");

@@ -68,7 +68,9 @@ fn failures_measure_what_is_the_fault_of_the_tool() {
 
 /// In milliseconds: what the call had, its own limit, and the ceiling of its tool's tier.
 fn check_late(had: u64, own: u64, ceiling: u64, expected: &str) {
-    let (had, own, ceiling) = (millis(had), millis(own), millis(ceiling));
+    let had = millis(had);
+    let own = millis(own);
+    let ceiling = millis(ceiling);
     let spent = CallTiming { took: had, had, own, ceiling, waited_for: WaitsFor::Server };
     let shown = shown(sample(MeasuredReturn::Late, &spent));
     assert_eq!(shown, expected, "{had:?} of {own:?} under {ceiling:?}");

@@ -149,7 +149,8 @@ async fn a_store_that_fails_is_tried_again_and_measuring_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn two_processes_on_one_file_lose_nothing_of_each_other() {
     let place = Place::new();
-    let (serving, other) = (place.meters(), place.meters());
+    let serving = place.meters();
+    let other = place.meters();
     serving.register_tools(&tools("a"));
     other.register_tools(&tools("a"));
     let _tending = (serving.start_maintenance(), other.start_maintenance());
@@ -181,7 +182,8 @@ async fn environments_measure_apart() {
     let place = Place::new();
     let of = |environment: &str| {
         let archive = Some(MeterArchive::new(place.store(), environment.to_owned()));
-        let (clock, notices) = (Arc::new(SystemClock), Notices::default());
+        let clock = Arc::new(SystemClock);
+        let notices = Notices::default();
         ToolMeters::new(MeterDeps { clock, rules: TierRules::default(), notices, archive })
     };
     let live = of("live");

@@ -20,7 +20,8 @@ fn kept(bytes: usize, now: Instant) -> CachedAnswer {
 
 #[tokio::test(start_paused = true)]
 async fn all_answers_together_have_a_limit_and_so_has_each() {
-    let (cache, now) = (AnswerCache::new(), SystemClock.now());
+    let cache = AnswerCache::new();
+    let now = SystemClock.now();
     let minute = Duration::from_secs(60);
     let room = MOST_BYTES - key(0).bytes();
     assert!(cache.put(&key(0), kept(room, now)));
@@ -37,7 +38,8 @@ async fn all_answers_together_have_a_limit_and_so_has_each() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_too_old_leaves_at_once() {
-    let (cache, now) = (AnswerCache::new(), SystemClock.now());
+    let cache = AnswerCache::new();
+    let now = SystemClock.now();
     cache.put(&key(0), kept(100, now));
     let second = Duration::from_secs(1);
     assert!(cache.get(&key(0), second, now + second / 2).is_some());
@@ -47,7 +49,8 @@ async fn what_is_too_old_leaves_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_stands_still_or_an_answer_from_the_future_does_no_harm() {
-    let (cache, now) = (AnswerCache::new(), SystemClock.now());
+    let cache = AnswerCache::new();
+    let now = SystemClock.now();
     let second = Duration::from_secs(1);
     cache.put(&key(0), kept(100, now + second));
     assert_eq!(cache.get(&key(0), second, now).unwrap().age, Duration::ZERO);

@@ -108,10 +108,12 @@ impl Bench {
             code,
             ..EngineSettings::new(data.path().to_owned())
         };
-        let (counts, records) = (Arc::<Counts>::default(), Arc::default());
+        let counts = Arc::<Counts>::default();
+        let records = Arc::default();
         let meeting = Arc::new(Barrier::new(3));
         let tool = |name| -> Box<dyn BuiltinTool> {
-            let (counts, meeting) = (Arc::clone(&counts), Arc::clone(&meeting));
+            let counts = Arc::clone(&counts);
+            let meeting = Arc::clone(&meeting);
             Box::new(Lab { name, counts, meeting })
         };
         let tools = ["echo", "guarded", "slow", "fail", "big", "meet"].map(tool).into();
@@ -365,7 +367,8 @@ async fn who_has_to_come_back_finds_the_program_where_it_was() {
 async fn the_wall_of_the_turn_ends_a_program_and_what_it_waits_for() {
     let endless = |code: &mut CodeModeSettings| code.limits.fence.steps = u64::MAX;
     let bench = Bench::open(coder(), endless).await;
-    let (slow, endless) = ("lab.slow(ms=60000)", "for i in range(2000000000):\n  pass");
+    let slow = "lab.slow(ms=60000)";
+    let endless = "for i in range(2000000000):\n  pass";
     let rounds = Dialogue::Rounds(RoundAnswers::default());
     for (last, dialogue) in [(slow, Dialogue::Nobody), (endless, Dialogue::Nobody), (slow, rounds)]
     {
@@ -492,7 +495,8 @@ async fn a_model_reads_how_tools_are_called_and_what_they_returned_so_far() {
     let look = |name: &'static str, arguments: Value| {
         let params = json!({"name": name, "arguments": arguments});
         let params = Object::parse(&params.to_string()).unwrap().into_owned();
-        let (bench, client) = (&bench, ClientFacts::default());
+        let bench = &bench;
+        let client = ClientFacts::default();
         async move {
             let request = GateRequest { kind: RequestKind::CallTool, params };
             said(&bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await)

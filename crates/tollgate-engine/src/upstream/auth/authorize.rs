@@ -103,7 +103,8 @@ impl AuthorizationCode {
     async fn authorize(&self, challenge: Option<&str>) -> Result<OauthSession, String> {
         let asked = &self.authorization;
         let client = Arc::new(OauthHttpClient::new(&asked.server_url)?);
-        let (url, sending) = (asked.server_url.as_str(), Arc::clone(&client));
+        let url = asked.server_url.as_str();
+        let sending = Arc::clone(&client);
         let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending)
             .await
             .map_err(|error| words(&error))?;

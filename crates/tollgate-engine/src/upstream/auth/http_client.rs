@@ -61,7 +61,8 @@ impl OauthStep {
 
 impl OauthHttpClient {
     pub(super) fn new(server_url: &str) -> Result<Self, String> {
-        let (fetch, server) = (OperatorHttpClient::new(server_url)?, OauthUrl::parse(server_url)?);
+        let fetch = OperatorHttpClient::new(server_url)?;
+        let server = OauthUrl::parse(server_url)?;
         Ok(Self { fetch, server, step: Mutex::new(OauthStep::new()) })
     }
 
@@ -118,7 +119,8 @@ impl OauthHttpClient {
     fn check_issuer(&self, issuer: Option<&str>) -> Result<(), String> {
         let issuer = issuer.ok_or("the authorization server's metadata names no issuer")?;
         let place = OauthUrl::parse(issuer)?;
-        let (oauth, openid) = ("oauth-authorization-server", "openid-configuration");
+        let oauth = "oauth-authorization-server";
+        let openid = "openid-configuration";
         let derived = [
             place.insert_well_known(oauth),
             place.insert_well_known(openid),
@@ -153,7 +155,8 @@ impl OauthHttpClient {
         let until = self.count_request()?;
         mask_sent(request.request.body());
         let request = request.request.map(|body| Full::new(Bytes::from(body)));
-        let (url, is_get) = (request.uri().to_string(), request.method() == Method::GET);
+        let url = request.uri().to_string();
+        let is_get = request.method() == Method::GET;
         let kind = request.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes());
         let is_form =
             kind.is_some_and(|kind| kind.starts_with(b"application/x-www-form-urlencoded"));

@@ -103,7 +103,8 @@ impl LoginTokenStore {
         &self,
         work: impl FnOnce(&Store, &LoginHolder) -> Result<T, tollgate_store::Error> + Send + 'static,
     ) -> Result<T, String> {
-        let (store, holder) = (Arc::clone(&self.store), self.holder.clone());
+        let store = Arc::clone(&self.store);
+        let holder = self.holder.clone();
         let done = tokio::task::spawn_blocking(move || work(&store, &holder)).await;
         done.map_err(|_| "the login store failed".to_owned())?.map_err(|error| error.to_string())
     }
@@ -248,7 +249,8 @@ impl LoginGrant {
         kept: &LoginTokenStore,
         client: &Arc<OauthHttpClient>,
     ) -> Result<(), AuthError> {
-        let (url, sending) = (self.server_url.as_str(), Arc::clone(client));
+        let url = self.server_url.as_str();
+        let sending = Arc::clone(client);
         let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending).await?;
         manager.set_credential_store(kept.clone());
         let found = manager.resolve_metadata().await?;

@@ -476,8 +476,8 @@ fn b_oa_1_challenges_in_all_their_forms() {
 #[test]
 fn places_cover_what_is_below_them() {
     let check = |resource: &str, server: &str, expected| {
-        let (resource, server) =
-            (OauthUrl::parse(resource).unwrap(), OauthUrl::parse(server).unwrap());
+        let resource = OauthUrl::parse(resource).unwrap();
+        let server = OauthUrl::parse(server).unwrap();
         assert_eq!(resource.covers(&server), expected);
     };
     check("https://a.example/mcp", "https://a.example/mcp/", true);

@@ -45,7 +45,8 @@ fn the_oldest_are_forgotten() {
 
 #[test]
 fn whoever_takes_its_place_goes_on_with_it() {
-    let (old, new) = (StateHistory::default(), StateHistory::default());
+    let old = StateHistory::default();
+    let new = StateHistory::default();
     for at in 0..MAX_EPISODES as u64 {
         let state = if at % 2 == 0 { UpstreamState::Starting } else { UpstreamState::Offline };
         note(&old, at, state, "old");

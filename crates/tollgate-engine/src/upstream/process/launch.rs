@@ -19,7 +19,8 @@ pub(super) fn words(
     launcher: Option<&Launcher>,
 ) -> Result<Builder, SpawnError> {
     let sandbox = &command.sandbox;
-    let (name, others) = (&command.words[0], &command.words[1..]);
+    let name = &command.words[0];
+    let others = &command.words[1..];
     let Some(launcher) = launcher else {
         if sandbox.has_file_rules() || sandbox.network == NetworkAccess::Deny {
             return Err(SpawnError::NoLauncher);
@@ -54,7 +55,8 @@ fn apart(sandbox: &ServerSandbox, private: &[PathBuf]) -> Result<(), SpawnError>
     let named = sandbox.read.iter().chain(&sandbox.write).map(PathBuf::as_path);
     for path in named.chain(confine::always_open()) {
         if let Some(private) = overlaps(path, &ours) {
-            let (path, private) = (path.display().to_string(), private.display().to_string());
+            let path = path.display().to_string();
+            let private = private.display().to_string();
             return Err(SpawnError::Exposed { path, private });
         }
     }

@@ -191,7 +191,8 @@ pub(super) async fn call(
 }
 
 fn nobodys_turn() -> Turn {
-    let (house, agent) = (GlobalRules::default(), Agent::implicit());
+    let house = GlobalRules::default();
+    let agent = Agent::implicit();
     let sieve = ToolFilter::of(&house, &agent, Tier::Deep);
     let view = Arc::new(View::build(&Arc::default(), &sieve));
     let id = TurnId::new(SystemClock.wall(), 0);

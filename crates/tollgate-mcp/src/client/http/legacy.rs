@@ -213,7 +213,8 @@ impl McpConnection for LegacyHttp {
         };
         core.inbound.table.insert(id, entry)?;
         let mut given_up = CancelOnDrop { core, id, is_over: false };
-        let (events, trace) = (request.events.as_ref(), request.trace);
+        let events = request.events.as_ref();
+        let trace = request.trace;
         let owner = StreamOwner { id, events, wants_logs, trace };
         let hop = request.hop(id);
         let params = outgoing::params(request.params, self.facts.revision, &hop);

@@ -117,7 +117,8 @@ impl PendingResponse<'_> {
     /// One message. A large one is parsed on the offload threads.
     async fn take_any(&self, bytes: Bytes) -> StreamMessage {
         if bytes.len() > LARGE {
-            let (id, large) = (self.owner.id, bytes.clone());
+            let id = self.owner.id;
+            let large = bytes.clone();
             if let Some(answer) = offload_if_large(bytes.len(), move || answer_in(&large, id)).await
             {
                 return answer;

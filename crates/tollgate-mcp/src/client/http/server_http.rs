@@ -126,9 +126,10 @@ impl ServerHttp {
         }
         let Some(credentials) = &self.credentials else {
             let response = self.send_once(exchange).await?;
-            return match is_refusal(response.status()) {
-                true => Err(unauthorized_error(&response)),
-                false => Ok(response),
+            return if is_refusal(response.status()) {
+                Err(unauthorized_error(&response))
+            } else {
+                Ok(response)
             };
         };
         let mut may_ask = true;

@@ -123,7 +123,8 @@ impl Outbox for LegacySession {
     }
 
     fn send_later(&self, message: String) {
-        let (wire, headers) = (Arc::clone(&self.wire), self.headers());
+        let wire = Arc::clone(&self.wire);
+        let headers = self.headers();
         let sent = self.asides.spawn(async move {
             let post = async {
                 if let Ok(response) = wire.post(headers, message.into()).await {

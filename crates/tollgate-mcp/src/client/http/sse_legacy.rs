@@ -138,7 +138,8 @@ impl Outbox for MessagePoster {
     }
 
     fn send_later(&self, message: String) {
-        let (wire, endpoint) = (Arc::clone(&self.wire), self.endpoint.clone());
+        let wire = Arc::clone(&self.wire);
+        let endpoint = self.endpoint.clone();
         let sent = self.asides.spawn(async move {
             let _ = timeout(ASIDE, post(&wire, &endpoint, message)).await;
         });

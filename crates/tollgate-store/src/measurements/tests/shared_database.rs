@@ -31,8 +31,10 @@ impl Process {
             self.window.record(sample);
         }
         with(&self.window, |facts| self.standing.judge(facts));
-        let (samples, standing) = (self.window.latest(0), self.standing.to_saved());
-        let (updated_at, revision) = (at(1), self.revision);
+        let samples = self.window.latest(0);
+        let standing = self.standing.to_saved();
+        let updated_at = at(1);
+        let revision = self.revision;
         let measurement = Measurement { tool: id("a"), samples, standing, updated_at, revision };
         let fresh = usize::try_from(self.window.recorded_count() - self.saved).unwrap();
         let unsaved = UnsavedMeasurement { measurement, fresh };
@@ -47,7 +49,8 @@ impl Process {
 
 #[expect(clippy::disallowed_methods, reason = "any instant will do")]
 fn with<T>(window: &LatencyWindow, judge: impl FnOnce(&TierFacts<'_>) -> T) -> T {
-    let (declared, rules) = (DeclaredLatency::default(), TierRules::default());
+    let declared = DeclaredLatency::default();
+    let rules = TierRules::default();
     judge(&TierFacts { window, declared, rules: &rules, now: Instant::now() })
 }
 
@@ -63,7 +66,8 @@ fn the_calls_of_all_processes_count_after_a_restart() {
     ] {
         let (_directory, file) = file();
         Process::start(&file).calls(earlier, 200);
-        let (mut one, mut other) = (Process::start(&file), Process::start(&file));
+        let mut one = Process::start(&file);
+        let mut other = Process::start(&file);
         ours.iter().for_each(|calls| one.calls(*calls, 200));
         theirs.iter().for_each(|calls| other.calls(*calls, 200));
         assert_eq!(Process::start(&file).counted(), expected, "{earlier} {ours:?} {theirs:?}");
@@ -78,7 +82,8 @@ fn the_calls_of_all_processes_count_after_a_restart() {
 fn what_one_process_saw_end_is_not_brought_back_by_another() {
     let (_directory, file) = file();
     Process::start(&file).calls(50, 3_000);
-    let (mut one, mut other) = (Process::start(&file), Process::start(&file));
+    let mut one = Process::start(&file);
+    let mut other = Process::start(&file);
     one.calls(10, 200);
     assert_eq!(one.counted(), 10);
     other.calls(2, 200);

@@ -90,7 +90,9 @@ fn without_tls(
         return Err(PostgresAddressError::Unreadable);
     }
     let (before, query) = url.split_once('?').unwrap_or((url, ""));
-    let (mut mode, mut roots, mut others) = (None, None, Vec::new());
+    let mut mode = None;
+    let mut roots = None;
+    let mut others = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
             Some(("sslmode", value)) => mode = Some(value.to_owned()),
@@ -107,7 +109,8 @@ fn without_tls(
 
 /// `%2F` is `/`.
 fn percent_decode(text: &str) -> Result<String, PostgresAddressError> {
-    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
         rest = after;
         match (first, after) {

@@ -129,7 +129,8 @@ impl PgDeleteSlice<'_> {
              SELECT session, count(*) FROM gone GROUP BY session ORDER BY session",
             limit = values.len() + 1,
         );
-        let (mut sessions, mut fewer) = (Vec::<i64>::new(), Vec::<i64>::new());
+        let mut sessions = Vec::<i64>::new();
+        let mut fewer = Vec::<i64>::new();
         for row in self.lease.rows(&delete, &within(values, &size(self.room))).await? {
             let mut columns = PgColumns::of(&row);
             sessions.push(columns.value()?);

@@ -220,8 +220,12 @@ fn of_kind(kind: &str, term: &str) -> String {
 fn entity(row: &Row) -> Result<(i64, Entity), MemoryError> {
     let mut columns = PgColumns::of(row);
     let number = columns.value()?;
-    let (id, kind, name) = (columns.entity()?, columns.value()?, columns.value()?);
-    let (attributes, changed) = (columns.attributes()?, moment(columns.value()?));
-    let (audience, author) = (columns.audience()?, columns.author()?);
+    let id = columns.entity()?;
+    let kind = columns.value()?;
+    let name = columns.value()?;
+    let attributes = columns.attributes()?;
+    let changed = moment(columns.value()?);
+    let audience = columns.audience()?;
+    let author = columns.author()?;
     Ok((number, Entity { id, kind, name, attributes, audience, author, changed }))
 }

@@ -134,7 +134,8 @@ async fn keep(
     let sessions = worded.column(|fact| fact.session.as_ref().map(SessionId::as_str));
     let entities = worded.column(|fact| fact.entity.as_ref().map(EntityId::as_str));
     let topics = worded.column(|fact| fact.topic.as_deref());
-    let (first, last) = (worded.entries(|first, _| first), worded.entries(|_, last| last));
+    let first = worded.entries(|first, _| first);
+    let last = worded.entries(|_, last| last);
     let each = worded.facts.iter().zip(spot.facts_ever..);
     let words: Vec<String> =
         each.map(|(it, ordinal)| words(spot.shelf, ordinal, &it.terms)).collect();
@@ -151,11 +152,13 @@ async fn keep(
         &last,
         &words,
     ];
-    let (mut kept, mut new) = (HashMap::new(), Vec::new());
+    let mut kept = HashMap::new();
+    let mut new = Vec::new();
     for row in lease.rows(upsert, &values).await? {
         let mut columns = PgColumns::of(&row);
-        let (id, same, is_new): (i64, Vec<u8>, bool) =
-            (columns.value()?, columns.value()?, columns.value()?);
+        let id: i64 = columns.value()?;
+        let same: Vec<u8> = columns.value()?;
+        let is_new: bool = columns.value()?;
         kept.insert(same, id);
         new.extend(is_new.then_some(id));
     }
@@ -218,7 +221,9 @@ pub(super) async fn list(
 
 fn fact(row: &Row) -> Result<Fact, MemoryError> {
     let mut columns = PgColumns::of(row);
-    let (id, text, at) = (FactId(columns.number()?), columns.value()?, moment(columns.value()?));
+    let id = FactId(columns.number()?);
+    let text = columns.value()?;
+    let at = moment(columns.value()?);
     let entry = |row: i64| EntryId(to_unsigned(row));
     let source = match (columns.value::<Option<i64>>()?, columns.value::<Option<i64>>()?) {
         (Some(first), Some(last)) => FactSource::Heard { first: entry(first), last: entry(last) },

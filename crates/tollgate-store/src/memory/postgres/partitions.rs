@@ -89,7 +89,8 @@ pub(super) async fn claim_write_target(
 ) -> Result<PgWriteTarget, MemoryError> {
     let owner = place.audience.owner().map_or("", AgentId::as_str);
     let namespace = place.namespace.as_str();
-    let (entries, facts) = (size(coming.entries), size(coming.facts));
+    let entries = size(coming.entries);
+    let facts = size(coming.facts);
     let update = "UPDATE shelves SET entries = entries + $3, entries_ever = entries_ever + $3,
                       facts_ever = facts_ever + $4
                   WHERE namespace = $1 AND owner = $2
@@ -99,7 +100,8 @@ pub(super) async fn claim_write_target(
         if let Some(row) = lease.row(update, &[&namespace, &owner, &entries, &facts]).await? {
             let mut columns = PgColumns::of(&row);
             let shelf = columns.value()?;
-            let (entries_ever, facts_ever) = (columns.value()?, columns.value()?);
+            let entries_ever = columns.value()?;
+            let facts_ever = columns.value()?;
             let author = author(lease, shelf, &place.author).await?;
             return Ok(PgWriteTarget { shelf, author, entries_ever, facts_ever });
         }

@@ -190,7 +190,8 @@ struct ConnectAttempt<'c> {
 
 impl Drop for ConnectAttempt<'_> {
     fn drop(&mut self) {
-        let (mut circuit, now) = (self.circuit.lock(), now());
+        let mut circuit = self.circuit.lock();
+        let now = now();
         match self.ended.take() {
             Some(Ok(())) => circuit.record_success(),
             Some(Err(why)) => circuit.record_failure(now, why),

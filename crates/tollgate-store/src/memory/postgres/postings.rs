@@ -228,12 +228,14 @@ pub(super) async fn in_session(
     } else {
         (SEARCH_ONE_SESSION, PgTextIndex::Entries.newest_drawer(shelf))
     };
-    let (words, most) = (both_hashes(query), size(NEWEST));
+    let words = both_hashes(query);
+    let most = size(NEWEST);
     let values: [super::pool::SqlParam<'_>; 5] = [&inside.session, &words, &most, &last, &shelf.id];
     let mut lists = Vec::new();
     for row in lease.rows(select, &values).await? {
         let mut columns = PgColumns::of(&row);
-        let (word, mut newest) = (place(&mut columns)?, columns.numbers()?);
+        let word = place(&mut columns)?;
+        let mut newest = columns.numbers()?;
         if word >= query.terms.len() {
             newest.truncate(MAX_SPEAKER_ENTRIES);
         }

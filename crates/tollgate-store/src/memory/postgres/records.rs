@@ -32,17 +32,21 @@ pub(super) async fn after(
         MemoryViewer::Agent(agent) => Some(agent.as_str()),
     };
     let to = from.after.saturating_add(LOOKED_THROUGH);
-    let (first, last, most) = (to_signed(from.after), to_signed(to), size(ROWS));
+    let first = to_signed(from.after);
+    let last = to_signed(to);
+    let most = size(ROWS);
     let values: [SqlParam<'_>; 5] = [&first, &last, &scope.namespace.as_str(), &owner, &most];
     let rows = lease.rows(&select, &values).await?;
-    let (mut records, mut reached) = (Vec::with_capacity(rows.len()), to);
+    let mut records = Vec::with_capacity(rows.len());
+    let mut reached = to;
     for row in &rows {
         let mut columns = PgColumns::of(row);
         let number = columns.number()?;
         if rows.len() == ROWS {
             reached = number;
         }
-        let (audience, author) = (columns.audience()?, columns.author()?);
+        let audience = columns.audience()?;
+        let author = columns.author()?;
         records.push(MemoryRecord {
             audience,
             author,
@@ -69,7 +73,10 @@ struct LayerTable {
 }
 
 fn table(layer: MemoryLayer) -> LayerTable {
-    let (number, author, shelf, also) = ("id", "author", "t.shelf", "true");
+    let number = "id";
+    let author = "author";
+    let shelf = "t.shelf";
+    let also = "true";
     match layer {
         MemoryLayer::Entries => LayerTable {
             of: "entries t JOIN sessions n ON n.id = t.session",

@@ -197,11 +197,14 @@ async fn count_links(lease: &PgLease, shelves: &[i32], id: &EntityId) -> Result<
 
 fn relation(row: &Row) -> Result<Relation, MemoryError> {
     let mut columns = PgColumns::of(row);
-    let (source, kind, target) = (columns.entity()?, columns.value()?, columns.entity()?);
+    let source = columns.entity()?;
+    let kind = columns.value()?;
+    let target = columns.entity()?;
     let attributes = columns.attributes()?;
     let session = columns.session_if_any()?;
     let provenance = Provenance { session, confidence: columns.value()? };
-    let (changed, audience) = (moment(columns.value()?), columns.audience()?);
+    let changed = moment(columns.value()?);
+    let audience = columns.audience()?;
     let author = columns.author()?;
     Ok(Relation { source, kind, target, attributes, provenance, audience, author, changed })
 }

@@ -70,8 +70,9 @@ impl<'r> PgColumns<'r> {
 
     /// The columns `name, via, trust`.
     pub(super) fn author(&mut self) -> Result<MemoryAuthor, MemoryError> {
-        let (name, via, trust): (String, String, &str) =
-            (self.value()?, self.value()?, self.value()?);
+        let name: String = self.value()?;
+        let via: String = self.value()?;
+        let trust: &str = self.value()?;
         let trust = AuthorTrust::parse(trust).ok_or_else(|| unreadable(trust))?;
         Ok(MemoryAuthor { name, via, trust })
     }

@@ -48,7 +48,8 @@ async fn fits(client: &Client) -> Result<(), MemoryError> {
     let select = "SELECT current_setting('server_version_num')::integer / 10000,
                          current_setting('server_encoding')";
     let row = client.query_one(select, &[]).await?;
-    let (version, encoding): (i32, String) = (row.try_get(0)?, row.try_get(1)?);
+    let version: i32 = row.try_get(0)?;
+    let encoding: String = row.try_get(1)?;
     let wrong = match encoding.as_str() {
         _ if version < OLDEST => {
             format!("PostgreSQL {version} is too old; the minimum is {OLDEST}")
@@ -65,7 +66,8 @@ async fn steps(client: &Client) -> Result<(), MemoryError> {
     let is_there = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'tollgate'),
                            to_regclass('tollgate.steps') IS NOT NULL";
     let row = client.query_one(is_there, &[]).await?;
-    let (schema, table): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+    let schema: bool = row.try_get(0)?;
+    let table: bool = row.try_get(1)?;
     // If the schema was created for us, we may lack the right to create one.
     if !schema {
         client.batch_execute("CREATE SCHEMA tollgate").await?;

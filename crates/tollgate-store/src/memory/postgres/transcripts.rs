@@ -80,7 +80,8 @@ pub(super) async fn append(
     let update = "UPDATE shelves SET sessions = sessions + $2, last_entry = $4,
                       first_entry = CASE first_entry WHEN 0 THEN $3 ELSE first_entry END
                   WHERE id = $1";
-    let (first, last) = (numbers.first().copied(), numbers.last().copied());
+    let first = numbers.first().copied();
+    let last = numbers.last().copied();
     lease.rows(update, &[&spot.shelf, &begun, &first.unwrap_or(0), &last.unwrap_or(0)]).await?;
     Ok(numbers.into_iter().map(|id| EntryId(to_unsigned(id))).collect())
 }
@@ -114,11 +115,13 @@ async fn sessions_for(
                       last = greatest(known.last, excluded.last)
                   RETURNING id, name, xmax = 0";
     let rows = lease.rows(upsert, &[&shelf, &names, &entries, &began, &last]).await?;
-    let (mut sessions, mut begun) = (HashMap::new(), 0);
+    let mut sessions = HashMap::new();
+    let mut begun = 0;
     for row in &rows {
         let mut columns = PgColumns::of(row);
-        let (id, name, is_new): (i64, String, bool) =
-            (columns.value()?, columns.value()?, columns.value()?);
+        let id: i64 = columns.value()?;
+        let name: String = columns.value()?;
+        let is_new: bool = columns.value()?;
         sessions.insert(name, id);
         begun += i64::from(is_new);
     }
@@ -303,8 +306,9 @@ pub(super) async fn unread(
     let mut found = Vec::new();
     for row in lease.rows(select, &values).await? {
         let mut columns = PgColumns::of(&row);
-        let (session, read_to, namespace): (i64, i64, &str) =
-            (columns.value()?, columns.value()?, columns.value()?);
+        let session: i64 = columns.value()?;
+        let read_to: i64 = columns.value()?;
+        let namespace: &str = columns.value()?;
         let namespace = Namespace::parse(namespace).map_err(|_| unreadable(namespace))?;
         let audience = columns.audience()?;
         let mut entries = after_in(lease, session, read_to, ENTRIES_UNREAD).await?;
@@ -333,7 +337,8 @@ fn entry(row: &Row) -> Result<TranscriptEntry, MemoryError> {
 
 fn read_session_row(row: &Row, shelves: &[PgPartition]) -> Result<PgSessionRow, MemoryError> {
     let mut columns = PgColumns::of(row);
-    let (number, shelf): (i64, i32) = (columns.value()?, columns.value()?);
+    let number: i64 = columns.value()?;
+    let shelf: i32 = columns.value()?;
     let audience = shelves.iter().find(|it| it.id == shelf).map(|it| it.audience.clone());
     let session = TranscriptSession {
         id: columns.session()?,

@@ -136,7 +136,8 @@ impl PgVectorSearch {
             let rows = lease.rows(slice, &[&of, &looked, &FACTS_AT_ONCE]).await?;
             for row in &rows {
                 let mut columns = PgColumns::of(row);
-                let (fact, text): (i64, Option<String>) = (columns.value()?, columns.value()?);
+                let fact: i64 = columns.value()?;
+                let text: Option<String> = columns.value()?;
                 looked = fact;
                 missing.extend(text.map(|text| (FactId(to_unsigned(fact)), text)));
             }
@@ -221,7 +222,8 @@ async fn model(
     let length = i32::try_from(length).unwrap_or(i32::MAX);
     let Some(row) = lease.row(find, &[&name, &length]).await? else { return Ok(None) };
     let mut columns = PgColumns::of(&row);
-    let (id, dimensions) = (columns.value()?, columns.value()?);
+    let id = columns.value()?;
+    let dimensions = columns.value()?;
     Ok(Some(PgVectorModel { id, dimensions, indexed: columns.value()? }))
 }
 
@@ -315,7 +317,8 @@ async fn refresh(
         let mut sketches = sketches.write();
         for row in &rows {
             let mut columns = PgColumns::of(row);
-            let (vector, shelf) = (columns.number()?, columns.value::<i32>()?);
+            let vector = columns.number()?;
+            let shelf = columns.value::<i32>()?;
             // Another task may have loaded it meanwhile.
             if let Some(sketch) =
                 SimHash::read(columns.value()?).filter(|_| vector > sketches.last())
@@ -341,7 +344,8 @@ async fn compare_exactly(
     let mut exact = Vec::with_capacity(rows.len());
     for row in &rows {
         let mut columns = PgColumns::of(row);
-        let (vector, fact) = (columns.number()?, columns.value()?);
+        let vector = columns.number()?;
+        let fact = columns.value()?;
         let numbers: Vec<f32> = columns.value()?;
         gone.remove(&vector);
         exact.extend(cosine(&numbers, to).map(|near| (fact, near)));

@@ -45,7 +45,8 @@ fn sketches_stay_the_same_and_can_be_kept() {
 #[test]
 fn the_nearest_are_among_what_is_found() {
     let mut sketches = SimHashIndex::default();
-    let (wanted, near) = (vector(7, 256), 400);
+    let wanted = vector(7, 256);
+    let near = 400;
     let vectors: Vec<Vec<f32>> = (0..5_000)
         .map(|seed| match seed % 250 {
             0 => moved(&wanted, &vector(seed + 100, 256), 1.0),

@@ -89,7 +89,8 @@ impl ReaderThread {
         connection.pragma_update(None, "query_only", "ON")?;
         connection.pragma_update(None, "cache_size", -CACHE)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        let (began, until) = (now(), Arc::new(AtomicU64::new(u64::MAX)));
+        let began = now();
+        let until = Arc::new(AtomicU64::new(u64::MAX));
         let limit = Arc::clone(&until);
         let is_late = move || micros(began, now()) > limit.load(Ordering::Relaxed);
         connection.progress_handler(STEPS, Some(is_late))?;

@@ -104,7 +104,10 @@ fn record(
                 MemoryRecord { audience, author: it.author, kept: RecordContent::Fact(fact) }
             }),
         MemoryLayer::Entities => entities::find_by_number(connection, number)?.map(|it| {
-            let (id, kind, name, attributes) = (it.id, it.kind, it.name, it.attributes);
+            let id = it.id;
+            let kind = it.kind;
+            let name = it.name;
+            let attributes = it.attributes;
             let entity = NewEntity { id, kind, name, attributes, at: it.changed };
             MemoryRecord { audience, author: it.author, kept: RecordContent::Entity(entity) }
         }),

@@ -36,7 +36,8 @@ pub(super) struct SqliteSessionRow {
 
 impl From<NewEntry> for SqliteIndexedEntry {
     fn from(entry: NewEntry) -> Self {
-        let (words, names) = (terms(&entry.text), terms(&entry.speaker));
+        let words = terms(&entry.text);
+        let names = terms(&entry.speaker);
         Self { entry, words, names }
     }
 }

@@ -206,7 +206,8 @@ pub(crate) fn search(query: &str) -> MemorySearch<'_> {
 
 /// The texts of what was found, the best first.
 pub(crate) async fn found(memory: &MemoryStore, eyes: &str, query: &str) -> Vec<String> {
-    let (eyes, search) = (scope(eyes), search(query));
+    let eyes = scope(eyes);
+    let search = search(query);
     let hits = patiently(|| memory.search_entries(&eyes, &search)).await.unwrap();
     hits.into_iter().map(|hit| hit.found.text).collect()
 }
@@ -237,7 +238,8 @@ pub(crate) async fn known(
     query: &str,
     vector: Option<&EmbeddingVector>,
 ) -> Vec<String> {
-    let (eyes, search) = (scope(eyes), search(query));
+    let eyes = scope(eyes);
+    let search = search(query);
     let hits = patiently(|| memory.search_facts(&eyes, &search, vector)).await.unwrap();
     let text = |known| match known {
         MemoryItem::Fact(fact) => fact.text,

@@ -119,7 +119,8 @@ fn word(letter: u8) -> &'static str {
 /// Runs `count` programs from `first` on. `start` makes a child that calls [`child`].
 pub(crate) fn campaign(first: u64, count: u64, start: &dyn Fn(u64, u64) -> Command) -> Tally {
     let mut tally = Tally::default();
-    let (mut next, end) = (first, first + count);
+    let mut next = first;
+    let end = first + count;
     while next < end {
         let mut command = start(next, end - next);
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

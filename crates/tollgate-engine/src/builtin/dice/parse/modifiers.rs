@@ -131,7 +131,8 @@ impl DiceParser<'_> {
             Some(">") => (face.saturating_add(1), top),
             _ => (face, face),
         };
-        let (lowest, highest) = (lowest.max(1), highest.min(top));
+        let lowest = lowest.max(1);
+        let highest = highest.min(top);
         if lowest > highest {
             let problem = format!("a die with {sides} sides never shows that");
             return Err(self.wrong_at(start, problem, EXAMPLE));

@@ -16,7 +16,8 @@ fn fall(expression: &str, falls: &[u32]) -> RollResult {
 
 fn check(expression: &str, falls: &[u32], kept_dropped_total: (&[i64], &[i64], i64)) {
     let rolled = fall(expression, falls);
-    let (kept, dropped) = (rolled.kept_faces(), rolled.dropped());
+    let kept = rolled.kept_faces();
+    let dropped = rolled.dropped();
     assert_eq!((&kept[..], &dropped[..], rolled.total), kept_dropped_total, "`{expression}`");
 }
 

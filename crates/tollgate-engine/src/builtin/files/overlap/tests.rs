@@ -11,7 +11,8 @@ use crate::builtin::scratch::ScratchDir;
 fn b_fp_11_a_base_that_holds_config_or_data_is_found() {
     let scratch = ScratchDir::new();
     let home = scratch.path();
-    let (config, data) = (home.join("tollgate.yaml"), home.join("data"));
+    let config = home.join("tollgate.yaml");
+    let data = home.join("data");
     fs::write(&config, "").unwrap();
     fs::create_dir(&data).unwrap();
     symlink(home, home.join("data/home")).unwrap();
@@ -29,7 +30,8 @@ fn b_fp_11_a_base_that_holds_config_or_data_is_found() {
 fn b_fp_11_a_base_beside_or_below_them_is_fine() {
     let scratch = ScratchDir::new();
     let home = scratch.path();
-    let (config, data) = (home.join("tollgate.yaml"), home.join("data"));
+    let config = home.join("tollgate.yaml");
+    let data = home.join("data");
     let others: [&Path; 2] = [&config, &data];
     for base in ["files", "data/files", "data-evil", "dat", "tollgate.yaml.d", "data/../files"] {
         assert_eq!(overlaps(&home.join(base), &others), None, "{base}");

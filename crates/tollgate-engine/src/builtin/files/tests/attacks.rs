@@ -49,13 +49,15 @@ async fn b_fp_06_links_within_the_sandbox_are_not_followed_either() {
 fn s_34_b_fp_06_a_folder_swapped_for_a_link_lets_nothing_out_or_in() {
     const SWAPS: usize = 100_000;
     let world = World::with_base();
-    let (folder, link) = (world.base().join("folder"), world.base().join("link"));
+    let folder = world.base().join("folder");
+    let link = world.base().join("link");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("secret.txt"), "inside").unwrap();
     symlink(world.outside(), &link).unwrap();
     let sandbox = FileSandbox::new(world.base(), Quota::DEFAULT);
     let done = Arc::new(AtomicBool::new(false));
-    let (mut written, mut refused) = (0, 0);
+    let mut written = 0;
+    let mut refused = 0;
     std::thread::scope(|scope| {
         let swapped = Arc::clone(&done);
         scope.spawn(move || {
@@ -65,8 +67,9 @@ fn s_34_b_fp_06_a_folder_swapped_for_a_link_lets_nothing_out_or_in() {
             swapped.store(true, Ordering::Release);
         });
         let path = |text: &str| RelativePath::parse(text).unwrap();
-        let (new, deep, secret) =
-            (path("folder/new.txt"), path("folder/deep/er/new.txt"), path("folder/secret.txt"));
+        let new = path("folder/new.txt");
+        let deep = path("folder/deep/er/new.txt");
+        let secret = path("folder/secret.txt");
         while !done.load(Ordering::Acquire) {
             for path in [&new, &deep] {
                 match sandbox.write(path, b"evil") {

@@ -48,7 +48,8 @@ fn b_fp_09_a_file_that_grows_while_read_is_cut_off() {
     let path = RelativePath::parse("grows").unwrap();
     let done = Arc::new(AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let (stop, place) = (Arc::clone(&done), world.base().join("grows"));
+        let stop = Arc::clone(&done);
+        let place = world.base().join("grows");
         fs::write(&place, "").unwrap();
         scope.spawn(move || {
             while !stop.load(Ordering::Acquire) {
@@ -131,7 +132,8 @@ fn b_fp_14_of_two_writers_one_whole_content_wins() {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let writers = contents.each_ref().map(|content| {
-            let (sandbox, path) = (&sandbox, &path);
+            let sandbox = &sandbox;
+            let path = &path;
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
                     sandbox.write(path, content.as_bytes()).unwrap();

@@ -17,7 +17,8 @@ fn tool(name: &str, description: &str) -> Arc<Tool> {
     let rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
     let offers =
         [ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
-    let (pattern, pins) = (NamePattern::default(), ToolPins::default());
+    let pattern = NamePattern::default();
+    let pins = ToolPins::default();
     let inputs = CatalogInputs {
         version: 1,
         offers: &offers,
@@ -39,7 +40,8 @@ fn teach(learned_types: &LearnedTypes, tool: &Tool, results: impl IntoIterator<I
 
 #[test]
 fn what_one_principal_learned_no_other_is_shown() {
-    let (learned_types, tool) = (LearnedTypes::default(), tool("t", "a"));
+    let learned_types = LearnedTypes::default();
+    let tool = tool("t", "a");
     teach(&learned_types, &tool, [json!([1]), json!([2])]);
     assert_eq!(
         told(&learned_types, &Principal::from_name("me"), &tool).as_deref(),
@@ -50,8 +52,10 @@ fn what_one_principal_learned_no_other_is_shown() {
 
 #[test]
 fn a_tool_that_changed_teaches_anew() {
-    let (learned_types, me) = (LearnedTypes::default(), Principal::from_name("me"));
-    let (before, after) = (tool("t", "a"), tool("t", "b"));
+    let learned_types = LearnedTypes::default();
+    let me = Principal::from_name("me");
+    let before = tool("t", "a");
+    let after = tool("t", "b");
     teach(&learned_types, &before, (0..9).map(|it| json!([it])));
     teach(&learned_types, &after, [json!("one")]);
     assert_eq!(told(&learned_types, &me, &after), None);
@@ -61,8 +65,9 @@ fn a_tool_that_changed_teaches_anew() {
 
 #[test]
 fn once_it_is_settled_one_result_of_sixteen_is_looked_at() {
-    let (learned_types, me, tool) =
-        (LearnedTypes::default(), Principal::from_name("me"), tool("t", "a"));
+    let learned_types = LearnedTypes::default();
+    let me = Principal::from_name("me");
+    let tool = tool("t", "a");
     teach(&learned_types, &tool, (0..16).map(|it| json!([it])));
     let told = || told(&learned_types, &me, &tool).unwrap();
     // The seventeenth is looked at, and fits.
@@ -77,8 +82,9 @@ fn once_it_is_settled_one_result_of_sixteen_is_looked_at() {
 
 #[test]
 fn a_tool_that_always_answers_the_same_is_not_looked_at_for_ever() {
-    let (learned_types, me, tool) =
-        (LearnedTypes::default(), Principal::from_name("me"), tool("t", "a"));
+    let learned_types = LearnedTypes::default();
+    let me = Principal::from_name("me");
+    let tool = tool("t", "a");
     teach(&learned_types, &tool, (0..=ALWAYS_SAMPLED).map(|_| json!({"ok": true})));
     for _ in 1..SAMPLE_INTERVAL {
         teach(&learned_types, &tool, [json!({"ok": false})]);
@@ -90,7 +96,8 @@ fn a_tool_that_always_answers_the_same_is_not_looked_at_for_ever() {
 
 #[test]
 fn the_latest_lessons_are_kept_within_the_bound() {
-    let (learned_types, tool) = (LearnedTypes::default(), tool("t", "a"));
+    let learned_types = LearnedTypes::default();
+    let tool = tool("t", "a");
     let large = |n: u32| -> Value {
         let key = |at: u32| char::from(b'a' + u8::try_from(at % 26).unwrap());
         let keys = (0..40).map(|at| (format!("{}{}", key(at), key(at / 26)), json!([{"n": n}])));

@@ -16,7 +16,8 @@ impl Audited {
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         };
-        let (decision, by) = (Decision::Approve, Principal::from_name("boss"));
+        let decision = Decision::Approve;
+        let by = Principal::from_name("boss");
         let verdict = ApprovalVerdict { id, decision, by, note: None };
         self.test.gate.judge(verdict).await.map(drop)
     }

@@ -126,7 +126,8 @@ async fn nothing_is_kept_of_calls_that_say_more_or_say_it_in_numbers_too_long_to
         r#"{"name":"s_a","_meta":{"example.com/tenant":"a"}}"#,
         r#"{"name":"s_a","_meta":{"traceparent":"00-1","progressTokens":1}}"#,
     ] {
-        let (first, second) = (show(params).await, show(params).await);
+        let first = show(params).await;
+        let second = show(params).await;
         assert!(!first.contains("good for") && !second.contains("hit"), "{params}: {second}");
     }
     assert_eq!(show(r#"{"name":"s_a"}"#).await, "ok 11, good for 60000 ms");
@@ -207,12 +208,13 @@ async fn a_tool_that_its_server_changed_has_no_answers_yet() {
 async fn a_call_that_brings_answers_is_one_persons_alone() {
     fn react(number: usize, seen: Seen) -> BoxFuture<'static, Result<Answer, BackendError>> {
         Box::pin(async move {
-            match seen.params.get("inputResponses").is_some() {
-                true => Ok(text(&number.to_string())),
-                false => Ok(asking(&json!({
+            if seen.params.get("inputResponses").is_some() {
+                Ok(text(&number.to_string()))
+            } else {
+                Ok(asking(&json!({
                     "resultType": "input_required",
                     "inputRequests": {"q": {"method": "elicitation/create", "params": {}}},
-                }))),
+                })))
             }
         })
     }

@@ -121,7 +121,8 @@ async fn nothing_is_promised_to_those_who_cannot_come_back_for_it() {
     let test = reusing(Era::Modern, numbered).await;
     let client = nobody();
     for params in [r#"{"name":"s_b","arguments":{"n":900}}"#.to_owned(), slow(900)] {
-        let (late, rest) = (LateResultPolicy::Delivered, OverflowPolicy::Lost);
+        let late = LateResultPolicy::Delivered;
+        let rest = OverflowPolicy::Lost;
         let caller = Caller { late, rest, ..Caller::silent(&client) };
         let over = outcome(&test, &test.short(500), &params, caller).await;
         assert_eq!((over.status, over.handle), (CallStatus::Timeout, None));
@@ -151,7 +152,8 @@ async fn a_server_that_hangs_gathers_so_many_late_calls_and_no_more() {
     let test = reusing(Era::Modern, |_, _| Box::pin(std::future::pending())).await;
     let turn = test.short(500);
     let calls = (0..40).map(|n| {
-        let (test, turn) = (&test, &turn);
+        let test = &test;
+        let turn = &turn;
         async move { test.ask(turn, &slow(n)).await }
     });
     let said = futures_util::future::join_all(calls).await;

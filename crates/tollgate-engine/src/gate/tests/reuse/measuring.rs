@@ -10,7 +10,9 @@ async fn figures(test: &Reusing, tool: &str) -> String {
     let tool = tollgate_core::id::ToolId { server, tool: ToolName::new(tool) };
     let reading = test.gate.reading(&tool).expect("it is listed");
     let figures = &reading.assigned.figures;
-    let (count, failed, overran) = (figures.count, figures.failed, figures.overran);
+    let count = figures.count;
+    let failed = figures.failed;
+    let overran = figures.overran;
     let p50 = figures.p50().map_or(0, |it| it.as_millis());
     format!("{count} calls, {failed} failed, {overran} overran, p50 {p50} ms")
 }

@@ -212,7 +212,8 @@ async fn questions_of_a_modern_server_reach_those_who_can_answer_them() {
         })
     }
     let test = reusing(Era::Modern, react).await;
-    let (able, unable) = (someone(), nobody());
+    let able = someone();
+    let unable = nobody();
     let rounds = |client| {
         let dialogue = Dialogue::Rounds(RoundAnswers::default());
         Caller { dialogue, ..Caller::silent(client) }

@@ -23,7 +23,8 @@ async fn refused(
 ) {
     server.behave();
     server.says(path, answer);
-    let (began, before) = (SystemClock.now(), resident());
+    let began = SystemClock.now();
+    let before = resident();
     if let Some(expected) = by_grant {
         assert_eq!(server.grant(None).await.unwrap_err(), expected);
     }

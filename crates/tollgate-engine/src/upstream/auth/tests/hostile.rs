@@ -104,14 +104,18 @@ impl Hostile {
     pub(super) async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let (answers, asked) = (Arc::default(), Arc::<Mutex<Vec<String>>>::default());
-        let (serving, noting) = (Arc::clone(&answers), Arc::clone(&asked));
+        let answers = Arc::default();
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let serving = Arc::clone(&answers);
+        let noting = Arc::clone(&asked);
         let task = tasks::spawn("hostile authorization server", async move {
             let group = tasks::TaskGroup::new("connection", 200);
             while let Ok((stream, _)) = listener.accept().await {
-                let (answers, asked) = (Arc::clone(&serving), Arc::clone(&noting));
+                let answers = Arc::clone(&serving);
+                let asked = Arc::clone(&noting);
                 let service = service_fn(move |request| {
-                    let (answers, asked) = (Arc::clone(&answers), Arc::clone(&asked));
+                    let answers = Arc::clone(&answers);
+                    let asked = Arc::clone(&asked);
                     async move { respond(&answers, &asked, request).await }
                 });
                 let connection = hyper::server::conn::http1::Builder::new()

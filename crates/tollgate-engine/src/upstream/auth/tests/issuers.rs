@@ -21,7 +21,8 @@ struct Stage {
 
 impl Stage {
     async fn start() -> Self {
-        let (server, issuer) = (Hostile::start().await, Hostile::start().await);
+        let server = Hostile::start().await;
+        let issuer = Hostile::start().await;
         let stage = Self { server, issuer, store: Arc::new(Store::in_memory().unwrap()) };
         stage.name(&stage.issuer);
         let token = json!({"access_token": "one", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "canary-refresh"});
@@ -118,7 +119,8 @@ async fn s_21_a_refresh_token_goes_to_the_issuer_that_gave_it_and_to_nobody_else
     assert!(Stage::sent_tokens(&thief).is_empty());
     // Nor does a new login bring the client's secret there.
     let error = stage.log_in(&thief, None).await.unwrap_err();
-    let (before, now) = (&stage.issuer.origin, &thief.origin);
+    let before = &stage.issuer.origin;
+    let now = &thief.origin;
     assert_eq!(
         error,
         format!(
@@ -186,7 +188,8 @@ fn with(server: &Hostile, open: ConsentPrompt) -> AuthorizationCode {
 async fn s_21_b_oa_5_a_state_counts_once() {
     let server = Hostile::start().await;
     let first: Arc<Mutex<Option<String>>> = Arc::default();
-    let (noted, origin) = (Arc::clone(&first), server.origin.clone());
+    let noted = Arc::clone(&first);
+    let origin = server.origin.clone();
     let open: ConsentPrompt = Box::new(move |url| {
         let back = format!("http://localhost:3000/cb?code=c&state={}&iss={origin}", state_of(&url));
         // Every round is answered with the answer to the first.

@@ -11,7 +11,8 @@ fn start() -> Instant {
 
 #[test]
 fn no_more_are_tried_within_a_second_than_there_are_places() {
-    let (mut circuit, start) = (ConnectBreaker::new(2), start());
+    let mut circuit = ConnectBreaker::new(2);
+    let start = start();
     assert_eq!(circuit.ask(start), ConnectDecision::Connect);
     circuit.record_success();
     assert_eq!(circuit.ask(after(start, 300)), ConnectDecision::Connect);
@@ -23,7 +24,8 @@ fn no_more_are_tried_within_a_second_than_there_are_places() {
 
 #[test]
 fn after_a_failure_one_finds_out_and_the_others_hear_why() {
-    let (mut circuit, start) = (ConnectBreaker::new(8), start());
+    let mut circuit = ConnectBreaker::new(8);
+    let start = start();
     let refused = ConnectDecision::Refused("refused".to_owned());
     assert_eq!(circuit.ask(start), ConnectDecision::Connect);
     assert_eq!(circuit.ask(start), ConnectDecision::Connect);
@@ -39,7 +41,8 @@ fn after_a_failure_one_finds_out_and_the_others_hear_why() {
 
 #[test]
 fn pauses_grow_up_to_a_second() {
-    let (mut circuit, mut now) = (ConnectBreaker::new(8), start());
+    let mut circuit = ConnectBreaker::new(8);
+    let mut now = start();
     let mut pauses = Vec::new();
     for _ in 0..6 {
         assert_eq!(circuit.ask(now), ConnectDecision::Connect);
@@ -55,7 +58,8 @@ fn pauses_grow_up_to_a_second() {
 
 #[test]
 fn a_probe_that_was_given_up_lets_another_try() {
-    let (mut circuit, start) = (ConnectBreaker::new(8), start());
+    let mut circuit = ConnectBreaker::new(8);
+    let start = start();
     assert_eq!(circuit.ask(start), ConnectDecision::Connect);
     circuit.record_failure(start, "away".to_owned());
     assert_eq!(circuit.ask(after(start, 200)), ConnectDecision::Connect);

@@ -39,7 +39,8 @@ async fn write(memory: &MemoryStore, run: u64, task: u64) {
         let line = format!("ack {run}.{task}.{batch} {size}\n");
         std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
         if batch % 5 == 0 {
-            let (here, text) = (place("waterdeep"), format!("fact {run} {task} {batch}"));
+            let here = place("waterdeep");
+            let text = format!("fact {run} {task} {batch}");
             let ids = remember(memory, &here, &[&text]).await;
             let vectors = ids.into_iter().map(|id| (id, vec![1.0, 0.5])).collect();
             memory.keep_vectors("m", vectors).await.unwrap();
@@ -66,7 +67,8 @@ async fn r_25_what_was_acknowledged_outlasts_a_kill() {
     let usual = if is_soak { SOAK_KILLS } else { KILLS };
     let kills =
         std::env::var_os(VARIABLE).map_or(usual, |it| it.into_string().unwrap().parse().unwrap());
-    let (mut acknowledged, mut all) = (BTreeMap::new(), 0);
+    let mut acknowledged = BTreeMap::new();
+    let mut all = 0;
     for run in 0..kills {
         if run % OF_A_FILE == 0 {
             folder = Folder::new();

@@ -88,7 +88,8 @@ async fn r_27_a_lock_that_another_process_holds_is_no_hang() {
     let here = place("waterdeep");
     let mut writes = Vec::new();
     for number in 0..20 {
-        let (memory, here) = (memory.clone(), here.clone());
+        let memory = memory.clone();
+        let here = here.clone();
         #[expect(clippy::disallowed_methods, reason = "a test has no tasks of its own")]
         writes.push(tokio::spawn(async move {
             let refused = memory.append(&here, vec![entry("a: more", number)]).await;

@@ -7,7 +7,8 @@ use super::*;
 async fn hold(sqlite: &SqliteMemory) -> mpsc::Sender<()> {
     let (free, held) = mpsc::channel::<()>();
     let (holds, begun) = oneshot::channel();
-    let (held, holds) = (parking_lot::Mutex::new(held), parking_lot::Mutex::new(Some(holds)));
+    let held = parking_lot::Mutex::new(held);
+    let holds = parking_lot::Mutex::new(Some(holds));
     let mut holding = Box::pin(sqlite.writer.write(0, move |_| {
         if let Some(holds) = holds.lock().take() {
             holds.send(()).unwrap();
@@ -28,15 +29,16 @@ async fn hold(sqlite: &SqliteMemory) -> mpsc::Sender<()> {
 async fn what_waits_is_committed_together_and_what_fails_fails_alone() {
     let folder = Folder::new();
     let commits = Arc::new(AtomicU32::new(0));
-    let (counter, file) = (Arc::clone(&commits), folder.file());
+    let counter = Arc::clone(&commits);
+    let file = folder.file();
     let mut connection = database::open(&file, &MEMORY).unwrap();
     let count = move || {
         counter.fetch_add(1, Ordering::SeqCst);
         false
     };
     connection.commit_hook(Some(count)).unwrap();
-    let (readers, writer) =
-        (ReaderPool::start(&file).unwrap(), SqliteWriter::start(connection).unwrap());
+    let readers = ReaderPool::start(&file).unwrap();
+    let writer = SqliteWriter::start(connection).unwrap();
     let sqlite = Arc::new(SqliteMemory { readers, writer, meanings: Arc::default(), file });
     let memory = MemoryStore::over(Arc::clone(&sqlite) as Arc<dyn MemoryDatabase>);
     put(&memory, &place("waterdeep"), &["npc-a: A"]).await;

@@ -18,7 +18,8 @@ fn authority() -> CertifiedIssuer<'static, KeyPair> {
 
 /// A server that takes nobody who does not encrypt, and who vouches for it.
 fn encrypted() -> (PostgresCluster, String) {
-    let (authority, key) = (authority(), KeyPair::generate().unwrap());
+    let authority = authority();
+    let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &authority).unwrap();
     let mut cluster = PostgresCluster::start(PostgresBuild::Plain);

@@ -52,14 +52,16 @@ async fn nearest(memory: &MemoryStore, seed: usize) -> Vec<FactId> {
 
 async fn remember(memory: &MemoryStore, count: usize) -> Vec<FactId> {
     let facts = (0..count).map(|it| NewFact::from_statement(&format!("fact {it}"), at(0)).unwrap());
-    let (here, facts) = (place("waterdeep"), facts.collect::<Vec<_>>());
+    let here = place("waterdeep");
+    let facts = facts.collect::<Vec<_>>();
     patiently(|| memory.remember(&here, facts.clone())).await.unwrap()
 }
 
 /// More than are compared one by one: an index, or sketches in memory, find what is near.
 async fn what_is_near_is_found_by_all(build: PostgresBuild, many: usize) {
     let database = TestDatabase::new(build);
-    let (one, other) = (ready(&database.url).await, ready(&database.url).await);
+    let one = ready(&database.url).await;
+    let other = ready(&database.url).await;
     let facts = remember(&one, many).await;
     let mut vectors: Vec<_> =
         facts.iter().enumerate().map(|(at, fact)| (*fact, numbers(at))).collect();

@@ -23,7 +23,9 @@ const BACK: Duration = Duration::from_secs(15);
 /// What becomes of reading and of writing, which both end in time.
 async fn tried(memory: &MemoryStore) -> [Result<(), MemoryError>; 2] {
     let said = vec![entry("a: anybody there?", 0)];
-    let (here, eyes, id) = (place("elsewhere"), scope("elsewhere"), session("one"));
+    let here = place("elsewhere");
+    let eyes = scope("elsewhere");
+    let id = session("one");
     let write = timeout(ENDS, memory.append(&here, said)).await;
     let read = timeout(ENDS, memory.session(&eyes, &id)).await;
     [write.expect("writing ends").map(drop), read.expect("reading ends").map(drop)]
@@ -43,7 +45,8 @@ async fn until_it_is_back(memory: &MemoryStore) {
 }
 
 async fn texts_of(memory: &MemoryStore, name: &str) -> Vec<String> {
-    let (eyes, id) = (scope("waterdeep"), session(name));
+    let eyes = scope("waterdeep");
+    let id = session(name);
     let found = patiently(|| memory.entries(&eyes, &id, WHOLE)).await.unwrap();
     found.into_iter().map(|entry| entry.text).collect()
 }
@@ -97,7 +100,8 @@ async fn r_27_restarts_under_load_lose_nothing_that_was_acknowledged() {
     let ends = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
     for writer in 0..8 {
-        let (memory, ends) = (memory.clone(), Arc::clone(&ends));
+        let memory = memory.clone();
+        let ends = Arc::clone(&ends);
         writers.spawn(async move { acknowledged(&memory, writer, &ends).await });
     }
     for _ in 0..2 {
@@ -129,7 +133,8 @@ async fn r_27_restarts_under_load_lose_nothing_that_was_acknowledged() {
 
 /// The first that was said from this number on by whoever said such a text.
 async fn first_from(memory: &MemoryStore, text: &str, id: EntryId) -> (EntryId, String) {
-    let (eyes, name) = (scope("waterdeep"), session(text.split(' ').next().unwrap()));
+    let eyes = scope("waterdeep");
+    let name = session(text.split(' ').next().unwrap());
     let ask = || {
         let stretch = TranscriptPage { after: Some(EntryId(id.0 - 1)), most: 1 };
         memory.entries(&eyes, &name, stretch)
@@ -207,7 +212,8 @@ async fn callers_who_give_up_cost_no_connections() {
                 WHERE usename = 'gateway' AND datname = current_database()";
     let before = database.run(pids);
     for patience in 0..60 {
-        let (eyes, here) = (scope("waterdeep"), place("waterdeep"));
+        let eyes = scope("waterdeep");
+        let here = place("waterdeep");
         let patience = Duration::from_micros(50 * patience);
         let looked = search("dragon");
         let _ = timeout(patience, memory.search_entries(&eyes, &looked)).await;
@@ -226,7 +232,8 @@ async fn server_that(hangs_up: Hangs) -> (String, Arc<AtomicUsize>, JoinSet<()>)
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("postgres://gateway@{}/memory", listener.local_addr().unwrap());
     let count = Arc::new(AtomicUsize::new(0));
-    let (counted, mut tasks) = (Arc::clone(&count), JoinSet::new());
+    let counted = Arc::clone(&count);
+    let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         let mut silent = Vec::new();
         while let Ok((mut stream, _)) = listener.accept().await {

@@ -156,7 +156,8 @@ pub(crate) async fn b_me_5_many_writers_lose_nothing(memory: &MemoryStore) {
     let highest = Arc::new(AtomicU64::new(0));
     let mut writers = Vec::new();
     for writer in 0..8 {
-        let (memory, highest) = (memory.clone(), Arc::clone(&highest));
+        let memory = memory.clone();
+        let highest = Arc::clone(&highest);
         #[expect(clippy::disallowed_methods, reason = "a test has no tasks of its own")]
         writers.push(tokio::spawn(async move {
             let mut last = 0;
@@ -184,7 +185,8 @@ pub(crate) async fn b_me_5_many_writers_lose_nothing(memory: &MemoryStore) {
 }
 
 pub(crate) async fn nothing_at_all_is_fine(memory: &MemoryStore) {
-    let (here, eyes) = (place("waterdeep"), scope("waterdeep"));
+    let here = place("waterdeep");
+    let eyes = scope("waterdeep");
     assert_eq!(memory.append(&here, vec![]).await, Ok(vec![]));
     assert_eq!(memory.remember(&here, vec![]).await, Ok(vec![]));
     assert_eq!(memory.keep_vectors("m", vec![]).await, Ok(()));

@@ -2,7 +2,8 @@ use super::*;
 use crate::memory::{MemoryCounts, MemoryImport, MemoryRecord, RecordContent};
 
 async fn exported(memory: &MemoryStore, eyes: &str) -> Vec<MemoryRecord> {
-    let (mut all, mut from) = (Vec::new(), None);
+    let mut all = Vec::new();
+    let mut from = None;
     loop {
         let (records, next) = memory.export(&scope(eyes), from).await.unwrap();
         all.extend(records);

@@ -22,7 +22,8 @@ pub(crate) async fn s_32_nothing_of_a_tenant_is_found_by_another(memory: &Memory
 }
 
 pub(crate) async fn s_32_what_one_author_wrote_goes_at_once(memory: &MemoryStore) {
-    let (shared, own) = (place("waterdeep"), place("waterdeep:sage"));
+    let shared = place("waterdeep");
+    let own = place("waterdeep:sage");
     say(memory, &shared, &["one | a: The dragon is red."]).await;
     put(memory, &shared, &["npc-dragon: Dragon"]).await;
     for place in [&shared, &own, &place("elsewhere")] {
@@ -89,7 +90,8 @@ pub(crate) async fn s_32_facts_and_entities_stay_with_their_tenant(memory: &Memo
 }
 
 pub(crate) async fn what_is_an_agents_own_goes_before_what_is_shared(memory: &MemoryStore) {
-    let (shared, own) = (place("waterdeep"), place("waterdeep:sage"));
+    let shared = place("waterdeep");
+    let own = place("waterdeep:sage");
     for (place, who) in [(&shared, "shared"), (&own, "own")] {
         say(memory, place, &[&format!("one | a: {who}")]).await;
         put(memory, place, &[&format!("npc-a: {who}"), "npc-b: B"]).await;

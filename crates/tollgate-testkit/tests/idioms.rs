@@ -1,0 +1,291 @@
+//! Idioms as rules: errors have types, parameters have names, each `let` binds one value, and a
+//! `bool` is asked with `if`.
+
+#![expect(clippy::unwrap_used, reason = "the pattern is a constant, and every file is in a crate")]
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use tollgate_testkit::{RepositoryFile, sources};
+
+/// What is not written here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// `Result<T, String>`: callers can only print such an error. Use a type that ends in `Error`.
+    StringError,
+    /// `fn f((a, b): (A, B))`: use parameters, or a struct with a name.
+    TupleParameter,
+    /// `let (a, b) = (x, y);`: use two statements.
+    PackedLet,
+    /// `match flag { true => … }`: use `if`.
+    BoolMatch,
+}
+
+/// In which crates a rule holds.
+const RULES: &[(Rule, &[&str])] = &[
+    (Rule::StringError, &["tollgate-model", "tollgate-fuzz"]),
+    (Rule::TupleParameter, &["tollgate-model", "tollgate-fuzz"]),
+    (
+        Rule::PackedLet,
+        &[
+            "tollgate-core",
+            "tollgate-mcp",
+            "tollgate-store",
+            "tollgate-sandbox",
+            "tollgate-worker",
+            "tollgate-model",
+            "tollgate-fuzz",
+            "tollgate-engine",
+        ],
+    ),
+    (
+        Rule::BoolMatch,
+        &[
+            "tollgate-core",
+            "tollgate-mcp",
+            "tollgate-store",
+            "tollgate-sandbox",
+            "tollgate-worker",
+            "tollgate-model",
+            "tollgate-fuzz",
+            "tollgate-engine",
+        ],
+    ),
+];
+
+/// Comments and white space, literals, words with lifetimes, and everything else sign by sign.
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?xs)
+        \s+ | //[^\n]* | /\*.*?\*/
+        | [bc]?r\#\#".*?"\#\# | [bc]?r\#".*?"\# | [bc]?r"[^"]*" | [bc]?"(?:[^"\\]|\\.)*"
+        | b?'(?:[^'\\\n]|\\(?:u\{[^}]*\}|x..|.))' | \d\w*
+        | '?[A-Za-z_]\w* | => | -> | :: | .
+        "#,
+    )
+    .unwrap()
+});
+
+#[derive(Debug, Clone, Copy)]
+struct Token<'t> {
+    text: &'t str,
+    line: usize,
+}
+
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut line = 1;
+    let mut found = Vec::new();
+    for token in TOKEN.find_iter(text) {
+        let text = token.as_str();
+        let is_comment = text.starts_with("//") || text.starts_with("/*");
+        if !is_comment && !text.starts_with(char::is_whitespace) {
+            found.push(Token { text, line });
+        }
+        line += text.matches('\n').count();
+    }
+    found
+}
+
+/// What stands between the bracket that `tokens` begins with and the one that closes it, and what
+/// follows.
+fn enclosed<'s, 't>(tokens: &'s [Token<'t>]) -> Option<(&'s [Token<'t>], &'s [Token<'t>])> {
+    let mut depth = 0_usize;
+    let counts_angles = tokens.first()?.text == "<";
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.checked_sub(1)?,
+            "<" if counts_angles => depth += 1,
+            ">" if counts_angles => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((&tokens[1..at], &tokens[at + 1..]));
+        }
+    }
+    None
+}
+
+/// The parts between commas that stand in no bracket. A comparison does not count as one.
+fn items<'s, 't>(tokens: &'s [Token<'t>], counts_angles: bool) -> Vec<&'s [Token<'t>]> {
+    let mut depth = 0_i32;
+    let parts = tokens.split(|token| {
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            "<" if counts_angles => depth += 1,
+            ">" if counts_angles => depth -= 1,
+            _ => {}
+        }
+        token.text == "," && depth == 0
+    });
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+fn is_tuple_type(tokens: &[Token<'_>]) -> bool {
+    let is_prefix = |token: &&Token<'_>| {
+        token.text == "&" || token.text == "mut" || token.text.starts_with('\'')
+    };
+    let behind = &tokens[tokens.iter().take_while(is_prefix).count()..];
+    if behind.first().is_none_or(|token| token.text != "(") {
+        return false;
+    }
+    enclosed(behind)
+        .is_some_and(|(inside, after)| after.is_empty() && items(inside, true).len() > 1)
+}
+
+fn is_string_error(from_result: &[Token<'_>]) -> bool {
+    let Some((result, rest)) = from_result.split_first() else { return false };
+    if result.text != "Result" || rest.first().is_none_or(|token| token.text != "<") {
+        return false;
+    }
+    let arguments = enclosed(rest).map(|(inside, _)| items(inside, true)).unwrap_or_default();
+    arguments.get(1).is_some_and(|error| error.len() == 1 && error[0].text == "String")
+}
+
+/// The lines of tuples among the parameters of the function that begins here.
+fn tuple_parameters(from_fn: &[Token<'_>]) -> Vec<usize> {
+    let [keyword, name, rest @ ..] = from_fn else { return Vec::new() };
+    let is_named = name.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    if keyword.text != "fn" || !is_named {
+        return Vec::new();
+    }
+    let mut rest = rest;
+    if rest.first().is_some_and(|token| token.text == "<") {
+        rest = enclosed(rest).map(|(_, after)| after).unwrap_or_default();
+    }
+    let parameters = enclosed(rest).map(|(inside, _)| items(inside, true)).unwrap_or_default();
+    let is_tuple = |parameter: &&&[Token<'_>]| {
+        let after_colon = parameter.iter().position(|token| token.text == ":");
+        let declared = after_colon.map(|at| &parameter[at + 1..]).unwrap_or_default();
+        // A test of proptest has `value in strategy` in place of a type.
+        let is_pattern = parameter[0].text == "(" && !declared.is_empty();
+        is_pattern || is_tuple_type(declared)
+    };
+    parameters.iter().filter(is_tuple).map(|parameter| parameter[0].line).collect()
+}
+
+fn is_packed_let(before: Option<&Token<'_>>, from_let: &[Token<'_>]) -> bool {
+    let is_condition = before.is_some_and(|token| ["if", "while", "&", "("].contains(&token.text));
+    let [keyword, rest @ ..] = from_let else { return false };
+    if keyword.text != "let" || is_condition || rest.first().is_none_or(|it| it.text != "(") {
+        return false;
+    }
+    let Some((names, rest)) = enclosed(rest) else { return false };
+    let equals = rest.iter().position(|token| ["=", ";"].contains(&token.text));
+    let Some((equals, value)) = equals.and_then(|at| rest[at..].split_first()) else {
+        return false;
+    };
+    if equals.text != "=" || value.first().is_none_or(|token| token.text != "(") {
+        return false;
+    }
+    let Some((values, after)) = enclosed(value) else { return false };
+    let ends = after.first().is_some_and(|token| token.text == ";");
+    ends && items(names, false).len() > 1 && items(values, false).len() > 1
+}
+
+/// An arm of a `match` that begins with `true` or `false`.
+fn is_bool_arm(before: Option<&Token<'_>>, from_pattern: &[Token<'_>]) -> bool {
+    let begins = before.is_some_and(|token| ["{", "}", ","].contains(&token.text));
+    let is_arm = |after: &Token<'_>| ["=>", "if"].contains(&after.text);
+    let [pattern, after, ..] = from_pattern else { return false };
+    begins && ["true", "false"].contains(&pattern.text) && is_arm(after)
+}
+
+/// The lines that break `rule`.
+fn violations(rule: Rule, tokens: &[Token<'_>]) -> Vec<usize> {
+    let mut lines = Vec::new();
+    for at in 0..tokens.len() {
+        let from_here = &tokens[at..];
+        let before = at.checked_sub(1).map(|at| &tokens[at]);
+        let is_found = match rule {
+            Rule::TupleParameter => {
+                lines.extend(tuple_parameters(from_here));
+                continue;
+            }
+            Rule::StringError => is_string_error(from_here),
+            Rule::PackedLet => is_packed_let(before, from_here),
+            Rule::BoolMatch => is_bool_arm(before, from_here),
+        };
+        if is_found {
+            lines.push(tokens[at].line);
+        }
+    }
+    lines
+}
+
+#[test]
+fn crates_keep_the_idioms() {
+    let mut found = Vec::new();
+    let mut held = BTreeSet::new();
+    for RepositoryFile { path, text } in sources("crates", ".rs") {
+        let name = path.split('/').nth(1).unwrap();
+        let tokens = tokens(&text);
+        for (rule, _) in RULES.iter().filter(|(_, crates)| crates.contains(&name)) {
+            held.insert(name.to_owned());
+            let lines = violations(*rule, &tokens).into_iter();
+            found.extend(lines.map(|line| format!("{path}:{line}: {rule:?}")));
+        }
+    }
+    let listed: BTreeSet<_> =
+        RULES.iter().flat_map(|(_, crates)| *crates).map(|it| (*it).to_owned()).collect();
+    assert_eq!(held, listed, "all crates that are listed exist");
+    assert!(found.is_empty(), "{} places:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn errors_that_are_texts_are_found() {
+    let check = |text: &str, expected: &[usize]| {
+        assert_eq!(violations(Rule::StringError, &tokens(text)), expected, "{text}");
+    };
+    check("fn f() -> Result<u8, String> {}", &[1]);
+    check("fn f() -> Result<HashMap<String, (u8, u8)>, String> {}", &[1]);
+    check("type F =\n    Box<dyn Fn(u8) -> BoxFuture<'static, Result<(), String>>>;", &[2]);
+    check("fn f() -> Result<\n    Vec<u8>,\n    String,\n> {}", &[1]);
+    check("fn f() -> Result<String, ReadError> {}", &[]);
+    check("fn f() -> Result<String> {}", &[]);
+    check("// Result<u8, String>\nlet text = \"Result<u8, String>\";", &[]);
+}
+
+#[test]
+fn tuples_in_place_of_parameters_are_found() {
+    let check = |text: &str, expected: &[usize]| {
+        assert_eq!(violations(Rule::TupleParameter, &tokens(text)), expected, "{text}");
+    };
+    check("fn f((a, b): (A, B)) {}", &[1]);
+    check("fn f<T: Into<A>>(&self, of: &mut (A, B)) {}", &[1]);
+    check("fn f(\n    one: u8,\n    (a, b): Alias<'_>,\n) {}", &[3]);
+    check("fn f(of: &'static (A, Vec<B>), other: (C, D)) {}", &[1, 1]);
+    check("fn f(all: &[(A, B)], map: HashMap<A, (B, C)>, unit: ()) {}", &[]);
+    check("fn f(act: impl Fn(A, B) -> (C, D)) -> (A, B) {}", &[]);
+    check("let f = |(key, value)| key;", &[]);
+    check("fn f(value in (0..4, 1..3)) {}", &[]);
+}
+
+#[test]
+fn lets_that_bind_several_values_are_found() {
+    let check = |text: &str, expected: &[usize]| {
+        assert_eq!(violations(Rule::PackedLet, &tokens(text)), expected, "{text}");
+    };
+    check("let (a, b) = (x, y);", &[1]);
+    check("let (mut a, Point { x, .. }): (u8, Point) =\n    (f(1, 2), y);", &[1]);
+    check("let (a, b) = pair();", &[]);
+    check("let (a, b) = (x + y).split();", &[]);
+    check("let (Some(a), Some(b)) = (x, y) else { return };", &[]);
+    check("if let (Some(a), Some(b)) = (x, y) {}", &[]);
+    check("if ready && let (Some(a), Some(b)) = (x, y) {}", &[]);
+    check("let a = '('; let b = \"(\"; let c = r#\"(\"#;\nlet (a, b) = (x, y);", &[2]);
+}
+
+#[test]
+fn matches_on_bool_are_found() {
+    let check = |text: &str, expected: &[usize]| {
+        assert_eq!(violations(Rule::BoolMatch, &tokens(text)), expected, "{text}");
+    };
+    check("match ready {\n    true => 1,\n    false => 2,\n}", &[2, 3]);
+    check("match ready { false if late => {} _ => 2 }", &[1]);
+    check("match one { Some(true) => 1, Some(false) | None => 2 }", &[]);
+    check("match (one, two) { (true, _) => 1, (false, true) => 2 }", &[]);
+    check("let all = [true, false];", &[]);
+}
