@@ -24,7 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let Some(name) = name.strip_suffix(".gz") else { continue };
         let mut hash = DefaultHasher::new();
         fs::read(&file)?.hash(&mut hash);
-        let (etag, path) = (format!("\"{:016x}\"", hash.finish()), file.display().to_string());
+        let etag = format!("\"{:016x}\"", hash.finish());
+        let path = file.display().to_string();
         writeln!(
             table,
             "File {{ path: {name:?}, etag: {etag:?}, gzip: include_bytes!({path:?}) }},"

@@ -75,7 +75,8 @@ pub(crate) async fn round(
     let all: Vec<PlannedQuery> = ROUNDS.flat_map(plan::queries).collect();
     let lists = ToolListings::of(&inventory::tools(number), &ParameterUsage::of(all.iter()));
     let lists = Arc::new(lists);
-    let (tools, servers) = (lists.tools(), lists.servers().len());
+    let tools = lists.tools();
+    let servers = lists.servers().len();
     let mut round =
         RoundReport { number, tools, servers, asked: queries.iter().map(one).collect() };
     for way in ToolStrategy::ALL {

@@ -341,7 +341,8 @@ pub(crate) fn http_server(name: &str, address: SocketAddr, era: Era) -> Configur
 
 /// Microseconds on the processor for each call, over all rounds.
 fn cpu_per_call<'s>(slices: impl IntoIterator<Item = &'s LoadSlice>) -> f64 {
-    let (mut cpu, mut calls) = (0.0, 0.0);
+    let mut cpu = 0.0;
+    let mut calls = 0.0;
     for slice in slices {
         cpu += crate::clock::micros(slice.cpu);
         calls += slice.calls();

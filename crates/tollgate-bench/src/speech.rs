@@ -118,7 +118,8 @@ impl SpeechProvider {
     ) -> Result<FrameDelays, BenchError> {
         let there = self.order(|reply| SpeechCommand::Talk(pace, reply));
         let (here, there) = tokio::join!(clients.side.talk(pace), there);
-        let (here, there) = (here?, there??);
+        let here = here?;
+        let there = there??;
         Ok(FrameDelays { due: here.due + there.due, delays: here.delays.and(there.delays) })
     }
 

@@ -85,7 +85,8 @@ fn way(what: &'static str, asked: &WindowRequest<'_>) -> Result<TokenCost, Conte
 
 /// With room for all of it: what is counted is the tools, not what fits.
 fn fit_into(asked: &WindowRequest<'_>) -> Result<WindowFit, ContextTooLongError> {
-    let (window, max_output) = (1_000_000, 4_096);
+    let window = 1_000_000;
+    let max_output = 4_096;
     fit(asked, &[ModelWindow { name: "large", window, max_output, dialect: Dialect::OpenAiChat }])
 }
 

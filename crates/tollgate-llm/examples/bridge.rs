@@ -38,7 +38,9 @@ impl ScriptedSession {
     async fn calls(&self, name: &str, arguments: &str) -> io::Result<()> {
         let handler = self.handler.lock().clone();
         let Some(handler) = handler else { return Ok(()) };
-        let (id, name, arguments) = ("call_1".to_owned(), name.to_owned(), arguments.to_owned());
+        let id = "call_1".to_owned();
+        let name = name.to_owned();
+        let arguments = arguments.to_owned();
         writeln!(io::stdout(), "the model calls {name} {arguments}")?;
         let reply = handler.call(RealtimeCall { id, name, arguments }).await;
         writeln!(io::stdout(), "  {}: {}", reply.status.as_str(), reply.outcome)

@@ -165,7 +165,8 @@ pub fn steps(response: &ChatResponse) -> Vec<ResponseDelta> {
         steps.extend(signature.map(|signature| ResponseDelta::Sign { index, signature }));
         steps.push(ResponseDelta::Close { index });
     }
-    let (stop, usage) = (stop.clone(), usage.clone());
+    let stop = stop.clone();
+    let usage = usage.clone();
     steps.push(ResponseDelta::End { stop, usage, extra: extra.clone() });
     steps
 }

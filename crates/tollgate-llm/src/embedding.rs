@@ -59,17 +59,15 @@ impl EmbeddingApi {
             Self::OpenAi => openai::read(body, count)?,
             Self::Gemini => gemini::read(body)?,
         };
-        match vectors.len() == count {
-            true => Ok(vectors),
-            false => Err(count_mismatch(vectors.len(), count)),
-        }
+        if vectors.len() == count { Ok(vectors) } else { Err(count_mismatch(vectors.len(), count)) }
     }
 }
 
 /// Splits the texts into batches.
 pub(crate) fn batches(texts: &[String]) -> Vec<Range<usize>> {
     let mut batches = Vec::new();
-    let (mut start, mut bytes) = (0, 0);
+    let mut start = 0;
+    let mut bytes = 0;
     for (at, text) in texts.iter().enumerate() {
         let is_full =
             at - start == MAX_TEXTS_PER_REQUEST || bytes + text.len() > MAX_BYTES_PER_REQUEST;

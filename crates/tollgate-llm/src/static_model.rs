@@ -50,7 +50,8 @@ pub fn open(directory: &Path) -> Result<Arc<dyn Embedder>, String> {
 impl StaticEmbedder {
     fn read(files: StaticModelFiles) -> Result<Self, String> {
         let StaticModelFiles { tokenizer, tensors } = files;
-        let (tokenizer, tensors) = (files::read(&tokenizer)?, files::read(&tensors)?);
+        let tokenizer = files::read(&tokenizer)?;
+        let tensors = files::read(&tensors)?;
         let sum = DigestBuilder::default().with(&tokenizer).with(table::sample(&tensors)).finish();
         let table = VectorTable::read(tensors)?;
         let name = format!("static/{}-{}", table.dimensions(), hex(&sum[..6]));
@@ -83,7 +84,8 @@ impl Embedder for StaticEmbedder {
         let mut made = Vec::with_capacity(texts.len());
         for portion in texts.chunks(TEXTS_PER_BATCH) {
             let _place = places.acquire().await.map_err(|_| stopped_error())?;
-            let (parts, portion) = (Arc::clone(&self.parts), portion.to_vec());
+            let parts = Arc::clone(&self.parts);
+            let portion = portion.to_vec();
             let work = move || parts.embed(&portion, purpose);
             let worked = tokio::task::spawn_blocking(work).await;
             made.extend(worked.map_err(|_| stopped_error())??);

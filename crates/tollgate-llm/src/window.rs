@@ -268,9 +268,10 @@ fn settle(
 ) -> Result<FittedTools, WindowCounts> {
     let weighed = WeighedTools { asked, wanted, space };
     let is_sure = weighed.count(CountPrecision::AtMost).missing() == 0;
-    let mut counts = match is_sure {
-        true => WindowCounts { margin: 0, ..weighed.count(CountPrecision::Estimated) },
-        false => weighed.count(CountPrecision::Exact),
+    let mut counts = if is_sure {
+        WindowCounts { margin: 0, ..weighed.count(CountPrecision::Estimated) }
+    } else {
+        weighed.count(CountPrecision::Exact)
     };
     let mut shown = wanted.may.len();
     while counts.missing() > 0 {

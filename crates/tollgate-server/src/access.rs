@@ -59,9 +59,10 @@ impl RefusedAccess {
         now: Instant,
     ) -> (ApiError, Option<AccessRefusal>) {
         let Some(reason) = RefusalReason::of(problem.code) else { return (problem, None) };
-        let wait = match reason.is_guess() {
-            true => self.throttle.charge(Credential::Key, address, now).err(),
-            false => None,
+        let wait = if reason.is_guess() {
+            self.throttle.charge(Credential::Key, address, now).err()
+        } else {
+            None
         };
         let throttled = wait.is_some();
         let problem = wait.map_or(problem, too_many);

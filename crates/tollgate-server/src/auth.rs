@@ -150,7 +150,8 @@ impl Authenticator {
     pub(crate) fn refresh(&self) -> Result<(), KeyringError> {
         let Some(keyring) = &self.keyring else { return Ok(()) };
         let _order = self.refreshing.lock();
-        let (made, is_required) = (keyring.load()?, keyring.is_required()?);
+        let made = keyring.load()?;
+        let is_required = keyring.is_required()?;
         let mut sources = self.sources.lock();
         if made != sources.made || is_required != sources.is_required {
             (sources.made, sources.is_required) = (made, is_required);

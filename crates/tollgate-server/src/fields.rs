@@ -126,7 +126,8 @@ mod tests {
         let known = ["text", "depth", "partial", "override"];
         let read = BodyFields::read(body.as_bytes(), &known).and_then(|fields| {
             let text = fields.needed_text("text")?;
-            let (depth, partial) = (fields.count("depth")?, fields.flag("partial")?);
+            let depth = fields.count("depth")?;
+            let partial = fields.flag("partial")?;
             let tier = fields.tier("override")?;
             Ok(format!("{text} {depth:?} {partial:?} {tier:?}"))
         });

@@ -5,7 +5,8 @@ use tollgate_llm::conversation::ResponseDelivery;
 /// Whether a path is one of the Gemini API.
 pub(crate) fn is_gemini(path: &str) -> bool {
     let mut segments = path.trim_start_matches('/').splitn(3, '/');
-    let (version, models) = (segments.next(), segments.next());
+    let version = segments.next();
+    let models = segments.next();
     let verb = path.rsplit_once(':').map(|(_, verb)| verb);
     models == Some("models")
         && (version.is_some_and(|version| version.starts_with("v1") && version != "v1")

@@ -54,7 +54,8 @@ impl RequestContext {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
             self.tier = Some(tier.ok_or_else(|| wrong(META_TIER, "fast, standard or deep"))?);
         }
-        let (conversation, turn) = (meta.string(META_CONVERSATION), meta.string(META_TURN));
+        let conversation = meta.string(META_CONVERSATION);
+        let turn = meta.string(META_TURN);
         if let Some(link) = RequestLink::from_names(conversation.as_deref(), turn.as_deref()) {
             self.link = Some(match self.link {
                 Some(outer) => RequestLink::continuation(&format!("{} {}", outer.name, link.name)),

@@ -40,7 +40,8 @@ impl MemoryCheck {
         gate.memory()?;
         let shared =
             Arc::new(MemoryCheckState { wanted: Notify::new(), found: watch::Sender::new(None) });
-        let (gate, asked) = (Arc::downgrade(gate), Arc::clone(&shared));
+        let gate = Arc::downgrade(gate);
+        let asked = Arc::clone(&shared);
         let task = tasks::spawn("memory check", async move {
             loop {
                 asked.wanted.notified().await;

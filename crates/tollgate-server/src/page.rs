@@ -93,13 +93,12 @@ fn find(path: &str) -> Option<&'static File> {
 impl File {
     fn response(&self, asked: &HeaderMap) -> Response {
         let known = asked.get(header::IF_NONE_MATCH).is_some_and(|known| known == self.etag);
-        let mut response = match known {
-            true => StatusCode::NOT_MODIFIED.into_response(),
-            false => self.body(asked),
-        };
-        let caching = match self.path.starts_with(ASSETS) {
-            true => "public, max-age=31536000, immutable",
-            false => "no-cache",
+        let mut response =
+            if known { StatusCode::NOT_MODIFIED.into_response() } else { self.body(asked) };
+        let caching = if self.path.starts_with(ASSETS) {
+            "public, max-age=31536000, immutable"
+        } else {
+            "no-cache"
         };
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));

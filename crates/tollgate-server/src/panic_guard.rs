@@ -63,9 +63,10 @@ impl http_body::Body for PanicCatchingBody {
             Err(_) => {
                 tracing::error!("a request panicked");
                 this.body = None;
-                match this.last.is_empty() {
-                    true => Poll::Ready(None),
-                    false => Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.last))))),
+                if this.last.is_empty() {
+                    Poll::Ready(None)
+                } else {
+                    Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.last)))))
                 }
             }
         }

@@ -63,10 +63,7 @@ impl RequestLink {
     }
 
     pub(crate) fn as_turn_link(&self) -> TurnLink<'_> {
-        match self.begins {
-            true => TurnLink::Begin(&self.name),
-            false => TurnLink::Continue(&self.name),
-        }
+        if self.begins { TurnLink::Begin(&self.name) } else { TurnLink::Continue(&self.name) }
     }
 }
 
@@ -146,8 +143,11 @@ impl RequestContext {
     pub(crate) fn local(agent: Option<&str>, narrow: RequestFilter) -> Self {
         let AuthenticatedCaller { principal, rights, grant, lease, .. } =
             AuthenticatedCaller::local();
-        let (agent, reach) = (agent.map(Into::into), CallerReach::Everybody);
-        let (tier, trace, address) = (None, None, None);
+        let agent = agent.map(Into::into);
+        let reach = CallerReach::Everybody;
+        let tier = None;
+        let trace = None;
+        let address = None;
         // One pipe is one client.
         let link = Some(RequestLink::continuation("pipe"));
         Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace, address, link }

@@ -46,9 +46,10 @@ pub(crate) async fn trace_request(
     let response = next.run(request).await;
     let status = response.status();
     span.tell(|said| said.set("http.response.status_code", u64::from(status.as_u16())));
-    match status.is_server_error() {
-        true => span.fail(status.as_str().to_owned(), String::new),
-        false => span.done(),
+    if status.is_server_error() {
+        span.fail(status.as_str().to_owned(), String::new)
+    } else {
+        span.done()
     }
     response.map(|body| holding(body, span))
 }

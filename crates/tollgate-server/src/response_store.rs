@@ -139,7 +139,8 @@ impl ResponseStore {
         let history = &request.messages[leading..];
         let messages = (bytes_of(history) <= MAX_CONVERSATION_BYTES).then(|| history.to_vec());
         let id = format!("resp_{:032x}", rand::random::<u128>());
-        let (principal, threads) = (principal.clone(), Arc::clone(self));
+        let principal = principal.clone();
+        let threads = Arc::clone(self);
         Ok(Some(PendingStoredResponse { id, principal, messages, since: now, threads }))
     }
 
@@ -208,7 +209,8 @@ mod tests {
         let now = SystemClock.now();
         let thread =
             |bytes| Arc::new(StoredConversation { messages: Vec::new(), bytes, since: now });
-        let (honest, greedy) = (Principal::from_name("honest"), Principal::from_name("greedy"));
+        let honest = Principal::from_name("honest");
+        let greedy = Principal::from_name("greedy");
         kept.insert(honest.clone(), "mine".to_owned(), thread(1_000));
         for number in 0..100 {
             kept.insert(greedy.clone(), number.to_string(), thread(MAX_CONVERSATION_BYTES));

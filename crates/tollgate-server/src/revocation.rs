@@ -46,7 +46,8 @@ impl RevocableRequest<'_> {
     pub(crate) fn end_stream_on_revocation(&self, response: Response) -> Response {
         let is_events = tollgate_mcp::web::body::is_event_stream(response.headers());
         let ended = self.visitor.lease.clone().wait_for_end(self.front.clock.wall());
-        let (style, row) = (self.style, self.row("stream"));
+        let style = self.style;
+        let row = self.row("stream");
         let front = Arc::clone(self.front);
         events::until_revoked(response, ended, move |why| {
             front.gate.ledger().note_later(row.because(why.as_str()));

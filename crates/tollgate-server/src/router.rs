@@ -17,9 +17,10 @@ use crate::{admin, chat, mcp, metrics, openapi, ops, page, protected_resource, r
 
 pub(crate) fn router(front: Arc<AppState>) -> Router {
     let router = routes();
-    let router = match front.gate.tracer().is_on() {
-        true => router.layer(from_fn_with_state(Arc::clone(&front), trace_request)),
-        false => router,
+    let router = if front.gate.tracer().is_on() {
+        router.layer(from_fn_with_state(Arc::clone(&front), trace_request))
+    } else {
+        router
     };
     router.with_state(front)
 }

@@ -112,7 +112,8 @@ impl HttpServer {
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
         let guard = ArcSwap::from_pointee(HostGuard::new(&options.hosts));
-        let (tls, proxies) = (ArcSwapOption::empty(), ArcSwap::default());
+        let tls = ArcSwapOption::empty();
+        let proxies = ArcSwap::default();
         let server = Self {
             app: Arc::new(HttpApp {
                 proxies,
@@ -288,13 +289,16 @@ async fn serve_on<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &app.front.limits;
-    let (handler, handover) = (Arc::clone(&app), UpgradeHandover::default());
-    let (given, active) = (handover.clone(), Arc::clone(&activity));
+    let handler = Arc::clone(&app);
+    let handover = UpgradeHandover::default();
+    let given = handover.clone();
+    let active = Arc::clone(&activity);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(given.clone());
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(Arc::clone(active.memory()));
-        let (handler, busy) = (Arc::clone(&handler), active.begin());
+        let handler = Arc::clone(&handler);
+        let busy = active.begin();
         async move {
             let busy = busy.ok_or(EvictedError)?;
             let response = answer(handler, request).await;

@@ -8,8 +8,8 @@ use tollgate_testkit::postgres::{PostgresBuild, PostgresCluster, TestDatabase};
 
 #[test]
 fn each_test_has_a_database_of_its_own() {
-    let (one, other) =
-        (TestDatabase::new(PostgresBuild::Plain), TestDatabase::new(PostgresBuild::Plain));
+    let one = TestDatabase::new(PostgresBuild::Plain);
+    let other = TestDatabase::new(PostgresBuild::Plain);
     one.run("CREATE TABLE mine (number int)");
     assert_eq!(one.run("SELECT count(*) FROM pg_class WHERE relname = 'mine'").trim(), "1");
     assert_eq!(other.run("SELECT count(*) FROM pg_class WHERE relname = 'mine'").trim(), "0");

@@ -33,7 +33,8 @@ fn documented<'t>(manual: &'t str, section: &str) -> Vec<(String, &'t str)> {
 /// Both ways: a limit that nobody told callers of helps nobody, and one that is gone misleads.
 #[test]
 fn every_limit_of_the_config_is_in_security_md_with_its_default() {
-    let (manual, security) = (read("docs/configuration.md"), read("SECURITY.md"));
+    let manual = read("docs/configuration.md");
+    let security = read("SECURITY.md");
     let mut known = BTreeSet::new();
     for section in ["limits", "shutdown", "approvals"] {
         for (key, default) in documented(&manual, section) {

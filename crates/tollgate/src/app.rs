@@ -107,7 +107,8 @@ impl App {
         if server.are_keys_lost() {
             tracing::error!(data = %config.data.display(), "{KEYS_LOST}");
         }
-        let (certificate, exporting) = (Mutex::default(), Mutex::new(exporting));
+        let certificate = Mutex::default();
+        let exporting = Mutex::new(exporting);
         Ok(Self { running, server, admin, store: kept, private_files, certificate, exporting })
     }
 

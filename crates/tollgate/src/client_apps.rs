@@ -186,9 +186,10 @@ impl UserFolders {
         let set = |name: &str| variable(name).filter(|text| !text.is_empty()).map(PathBuf::from);
         let home = set("HOME")?;
         let dot = set("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-        let settings = match cfg!(target_os = "macos") {
-            true => home.join("Library/Application Support"),
-            false => dot.clone(),
+        let settings = if cfg!(target_os = "macos") {
+            home.join("Library/Application Support")
+        } else {
+            dot.clone()
         };
         Some(Self { here: PathBuf::from("."), home, settings, dot })
     }

@@ -80,10 +80,11 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
             return asked.await;
         }
         let stopped = async {
-            match talks {
+            if talks {
                 // `chat` uses Ctrl-C itself.
-                true => wait_for_terminate_signal().await,
-                false => wait_for_stop_signal().await,
+                wait_for_terminate_signal().await
+            } else {
+                wait_for_stop_signal().await
             }
         };
         tokio::select! {

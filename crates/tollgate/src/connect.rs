@@ -98,7 +98,8 @@ pub fn form(client: &ClientApp) -> ClientFileFormat {
 
 /// The entry of this gateway in a client's file.
 pub fn entry(client: &ClientApp, target: &SnippetTarget) -> Value {
-    let (url, headers) = (target.mcp(), target.headers());
+    let url = target.mcp();
+    let headers = target.headers();
     let mut entry = match client.id {
         "claude-desktop" => return json!({"command": "tollgate", "args": target.arguments()}),
         "claude-code" | "vscode" => json!({"type": "http", "url": url}),

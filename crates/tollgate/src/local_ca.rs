@@ -47,7 +47,8 @@ fn key_file(data: &Path) -> PathBuf {
 impl LocalCa {
     /// The CA of this data directory, created if it is missing. May block.
     pub fn obtain(data: &Path, now: SystemTime) -> Result<Self, CommandError> {
-        let (cert, secret) = (file(data), key_file(data));
+        let cert = file(data);
+        let secret = key_file(data);
         let unusable = |file: &Path, why: String| {
             CommandError::new(format!("cannot use the local CA in `{}`: {why}", file.display()))
         };

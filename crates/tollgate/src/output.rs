@@ -48,7 +48,8 @@ impl Output {
         let paint = |is_terminal: bool| {
             if wanted && is_terminal { ColorMode::Coloured } else { ColorMode::Plain }
         };
-        let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        let stdout = io::stdout().is_terminal();
+        let stderr = io::stderr().is_terminal();
         let room =
             if stdout { TableWidth::Columns(columns(environment)) } else { TableWidth::Unbounded };
         let watched = stderr && form == OutputFormat::Text;

@@ -153,7 +153,8 @@ impl ConfigActor {
             ConfigActorRequest::Registry(reply) => drop(reply.send(self.desk.registry())),
             ConfigActorRequest::Reload(by, reply) => drop(reply.send(self.reload(&by).await)),
             ConfigActorRequest::Change(order, reply) => {
-                let (by, act) = (order.by.clone(), audit::act(&order.change));
+                let by = order.by.clone();
+                let act = audit::act(&order.change);
                 let changed = self.desk.change(*order).await;
                 if let Ok(changed) = &changed
                     && let Some(effect) = &changed.applied

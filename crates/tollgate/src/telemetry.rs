@@ -101,7 +101,8 @@ impl<'a> TelemetryField<'a> {
                 step.items()?.try_into().map_err(|_| step.unfit("must be two numbers"))?;
             steps.push((micros.count()?, count.count()?));
         }
-        let (calls, errors) = (self.at("calls").count()?, self.at("errors").count()?);
+        let calls = self.at("calls").count()?;
+        let errors = self.at("errors").count()?;
         let figures = LatencyAggregate::from_untrusted(calls, errors, steps);
         Ok((name, figures.map_err(|hostile| self.unfit(&hostile.to_string()))?))
     }

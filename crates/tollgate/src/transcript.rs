@@ -62,9 +62,10 @@ pub fn read(form: TranscriptFormat, text: &str) -> Result<ImportedTranscript, Tr
         TranscriptFormat::Json => json::read(text)?,
         TranscriptFormat::Captions => captions::read(text)?,
     };
-    match found.said.is_empty() {
-        true => Err(TranscriptError { line: None, why: "it contains no utterances".to_owned() }),
-        false => Ok(found),
+    if found.said.is_empty() {
+        Err(TranscriptError { line: None, why: "it contains no utterances".to_owned() })
+    } else {
+        Ok(found)
     }
 }
 

@@ -69,7 +69,8 @@ impl CodeModeScript {
         looking: ToolDiscovery,
     ) -> Self {
         let steps = query.steps.len();
-        let (done, printed) = (vec![false; steps], vec![0; steps]);
+        let done = vec![false; steps];
+        let printed = vec![0; steps];
         Self { query, truth, looking, looked: 0, done, printed, programs: 0, running: None }
     }
 
@@ -111,10 +112,7 @@ impl CodeModeScript {
     /// What the last program did.
     fn judge(&mut self, running: &RunningProgram, seen: &VisibleContext) -> Result<(), String> {
         if is_failure(seen.last()) {
-            return match running.is_wrong {
-                true => Ok(()),
-                false => Err(seen.last().to_owned()),
-            };
+            return if running.is_wrong { Ok(()) } else { Err(seen.last().to_owned()) };
         }
         for at in &running.program.ran {
             let is_known = self.truth.0[*at].facts().all(|fact| seen.has(fact));
@@ -169,9 +167,10 @@ impl ModelScript for CodeModeScript {
         {
             return ScriptMove::Say(format!("{GAVE_UP}{failure}"));
         }
-        match self.done.iter().all(|done| *done) || self.programs == MOST_PROGRAMS {
-            true => ScriptMove::Say(direct::answer(&self.query, &self.truth, seen)),
-            false => self.program(seen),
+        if self.done.iter().all(|done| *done) || self.programs == MOST_PROGRAMS {
+            ScriptMove::Say(direct::answer(&self.query, &self.truth, seen))
+        } else {
+            self.program(seen)
         }
     }
 }

@@ -65,9 +65,10 @@ impl ModelScript for DirectScript {
                 });
             }
         }
-        match wanted.is_empty() {
-            true => ScriptMove::Say(answer(&self.query, &self.truth, seen)),
-            false => ScriptMove::Call(wanted),
+        if wanted.is_empty() {
+            ScriptMove::Say(answer(&self.query, &self.truth, seen))
+        } else {
+            ScriptMove::Call(wanted)
         }
     }
 }

@@ -98,7 +98,8 @@ impl CodeTokenHarness {
     ) -> Result<Self, BenchError> {
         let world = SharedWorld::default();
         let served = MockServers::new(lists, &world);
-        let (names, tools) = (lists.servers(), lists.tools());
+        let names = lists.servers();
+        let tools = lists.tools();
         let globs: Vec<Glob> = names.iter().map(|it| Glob::new(format!("{it}_*"))).collect();
         let served = ServerThread::start("servers", served)?;
         let servers = MockServers::settings(&names, &served)?;
@@ -137,7 +138,8 @@ impl CodeTokenHarness {
 
     pub(super) async fn ask(&self, query: &Arc<PlannedQuery>) -> Result<QueryRun, BenchError> {
         let truth = Arc::new(GroundTruth::of(query));
-        let (asked, right) = (Arc::clone(query), Arc::clone(&truth));
+        let asked = Arc::clone(query);
+        let right = Arc::clone(&truth);
         let script: Box<dyn ModelScript> = match self.way {
             ToolStrategy::Direct => Box::new(DirectScript::new(asked, right)),
             ToolStrategy::Search => {

@@ -46,7 +46,8 @@ pub(super) struct InventoryTool {
 pub(super) fn tools(round: usize) -> Vec<InventoryTool> {
     let mut tools = Vec::new();
     for list in &LISTS[..round] {
-        let (mut server, mut prefix) = ("", "");
+        let mut server = "";
+        let mut prefix = "";
         for line in list.lines() {
             if let Some(head) = line.strip_prefix("# ") {
                 let (name, begin) = head.split_once(' ').unwrap_or((head, ""));

@@ -38,7 +38,8 @@ impl ParameterUsage {
 /// The MCP tool object.
 pub(super) fn definition(listed: &InventoryTool, usage: &ParameterUsage) -> Value {
     let InventoryTool { tool, description } = listed;
-    let (mut properties, mut required) = (Map::new(), Vec::new());
+    let mut properties = Map::new();
+    let mut required = Vec::new();
     let uses = usage.1.get(tool).copied().unwrap_or(0);
     for (name, (sample, count)) in usage.0.get(tool).into_iter().flatten() {
         properties.insert(name.clone(), property_schema(name, sample));

@@ -47,9 +47,10 @@ impl ProgramWriter<'_> {
         for at in 0..self.query.steps.len() {
             if !self.done[at] && self.is_ready(at, &program) {
                 let kind = &self.query.steps[at].kind;
-                match matches!(kind, PlanStepKind::Take | PlanStepKind::Read) && !self.knows(at) {
-                    true => program.looked_at.push(at),
-                    false => program.ran.push(at),
+                if matches!(kind, PlanStepKind::Take | PlanStepKind::Read) && !self.knows(at) {
+                    program.looked_at.push(at)
+                } else {
+                    program.ran.push(at)
                 }
             }
         }

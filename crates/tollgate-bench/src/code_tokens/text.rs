@@ -112,7 +112,8 @@ pub(super) fn prose(seed: TextSeed, bytes: usize, kind: ProseKind) -> String {
             text.push_str(POINT);
             told += 1;
         }
-        let (subject, verb) = (seed.pick(SUBJECTS), seed.with("v").pick(VERBS));
+        let subject = seed.pick(SUBJECTS);
+        let verb = seed.with("v").pick(VERBS);
         let object = seed.with("o").pick(OBJECTS);
         text.push_str(&format!("{subject} {verb} {object} in case {}. ", seed.number()));
     }

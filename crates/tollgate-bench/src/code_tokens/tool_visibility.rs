@@ -13,7 +13,8 @@ pub(super) fn spelling(tool: &ToolRef, seen: &VisibleContext) -> Option<String> 
     let names = [tool.name.clone(), tool.name.to_lowercase()];
     let mut spelled = names.iter().map(|name| (format!("{}.{name}", tool.server), name));
     let found = spelled.find(|(spelled, name)| {
-        let (signature, definition) = (format!("{spelled}("), format!("def {name}("));
+        let signature = format!("{spelled}(");
+        let definition = format!("def {name}(");
         // Files say at their top whose they are, and may come in parts.
         let head = format!("call as {}.", tool.server);
         seen.has(&signature) || (seen.has(&head) && seen.has(&definition))

@@ -26,7 +26,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     let Some(handler) = tools.into_iter().find(|tool| tool.definition()["name"] == "roll") else {
         return Err(BenchError::Process("there is no built-in tool `roll`".to_owned()));
     };
-    let (arguments, asker) = (arguments(), BuiltinToolContext::local());
+    let arguments = arguments();
+    let asker = BuiltinToolContext::local();
 
     let mut best = [f64::INFINITY; 2];
     // Whatever disturbs a batch makes it slower, never faster: the best one is the truth.

@@ -123,7 +123,8 @@ async fn first_words(
     bench: &BenchContext,
     targets: &[LoadTarget; 3],
 ) -> Result<FigureRow, BenchError> {
-    let (direct, gateway) = (&targets[0], &targets[2]);
+    let direct = &targets[0];
+    let gateway = &targets[2];
     let mut rounds = Vec::new();
     for _ in 0..bench.pace.rounds {
         let first = |target| within(OPEN_STREAMS_TIMEOUT, "streams", stream_for(bench, target));

@@ -48,7 +48,8 @@ async fn measure_under_load(bench: &BenchContext) -> Result<FigureRow, BenchErro
     for target in &targets[1..] {
         closed_loop::run(target, 64, bench.pace.slice * 2).await?;
     }
-    let (peak, bare_peak) = (gateway.usage()?.peak_bytes, bare.usage()?.peak_bytes);
+    let peak = gateway.usage()?.peak_bytes;
+    let bare_peak = bare.usage()?.peak_bytes;
     gateway.stop().await?;
     bare.stop().await?;
     let limit = FigureLimit { most: 60.0, unit: "MiB", digits: 1 };

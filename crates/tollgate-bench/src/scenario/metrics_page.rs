@@ -40,7 +40,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     }
     let fixed = bench.start_fixed(&page).await?;
     let mut same = MetricsScraper::open(&fixed, "").await?;
-    let (mut pages, mut bytes) = (Vec::new(), Vec::new());
+    let mut pages = Vec::new();
+    let mut bytes = Vec::new();
     for _ in 0..bench.pace.rounds * PAGES {
         for (reader, times) in [(&mut same, &mut bytes), (&mut reader, &mut pages)] {
             let began = clock::now();
@@ -50,11 +51,13 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     }
     fixed.stop().await?;
     gateway.stop().await?;
-    let (pages, bytes) = (Samples::of_nanos(pages), Samples::of_nanos(bytes));
+    let pages = Samples::of_nanos(pages);
+    let bytes = Samples::of_nanos(bytes);
     let millis = |samples: &Samples| clock::micros(samples.quantile(0.5)) / 1e3;
     let limit = FigureLimit { most: 10.0, unit: "ms", digits: 2 };
     let what = format!("/metrics of 1,000 tools, {series} series ({} KiB)", page.len() / 1024);
-    let (whole, ready) = (millis(&pages), millis(&bytes));
+    let whole = millis(&pages);
+    let ready = millis(&bytes);
     let figures = json!({ "bytes": page.len(), "series": series,
         "p50Millis": { "static": ready, "gateway": whole }, "limit": limit.most });
     let how = format!("{:.1} × static, {ready:.2} ms", whole / ready);

@@ -44,7 +44,8 @@ async fn cpu_added(
     let rounds = bench.rounds(&[floor, target(gateway, 0)], CONNECTIONS).await?;
     fixed.stop().await?;
     let cpu = |at: usize| cpu_per_call(rounds.iter().map(|round| &round[at]));
-    let (floor, whole) = (cpu(0), cpu(1));
+    let floor = cpu(0);
+    let whole = cpu(1);
     let rate = median(rounds.iter().map(|round| round[1].rate()));
     let limit = FigureLimit { most: 30.0, unit: "µs", digits: 1 };
     let what = format!("stdio server, {CONNECTIONS} connections: CPU added per call");

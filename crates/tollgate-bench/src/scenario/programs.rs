@@ -70,7 +70,8 @@ async fn all(place: &ProgramPaths, rounds: usize) -> Result<Vec<FigureRow>, Benc
 /// One program after the other, each in a worker that was ready.
 async fn start(worker: &Path, rounds: usize) -> Result<FigureRow, BenchError> {
     let world = ProgramRunner::new(worker, 1)?;
-    let (mut begun, mut whole) = (Vec::new(), Vec::new());
+    let mut begun = Vec::new();
+    let mut whole = Vec::new();
     for _ in 0..rounds * 40 {
         world.warm().await?;
         tokio::time::sleep(SETTLE).await;
@@ -114,7 +115,8 @@ async fn crowd(worker: &Path, rounds: usize) -> Result<FigureRow, BenchError> {
         whole.extend(timed.iter().map(|timed| nanos(timed.whole)));
     }
     let whole = Samples::of_nanos(whole);
-    let (half, most) = (micros(whole.quantile(0.5)), micros(whole.quantile(1.0)));
+    let half = micros(whole.quantile(0.5));
+    let most = micros(whole.quantile(1.0));
     Ok(FigureRow {
         id: "P14",
         what: format!("{TOGETHER} such programs at once, whole"),
@@ -179,7 +181,8 @@ struct CallRates {
 
 impl CallRates {
     fn row(self, what: &str) -> FigureRow {
-        let (single, ten) = (median(self.single), median(self.ten));
+        let single = median(self.single);
+        let ten = median(self.ten);
         FigureRow {
             id: "P14",
             what: what.to_owned(),

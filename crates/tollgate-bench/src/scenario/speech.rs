@@ -67,7 +67,9 @@ async fn measure_added_delay(
 ) -> Result<Vec<FigureRow>, BenchError> {
     let rate = sustained_rate(studio, gateway, sessions).await?;
     let pace = FrameRate { frames_per_second: rate, lasts: bench.pace.long_slice };
-    let (mut direct, mut through, mut cpu) = (Vec::new(), Vec::new(), Vec::new());
+    let mut direct = Vec::new();
+    let mut through = Vec::new();
+    let mut cpu = Vec::new();
     for _ in 0..bench.pace.long_rounds {
         let mut clients = studio.open(studio.address, sessions).await?;
         direct.push(studio.talk(&mut clients, pace).await?.delays);
@@ -80,7 +82,8 @@ async fn measure_added_delay(
     }
     let at = |all: &[Samples], q: f64| median(all.iter().map(|it| micros(it.quantile(q)) / 1e3));
     let row = |q: f64, most: f64| {
-        let (with, without) = (at(&through, q), at(&direct, q));
+        let with = at(&through, q);
+        let without = at(&direct, q);
         let what = format!(
             "added per audio frame, p{:.0}, {sessions} sessions, {rate} frames/s each way",
             q * 100.0
@@ -125,7 +128,8 @@ async fn tools(
     let clients = studio.open(gateway.address, 1).await?;
     let took = studio.call("roll", CALLS).await?;
     drop(clients);
-    let (half, most) = (micros(took.quantile(0.5)) / 1e3, micros(took.quantile(0.99)) / 1e3);
+    let half = micros(took.quantile(0.5)) / 1e3;
+    let most = micros(took.quantile(0.99)) / 1e3;
     let what = "round trip of a tool call in a session, tool in process".to_owned();
     Ok(untargeted_row(what, format!("p50 {half:.3} ms, p99 {most:.3} ms"))
         .with(json!({ "p50Ms": half, "p99Ms": most, "calls": took.len() })))
@@ -133,7 +137,9 @@ async fn tools(
 
 /// For what there is no target.
 fn untargeted_row(what: String, measured: String) -> FigureRow {
-    let (target, ratio, figures) = (String::new(), None, json!({}));
+    let target = String::new();
+    let ratio = None;
+    let figures = json!({});
     FigureRow { id: "P13", what, measured, target, ratio, verdict: TargetVerdict::Ok, figures }
 }
 

@@ -109,7 +109,8 @@ pub(super) async fn added_by_one(bench: &BenchContext) -> Result<Vec<FigureRow>,
         let p50 = |slice: &LoadSlice| micros(slice.latencies.quantile(0.5));
         let added = |at: usize| median(rounds.iter().map(|round| p50(&round[at]) - p50(&round[0])));
         let direct = median(rounds.iter().map(|round| p50(&round[0])));
-        let (bare, gateway) = (added(1), added(2));
+        let bare = added(1);
+        let gateway = added(2);
         let ratio = gateway / bare;
         rows.push(FigureRow {
             id: "P2",

@@ -85,7 +85,8 @@ async fn turns(
     let each = bench.pace.turns / 2 / LANES;
     let mut lanes = JoinSet::new();
     for lane in 0..LANES {
-        let (tools, address) = (tools.to_vec(), gateway.address);
+        let tools = tools.to_vec();
+        let address = gateway.address;
         lanes.spawn(async move {
             let mut line = RestConnection::open(address).await?;
             let mut tally = WallTally::default();

@@ -63,8 +63,10 @@ pub(super) async fn measure(
     }
     while clients.join_next().await.is_some() {}
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    let (sent, answered) = (count(&ledger.sent), count(&ledger.answered));
-    let (cancelled, lost) = (count(&ledger.cancelled), count(&ledger.lost));
+    let sent = count(&ledger.sent);
+    let answered = count(&ledger.answered);
+    let cancelled = count(&ledger.cancelled);
+    let lost = count(&ledger.lost);
     let mismatched = count(&ledger.mismatched);
 
     let rows = within(AUDIT_FLUSH_TIMEOUT, "the audit rows", async {
@@ -192,7 +194,10 @@ async fn rows_of_calls(
     let bearer = format!("Bearer {admin}");
     let bearer = HeaderValue::from_str(&bearer).map_err(std::io::Error::other)?;
     headers.insert(http::header::AUTHORIZATION, bearer);
-    let (mut count, mut doubled, mut last, mut seen) = (0, 0, after, HashSet::new());
+    let mut count = 0;
+    let mut doubled = 0;
+    let mut last = after;
+    let mut seen = HashSet::new();
     loop {
         let path = format!("/api/audit?kind=call&server=up&order=oldest&limit=1000&after={last}");
         let mut connection = SoakConnection::open(gateway.address).await?;

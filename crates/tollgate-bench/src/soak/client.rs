@@ -222,7 +222,8 @@ impl OpenLoopLoad {
                 period,
                 until: began + self.span,
             };
-            let (make, connections) = (Arc::clone(&self.make), self.connections as u64);
+            let make = Arc::clone(&self.make);
+            let connections = self.connections as u64;
             lanes.spawn(async move { lane.drive(make, at as u64, connections).await });
         }
         collect(lanes).await
@@ -269,8 +270,10 @@ struct ReconnectingClient {
 
 impl ReconnectingClient {
     async fn drive(self, make: MakeRequest, first: u64, step: u64) -> AnswerTally {
-        let (mut due, mut number) = (self.first, first);
-        let (mut tally, mut connection) = (AnswerTally::default(), None);
+        let mut due = self.first;
+        let mut number = first;
+        let mut tally = AnswerTally::default();
+        let mut connection = None;
         loop {
             let now = clock::now();
             if self.period.is_zero() {

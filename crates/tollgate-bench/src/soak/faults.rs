@@ -40,7 +40,8 @@ impl LeakCounts {
         let count = |folder: &str| {
             fs::read_dir(format!("/proc/{}/{folder}", gateway.pid)).map_or(0, Iterator::count)
         };
-        let (files, threads) = (count("fd"), count("task"));
+        let files = count("fd");
+        let threads = count("task");
         Ok(Self {
             files,
             threads,
@@ -228,7 +229,8 @@ async fn session(gateway: &MeasuredProcess) -> Result<(), BenchError> {
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let x = mean(|point| point.0);
+    let y = mean(|point| point.1);
     let above: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
     let below: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
     if below > 0.0 { above / below } else { 0.0 }

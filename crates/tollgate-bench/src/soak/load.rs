@@ -58,7 +58,8 @@ pub(super) async fn builtin_tool(
     fixed.stop().await?;
     let added = |q: f64, most: f64| {
         let limit = FigureLimit { most, unit: "ms", digits: 2 };
-        let (with, without) = (milliseconds(&through, q), milliseconds(&direct, q));
+        let with = milliseconds(&through, q);
+        let without = milliseconds(&direct, q);
         let what = format!("built-in tool at {RATE}/s: p{} added", q * 100.0);
         FigureRow::at_most("R-01", what, (with - without).max(0.0), limit)
             .with_note(&format!("{with:.2} instead of {without:.2}, {} calls", through.calls()))
@@ -73,9 +74,10 @@ pub(super) async fn builtin_tool(
             measured: format!("{roll:.0}/s, fixed bytes {bare:.0}/s"),
             target: "≥ 4000/s and ≥ 0.35 × fixed bytes".to_owned(),
             ratio: Some(roll / bare),
-            verdict: match roll >= 4_000.0 && roll / bare >= 0.35 {
-                true => TargetVerdict::Ok,
-                false => TargetVerdict::Short,
+            verdict: if roll >= 4_000.0 && roll / bare >= 0.35 {
+                TargetVerdict::Ok
+            } else {
+                TargetVerdict::Short
             },
             figures: json!({ "perSecond": roll, "fixedPerSecond": bare }),
         },
@@ -158,7 +160,8 @@ pub(super) async fn chat(
         let mut lane = HttpLoadConnection::open(&target).await?;
         lanes.spawn(async move {
             let mut due = began + period.mul_f64(at as f64 / LANES as f64);
-            let (mut took, mut number) = (Vec::new(), at as u64);
+            let mut took = Vec::new();
+            let mut number = at as u64;
             while due < began + span {
                 tokio::time::sleep(due.saturating_duration_since(clock::now())).await;
                 lane.stream(chat, number).await?.finish("gateway", number).await?;
@@ -174,7 +177,8 @@ pub(super) async fn chat(
         took.extend(joined.map_err(|error| BenchError::Process(error.to_string()))??);
     }
     gateway.stop().await?;
-    let (count, took) = (took.len(), Samples::of_nanos(took));
+    let count = took.len();
+    let took = Samples::of_nanos(took);
     let each = |q: f64| micros(took.quantile(q)) / 1e3 / (ROUNDS + 1) as f64;
     let what = format!("{RATE:.0} chats/s with {ROUNDS} rounds of tools, streamed: p99 per round");
     Ok(vec![

@@ -190,7 +190,8 @@ pub(super) async fn fairness(
         tokio::join!(closed_loop(gateway.address, GREEDY, span, greedy), beside.run());
     gateway.stop().await?;
     let share = seen.served.len() as f64 / seen.total().max(1) as f64;
-    let (before, beside) = (alone.served_quantile(0.99), seen.served_quantile(0.99));
+    let before = alone.served_quantile(0.99);
+    let beside = seen.served_quantile(0.99);
     Ok(vec![
         FigureRow::check(
             "R-10",

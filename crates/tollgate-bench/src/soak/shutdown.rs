@@ -43,7 +43,8 @@ pub(super) async fn measure(
     // Both go on into the grace, and no further: whoever comes after the end is told nothing.
     let span = span.min(Duration::from_secs(10));
     let load = |make, rate, connections| OpenLoopLoad { address, rate, connections, span, make };
-    let (long, short) = (load(long, 20.0, 60), load(short, 200.0, 16));
+    let long = load(long, 20.0, 60);
+    let short = load(short, 200.0, 16);
     let ending = async {
         tokio::time::sleep(span - GRACE / 2).await;
         let began = clock::now();

@@ -59,7 +59,8 @@ impl SpeechPeer {
 
     /// Reads this line from now on.
     pub(super) fn take(&mut self, wire: RawWebSocket) {
-        let (voice, delays) = (self.voice, Arc::clone(&self.delays));
+        let voice = self.voice;
+        let delays = Arc::clone(&self.delays);
         let (mut reading, writing) = wire.into_halves();
         let is_open = Arc::new(AtomicBool::new(true));
         self.lines.push(SpeechConnection { writing, is_open: Arc::clone(&is_open) });
@@ -83,7 +84,8 @@ impl SpeechPeer {
         self.delays.lock().clear();
         let mut frame = self.voice.frame();
         let per_second = pace.frames_per_second * self.lines.len() as f64;
-        let (began, mut sent) = (clock::now(), 0_u64);
+        let began = clock::now();
+        let mut sent = 0_u64;
         loop {
             let passed = clock::now() - began;
             let due = (passed.min(pace.lasts).as_secs_f64() * per_second) as u64;

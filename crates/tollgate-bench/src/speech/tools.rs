@@ -24,7 +24,8 @@ pub(super) async fn call(
 ) -> Result<Samples, BenchError> {
     let mut took = Vec::with_capacity(count);
     for at in 0..count {
-        let (response, id) = (format!("resp_{at}"), format!("call_{at}"));
+        let response = format!("resp_{at}");
+        let id = format!("call_{at}");
         let arguments = json!({"expression": "1d6"}).to_string();
         let mut item = events::call(&format!("item_{at}"), &id, tool, &arguments);
         say(side, &[events::response("created", &response, "in_progress", &[])]).await?;

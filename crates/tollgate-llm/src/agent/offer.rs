@@ -168,7 +168,9 @@ impl ToolOffer {
 impl GatewayTools {
     fn window_request<'a>(&'a self, request: &'a ChatRequest) -> WindowRequest<'a> {
         let Self { shelf, max_tools, search, disclosed, .. } = self;
-        let (stock, max_tools, search) = (&shelf.stock, *max_tools, *search);
+        let stock = &shelf.stock;
+        let max_tools = *max_tools;
+        let search = *search;
         WindowRequest { request, stock, max_tools, search, disclosed }
     }
 
@@ -177,9 +179,10 @@ impl GatewayTools {
         let stock = &self.shelf.stock;
         let kept = fit.kept.iter().filter_map(|place| self.view.tool(stock.name(*place)));
         let kept = kept.map(|tool| {
-            let leave = match approval::runs_by_itself(&self.view, tool) {
-                true => ToolRunMode::Auto(tool.exposed.clone()),
-                false => ToolRunMode::Manual,
+            let leave = if approval::runs_by_itself(&self.view, tool) {
+                ToolRunMode::Auto(tool.exposed.clone())
+            } else {
+                ToolRunMode::Manual
             };
             (tools::format_for_dialect(tool, dialect).function.clone(), leave)
         });

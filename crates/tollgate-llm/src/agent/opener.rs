@@ -110,9 +110,10 @@ pub(super) async fn open(
         is_over = next.as_ref().is_none_or(|next| words.are_in(next));
         heard.extend(next);
     }
-    Ok(match words.were_said {
-        true => OpenerOutcome::Blind { opener },
-        false => OpenerOutcome::Said { opener, heard },
+    Ok(if words.were_said {
+        OpenerOutcome::Blind { opener }
+    } else {
+        OpenerOutcome::Said { opener, heard }
     })
 }
 
@@ -159,7 +160,8 @@ struct OpenerSpeech<'m> {
 
 impl<'m> OpenerSpeech<'m> {
     fn new(model: &'m str) -> Self {
-        let (sentence, words) = (FirstSentence::default(), SpokenTextDetector::default());
+        let sentence = FirstSentence::default();
+        let words = SpokenTextDetector::default();
         Self { sentence, words, model, id: String::new(), part: None }
     }
 
@@ -205,7 +207,8 @@ impl<'m> OpenerSpeech<'m> {
         if let Some(part) = self.part {
             return (part, Vec::new());
         }
-        let (id, model) = (self.id.clone(), self.model.to_owned());
+        let id = self.id.clone();
+        let model = self.model.to_owned();
         let start = ResponseDelta::Start { id, model, created: 0, extra: Extra::none() };
         let mut steps: Vec<ResponseDelta> =
             response_stream.relay().begin(start).into_iter().collect();

@@ -73,7 +73,8 @@ impl RoundRelay {
                 if matches!(opening, PartOpening::Text) {
                     self.words.insert(known_as, TextPartProgress::Silent);
                 }
-                let (opening, extra) = (opening.clone(), extra.clone());
+                let opening = opening.clone();
+                let extra = extra.clone();
                 vec![ResponseDelta::Open { index: known_as, opening, extra }]
             }
             ResponseDelta::Grow { index, text, extra } => {
@@ -132,9 +133,10 @@ impl RoundRelay {
         let begins = std::mem::replace(words, TextPartProgress::Begun) == TextPartProgress::Silent;
         let needed =
             begins && self.last == LastTextRound::Before && !text.starts_with(char::is_whitespace);
-        self.last = match text.ends_with(char::is_whitespace) {
-            true => LastTextRound::Nothing,
-            false => LastTextRound::Here,
+        self.last = if text.ends_with(char::is_whitespace) {
+            LastTextRound::Nothing
+        } else {
+            LastTextRound::Here
         };
         let pause =
             ResponseDelta::Grow { index, text: ROUND_SEPARATOR.to_owned(), extra: Extra::none() };

@@ -27,7 +27,8 @@ struct OpenerRepetitionFilter {
 
 impl ResponseStream {
     pub(super) fn new(ids: TurnCallIds, voice: Option<CompletionSink>) -> Self {
-        let (relay, whole) = (RoundRelay::default(), ResponseAssembly::default());
+        let relay = RoundRelay::default();
+        let whole = ResponseAssembly::default();
         Self { relay, whole, ids, behind: None, voice }
     }
 

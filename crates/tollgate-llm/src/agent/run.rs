@@ -120,7 +120,8 @@ impl CompletionRun {
     }
 
     fn end_span(&mut self, failure: Option<&LlmError>) {
-        let (usage, rounds) = (&self.usage, self.rounds);
+        let usage = &self.usage;
+        let rounds = self.rounds;
         self.span.tell(|said| {
             record_usage(said, usage);
             said.set("tollgate.rounds", u64::from(rounds));
@@ -283,7 +284,8 @@ impl CompletionRun {
         let began = self.chat.clock.now();
         let left = self.bounds.tool_time.map(|all| all.saturating_sub(self.spent.tool_time));
         let turn = with_tool_deadline(&acting.turn, left, began);
-        let (gate, voice) = (&*self.chat.gate, self.response_stream.voice());
+        let gate = &*self.chat.gate;
+        let voice = self.response_stream.voice();
         let model = self.model();
         let room = CallRound { gate, turn: &turn, model: &model, voice };
         // Counted before they run; calls made by programs among them are added on top.
@@ -357,9 +359,10 @@ impl CompletionRun {
             ended: last.ended,
             model: self.model().settings.name.clone(),
             rounds: self.rounds,
-            history: match self.ran.is_empty() {
-                true => Vec::new(),
-                false => self.request.messages.split_off(self.asked),
+            history: if self.ran.is_empty() {
+                Vec::new()
+            } else {
+                self.request.messages.split_off(self.asked)
             },
             calls: std::mem::take(&mut self.ran),
         });

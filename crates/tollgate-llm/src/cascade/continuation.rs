@@ -50,9 +50,10 @@ enum ContinuationState {
 
 impl Continuation {
     pub fn behind(opener: &str) -> Self {
-        let state = match opener.trim().is_empty() {
-            true => ContinuationState::Passing,
-            false => ContinuationState::Held(String::new()),
+        let state = if opener.trim().is_empty() {
+            ContinuationState::Passing
+        } else {
+            ContinuationState::Held(String::new())
         };
         let opener_words = words(opener).into_iter().map(|word| word.text).collect();
         Self { opener: opener_words, last: opener.chars().next_back(), state }
@@ -117,25 +118,26 @@ impl Continuation {
         }
         let known =
             said.iter().take(MIN_COMPARED_WORDS).filter(|word| self.opener.contains(&word.text));
-        let (known, looked_at) = (known.count(), said.len().min(MIN_COMPARED_WORDS));
+        let known = known.count();
+        let looked_at = said.len().min(MIN_COMPARED_WORDS);
         if looked_at == MIN_COMPARED_WORDS && known + 1 < MIN_COMPARED_WORDS {
             return Some(OpenerRepetition::Not);
         }
         let mut sentence = FirstSentence::default();
         if sentence.hear(held).end == SentenceEnd::Reached || end == SentenceEnd::Reached {
             let length = sentence.text().len();
-            return Some(match self.is_repeated(&words(sentence.text())) {
-                true => OpenerRepetition::Cut(length),
-                false => OpenerRepetition::Not,
+            return Some(if self.is_repeated(&words(sentence.text())) {
+                OpenerRepetition::Cut(length)
+            } else {
+                OpenerRepetition::Not
             });
         }
         if said.len() > self.opener.len() {
             let same = said.iter().zip(&self.opener).all(|(word, opener)| word.text == *opener);
-            return match same {
-                true => Some(OpenerRepetition::Cut(said[self.opener.len()].start)),
-                false => {
-                    is_over(self.opener.len() + MIN_COMPARED_WORDS).then_some(OpenerRepetition::Not)
-                }
+            return if same {
+                Some(OpenerRepetition::Cut(said[self.opener.len()].start))
+            } else {
+                is_over(self.opener.len() + MIN_COMPARED_WORDS).then_some(OpenerRepetition::Not)
             };
         }
         let most = 64 + 8 * self.opener.iter().map(String::len).sum::<usize>();
@@ -228,10 +230,7 @@ fn common(said: &[TextWord], opener: &[String]) -> usize {
     for word in said {
         let mut diagonal = 0;
         for (at, other) in opener.iter().enumerate() {
-            let longest = match word.text == *other {
-                true => diagonal + 1,
-                false => row[at].max(row[at + 1]),
-            };
+            let longest = if word.text == *other { diagonal + 1 } else { row[at].max(row[at + 1]) };
             diagonal = std::mem::replace(&mut row[at + 1], longest);
         }
     }

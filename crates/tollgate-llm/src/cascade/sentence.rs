@@ -109,10 +109,13 @@ impl FirstSentence {
                 SentenceState::Stopped(stop)
             }
             (StopMark::Sure, _) | (_, '\n') => SentenceState::Ended,
-            (StopMark::Likely, blank) if blank.is_whitespace() => match is_own_dot(&self.said) {
-                true => self.in_sentence(letter),
-                false => SentenceState::Blank(blank.to_string()),
-            },
+            (StopMark::Likely, blank) if blank.is_whitespace() => {
+                if is_own_dot(&self.said) {
+                    self.in_sentence(letter)
+                } else {
+                    SentenceState::Blank(blank.to_string())
+                }
+            }
             (StopMark::Likely, _) => self.in_sentence(letter),
         }
     }

@@ -20,7 +20,8 @@ fn an_answer_taken_apart_and_put_together_is_the_same() {
     ];
     let usage = TokenUsage { input: 7, output: 3, ..TokenUsage::default() };
     let extra = Extra::none();
-    let (id, model) = ("r1".into(), "m".into());
+    let id = "r1".into();
+    let model = "m".into();
     let whole =
         ChatResponse { id, model, created: 5, parts, stop: StopReason::Calls, usage, extra };
     let mut assembly = ResponseAssembly::default();

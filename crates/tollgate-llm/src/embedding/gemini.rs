@@ -7,9 +7,10 @@ use super::{EmbeddingRequest, numbers};
 use crate::format::MalformedResponseError;
 
 pub(super) fn write(ask: &EmbeddingRequest<'_>) -> Value {
-    let model = match ask.model.contains('/') {
-        true => ask.model.to_owned(),
-        false => format!("models/{}", ask.model),
+    let model = if ask.model.contains('/') {
+        ask.model.to_owned()
+    } else {
+        format!("models/{}", ask.model)
     };
     let task = match ask.purpose {
         EmbeddingPurpose::Passage => "RETRIEVAL_DOCUMENT",

@@ -13,7 +13,8 @@ const SCHEMES: &[&str] = &["http://", "https://", "gs://"];
 /// The source behind a URL, which may contain the bytes itself.
 pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, LlmError> {
     if let Some((media_type, data)) = data_url(&url) {
-        let (media_type, data) = (media_type.to_owned(), data.to_owned());
+        let media_type = media_type.to_owned();
+        let data = data.to_owned();
         return Ok(MediaSource::Base64 { media_type, data });
     }
     let known = |scheme: &&&str| {

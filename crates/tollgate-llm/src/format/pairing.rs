@@ -39,7 +39,8 @@ impl CallPairing {
             TrackedCall { name: call.name.clone(), at: at.to_owned(), number, answered: false };
         match self.calls.insert(call.id.clone(), made) {
             Some(before) if !before.answered => {
-                let (id, first) = (brief(&call.id), before.at);
+                let id = brief(&call.id);
+                let first = before.at;
                 Err(LlmError::invalid(
                     at,
                     format!("`{at}`: call id `{id}` is already used by `{first}`"),
@@ -97,7 +98,8 @@ impl CallPairing {
         let Some((id, made)) = oldest.and_then(|id| self.calls.get_key_value(id)) else {
             return Ok(());
         };
-        let (at, id) = (&made.at, brief(id));
+        let at = &made.at;
+        let id = brief(id);
         let message = format!("`{at}`: call `{id}` has no result in the message that follows");
         Err(LlmError::invalid(at.clone(), message))
     }

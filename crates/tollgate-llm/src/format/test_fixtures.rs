@@ -158,7 +158,8 @@ pub(super) fn conversations() -> impl Strategy<Value = ChatRequest> {
                 .extend(picture.map(|data| MessagePart::new(PartContent::Media(picture_of(data)))));
             messages.push(ChatMessage::new(ChatRole::User, asked));
             let made = calls.iter().enumerate().map(|(index, (name, arguments, ..))| {
-                let (id, name) = (format!("call_{number}_{index}"), format!("tool_{name}"));
+                let id = format!("call_{number}_{index}");
+                let name = format!("tool_{name}");
                 MessagePart::new(PartContent::Call(FunctionCall {
                     id,
                     name,
@@ -168,7 +169,8 @@ pub(super) fn conversations() -> impl Strategy<Value = ChatRequest> {
             let made: Vec<MessagePart> = made.collect();
             let results = calls.iter().enumerate().map(|(index, (name, _, text, end))| {
                 let parts = vec![MessagePart::text(text.clone())];
-                let (call_id, name) = (format!("call_{number}_{index}"), format!("tool_{name}"));
+                let call_id = format!("call_{number}_{index}");
+                let name = format!("tool_{name}");
                 let result = CallResult { call_id, name: Some(name), parts, end: *end };
                 MessagePart::new(PartContent::Result(result))
             });

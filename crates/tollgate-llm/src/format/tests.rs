@@ -42,11 +42,14 @@ fn conversation() -> ChatRequest {
         MediaSource::Base64 { media_type: "image/png".to_owned(), data: "iVBORw0KGgo=".to_owned() };
     let picture = PartContent::Media(ChatMedia { kind: MediaKind::Image, source, name: None });
     let call = |id: &str, arguments: &str| {
-        let (id, name, arguments) = (id.to_owned(), "roll_dice".to_owned(), arguments.to_owned());
+        let id = id.to_owned();
+        let name = "roll_dice".to_owned();
+        let arguments = arguments.to_owned();
         MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))
     };
     let result = |id: &str, text: &str| {
-        let (call_id, name) = (id.to_owned(), Some("roll_dice".to_owned()));
+        let call_id = id.to_owned();
+        let name = Some("roll_dice".to_owned());
         let parts = vec![MessagePart::text(text)];
         MessagePart::new(PartContent::Result(CallResult {
             call_id,
@@ -90,9 +93,11 @@ fn conversation() -> ChatRequest {
 fn a_conversation_keeps_its_meaning_through_every_pair() {
     let request = conversation();
     for (front, provider) in pairs() {
-        let (of, to) = (front.dialect(), provider.dialect());
+        let of = front.dialect();
+        let to = provider.dialect();
         let arrived = through(provider, &through(front, &request));
-        let (said, expected) = (&arrived.messages, &request.messages);
+        let said = &arrived.messages;
+        let expected = &request.messages;
         assert_eq!(test_fixtures::meaning(said), test_fixtures::meaning(expected), "{of} to {to}");
         assert_eq!(arrived.options.max_output, Some(100), "{of} to {to}");
         assert_eq!(arrived.tool_choice, request.tool_choice, "{of} to {to}");
@@ -123,7 +128,8 @@ fn signatures_come_back_through_clients_of_another_dialect() {
     };
     for front in [&AnthropicCodec as &dyn DialectCodec, &GeminiCodec] {
         for provider in [&AnthropicCodec as &dyn DialectCodec, &GeminiCodec] {
-            let (of, to) = (front.dialect(), provider.dialect());
+            let of = front.dialect();
+            let to = provider.dialect();
             let signature = Some(ThoughtSignature { maker: to, text: "CiQB0e2K".to_owned() });
             let text = if to == Dialect::Gemini { "" } else { "hm" }.to_owned();
             let thought = MessagePart::new(PartContent::Thinking { text, signature });
@@ -164,7 +170,8 @@ fn counting(mut request: ChatRequest) -> ChatRequest {
 
 fn whole_and_streamed(answer: &ChatResponse) {
     for (front, provider) in pairs() {
-        let (of, to) = (front.dialect(), provider.dialect());
+        let of = front.dialect();
+        let to = provider.dialect();
         let request = counting(conversation());
         let body = provider.write_response(answer, &request, None);
         let read = provider.read_response(body).unwrap();

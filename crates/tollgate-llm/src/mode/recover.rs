@@ -148,9 +148,10 @@ impl TextCallReader {
                 } else {
                     line.push(letter);
                 }
-                match line.trim_start().starts_with(CODE_FENCE) {
-                    true => TextCallState::Line(LinePrefix::Text),
-                    false => TextCallState::OtherFence(line),
+                if line.trim_start().starts_with(CODE_FENCE) {
+                    TextCallState::Line(LinePrefix::Text)
+                } else {
+                    TextCallState::OtherFence(line)
                 }
             }
         };

@@ -149,7 +149,8 @@ fn clauses(utterance: &str) -> Vec<(&str, Option<&'static str>)> {
     const JOINTS: [&str; 4] = [" and ", ", ", " then ", " also "];
     let mut clauses = Vec::new();
     for sentence in utterance.split(['\n', ';', '?', '!']).flat_map(|text| text.split(". ")) {
-        let (mut rest, mut joint) = (sentence, None);
+        let mut rest = sentence;
+        let mut joint = None;
         loop {
             let next = JOINTS.iter().filter_map(|it| rest.find(it).map(|at| (at, *it))).min();
             let Some((at, found)) = next else { break };

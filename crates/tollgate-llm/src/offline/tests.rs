@@ -207,7 +207,8 @@ fn json_is_given_where_json_is_asked_for() {
 
 #[test]
 fn the_same_words_get_the_same_answer_and_tokens_are_counted() {
-    let (one, two) = (ask(&request("hello")), ask(&request("hello")));
+    let one = ask(&request("hello"));
+    let two = ask(&request("hello"));
     assert_eq!(one, two);
     assert_eq!(one.created, 7);
     assert!(one.usage.input > 10 && one.usage.output > 10);

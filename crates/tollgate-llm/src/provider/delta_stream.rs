@@ -128,9 +128,10 @@ impl ProviderEventStream {
     /// End of the stream; the reader decides whether it was complete.
     fn finish_reader(&mut self) -> Result<Vec<ResponseDelta>, BrokenStreamError> {
         let last = self.reader.end()?;
-        match last.iter().any(|delta| matches!(delta, ResponseDelta::End { .. })) {
-            true => Ok(last),
-            false => Err(BrokenStreamError::Short),
+        if last.iter().any(|delta| matches!(delta, ResponseDelta::End { .. })) {
+            Ok(last)
+        } else {
+            Err(BrokenStreamError::Short)
         }
     }
 }

@@ -140,9 +140,10 @@ impl RemoteEmbedder {
         texts: &[String],
         purpose: EmbeddingPurpose,
     ) -> Result<Vec<Embedding>, EmbedAttemptError> {
-        let encoding = match self.plain.load(Ordering::Relaxed) {
-            true => VectorEncoding::Float,
-            false => VectorEncoding::Base64,
+        let encoding = if self.plain.load(Ordering::Relaxed) {
+            VectorEncoding::Float
+        } else {
+            VectorEncoding::Base64
         };
         let texts = self.prefix_and_truncate(texts, purpose);
         let RemoteEmbeddingSettings { model, dimensions, .. } = &self.settings;

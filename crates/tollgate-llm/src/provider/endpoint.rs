@@ -84,9 +84,11 @@ impl ModelEndpoint {
         let said = |why: String| format!("model `{}`: {why}", model.name);
         let format = format::of(dialect);
         let url = |delivery| urls::endpoint(&remote.base, dialect, (&model.id, delivery));
-        let (whole, streamed) = (url(ResponseDelivery::Whole), url(ResponseDelivery::Streamed));
+        let whole = url(ResponseDelivery::Whole);
+        let streamed = url(ResponseDelivery::Streamed);
         let label = Arc::new(ModelLabel::new(&remote.settings, &model.id));
-        let (whole, streamed) = (whole.map_err(said)?, streamed.map_err(said)?);
+        let whole = whole.map_err(said)?;
+        let streamed = streamed.map_err(said)?;
         Ok(Self { remote, format, id: model.id.clone(), whole, streamed, label })
     }
 
@@ -157,7 +159,8 @@ impl ModelEndpoint {
         clock: &dyn Clock,
     ) -> Result<HttpResponse<PassThroughBody>, AskError> {
         let headers = forwarded_headers::of(self.dialect(), &passed.headers);
-        let (delivery, trace) = (passed.delivery, passed.follow.trace.clone());
+        let delivery = passed.delivery;
+        let trace = passed.follow.trace.clone();
         let body = match self.dialect() {
             // In this dialect the model is in the URL.
             Dialect::Gemini => passed.into_body(),
@@ -243,9 +246,12 @@ impl ModelEndpoint {
         let answer = bytes.clone();
         let value = offload_if_large(bytes.len(), move || parse_answer(&answer)).await;
         let response = value.and_then(|value| self.format.read_response(value));
-        response.map_err(|malformed| match says_error(&bytes) {
-            true => response_head::error_in_ok_response(&bytes, self.format, &self.label),
-            false => error_mapping::malformed_error(&self.label, &malformed),
+        response.map_err(|malformed| {
+            if says_error(&bytes) {
+                response_head::error_in_ok_response(&bytes, self.format, &self.label)
+            } else {
+                error_mapping::malformed_error(&self.label, &malformed)
+            }
         })
     }
 
@@ -255,9 +261,10 @@ impl ModelEndpoint {
         request: &ChatRequest,
         delivery: ResponseDelivery,
     ) -> Result<(ProviderRequest, Vec<String>), AskError> {
-        let written = match request.delivery == delivery {
-            true => self.format.write_request(request),
-            false => self.format.write_request(&ChatRequest { delivery, ..request.clone() }),
+        let written = if request.delivery == delivery {
+            self.format.write_request(request)
+        } else {
+            self.format.write_request(&ChatRequest { delivery, ..request.clone() })
         };
         let mut written = written.map_err(AskError::never)?;
         if let Some(model) = written.body.get_mut("model") {

@@ -47,9 +47,10 @@ impl ModelHandle {
         remote: Arc<RemoteProvider>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
-        let place = match settings.is_live_at(remote.settings.kind) {
-            true => ModelBackend::Live(remote),
-            false => ModelBackend::Remote(Box::new(ModelEndpoint::new(&settings, remote)?)),
+        let place = if settings.is_live_at(remote.settings.kind) {
+            ModelBackend::Live(remote)
+        } else {
+            ModelBackend::Remote(Box::new(ModelEndpoint::new(&settings, remote)?))
         };
         Ok(Self { settings, place, clock })
     }

@@ -46,7 +46,8 @@ struct ModelNameSpan {
 
 impl fmt::Debug for PassThroughRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (model, delivery) = (self.model(), self.delivery);
+        let model = self.model();
+        let delivery = self.delivery;
         f.debug_struct("Passed").field("model", &model).field("delivery", &delivery).finish()
     }
 }

@@ -95,9 +95,10 @@ fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
 
 /// A status that is neither success nor error.
 fn strange(status: StatusCode) -> String {
-    match status.is_redirection() {
-        true => format!("sent a redirect (HTTP {}): check its `base_url`", status.as_u16()),
-        false => format!("answered with HTTP {} and no content", status.as_u16()),
+    if status.is_redirection() {
+        format!("sent a redirect (HTTP {}): check its `base_url`", status.as_u16())
+    } else {
+        format!("answered with HTTP {} and no content", status.as_u16())
     }
 }
 

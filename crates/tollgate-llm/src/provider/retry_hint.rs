@@ -49,7 +49,10 @@ fn until(text: &str, wall: SystemTime) -> Option<Duration> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut words = text.split_once(", ")?.1.strip_suffix(" GMT")?.split(' ');
-    let (day, month, year, clock) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let day = words.next()?;
+    let month = words.next()?;
+    let year = words.next()?;
+    let clock = words.next()?;
     let month = MONTHS.iter().position(|name| *name == month)? + 1;
     let time = date::parse(&format!("{year}-{month:02}-{day}T{clock}Z"))?;
     Some(time.duration_since(wall).unwrap_or_default())

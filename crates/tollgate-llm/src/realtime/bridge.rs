@@ -228,7 +228,8 @@ impl BridgeCore {
 
     /// Definitions of the agent's tools at a tier.
     fn tools(&self, tier: Tier) -> Result<Vec<Value>, UnknownAgentError> {
-        let (agent, turn) = (self.gate.agent(&self.agent)?, self.turn(tier)?);
+        let agent = self.gate.agent(&self.agent)?;
+        let turn = self.turn(tier)?;
         let shown = declare_tools(&agent, &turn, self.live);
         Ok(shown.into_iter().map(|tool| Arc::unwrap_or_clone(tool.definition)).collect())
     }
@@ -254,7 +255,8 @@ impl BridgeCore {
             Ok(turn) => turn,
             Err(unknown) => return denied_reply(&unknown.to_string()),
         };
-        let (form, caps) = (self.live.form(), self.live.caps());
+        let form = self.live.form();
+        let caps = self.live.caps();
         let tool = calls::resolve_tool(&turn, &call, form);
         let delivery = tool.as_ref().map_or(ResultDelivery::Wait, |tool| tool.terms.delivery);
         // The deadline applies only to calls that are waited for; others only have their own
@@ -286,8 +288,10 @@ impl BridgeCore {
         (principal, outcome, speech): (Principal, Outcome, SpeechTemplate),
     ) {
         let (CallStatus::Pending, Some(handle)) = (outcome.status, outcome.handle) else { return };
-        let (gate, session) = (Arc::clone(&self.gate), Arc::clone(&self.session));
-        let (phase, caps) = (self.phase.subscribe(), self.live.caps());
+        let gate = Arc::clone(&self.gate);
+        let session = Arc::clone(&self.session);
+        let phase = self.phase.subscribe();
+        let caps = self.live.caps();
         let taint = Arc::clone(&self.taint);
         let waiting = async move {
             let landed = calls::await_late_result(Arc::clone(&gate), principal, handle).await;

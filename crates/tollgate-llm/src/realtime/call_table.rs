@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn reads_run_at_once_and_writes_when_the_turn_stands() {
-        let (mut ledger, now) = (CallTable::default(), SystemClock.now());
+        let mut ledger = CallTable::default();
+        let now = SystemClock.now();
         assert_eq!(
             ledger.propose("r", ("look{}".to_owned(), ReadOnly), now),
             RealtimeCallStart::Run
@@ -248,7 +249,8 @@ mod tests {
 
     #[test]
     fn an_id_that_comes_twice_runs_once() {
-        let (mut ledger, now) = (CallTable::default(), SystemClock.now());
+        let mut ledger = CallTable::default();
+        let now = SystemClock.now();
         propose(&mut ledger, "w", "send{}", now);
         assert_eq!(propose(&mut ledger, "w", "send{}", now), RealtimeCallStart::Twice);
         ledger.confirm("w");
@@ -258,7 +260,8 @@ mod tests {
 
     #[test]
     fn the_same_write_asked_for_twice_on_purpose_is_done_twice() {
-        let (mut ledger, now) = (CallTable::default(), SystemClock.now());
+        let mut ledger = CallTable::default();
+        let now = SystemClock.now();
         for id in ["a", "b"] {
             assert_eq!(propose(&mut ledger, id, "roll{}", now), RealtimeCallStart::Wait);
             assert_eq!(ledger.confirm(id), RealtimeCallStart::Run);
@@ -267,7 +270,8 @@ mod tests {
 
     #[test]
     fn a_held_write_is_dropped_with_its_turn() {
-        let (mut ledger, now) = (CallTable::default(), SystemClock.now());
+        let mut ledger = CallTable::default();
+        let now = SystemClock.now();
         propose(&mut ledger, "w", "send{}", now);
         assert_eq!(ledger.cancel("w"), RealtimeCallStop::Dropped);
         assert_eq!(ledger.confirm("w"), RealtimeCallStart::Wait);
@@ -277,7 +281,8 @@ mod tests {
 
     #[test]
     fn a_read_is_stopped_and_a_write_that_began_is_not() {
-        let (mut ledger, now) = (CallTable::default(), SystemClock.now());
+        let mut ledger = CallTable::default();
+        let now = SystemClock.now();
         ledger.propose("r", ("look{}".to_owned(), ReadOnly), now);
         assert_eq!(ledger.cancel("r"), RealtimeCallStop::Abort);
         assert_eq!(ledger.finish("r", Some("late"), now), [""; 0]);
@@ -289,7 +294,8 @@ mod tests {
 
     #[test]
     fn a_write_whose_end_nobody_heard_is_not_done_again_when_it_is_asked_for_again() {
-        let (mut ledger, now) = (CallTable::default(), SystemClock.now());
+        let mut ledger = CallTable::default();
+        let now = SystemClock.now();
         propose(&mut ledger, "a", "send{}", now);
         ledger.confirm("a");
         ledger.cancel("a");
@@ -306,7 +312,8 @@ mod tests {
 
     #[test]
     fn what_was_done_long_ago_is_done_again() {
-        let (mut ledger, now) = (CallTable::default(), SystemClock.now());
+        let mut ledger = CallTable::default();
+        let now = SystemClock.now();
         propose(&mut ledger, "a", "send{}", now);
         ledger.confirm("a");
         ledger.cancel("a");

@@ -146,7 +146,8 @@ impl DeepgramVoiceAgent {
             }
             Some(_) | None => true,
         });
-        let (are_all, are_none) = (all.len() == before, all.is_empty());
+        let are_all = all.len() == before;
+        let are_none = all.is_empty();
         if self.floor.speaker == DeepgramSpeaker::Caller {
             self.floor.speaker = DeepgramSpeaker::Nobody;
         }

@@ -202,8 +202,10 @@ impl GeminiLive {
 
     /// Sends a new offer to the provider, if it differs.
     fn send_new_offer(&mut self) -> Option<DialectAction> {
-        let (config, share) = (self.config.as_ref()?, self.share()?);
-        let (before, shown) = (self.shown?, share.fingerprint());
+        let config = self.config.as_ref()?;
+        let share = self.share()?;
+        let before = self.shown?;
+        let shown = share.fingerprint();
         if before == shown {
             return None;
         }

@@ -120,9 +120,10 @@ impl GptLive {
 
     fn update(&mut self, mut message: Value) -> DialectStep {
         let session = message.get_mut("session").and_then(Value::as_object_mut);
-        match session.is_some_and(|session| self.config.update(session, &self.opening.offer)) {
-            true => DialectStep::replace(message.to_string()),
-            false => DialectStep::forward(),
+        if session.is_some_and(|session| self.config.update(session, &self.opening.offer)) {
+            DialectStep::replace(message.to_string())
+        } else {
+            DialectStep::forward()
         }
     }
 
@@ -152,9 +153,10 @@ impl GptLive {
             // Somebody else started the session; our part is added now.
             self.config.learn(session, &self.opening.offer);
         }
-        let step = match self.config.hide(session) {
-            true => DialectStep::replace(message.to_string()),
-            false => DialectStep::forward(),
+        let step = if self.config.hide(session) {
+            DialectStep::replace(message.to_string())
+        } else {
+            DialectStep::forward()
         };
         if is_first {
             self.state = GptLiveState::Started;
@@ -172,7 +174,8 @@ impl GptLive {
 
     /// An event of the backend model.
     fn backend_event(&mut self, text: &str) -> DialectStep {
-        let (mut event, mut delegation) = ("", None);
+        let mut event = "";
+        let mut delegation = None;
         json_peek::for_each_field(text, |key, value| {
             match key {
                 "event" => event = value,
@@ -345,9 +348,10 @@ impl RealtimeDialect for GptLive {
             }
             "response.item.create" => {}
             "response.create" => {
-                return match self.backend.client_goes_on(text) {
-                    true => DialectStep::forward(),
-                    false => DialectStep::swallow(),
+                return if self.backend.client_goes_on(text) {
+                    DialectStep::forward()
+                } else {
+                    DialectStep::swallow()
                 };
             }
             tier_request::TIER_MESSAGE_TYPE => {

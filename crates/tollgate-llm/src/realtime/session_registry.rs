@@ -118,7 +118,8 @@ pub struct SessionTotals {
 
 impl RealtimeSessionRegistry {
     pub fn new(gate: Arc<Gate>, chat: Arc<ChatService>, clock: Arc<dyn Clock>) -> Self {
-        let (guests, sums) = (Mutex::default(), Mutex::default());
+        let guests = Mutex::default();
+        let sums = Mutex::default();
         Self { gate, chat, clock, guests, sums }
     }
 
@@ -154,7 +155,8 @@ impl RealtimeSessionRegistry {
                 Err(with) => driver::turn_away(sides, with).await,
             };
         drop(seat);
-        let (code, reason) = (ended.code, ended.reason.clone());
+        let code = ended.code;
+        let reason = ended.reason.clone();
         self.gate.announce(Notice::Live { session, event: LiveEvent::Closed { code, reason } });
         ended
     }

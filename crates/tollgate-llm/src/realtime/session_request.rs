@@ -104,7 +104,9 @@ impl SessionRequest {
 
     /// The same as a future that borrows nothing from the request.
     pub(super) fn dial_later(&self) -> BoxFuture<'static, Result<ProviderSocket, LlmError>> {
-        let (model, path, query) = (Arc::clone(&self.model), self.path(), self.query());
+        let model = Arc::clone(&self.model);
+        let path = self.path();
+        let query = self.query();
         let trace = self.party.trace.clone();
         async move {
             let query: Vec<(&str, &str)> =

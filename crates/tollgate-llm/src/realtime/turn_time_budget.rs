@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn calls_side_by_side_have_one_wall_and_rounds_share_what_is_left() {
-        let (mut time_budget, start) = (TurnTimeBudget::default(), SystemClock.now());
+        let mut time_budget = TurnTimeBudget::default();
+        let start = SystemClock.now();
         let at = |count| start + milliseconds(count);
         let wall = |time_budget: &mut TurnTimeBudget, now| {
             time_budget.open(CEILING, now).unwrap().instant()

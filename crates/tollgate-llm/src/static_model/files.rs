@@ -54,7 +54,8 @@ fn only(
             [] => {}
             [one] => return Ok(Some(one.clone())),
             [one, two, ..] => {
-                let (one, two) = (one.display(), two.display());
+                let one = one.display();
+                let two = two.display();
                 return Err(format!("`{one}` and `{two}` both exist: remove one of them"));
             }
         }

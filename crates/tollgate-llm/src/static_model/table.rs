@@ -199,8 +199,9 @@ impl TensorDtype {
 
 /// A 16-bit float: sign, five bits of exponent, ten of fraction.
 fn half(bits: u16) -> f32 {
-    let (sign, exponent, fraction) =
-        (u32::from(bits >> 15) << 31, u32::from(bits >> 10) & 0x1f, u32::from(bits) & 0x3ff);
+    let sign = u32::from(bits >> 15) << 31;
+    let exponent = u32::from(bits >> 10) & 0x1f;
+    let fraction = u32::from(bits) & 0x3ff;
     match exponent {
         // Subnormal: a multiple of 2 to the power of -24.
         0 => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),

@@ -40,7 +40,8 @@ fn an_estimate_is_near_for_prose_and_not_far_for_other_scripts() {
         ("Хранитель ворот спрашивает пароль и никого не пропускает без него. ", 40),
     ] {
         let said = said.repeat(20);
-        let (estimated, exact) = (estimate(&said), text(&said, Exact));
+        let estimated = estimate(&said);
+        let exact = text(&said, Exact);
         let difference = estimated.abs_diff(exact) * 100 / exact;
         assert!(difference <= off, "{estimated} for {exact}: {said:.40}");
     }
@@ -65,12 +66,15 @@ fn parts_of_every_kind_count() {
     assert_eq!(media(MediaKind::Video), 4 + TOKENS_PER_VIDEO);
     assert_eq!(media(MediaKind::Document), 4 + TOKENS_PER_DOCUMENT);
     let call = |arguments: &str| {
-        let (id, name) = ("call_1".to_owned(), "roll".to_owned());
+        let id = "call_1".to_owned();
+        let name = "roll".to_owned();
         of(PartContent::Call(FunctionCall { id, name, arguments: arguments.to_owned() }))
     };
     assert!(call("{\"sides\":20}") > call("{}"));
     let result = |parts| {
-        let (call_id, name, end) = ("call_1".to_owned(), None, CallEnd::Well);
+        let call_id = "call_1".to_owned();
+        let name = None;
+        let end = CallEnd::Well;
         of(PartContent::Result(CallResult { call_id, name, parts, end }))
     };
     assert_eq!(result(vec![MessagePart::text("hello world")]), result(Vec::new()) + 2);

@@ -89,7 +89,8 @@ fn strip_code_fence(text: &str) -> &str {
 /// Removes trailing commas before a closing bracket; `None` if there are none.
 fn without_last_commas(text: &str) -> Option<String> {
     let mut kept = String::with_capacity(text.len());
-    let (mut in_string, mut is_escaped) = (false, false);
+    let mut in_string = false;
+    let mut is_escaped = false;
     for (at, c) in text.char_indices() {
         let closes = || text[at + 1..].trim_start().starts_with(['}', ']']);
         match c {
@@ -125,7 +126,8 @@ fn locate_problem(text: &str, problem: &str) -> String {
 fn offset(text: &str, problem: &str) -> Option<usize> {
     let (_, place) = problem.rsplit_once(" at line ")?;
     let (line, column) = place.split_once(" column ")?;
-    let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
+    let line: usize = line.parse().ok()?;
+    let column: usize = column.parse().ok()?;
     let start: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let at = (start + column.saturating_sub(1)).min(text.len());
     Some(text.floor_char_boundary(at))

@@ -82,7 +82,8 @@ fn call(mut item: FieldReader, dialect: Dialect) -> Result<FunctionCall, LlmErro
         Dialect::Gemini => "",
     };
     if let Some(kind) = item.text("type")?.filter(|kind| kind != expected) {
-        let (at, kind) = (item.place("type"), kind.chars().take(40).collect::<String>());
+        let at = item.place("type");
+        let kind = kind.chars().take(40).collect::<String>();
         let message = format!("`{at}` is `{kind}`; only calls of type `{expected}` can be run");
         return Err(LlmError::invalid(at, message));
     }

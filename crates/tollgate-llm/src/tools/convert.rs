@@ -144,10 +144,7 @@ fn more(
         Some(false) | None => {}
     }
     for (key, value) in rest {
-        match from == to {
-            true => drop(more.insert(key, value)),
-            false => lost.push(left_out(&key)),
-        }
+        if from == to { drop(more.insert(key, value)) } else { lost.push(left_out(&key)) }
     }
     more
 }

@@ -122,10 +122,9 @@ fn schema(
         Some(schema) if is_gemini => Some((schema, "/parametersJsonSchema")),
         _ => None,
     };
-    let plain = fields.shift_remove(key).map(|schema| match is_gemini {
-        true => (openapi::read(&schema), at),
-        false => (schema, at),
-    });
+    let plain = fields
+        .shift_remove(key)
+        .map(|schema| if is_gemini { (openapi::read(&schema), at) } else { (schema, at) });
     match native.or(plain) {
         None | Some((Value::Null, _)) if form == ToolFormat::Mcp => {
             Err(ToolDefinitionError::Missing(key))

@@ -78,7 +78,9 @@ pub(super) fn fit(
     check(schema)?;
     if form == ToolFormat::Mcp {
         let schema = Some(schema.clone());
-        let (told, lost, renames) = (Vec::new(), Vec::new(), ArgumentRenames::default());
+        let told = Vec::new();
+        let lost = Vec::new();
+        let renames = ArgumentRenames::default();
         return Ok(FittedSchema { schema, told, lost, renames });
     }
     let mut bench = SchemaFitLog::new(at);
@@ -116,7 +118,9 @@ struct SchemaFitLog {
 
 impl SchemaFitLog {
     fn new(at: &str) -> Self {
-        let (told, lost, renames) = (Vec::new(), Vec::new(), ArgumentRenames::default());
+        let told = Vec::new();
+        let lost = Vec::new();
+        let renames = ArgumentRenames::default();
         Self { at: at.to_owned(), told, lost, renames }
     }
 

@@ -25,8 +25,10 @@ fn check(calls: &str, spent: TurnSpending, expected: &str) {
 
 fn check_stopped(calls: &str, (stop, spent): (StopReason, TurnSpending), expected: &str) {
     let parts: Vec<MessagePart> = calls.split_whitespace().map(part).collect();
-    let (id, model) = (String::new(), String::new());
-    let (usage, extra) = (TokenUsage::default(), Extra::none());
+    let id = String::new();
+    let model = String::new();
+    let usage = TokenUsage::default();
+    let extra = Extra::none();
     let response = ChatResponse { id, model, created: 0, parts, stop, usage, extra };
     let mut offered = OfferedTools::default();
     let auto = |name: &str| ToolRunMode::Auto(ExposedName::passed_through(name).unwrap());

@@ -92,9 +92,10 @@ pub fn search(asked: &WindowRequest<'_>, arguments: &str) -> Result<ToolSearchHi
     let best = asked.stock.index().best(&RelevanceQuery::new(&query), visible.len());
     let best = best.into_iter().filter(|place| visible.binary_search(place).is_ok());
     let best: Vec<&Function> = best.take(limit).map(|place| asked.stock.function(place)).collect();
-    let hint = match best.is_empty() {
-        true => "nothing matches these words; try other or fewer words",
-        false => "these can be called now",
+    let hint = if best.is_empty() {
+        "nothing matches these words; try other or fewer words"
+    } else {
+        "these can be called now"
     };
     let tools: Vec<Value> = best.iter().map(|function| hit_json(function)).collect();
     Ok(ToolSearchHits {

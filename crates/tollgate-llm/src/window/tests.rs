@@ -223,8 +223,11 @@ fn the_answer_has_its_room_and_never_more_than_the_model_gives() {
 fn a_refusal_has_the_numbers_and_says_what_helps() {
     let check = |tried: &[(&str, [u64; 5])], expected: &str| {
         let tried = tried.iter().map(|(name, [window, tools, system, messages, reserved])| {
-            let (window, tools, system) = (*window, *tools, *system);
-            let (messages, reserved) = (*messages, *reserved);
+            let window = *window;
+            let tools = *tools;
+            let system = *system;
+            let messages = *messages;
+            let reserved = *reserved;
             let precision = CountPrecision::Exact;
             let counts =
                 WindowCounts { window, tools, system, messages, reserved, margin: 0, precision };

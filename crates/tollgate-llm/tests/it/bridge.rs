@@ -154,7 +154,8 @@ impl Host {
     }
 
     async fn call(&self, name: &str, arguments: &str) -> Reply {
-        let (id, name) = ("c1".to_owned(), name.to_owned());
+        let id = "c1".to_owned();
+        let name = name.to_owned();
         self.handler().call(RealtimeCall { id, name, arguments: arguments.to_owned() }).await
     }
 }
@@ -191,7 +192,8 @@ fn status(reply: &Reply) -> &str {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_is_declared_what_the_agent_has_at_its_tier_and_only_when_it_changes() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let bridge = house.bridge(&host, Tier::Fast).await.unwrap();
     bridge.update_tier(Tier::Fast).await.unwrap();
     bridge.update_tier(Tier::Deep).await.unwrap();
@@ -219,7 +221,8 @@ async fn definitions_have_the_form_that_the_session_speaks() {
 
 #[tokio::test(start_paused = true)]
 async fn results_keep_the_status_they_have() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let _bridge = house.bridge(&host, Tier::Fast).await.unwrap();
     for (name, arguments, expected) in [
         ("nap", "{}", "ok"),
@@ -235,7 +238,8 @@ async fn results_keep_the_status_they_have() {
 
 #[tokio::test(start_paused = true)]
 async fn s_29_a_tool_beyond_the_tier_that_holds_now_is_not_run() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let bridge = house.bridge(&host, Tier::Deep).await.unwrap();
     assert_eq!(status(&host.call("sleep", "{}").await), "ok");
     bridge.update_tier(Tier::Fast).await.unwrap();
@@ -245,7 +249,8 @@ async fn s_29_a_tool_beyond_the_tier_that_holds_now_is_not_run() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_nobody_knows_gets_no_bridge() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let gate = Arc::clone(&house.running.gate);
     let refused = Bridge::new(gate, host.clone(), "nobody", Tier::Fast).await;
     assert!(matches!(refused, Err(BridgeError::UnknownAgent(_))));
@@ -254,7 +259,8 @@ async fn an_agent_that_nobody_knows_gets_no_bridge() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_takes_no_tools_keeps_its_tier() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let bridge = house.bridge(&host, Tier::Fast).await.unwrap();
     host.refuses.store(1, Ordering::SeqCst);
     let refused = bridge.update_tier(Tier::Deep).await.unwrap_err();
@@ -267,7 +273,8 @@ async fn a_session_that_takes_no_tools_keeps_its_tier() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_ends_with_the_time_of_the_tier_and_its_result_comes_late() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let _bridge = house.bridge(&host, Tier::Fast).await.unwrap();
     let began = SystemClock.now();
     let reply = host.call("nap", r#"{"ms":2000}"#).await;
@@ -281,7 +288,8 @@ async fn a_call_ends_with_the_time_of_the_tier_and_its_result_comes_late() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_takes_no_longer_than_the_timeout() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let bridge = house.bridge(&host, Tier::Deep).await.unwrap();
     let _bridge = bridge.with_timeout(Duration::from_millis(100));
     let reply = host.call("nap", r#"{"ms":2000}"#).await;
@@ -293,7 +301,8 @@ async fn a_call_takes_no_longer_than_the_timeout() {
 
 #[tokio::test(start_paused = true)]
 async fn r_32_closing_cancels_what_runs_and_nothing_begins_afterwards() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let bridge = house.bridge(&host, Tier::Deep).await.unwrap();
     let calling = host.call("nap", r#"{"ms":2000}"#);
     let closing = async {
@@ -312,7 +321,8 @@ async fn r_32_closing_cancels_what_runs_and_nothing_begins_afterwards() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_outlives_its_bridge_without_harm() {
-    let (house, host) = (House::new().await, Host::new());
+    let house = House::new().await;
+    let host = Host::new();
     let bridge = house.bridge(&host, Tier::Deep).await.unwrap();
     let calling = host.call("nap", r#"{"ms":2000}"#);
     let dropping = async {
@@ -327,7 +337,8 @@ async fn a_handler_outlives_its_bridge_without_harm() {
 
 #[tokio::test(start_paused = true)]
 async fn r_24_tools_that_come_and_go_are_declared_again() {
-    let (mut house, host) = (House::new().await, Host::new());
+    let mut house = House::new().await;
+    let host = Host::new();
     let _bridge = house.bridge(&host, Tier::Fast).await.unwrap();
     house.settings.agents[0].tools = vec![Glob::new("nap")];
     house.running.reconfigure(&house.settings, || {}).await;
@@ -345,7 +356,8 @@ async fn tiers_calls_and_the_end_may_race() {
     for _ in 0..20 {
         let host = Host::new();
         let bridge = house.bridge(&host, Tier::Fast).await.unwrap();
-        let (bridge, handler) = (&bridge, host.handler());
+        let bridge = &bridge;
+        let handler = host.handler();
         let updates = (0..20).map(|at| async move {
             pause().await;
             bridge.update_tier(Tier::ALL[at % 3]).await

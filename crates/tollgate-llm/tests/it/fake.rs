@@ -72,7 +72,8 @@ impl Fake {
             for number in 0.. {
                 let Ok((stream, _)) = listener.accept().await else { break };
                 stream.set_nodelay(true).unwrap();
-                let (seen, reactions) = (Arc::clone(&log), Arc::clone(&reactions));
+                let seen = Arc::clone(&log);
+                let reactions = Arc::clone(&reactions);
                 connections.spawn(serve(stream, number, (seen, reactions)));
             }
         });

@@ -68,7 +68,8 @@ async fn found(table: &'static str) -> (Found, usize) {
     let facts: Vec<&str> = rows(CAMPAIGN).into_iter().map(|(_, fact)| fact).collect();
     let memory = remembered(folder.path(), &facts, &*model).await;
     let scope = MemoryScope::of_operator(namespace());
-    let (mut found, mut asked) = (Found::default(), 0);
+    let mut found = Found::default();
+    let mut asked = 0;
     for (question, answer) in rows(table).into_iter().filter(|(question, _)| !question.is_empty()) {
         let search = MemorySearch { query: question, session: None, most: LOOKED_AT, now: now() };
         let numbers =

@@ -106,8 +106,8 @@ async fn the_provider_says_how_long_to_wait() {
 #[tokio::test]
 async fn whoever_wants_too_long_a_pause_is_left_alone() {
     for after in ["60", "1000000000", "Wed, 21 Oct 2999 07:28:00 GMT"] {
-        let (first, second) =
-            (Fake::start(vec![too_often(after)]).await, Fake::start(vec![json(200, ANSWER)]).await);
+        let first = Fake::start(vec![too_often(after)]).await;
+        let second = Fake::start(vec![json(200, ANSWER)]).await;
         let stage = Stage::new(&first, &second, &["a", "b"]);
         assert_eq!(stage.ask(None).await.unwrap(), well("b"));
         assert_eq!(first.seen().len(), 1);
@@ -132,8 +132,8 @@ async fn the_next_model_is_asked_where_this_one_cannot_answer() {
         vec![Act::Hang],
         vec![Act::Send(response(200, &[("content-type", "text/html")], "<p>"))],
     ] {
-        let (first, second) =
-            (Fake::start(vec![trouble]).await, Fake::start(vec![json(200, ANSWER)]).await);
+        let first = Fake::start(vec![trouble]).await;
+        let second = Fake::start(vec![json(200, ANSWER)]).await;
         let stage = Stage::new(&first, &second, &["a", "b"]);
         assert_eq!(stage.ask(None).await.unwrap(), well("b"));
         assert_eq!((first.seen().len(), second.seen().len()), (1, 1));
@@ -143,8 +143,8 @@ async fn the_next_model_is_asked_where_this_one_cannot_answer() {
 
 #[tokio::test]
 async fn a_wrong_request_is_wrong_everywhere() {
-    let (first, second) =
-        (Fake::start(vec![json(400, INVALID)]).await, Fake::start(vec![json(200, ANSWER)]).await);
+    let first = Fake::start(vec![json(400, INVALID)]).await;
+    let second = Fake::start(vec![json(200, ANSWER)]).await;
     let stage = Stage::new(&first, &second, &["a", "b"]);
     assert_eq!(stage.ask(None).await.unwrap_err().kind, LlmErrorKind::Invalid);
     assert_eq!((first.seen().len(), second.seen().len()), (1, 0));

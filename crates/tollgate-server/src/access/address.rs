@@ -156,10 +156,8 @@ fn hops(headers: &HeaderMap, name: &HeaderName) -> Vec<Option<IpAddr>> {
     let mut hops: Vec<&str> = values.flat_map(|value| value.split(',')).collect();
     hops.reverse();
     hops.truncate(MAX_HOPS);
-    let read = |hop: &str| match *name == header::FORWARDED {
-        true => node(forwarded_for(hop)?),
-        false => node(hop),
-    };
+    let read =
+        |hop: &str| if *name == header::FORWARDED { node(forwarded_for(hop)?) } else { node(hop) };
     hops.into_iter().map(read).collect()
 }
 

@@ -42,9 +42,10 @@ impl RefusalTallies {
     pub(super) fn add(&self, subject: RefusalSubject, throttled: bool, at: SystemTime) {
         let mut tallies = self.0.lock();
         let has_room = tallies.len() < MAX_SUBJECTS || tallies.contains_key(&subject);
-        let subject = match has_room {
-            true => subject,
-            false => RefusalSubject { address: None, principal: None, ..subject },
+        let subject = if has_room {
+            subject
+        } else {
+            RefusalSubject { address: None, principal: None, ..subject }
         };
         if !tallies.contains_key(&subject) {
             tracing::warn!(
@@ -82,7 +83,8 @@ fn report(subject: &RefusalSubject, tally: &RefusalTally) -> Decision {
         );
     }
     let principal = Principal::from_name(&subject.principal());
-    let (first, last) = (date::format_rfc3339(first), date::format_rfc3339(last));
+    let first = date::format_rfc3339(first);
+    let last = date::format_rfc3339(last);
     let detail = format!("count={count} throttled={throttled} first={first} last={last}");
     Decision::new(AuditAction::Refused, &principal, subject.reason.as_str())
         .about(&subject.address())

@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn each_address_has_its_own_tokens_and_gets_them_back() {
-        let (throttle, now) = (throttle(), now());
+        let throttle = throttle();
+        let now = now();
         let most = Limits::default().wrong_keys.calls;
         assert!((0..most).all(|_| !is_throttled(&throttle, "192.0.2.1", now)));
         assert!(is_throttled(&throttle, "192.0.2.1", now));
@@ -142,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_shares_its_tokens() {
-        let (throttle, now) = (throttle(), now());
+        let throttle = throttle();
+        let now = now();
         let most = Limits::default().wrong_keys.calls;
         let charge = |host: u32| {
             let address = Ipv6Addr::from_bits(0x2001_0db8_u128 << 96 | u128::from(host));
@@ -153,7 +155,8 @@ mod tests {
 
     #[test]
     fn many_addresses_neither_fill_the_memory_nor_give_tokens_back() {
-        let (throttle, now) = (throttle(), now());
+        let throttle = throttle();
+        let now = now();
         let most = Limits::default().wrong_keys.calls;
         assert!((0..most).all(|_| !is_throttled(&throttle, "192.0.2.1", now)));
         for network in 0..100_000_u128 {

@@ -28,7 +28,8 @@ use crate::variables::PromptVariables;
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     api_response(check_access(&front, &sent).map(|()| {
-        let (agents, usual) = (front.gate.agents(), usual(&front.gate));
+        let agents = front.gate.agents();
+        let usual = usual(&front.gate);
         let agents = agents.iter().map(|agent| AgentJson::new(agent, usual.as_deref())).collect();
         Json(AgentsJson { agents }).into_response()
     }))
@@ -67,7 +68,8 @@ pub(crate) async fn render(
         let call_id = format!("{:032x}", rand::random::<u128>());
         let values = PlaceholderValues { request: &request, agent: &agent, call_id: &call_id };
         let filled = |text: &Option<String>| text.as_ref().map(|it| template::render(it, &values));
-        let (prompt, greeting) = (filled(&agent.persona.prompt), filled(&agent.persona.greeting));
+        let prompt = filled(&agent.persona.prompt);
+        let greeting = filled(&agent.persona.greeting);
         Ok(Json(RenderedPromptJson { agent: agent.id.as_str(), prompt, greeting }).into_response())
     };
     api_response(rendered.await)
@@ -166,7 +168,8 @@ struct AgentMemoryJson {
 
 impl AgentMemoryJson {
     fn new(memory: &AgentMemoryPolicy) -> Self {
-        let (namespace, recall) = (memory.namespace.to_string(), memory.recall == RecallPolicy::On);
+        let namespace = memory.namespace.to_string();
+        let recall = memory.recall == RecallPolicy::On;
         Self { namespace, record: memory.record.as_str(), recall }
     }
 }

@@ -41,7 +41,8 @@ pub(crate) async fn calibrate(State(front): State<Arc<AppState>>, request: Reque
 
 fn start(front: &AppState, body: &[u8]) -> Result<Calibration, ApiError> {
     let asked = BodyFields::read(body, KEYS)?;
-    let (server, tool) = (asked.text("server")?, asked.text("tool")?);
+    let server = asked.text("server")?;
+    let tool = asked.text("tool")?;
     let times = match asked.count("times")? {
         None => front.gate.probes_that_count(),
         Some(times) if (1..=MOST_TIMES).contains(&times) => times,
@@ -109,7 +110,8 @@ impl CalibrationStream {
     fn done_event(&self) -> ServerSentEvent {
         let tool = |(name, tool): (&String, &ToolId)| {
             let assigned = self.front.gate.reading(tool)?.assigned;
-            let (name, server) = (name.clone(), tool.server.to_string());
+            let name = name.clone();
+            let server = tool.server.to_string();
             Some(CalibratedToolJson {
                 name,
                 server,

@@ -98,7 +98,8 @@ pub(crate) async fn reload_status(
     let last = operator(&front, &sent).map(|operator| {
         let (last, tally) = operator.last();
         let last = last.as_ref().map_or(Value::Null, attempt_json);
-        let (applied, refused) = (tally.applied, tally.refused);
+        let applied = tally.applied;
+        let refused = tally.refused;
         Json(json!({"last": last, "applied": applied, "refused": refused})).into_response()
     });
     api_response(last)

@@ -76,7 +76,8 @@ fn detail(why: &ConfigServiceError) -> String {
     let ConfigServiceError::Mistakes(report) = why else { return why.to_string() };
     let errors = report["diagnostics"].as_array().into_iter().flatten();
     let mut errors = errors.filter(|found| found["severity"] == "error");
-    let (first, more) = (errors.next(), errors.count());
+    let first = errors.next();
+    let more = errors.count();
     let Some(first) = first else { return why.to_string() };
     let message = first["message"].as_str().unwrap_or_default();
     let place = match (first["line"].as_u64(), first["column"].as_u64()) {

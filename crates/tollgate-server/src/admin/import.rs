@@ -23,7 +23,8 @@ pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request)
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["text", "name"])?;
-        let (text, name) = (fields.needed_text("text")?, fields.text("name")?);
+        let text = fields.needed_text("text")?;
+        let name = fields.text("name")?;
         let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());
         let offered = operator.import(&text, name).await.map_err(|why| map_config_error(&why))?;
         let mut response = Json(preview_json(&offered)).into_response();

@@ -74,7 +74,8 @@ impl MemoryAdminRequest {
             }
         };
         let agent = asked.text("agent")?.map(agent).transpose()?;
-        let (gate, by) = (Arc::clone(&front.gate), visitor.principal);
+        let gate = Arc::clone(&front.gate);
+        let by = visitor.principal;
         Ok(Self { gate, mind, by, asked, namespace, agent })
     }
 
@@ -165,16 +166,14 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
             if !named && desk.agent.is_some() {
                 return Err(bad_query("`agent` requires `namespace`".to_owned()));
             }
-            let scopes = match named {
-                true => vec![desk.scope()],
-                false => {
-                    let all = store.namespaces().await?;
-                    all.into_iter()
-                        .map(|(namespace, _)| MemoryScope::of_operator(namespace))
-                        .collect()
-                }
+            let scopes = if named {
+                vec![desk.scope()]
+            } else {
+                let all = store.namespaces().await?;
+                all.into_iter().map(|(namespace, _)| MemoryScope::of_operator(namespace)).collect()
             };
-            let (mut gone, mut failed) = (MemoryCounts::default(), None);
+            let mut gone = MemoryCounts::default();
+            let mut failed = None;
             for scope in &scopes {
                 match store.forget(scope, &what).await {
                     Ok(some) => gone = sum(gone, some),
@@ -261,9 +260,10 @@ fn in_words(counts: &MemoryCounts) -> String {
 
 /// 404 if nothing was deleted.
 fn gone_or(missing: ApiError, gone: &MemoryCounts) -> Result<Response, ApiError> {
-    match *gone == MemoryCounts::default() {
-        true => Err(missing),
-        false => Ok(Json(json!({ "forgotten": counts_json(gone) })).into_response()),
+    if *gone == MemoryCounts::default() {
+        Err(missing)
+    } else {
+        Ok(Json(json!({ "forgotten": counts_json(gone) })).into_response())
     }
 }
 

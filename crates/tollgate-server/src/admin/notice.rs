@@ -232,7 +232,8 @@ mod tests {
             ),
             (None, r#"{"action":"stop","namespace":"waterdeep","by":"key:bard"}"#),
         ] {
-            let (namespace, principal) = (namespace.clone(), principal.clone());
+            let namespace = namespace.clone();
+            let principal = principal.clone();
             let event = super::event(&Notice::Music { namespace, principal, played });
             assert_eq!((event.name, event.data.as_str()), ("music", expected));
         }

@@ -119,7 +119,8 @@ struct SlowToolJson {
 impl OverviewJson {
     async fn of(front: &AppState) -> Self {
         let gate = &front.gate;
-        let (servers, catalog) = (gate.servers(), gate.catalog());
+        let servers = gate.servers();
+        let catalog = gate.catalog();
         let is_flagged = |verdict: &TrustVerdict| matches!(verdict, TrustVerdict::Flagged(_));
         Self {
             version: env!("CARGO_PKG_VERSION"),

@@ -30,7 +30,8 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     let (sent, _) = request.into_parts();
     let allowed = for_admins(&front, &sent).and_then(|()| check_query(&sent.uri, &[]));
     api_response(allowed.map(|()| {
-        let (gate, catalog) = (&front.gate, front.gate.catalog());
+        let gate = &front.gate;
+        let catalog = front.gate.catalog();
         Json(ToolListJson::of(&ToolRowContext::new(gate), &gate.known_tools(), &catalog.away))
             .into_response()
     }))

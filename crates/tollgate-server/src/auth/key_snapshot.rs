@@ -112,9 +112,10 @@ impl KeySnapshot {
     pub(super) fn expire(&self, now: SystemTime) {
         for way in self.ways.values().filter(|way| way.is_over(now)) {
             let name = &way.holder.key.name;
-            let why = match way.holder.key.fingerprint.is(&way.fingerprint) {
-                true => format!("key `{name}` has expired"),
-                false => format!("the former secret of key `{name}` has expired"),
+            let why = if way.holder.key.fingerprint.is(&way.fingerprint) {
+                format!("key `{name}` has expired")
+            } else {
+                format!("the former secret of key `{name}` has expired")
             };
             way.lease.end(RevokedError::because(why));
         }

@@ -65,10 +65,7 @@ impl Keyring {
 
     /// Allows local access without a key again, unless a valid key exists.
     pub fn open(&self) -> Result<(), KeyringError> {
-        match self.store.keys().forget()? {
-            true => Ok(()),
-            false => Err(KeyringError::InForce),
-        }
+        if self.store.keys().forget()? { Ok(()) } else { Err(KeyringError::InForce) }
     }
 
     /// Number of valid keys.

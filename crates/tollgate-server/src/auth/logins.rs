@@ -145,9 +145,10 @@ impl BrowserLogins {
         else {
             return Ok(None);
         };
-        match sent.method == Method::GET || sent.method == Method::HEAD || is_proven(sent, word) {
-            true => Ok(Some(shown)),
-            false => Err(NO_PROOF),
+        if sent.method == Method::GET || sent.method == Method::HEAD || is_proven(sent, word) {
+            Ok(Some(shown))
+        } else {
+            Err(NO_PROOF)
         }
     }
 
@@ -224,7 +225,8 @@ fn name(sent: &Parts, line: TransportSecurity) -> String {
 
 fn cookie(sent: &Parts, word: &str, lasts: Duration) -> String {
     let line = line(sent);
-    let (name, age) = (name(sent, line), lasts.as_secs());
+    let name = name(sent, line);
+    let age = lasts.as_secs();
     let secure = match line {
         TransportSecurity::Tls => "; Secure",
         TransportSecurity::Plain => "",

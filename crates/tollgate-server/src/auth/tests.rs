@@ -117,7 +117,8 @@ fn s_10_b_hh_11_what_is_no_key_opens_nothing() {
 #[test]
 fn b_hh_11_one_credential_and_once() {
     let keys = keys(&[key("ops", None), key("phone", None)]);
-    let (ops, phone) = (("authorization", "Bearer secret-ops"), ("x-api-key", "secret-phone"));
+    let ops = ("authorization", "Bearer secret-ops");
+    let phone = ("x-api-key", "secret-phone");
     for (sent, expected) in [
         (&[ops, phone][..], "two_keys"),
         (&[ops, ops], "two_keys"),

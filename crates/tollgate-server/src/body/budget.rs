@@ -105,7 +105,8 @@ impl BodyBudget {
     }
 
     pub(crate) fn permit(self: &Arc<Self>, principal: Option<Principal>) -> BodyPermit {
-        let (budget, bytes) = (Arc::clone(self), AtomicUsize::new(0));
+        let budget = Arc::clone(self);
+        let bytes = AtomicUsize::new(0);
         BodyPermit { budget, principal, bytes, connection: None }
     }
 

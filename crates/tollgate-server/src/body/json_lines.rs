@@ -34,7 +34,8 @@ pub(crate) struct JsonLinesBody {
 impl JsonLinesBody {
     pub(crate) fn of(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Self, ApiError> {
         check_type(headers, &LINES)?;
-        let (buffer, patience) = (BytesMut::new(), limits.body_timeout);
+        let buffer = BytesMut::new();
+        let patience = limits.body_timeout;
         Ok(Self { body, buffer, looked: 0, patience, number: 0, is_over: false })
     }
 

@@ -31,8 +31,9 @@ pub(super) fn keep_out(request: &ChatRequest) -> Result<(), LlmError> {
         PartContent::Opaque { value, .. } => value["type"] == "item_reference",
         _ => false,
     };
-    match parts.any(is_anothers) {
-        true => Err(forbidden("file or item stored by the provider")),
-        false => Ok(()),
+    if parts.any(is_anothers) {
+        Err(forbidden("file or item stored by the provider"))
+    } else {
+        Ok(())
     }
 }

@@ -92,10 +92,11 @@ pub(super) async fn answer(
             Some(AgentTurn { agent, turn, prompt })
         }
     };
-    let (delivery, trace) = (request.delivery, who.trace.clone());
+    let delivery = request.delivery;
+    let trace = who.trace.clone();
     let lease = who.lease.terms().clone();
-    let (chat, order) =
-        (Arc::clone(&front.chat), CompletionRequest { request, acting, chain, lease, trace });
+    let chat = Arc::clone(&front.chat);
+    let order = CompletionRequest { request, acting, chain, lease, trace };
     let prepared = offload_if_large(size, move || chat.prepare(order)).await?;
     headers.facts(prepared.facts());
     let order = deliver::ChatDelivery { opened, seen, headers, keeping, transcript, prepared };

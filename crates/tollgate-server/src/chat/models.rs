@@ -21,7 +21,8 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     let (sent, _) = request.into_parts();
     let listed = visible_models(&front, &sent).map(|data| {
         let id = |entry: Option<&ModelJson>| entry.map(|entry| entry.id.clone());
-        let (first_id, last_id) = (id(data.first()), id(data.last()));
+        let first_id = id(data.first());
+        let last_id = id(data.last());
         Json(ModelsJson { object: "list", first_id, last_id, has_more: false, data })
             .into_response()
     });

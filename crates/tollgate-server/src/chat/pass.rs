@@ -29,12 +29,14 @@ pub(super) async fn pass(
     passed.headers = sent.headers;
     passed.follow = TraceScope { tracer: front.gate.tracer().clone(), trace };
     let answer = model.pass(passed).await.map_err(|error| {
-        let (failure, model) = (error.failure, &model.settings.name);
+        let failure = error.failure;
+        let model = &model.settings.name;
         tracing::warn!(model, code = failure.kind.code(), %failure, "a model did not answer");
         failure
     })?;
     // Errors cost nothing, and do not match a usage report.
-    let (chat, name) = (Arc::clone(&front.chat), model.settings.name.clone());
+    let chat = Arc::clone(&front.chat);
+    let name = model.settings.name.clone();
     let note = move |usage: &TokenUsage| chat.figures().record_usage(&name, usage);
     let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));
     if delivery == ResponseDelivery::Streamed {

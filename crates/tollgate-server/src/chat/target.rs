@@ -27,7 +27,8 @@ pub(super) struct ChatRequestTarget {
 
 impl ChatRequestTarget {
     pub(super) fn find(front: &AppState, sent: &Parts, named: &str) -> Result<Self, ChatApiError> {
-        let (gate, models) = (&front.gate, front.chat.models());
+        let gate = &front.gate;
+        let models = front.chat.models();
         if let Ok(agent) = gate.agent(named) {
             let wishes = RequestOverrides { agent: Some(named.to_owned()), tier: None };
             let who = RequestContext::read(&front.keys, sent, wishes)?;
@@ -64,14 +65,16 @@ impl ChatRequestTarget {
 fn chain(agent: &Agent, models: &ModelRegistry) -> Result<Vec<Arc<ModelHandle>>, LlmError> {
     let known: Vec<Arc<ModelHandle>> =
         agent.persona.models.iter().filter_map(|name| models.find(name)).collect();
-    let missing = match known.is_empty() {
-        true => format!("none of the models of `{}` exists any more", agent.id),
-        false => format!("all models of `{}` are for live sessions (`GET /v1/realtime`)", agent.id),
+    let missing = if known.is_empty() {
+        format!("none of the models of `{}` exists any more", agent.id)
+    } else {
+        format!("all models of `{}` are for live sessions (`GET /v1/realtime`)", agent.id)
     };
     let chain: Vec<Arc<ModelHandle>> = known.into_iter().filter(|model| !model.is_live()).collect();
-    match chain.is_empty() {
-        true => Err(LlmError::new(LlmErrorKind::UnknownModel, missing)),
-        false => Ok(chain),
+    if chain.is_empty() {
+        Err(LlmError::new(LlmErrorKind::UnknownModel, missing))
+    } else {
+        Ok(chain)
     }
 }
 

@@ -30,7 +30,8 @@ impl ChatTranscript {
         // After the result of a client-side tool there is no new user message.
         let is_new = request.messages.last().is_some_and(|last| last.role == ChatRole::User);
         let heard = if is_new { request.utterance() } else { String::new() };
-        let (turn, answered) = (turn.clone(), String::new());
+        let turn = turn.clone();
+        let answered = String::new();
         Some(Self { mind, turn, conversation: None, speaker: None, heard, answered })
     }
 

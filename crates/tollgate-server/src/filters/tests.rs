@@ -110,7 +110,8 @@ fn filters_are_bounded_together() {
         let sent: Vec<_> = sent.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
         by_headers(&headers(&sent)).map(|_| ())
     };
-    let (one, two) = ("x-tollgate-exclude-tools", "x-tollgate-include-servers");
+    let one = "x-tollgate-exclude-tools";
+    let two = "x-tollgate-include-servers";
     assert!(read(&[(one, &many(256))]).is_ok());
     assert!(read(&[(one, &many(257))]).is_err());
     assert!(read(&[(one, &many(128)), (two, &many(128))]).is_ok());

@@ -197,7 +197,8 @@ impl ModernCall<'_> {
             None => ProgressReporting::Unwanted,
         };
         let client = &self.meta.client;
-        let (events, rest) = (self.events(), front.rest);
+        let events = self.events();
+        let rest = front.rest;
         let caller = Caller { events, progress, dialogue, rest, ..Caller::silent(client) };
         if let RequestKind::Task(verb) = self.kind {
             self.check_tasks()?;

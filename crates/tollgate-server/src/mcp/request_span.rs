@@ -45,12 +45,11 @@ impl McpRequestSpan {
         span.tell(|said| {
             said.set("mcp.method.name", method);
             said.set("mcp.protocol.version", about.revision.to_owned());
-            match about.line.is_pipe() {
-                true => said.set("network.transport", "pipe"),
-                false => {
-                    said.set("network.transport", "tcp");
-                    said.set("network.protocol.name", "http");
-                }
+            if about.line.is_pipe() {
+                said.set("network.transport", "pipe")
+            } else {
+                said.set("network.transport", "tcp");
+                said.set("network.protocol.name", "http");
             }
         });
         Self(Some(span))

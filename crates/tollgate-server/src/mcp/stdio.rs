@@ -191,7 +191,8 @@ impl StdioServer {
         if request.method == "initialize" && meta::version_of(request.params).is_none() {
             return self.initialize(&request).await;
         }
-        let (front, who) = (Arc::clone(&self.front), self.who.clone());
+        let front = Arc::clone(&self.front);
+        let who = self.who.clone();
         let session = self.session.clone();
         let asked = StdioRequest::from(request);
         let exchange =
@@ -228,8 +229,10 @@ impl StdioServer {
         };
         let session = Arc::new(McpSession::new(opening));
         let _ = self.out.send(encode::initialize(&request.id, session.revision)).await;
-        let (front, out) = (Arc::clone(&self.front), self.out.clone());
-        let (told, who) = (Arc::clone(&session), self.who.clone());
+        let front = Arc::clone(&self.front);
+        let out = self.out.clone();
+        let told = Arc::clone(&session);
+        let who = self.who.clone();
         self.tasks.spawn(async move {
             listen::tell(&front, SessionClient { session: &told, who: &who }, out).await;
             None
@@ -248,7 +251,8 @@ impl StdioServer {
         if count <= self.front.limits.batch && !self.has_room(count) {
             return self.refuse(None, &too_many()).await;
         }
-        let (front, who) = (Arc::clone(&self.front), self.who.clone());
+        let front = Arc::clone(&self.front);
+        let who = self.who.clone();
         let exchange =
             Exchange::new(ExchangeChannel::new(ExchangeTransport::Pipe), |line| async move {
                 let text = String::from_utf8_lossy(&text);

@@ -269,7 +269,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn s_13_a_key_at_its_limit_loses_its_own_oldest_idle_session() {
         let sessions = registry(&Limits { sessions_per_key: 3, ..Limits::default() });
-        let (ada, bob) = (who("ada", None), who("bob", None));
+        let ada = who("ada", None);
+        let bob = who("bob", None);
         let of_bob = id_of(&sessions.open(opening(bob.clone())).unwrap());
         let held = sessions.open(opening(ada.clone())).unwrap();
         let mut mine = Vec::new();

@@ -63,7 +63,8 @@ async fn idle_sessions_end_and_used_ones_do_not() {
     let sessions = sessions(10);
     let owner = who("ada", None);
     let open = || Arc::clone(&sessions.open(opening(owner.clone())).unwrap().id);
-    let (idle, used) = (open(), open());
+    let idle = open();
+    let used = open();
     let held = sessions.find(&open(), &owner).unwrap();
     tokio::time::advance(Duration::from_secs(29 * 60)).await;
     assert!(sessions.find(&used, &owner).is_some());
@@ -93,7 +94,8 @@ async fn b_jr_08_a_cancel_ends_every_running_request_of_its_id() {
         let call = Abortable::new(std::future::pending::<()>(), registration);
         (running, call)
     };
-    let ((first, one), (second, again)) = (begin(7), begin(7));
+    let (first, one) = begin(7);
+    let (second, again) = begin(7);
     let (_other, other) = begin(8);
     session.cancel(&JsonRpcId::number(7));
     assert!(one.await.is_err() && again.await.is_err());

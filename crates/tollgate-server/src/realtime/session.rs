@@ -102,9 +102,10 @@ impl PendingSession {
 
     pub(super) fn session_request(&self, named: Option<&str>) -> Result<SessionRequest, ApiError> {
         let model = target::model(&self.front, (&self.who, &self.agent), (self.live, named))?;
-        let override_right = match self.who.rights.has(Right::OverrideTier) {
-            true => TierOverrideRight::Held,
-            false => TierOverrideRight::Lacking,
+        let override_right = if self.who.rights.has(Right::OverrideTier) {
+            TierOverrideRight::Held
+        } else {
+            TierOverrideRight::Lacking
         };
         Ok(SessionRequest {
             party: SessionParty {
@@ -139,7 +140,8 @@ impl PendingSession {
 
     /// Resolves to the reason when the session must end.
     fn ends(&self) -> SessionEnds {
-        let (front, lease) = (Arc::clone(&self.front), self.who.lease.clone());
+        let front = Arc::clone(&self.front);
+        let lease = self.who.lease.clone();
         let stop = front.stop.clone();
         let who = (self.who.principal.clone(), self.agent.id.clone());
         let of_agent = front.gate.lease(lease.terms(), Some(self.agent.id.as_str()));

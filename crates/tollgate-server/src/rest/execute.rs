@@ -204,9 +204,10 @@ impl ExecuteRequest {
 
 /// Whether a cached answer is acceptable.
 pub(super) fn freshness(sent: &Parts) -> CacheFreshness {
-    match sent.headers.contains_key("x-tollgate-no-cache") {
-        true => CacheFreshness::Fresh,
-        false => CacheFreshness::Any,
+    if sent.headers.contains_key("x-tollgate-no-cache") {
+        CacheFreshness::Fresh
+    } else {
+        CacheFreshness::Any
     }
 }
 

@@ -129,7 +129,8 @@ impl ToolCallsRequest {
     async fn run(self, front: &AppState) -> Result<ToolCallsOutcome, ChatApiError> {
         let ready: Vec<Result<call::GateRequest<'_>, Box<Outcome>>> =
             self.calls.iter().map(|call| self.request(call)).collect();
-        let (mut requests, mut unread) = (Vec::new(), Vec::new());
+        let mut requests = Vec::new();
+        let mut unread = Vec::new();
         for one in ready {
             match one {
                 Ok(request) => {

@@ -63,7 +63,8 @@ impl Acceptor {
     ) -> io::Result<Self> {
         let listener = listener.into_std()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let (kill, (done, ended)) = (CancellationToken::new(), oneshot::channel());
+        let kill = CancellationToken::new();
+        let (done, ended) = oneshot::channel();
         let limits = &app.front.limits;
         let accepting = AcceptLoop {
             app: Arc::clone(app),
@@ -114,9 +115,10 @@ struct AcceptLoop {
 impl AcceptLoop {
     fn origin(&self, address: IpAddr) -> ConnectionOrigin {
         let is_proxy = self.app.proxies.load().trusts(address);
-        match address.to_canonical().is_loopback() || is_proxy {
-            true => ConnectionOrigin::Shared(address),
-            false => ConnectionOrigin::Client(address),
+        if address.to_canonical().is_loopback() || is_proxy {
+            ConnectionOrigin::Shared(address)
+        } else {
+            ConnectionOrigin::Client(address)
         }
     }
 
@@ -270,7 +272,8 @@ impl MemoryRelief {
     }
 
     fn relieve(&mut self, app: &HttpApp, served: &ConnectionTable) {
-        let (pressure, now) = (&app.front.pressure, app.front.clock.now());
+        let pressure = &app.front.pressure;
+        let now = app.front.clock.now();
         let is_soon = |last: Instant| now.saturating_duration_since(last) < BETWEEN_RESETS;
         if pressure.level() < PressureLevel::Critical || self.last_reset.is_some_and(is_soon) {
             return;

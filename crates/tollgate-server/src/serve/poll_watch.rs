@@ -52,7 +52,8 @@ impl<F: Future> Future for WatchedFuture<F> {
 
 fn processor_nanoseconds() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    let (seconds, rest) = (time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs());
+    let seconds = time.tv_sec.unsigned_abs();
+    let rest = time.tv_nsec.unsigned_abs();
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 

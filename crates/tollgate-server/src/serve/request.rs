@@ -140,7 +140,8 @@ async fn serve_admitted(
             _ => panic_to_response(handled, style).await,
         }
     };
-    let (front, path) = (&app.front, uri.path());
+    let front = &app.front;
+    let path = uri.path();
     let underway = visitor.map(|visitor| RevocableRequest { front, visitor, style, path });
     let response = match &underway {
         Some(underway) => underway.answered(answered).await,

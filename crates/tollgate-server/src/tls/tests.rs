@@ -31,7 +31,8 @@ fn check(cert: &str, key: &str, expected: &str) {
 
 #[test]
 fn mistakes_in_the_files_are_told_with_their_names() {
-    let ((cert, key), (_, other)) = (pair(), pair());
+    let (cert, key) = pair();
+    let (_, other) = pair();
     check(&cert, &key, "good");
     check(&format!("words before\n{cert}\n{cert}"), &key, "good");
     check("", &key, "`cert.pem` contains no PEM certificate");

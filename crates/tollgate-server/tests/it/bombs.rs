@@ -64,7 +64,8 @@ fn busy() -> Duration {
 /// How much this thread did between two ticks of a timer of one millisecond, until `work` is done:
 /// for so long the timer was held up, apart from what other programs take.
 async fn ticking<T>(work: impl Future<Output = T>) -> (T, Vec<Duration>) {
-    let (mut work, mut held) = (std::pin::pin!(work), Vec::new());
+    let mut work = std::pin::pin!(work);
+    let mut held = Vec::new();
     let mut before = busy();
     loop {
         tokio::select! {
@@ -81,7 +82,8 @@ async fn ticking<T>(work: impl Future<Output = T>) -> (T, Vec<Duration>) {
 fn assert_not_held_up(mut held: Vec<Duration>, what: &str) {
     held.sort_unstable();
     let at = (held.len() * 999).div_ceil(1_000).saturating_sub(1);
-    let (p999, longest) = (held[at], held[held.len() - 1]);
+    let p999 = held[at];
+    let longest = held[held.len() - 1];
     let _ = writeln!(
         std::io::stderr(),
         "s_27: {what}: {} ticks, p99.9 {p999:?}, longest {longest:?}",

@@ -51,7 +51,8 @@ async fn finished_calls_are_shown_with_their_steps_newest_first() {
     assert_eq!(steps, ["admitted", "queued", "attempt", "shaped"]);
     let took = echo["duration_ms"].as_f64().unwrap();
     for step in echo["steps"].as_array().unwrap() {
-        let (from, to) = (step["from_ms"].as_f64().unwrap(), step["to_ms"].as_f64().unwrap());
+        let from = step["from_ms"].as_f64().unwrap();
+        let to = step["to_ms"].as_f64().unwrap();
         assert!(0.0 <= from && from <= to && to <= took, "{echo}");
     }
     assert!(echo["at"].as_str() >= echo["turn_began"].as_str(), "{echo}");
@@ -202,7 +203,8 @@ async fn a_server_that_goes_is_told_and_needs_a_person() {
 
 #[tokio::test]
 async fn who_may_look_sees_calls_and_nobody_else_does() {
-    let (eye, hand) = (Rights::from_iter([Right::Observe]), Rights::from_iter([Right::Execute]));
+    let eye = Rights::from_iter([Right::Observe]);
+    let hand = Rights::from_iter([Right::Execute]);
     let keys = vec![key("eye", "secret-of-eye", eye), key("hand", "secret-of-hand", hand)];
     let stage = Stage::with(Setup { keys, ..Setup::default() }).await;
     for path in ["/api/calls", "/api/overview", "/api/events?calls=true"] {

@@ -94,7 +94,8 @@ async fn run(speaks: Speaks, slowest_ms: u64) {
     providers.spawn(async move { served.provide(move || odds(&mut branch)).await });
     let mut callers = JoinSet::new();
     for _ in 0..SESSIONS {
-        let (run, mut branch) = (run.clone(), chance.branch());
+        let run = run.clone();
+        let mut branch = chance.branch();
         callers.spawn(async move { run.call(move || odds(&mut branch)).await });
     }
     let mut meddling = JoinSet::new();
@@ -103,7 +104,8 @@ async fn run(speaks: Speaks, slowest_ms: u64) {
         ledger.fault(format!("some sessions do not end: {:?}", ledger.sums()));
     }
     meddling.abort_all();
-    let (faults, sums) = (ledger.faults(), ledger.sums());
+    let faults = ledger.faults();
+    let sums = ledger.sums();
     println!("{sums:?}");
     assert!(
         faults.is_empty(),
@@ -135,7 +137,8 @@ impl Run {
         let mut sessions = JoinSet::new();
         for name in 1.. {
             let wire = self.living.accept().await;
-            let (kit, odds) = ((Arc::clone(&self.ledger), TOOLS), odds());
+            let kit = (Arc::clone(&self.ledger), TOOLS);
+            let odds = odds();
             match self.speaks {
                 Speaks::Gemini => {
                     sessions.spawn(gemini::GeminiTestProvider::new(wire, name, kit, odds).run());
@@ -159,7 +162,8 @@ impl Run {
                     return;
                 }
             };
-            let (ledger, odds) = (Arc::clone(&self.ledger), odds());
+            let ledger = Arc::clone(&self.ledger);
+            let odds = odds();
             match self.speaks {
                 Speaks::Gemini => {
                     gemini::GeminiTestClient::new(wire, "live", (ledger, TOOLS), odds).run().await

@@ -173,9 +173,8 @@ async fn s_29_what_a_model_was_not_offered_reaches_nobody_and_is_told() {
 
 #[tokio::test]
 async fn s_33_a_model_that_never_stops_is_stopped_at_exactly_its_limits() {
-    let model = Model::saying(|asked| match asked["tool_choice"] == "none" {
-        false => "!echo {}".to_owned(),
-        true => "enough".to_owned(),
+    let model = Model::saying(|asked| {
+        if asked["tool_choice"] == "none" { "enough".to_owned() } else { "!echo {}".to_owned() }
     })
     .await;
     let mut sage = agent(&["echo", "wait"]);
@@ -191,9 +190,8 @@ async fn s_33_a_model_that_never_stops_is_stopped_at_exactly_its_limits() {
 #[tokio::test]
 async fn b_ch_08_of_five_hundred_calls_in_one_answer_few_are_run() {
     let many = "!echo {}\n".repeat(500);
-    let model = Model::saying(move |asked| match asked["tool_choice"] == "none" {
-        false => many.clone(),
-        true => "enough".to_owned(),
+    let model = Model::saying(move |asked| {
+        if asked["tool_choice"] == "none" { "enough".to_owned() } else { many.clone() }
     })
     .await;
     let stage = stage(&model, agent(&["echo", "wait"])).await;

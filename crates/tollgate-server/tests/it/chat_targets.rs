@@ -233,7 +233,8 @@ async fn b_ch_12_a_key_for_an_agent_brings_nothing_that_the_provider_runs_or_kee
     let model = Model::calling(&[]).await;
     let mut phone = key("phone", "phone-key-0123456789", [Right::Execute].into_iter().collect());
     phone.agents = Some(vec![AgentId::parse("sage").unwrap()]);
-    let (models, agents) = (model.settings(), vec![agent(&["echo"])]);
+    let models = model.settings();
+    let agents = vec![agent(&["echo"])];
     let stage = Stage::with(Setup { models, agents, keys: vec![phone], ..Setup::default() }).await;
     for (field, value) in [
         ("tools", json!([{"type": "mcp", "server_url": "http://x", "server_label": "x"}])),

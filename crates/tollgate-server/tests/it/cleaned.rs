@@ -108,7 +108,8 @@ async fn b_re_04_the_plain_api_says_what_was_taken_out_and_keeps_the_raw_form() 
             let path = format!("/v1/results/{handle}{query}");
             stage.request("GET", &path).send()
         };
-        let (clean, raw) = (page("").await, page("?form=raw").await);
+        let clean = page("").await;
+        let raw = page("?form=raw").await;
         assert!(clean.json().to_string().contains(CLEAN), "{clean:?}");
         assert!(is_clean(&clean.text), "{clean:?}");
         let words = raw.json()["data"].to_string();
@@ -150,9 +151,10 @@ async fn b_re_04_chat_models_read_clean_tool_messages() {
     let arguments = planned(&result(&whole.to_string())).to_string();
     let model = Model::saying(move |asked| {
         let messages = asked["messages"].as_array().unwrap();
-        match messages.iter().any(|it| it["role"] == "tool") {
-            false => format!("!new_say {arguments}"),
-            true => "done".to_owned(),
+        if messages.iter().any(|it| it["role"] == "tool") {
+            "done".to_owned()
+        } else {
+            format!("!new_say {arguments}")
         }
     })
     .await;

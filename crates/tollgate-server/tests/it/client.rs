@@ -177,7 +177,8 @@ impl Call {
     }
 
     pub(crate) async fn send(self) -> Reply {
-        let (method, path) = (self.method.clone(), self.path.clone());
+        let method = self.method.clone();
+        let path = self.path.clone();
         let sent = async {
             let (response, _connection) = self.start().await;
             let (parts, body) = response.into_parts();
@@ -206,7 +207,8 @@ impl Call {
         let (response, connection) =
             tokio::time::timeout(PATIENCE, self.start()).await.expect("headers in time");
         assert_eq!(response.status(), 200);
-        let (body, buffer) = (response.into_body(), String::new());
+        let body = response.into_body();
+        let buffer = String::new();
         Stream { path, body, buffer, _connection: connection }
     }
 

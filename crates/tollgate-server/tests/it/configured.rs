@@ -38,8 +38,10 @@ struct Noting {
 #[async_trait]
 impl ConfigService for Noting {
     async fn config(&self) -> Result<RedactedConfig, ConfigServiceError> {
-        let (version, text) = ("v1".to_owned(), "a: 1 # é\n".to_owned());
-        let (file, values) = (Some("t.yaml".to_owned()), json!({ "a": 1 }));
+        let version = "v1".to_owned();
+        let text = "a: 1 # é\n".to_owned();
+        let file = Some("t.yaml".to_owned());
+        let values = json!({ "a": 1 });
         Ok(RedactedConfig { file, version, text, values, writable: true })
     }
 
@@ -86,7 +88,8 @@ impl ConfigService for Noting {
         if let Some(refused) = self.refuses.lock().take() {
             return Err(refused);
         }
-        let (version, diff) = ("v2".to_owned(), "+a\n".to_owned());
+        let version = "v2".to_owned();
+        let diff = "+a\n".to_owned();
         let effect =
             ReloadEffect { needs_restart: vec!["listen".to_owned()], ..ReloadEffect::default() };
         Ok(ConfigChangeSummary { version, diff, report: Value::Null, effect })
@@ -337,7 +340,8 @@ async fn one_server_is_shown_whole_to_admins_and_without_its_config_to_observers
     {
         let (stage, _) = stage(&[right]).await;
         let shown = ask(&stage, "GET", "/api/servers/test").await;
-        let (status, one) = (shown.status, shown.json());
+        let status = shown.status;
+        let one = shown.json();
         assert_eq!((status, &one["config"], &one["state"]), (200, &config, &json!("ready")));
         assert_eq!(shown.header("x-content-type-options").as_deref(), Some("nosniff"));
         assert_eq!(shown.header("content-type").as_deref(), Some("application/json"));
@@ -384,7 +388,8 @@ async fn a_trial_is_told_as_it_goes_and_leaves_nothing() {
     let streamed = tries(&stage, &url, "text/event-stream").await;
     assert_eq!(streamed.header("content-type").as_deref(), Some("text/event-stream"));
     let events = streamed.events();
-    let (first, last) = (&events[0], &events[events.len() - 1]);
+    let first = &events[0];
+    let last = &events[events.len() - 1];
     assert_eq!(first["state"], "starting", "{events:?}");
     assert_eq!((&last["ok"], &last["protocol"]), (&json!(true), &json!("2025-11-25")), "{last}");
     let names: Vec<&str> =

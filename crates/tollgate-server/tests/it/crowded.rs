@@ -226,7 +226,8 @@ async fn r_11_at_95_percent_the_streams_that_hold_most_are_reset_and_the_others_
     let listen = json!({"notifications": {"toolsListChanged": true}});
     let mut listening = stage.modern("subscriptions/listen", listen).stream().await;
     assert!(listening.next().await.is_some());
-    let (mut small, mut middle) = (upload(&stage, 100 << 10).await, upload(&stage, 1 << 20).await);
+    let mut small = upload(&stage, 100 << 10).await;
+    let mut middle = upload(&stage, 1 << 20).await;
     let mut big = upload(&stage, 4 << 20).await;
     used.set(94).await;
     for stream in [&mut small, &mut middle, &mut big] {

@@ -107,7 +107,8 @@ impl Described {
 }
 
 fn fits(template: &str, path: &str) -> bool {
-    let (template, path) = (template.split('/'), path.split('/'));
+    let template = template.split('/');
+    let path = path.split('/');
     let is_variable = |part: &str| part.starts_with('{');
     template.clone().count() == path.clone().count()
         && template.zip(path).all(|(part, own)| part == own || is_variable(part) && !own.is_empty())

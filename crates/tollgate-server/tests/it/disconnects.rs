@@ -90,7 +90,8 @@ fn ways(stage: &Stage) -> Vec<(&'static str, Call)> {
 async fn r_32_a_client_that_goes_is_noticed_within_100_ms_on_every_front() {
     let (_model, stage) = stage().await;
     for at in 0..ways(&stage).len() {
-        let (mut name, mut took) = ("", Vec::new());
+        let mut name = "";
+        let mut took = Vec::new();
         for _ in 0..9 {
             let (way, call) = ways(&stage).swap_remove(at);
             name = way;
@@ -183,11 +184,13 @@ async fn r_32_a_live_session_whose_client_goes_is_ended_within_100_ms() {
 #[tokio::test]
 async fn r_32_a_thousand_clients_that_go_leave_nothing_behind() {
     let (_model, stage) = stage().await;
-    let (warm, tasks) = (ways(&stage), tokio::runtime::Handle::current().metrics());
+    let warm = ways(&stage);
+    let tasks = tokio::runtime::Handle::current().metrics();
     for (_, call) in warm {
         noticed(&stage, call).await;
     }
-    let (before, calls) = (tasks.num_alive_tasks(), stage.calls());
+    let before = tasks.num_alive_tasks();
+    let calls = stage.calls();
     // A program each ten, since each is a process.
     let gone = |at: usize| {
         let at = if at.is_multiple_of(10) { 5 } else { at % 5 };

@@ -133,7 +133,8 @@ async fn b_hh_18_floods_of_http_2_over_tls_are_closed_at_once() {
 #[tokio::test]
 async fn b_hh_18_a_well_behaved_client_beside_the_floods_notices_nothing() {
     let stage = Stage::start().await;
-    let (floods, sent) = (floods(), Cell::new(0));
+    let floods = floods();
+    let sent = Cell::new(0);
     let mut times = Vec::new();
     let attack = async {
         for (name, frames) in floods.iter().cycle() {

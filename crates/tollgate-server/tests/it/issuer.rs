@@ -126,7 +126,8 @@ pub(crate) fn now() -> u64 {
 }
 
 fn made() -> EcdsaKeyPair {
-    let (random, kind) = (SystemRandom::new(), &ECDSA_P256_SHA256_FIXED_SIGNING);
+    let random = SystemRandom::new();
+    let kind = &ECDSA_P256_SHA256_FIXED_SIGNING;
     let document = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
     EcdsaKeyPair::from_pkcs8(kind, document.as_ref(), &random).unwrap()
 }
@@ -138,7 +139,8 @@ async fn metadata(State(shared): State<Arc<Shared>>) -> Response {
     if let Some(document) = shared.instead_of_metadata.lock().clone() {
         return Json(document).into_response();
     }
-    let (issuer, keys) = (&shared.url, format!("{}/keys", shared.url));
+    let issuer = &shared.url;
+    let keys = format!("{}/keys", shared.url);
     Json(json!({"issuer": issuer, "jwks_uri": keys})).into_response()
 }
 

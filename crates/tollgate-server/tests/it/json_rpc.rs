@@ -306,10 +306,8 @@ async fn b_jr_27_a_progress_token_is_a_string_or_an_integer() {
 #[tokio::test]
 async fn b_jr_28_a_cancel_for_nothing_of_ones_own_does_nothing() {
     let stage = Stage::start().await;
-    let (ada, bob) = (
-        stage.open_session("2025-11-25", json!({})).await,
-        stage.open_session("2025-11-25", json!({})).await,
-    );
+    let ada = stage.open_session("2025-11-25", json!({})).await;
+    let bob = stage.open_session("2025-11-25", json!({})).await;
     let wait = json!({"name": "wait", "arguments": {"ms": 400}});
     let running = ada.call(5, "tools/call", &wait).send();
     let cancels = async {

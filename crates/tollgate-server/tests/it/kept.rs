@@ -33,7 +33,8 @@ async fn what_was_cut_can_be_read_page_by_page() {
     assert_eq!((&outcome["status"], &outcome["truncated"]), (&json!("ok"), &json!(true)));
     assert!(outcome.to_string().len() < 4_000, "{outcome}");
     let handle = outcome["handle"].as_str().unwrap();
-    let (mut found, mut next) = (Vec::new(), json!(1));
+    let mut found = Vec::new();
+    let mut next = json!(1);
     while let Some(number) = next.as_u64() {
         let page = read(&stage, handle, &format!("?page={number}")).send().await.json();
         assert_eq!((&page["handle"], &page["status"]), (&json!(handle), &json!("ready")));

@@ -29,12 +29,11 @@ async fn r_35_large_results_leave_the_workers_on_every_front() {
     secret_values::configure(["a-secret-that-no-result-contains"]);
     let model = Model::saying(|asked| {
         let messages = asked["messages"].as_array().unwrap();
-        match messages.iter().any(|message| message["role"] == "tool") {
-            true => "that was long".to_owned(),
-            false => {
-                let text = r#"{"content":[{"type":"text","text":"@FILL@"}]}"#;
-                format!("!new_say {}", planned(&filled(result(text), "x", RESULT_BYTES)))
-            }
+        if messages.iter().any(|message| message["role"] == "tool") {
+            "that was long".to_owned()
+        } else {
+            let text = r#"{"content":[{"type":"text","text":"@FILL@"}]}"#;
+            format!("!new_say {}", planned(&filled(result(text), "x", RESULT_BYTES)))
         }
     })
     .await;

@@ -66,7 +66,8 @@ async fn a_session_is_closed_and_given_a_tier_by_admins_alone() {
     let theatre = keyed(Limits::default()).await;
     let (mut client, _provider) = theatre.session(&with_key()).await;
     let id = sessions(&theatre).await[0]["id"].as_str().unwrap().to_owned();
-    let (one, tier) = (format!("/api/sessions/{id}"), format!("/api/sessions/{id}/tier"));
+    let one = format!("/api/sessions/{id}");
+    let tier = format!("/api/sessions/{id}/tier");
     let stage = &theatre.stage;
     for (method, path) in [("GET", "/api/sessions"), ("DELETE", &*one), ("POST", &*tier)] {
         let asked = stage.request(method, path).header("x-api-key", SECRET);

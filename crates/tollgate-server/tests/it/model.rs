@@ -53,9 +53,11 @@ impl Model {
             let mut connections = JoinSet::new();
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
-                let (script, heard) = (Arc::clone(&script), heard.clone());
+                let script = Arc::clone(&script);
+                let heard = heard.clone();
                 let service = service_fn(move |request| {
-                    let (script, heard) = (Arc::clone(&script), heard.clone());
+                    let script = Arc::clone(&script);
+                    let heard = heard.clone();
                     async move { Ok::<_, Infallible>(answer(request, &script, &heard).await) }
                 });
                 let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
@@ -101,7 +103,8 @@ impl Model {
             tool_mode: ToolMode::Native,
             api: ProviderApi::Chat,
         };
-        let (name, id) = ("fast".to_owned(), "fast-at-home".to_owned());
+        let name = "fast".to_owned();
+        let id = "fast-at-home".to_owned();
         let fast = settings::ModelSettings { name, id, ..model.clone() };
         LlmSettings { providers: vec![provider], models: vec![model, fast] }
     }
@@ -127,9 +130,10 @@ async fn answer(
     };
     let is_streamed = asked["stream"] == true;
     let number = heard.bodies.lock().len() - 1;
-    let (media, text) = match is_streamed {
-        true => ("text/event-stream", streamed(&said, number)),
-        false => ("application/json", whole(&said, number)),
+    let (media, text) = if is_streamed {
+        ("text/event-stream", streamed(&said, number))
+    } else {
+        ("application/json", whole(&said, number))
     };
     Response::builder().header("content-type", media).body(Full::from(text)).unwrap()
 }

@@ -247,7 +247,8 @@ async fn a_program_is_ended_in_the_middle_of_its_calls() {
     let program = |secret: &str| {
         by(secret, stage.post(json!({ "code": code }).to_string()).path("/v1/code")).send()
     };
-    let (mut of_ada, of_bob) = (Box::pin(program(&ada)), program(&bob));
+    let mut of_ada = Box::pin(program(&ada));
+    let of_bob = program(&bob);
     let stopping = async {
         tokio::select! {
             reply = &mut of_ada => panic!("it did not wait: {reply:?}"),
@@ -339,8 +340,8 @@ async fn what_another_process_revokes_stops_within_a_second() {
     let ada = stage.made(json!({"name": "ada"})).await;
     let bob = stage.made(json!({"name": "bob"})).await;
     let wait = || stage.modern("tools/call", json!({"name": "wait", "arguments": {"ms": LONG}}));
-    let (mut of_ada, mut of_bob) =
-        (Box::pin(by(&ada, wait()).send()), Box::pin(by(&bob, wait()).send()));
+    let mut of_ada = Box::pin(by(&ada, wait()).send());
+    let mut of_bob = Box::pin(by(&bob, wait()).send());
     tokio::select! {
         _ = &mut of_ada => panic!("it did not wait"),
         _ = &mut of_bob => panic!("it did not wait"),

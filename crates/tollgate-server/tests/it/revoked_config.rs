@@ -156,7 +156,8 @@ async fn a_rule_for_tokens_that_is_taken_out_stops_those_it_was_for() {
         format!("Bearer {}", issuer.token(&claims))
     };
     let call = |sub: &str| wait(&stage, "/mcp").header("authorization", &token(sub)).send();
-    let (mut ada, mut bob) = (Box::pin(call("ada")), Box::pin(call("bob")));
+    let mut ada = Box::pin(call("ada"));
+    let mut bob = Box::pin(call("bob"));
     tokio::select! {
         reply = &mut ada => panic!("it did not wait: {reply:?}"),
         reply = &mut bob => panic!("it did not wait: {reply:?}"),

@@ -47,7 +47,8 @@ impl Theatre {
             RawUpgradeRequest::read(stream).await.unwrap().welcome().await.unwrap()
         };
         let (client, provider) = tokio::join!(self.dial(headers), provider);
-        let (mut client, mut provider) = (Talker(client.unwrap()), Talker(provider));
+        let mut client = Talker(client.unwrap());
+        let mut provider = Talker(provider);
         provider.say(json!({"type": "session.created", "session": {"tools": []}})).await;
         assert_eq!(client.hear().await["type"], "session.created");
         (client, provider)

@@ -147,12 +147,14 @@ async fn s_30_the_loop_of_the_gateway_sends_no_mail_that_a_result_asked_for() {
 /// A chat client that runs calls itself brings results along: the turn goes on.
 #[tokio::test]
 async fn s_30_results_that_a_client_brings_count_until_its_user_speaks_again() {
-    let (rule, plan) = (TaintRule::Deny, injected());
+    let rule = TaintRule::Deny;
+    let plan = injected();
     let model = Model::saying(|asked| {
         let last = asked["messages"].as_array().unwrap().last().unwrap();
-        match last["content"].to_string().contains("\"sent\"") {
-            false => "!send_email {\"to\": \"a@example.com\"}".to_owned(),
-            true => "done".to_owned(),
+        if last["content"].to_string().contains("\"sent\"") {
+            "done".to_owned()
+        } else {
+            "!send_email {\"to\": \"a@example.com\"}".to_owned()
         }
     })
     .await;
@@ -206,10 +208,8 @@ async fn s_30_a_session_over_mcp_sends_no_mail_that_a_result_asked_for() {
         let stage = &hostile.stage;
         let mail = json!({"name": "send_email", "arguments": {"to": "evil@example.com"}});
         let said = json!({"name": "old_say", "arguments": injected()});
-        let (session, other) = (
-            stage.open_session("2025-11-25", json!({})).await,
-            stage.open_session("2025-11-25", json!({})).await,
-        );
+        let session = stage.open_session("2025-11-25", json!({})).await;
+        let other = stage.open_session("2025-11-25", json!({})).await;
         let first = session.call(1, "tools/call", &mail).send().await;
         assert_eq!(first.json()["result"]["content"][0]["text"], "sent", "{first:?}");
         let read = session.call(2, "tools/call", &said).send().await;
@@ -273,7 +273,8 @@ async fn s_30_plain_calls_are_one_turn_where_a_conversation_says_so() {
             None => call,
         }
     };
-    let (plan, to) = (injected(), json!({"to": "a@example.com"}));
+    let plan = injected();
+    let to = json!({"to": "a@example.com"});
     // Many at once, of two principals, in conversations of the same name.
     let read = |number: usize| {
         let conversation = format!("c{number}");

@@ -121,7 +121,8 @@ async fn clients_are_told_of_tools_that_moved_if_they_see_that() {
         let params = json!({"notifications": wanted, "_meta": in_meta(tier)});
         stage.modern("subscriptions/listen", params)
     };
-    let (mut fast, mut deep) = (listen("fast").stream().await, listen("deep").stream().await);
+    let mut fast = listen("fast").stream().await;
+    let mut deep = listen("deep").stream().await;
     for stream in [&mut fast, &mut deep] {
         let acknowledged = "notifications/subscriptions/acknowledged";
         assert_eq!(stream.next().await.unwrap()["method"], acknowledged);

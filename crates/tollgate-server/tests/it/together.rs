@@ -35,9 +35,12 @@ fn call(hostile: &Hostile, at: usize, text: &str, ms: u64) -> (Call, Value) {
 #[tokio::test]
 async fn s_13_clients_with_equal_ids_delays_and_cancels_never_get_anothers_answer() {
     let hostile = Hostile::start().await;
-    let (answered, cancelled) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let answered = AtomicUsize::new(0);
+    let cancelled = AtomicUsize::new(0);
     let one = |at: usize| {
-        let (hostile, answered, cancelled) = (&hostile, &answered, &cancelled);
+        let hostile = &hostile;
+        let answered = &answered;
+        let cancelled = &cancelled;
         async move {
             let session = hostile.stage.open_session("2025-11-25", json!({})).await;
             for round in 0_usize.. {
@@ -77,7 +80,8 @@ async fn s_13_clients_with_equal_ids_delays_and_cancels_never_get_anothers_answe
         _ = all => panic!("clients go on until the time is up"),
         _ = tokio::time::timeout(Duration::from_secs(40), enough) => {}
     }
-    let (answered, cancelled) = (answered.into_inner(), cancelled.into_inner());
+    let answered = answered.into_inner();
+    let cancelled = cancelled.into_inner();
     assert!(answered > 200 && cancelled > 20, "{answered} answered, {cancelled} cancelled");
     for server in SERVERS {
         hostile.still_works(server).await;
@@ -95,7 +99,8 @@ async fn s_13_nobody_gets_the_list_or_the_answer_of_another_principal() {
     });
     let stage = Stage::with(Setup { keys: keys.collect(), ..Setup::default() }).await;
     let one = |at: usize| {
-        let (stage, authorization) = (&stage, format!("Bearer {}", secret(at)));
+        let stage = &stage;
+        let authorization = format!("Bearer {}", secret(at));
         async move {
             let path = if at % 2 == 1 { "/mcp/sage" } else { "/mcp" };
             for round in 0..20 {

@@ -70,7 +70,8 @@ impl PacedClient {
     fn lane(&self, at: u32, stop: &AtomicBool) -> PacedReport {
         let period = Duration::from_secs(1) * self.connections / self.calls_per_second;
         let mut due = now() + period * at / self.connections;
-        let (mut seen, mut client) = (PacedReport::default(), None);
+        let mut seen = PacedReport::default();
+        let mut client = None;
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(due.saturating_duration_since(now()));
             let called = self.call(&mut client);

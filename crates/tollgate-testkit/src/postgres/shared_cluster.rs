@@ -71,7 +71,8 @@ fn found_or_started(build: PostgresBuild, file: &str) -> PostgresCluster {
     cluster.keep(LINGER_SECONDS);
     cluster.begin();
     cluster.furnish();
-    let (folder, programs) = (cluster.folder.display(), cluster.programs.display());
+    let folder = cluster.folder.display();
+    let programs = cluster.programs.display();
     let place = format!("{}\n{folder}\n{programs}", cluster.port);
     let written = file.set_len(0).and_then(|()| file.rewind());
     written.and_then(|()| file.write_all(place.as_bytes())).expect("a file beside the tests");
@@ -83,8 +84,11 @@ fn found_or_started(build: PostgresBuild, file: &str) -> PostgresCluster {
 fn find_running(place: &str) -> Option<PostgresCluster> {
     let mut lines = place.lines();
     let port = lines.next()?.parse().ok()?;
-    let (folder, programs) = (PathBuf::from(lines.next()?), PathBuf::from(lines.next()?));
-    let (owner, settings, server) = (None, Vec::new(), None);
+    let folder = PathBuf::from(lines.next()?);
+    let programs = PathBuf::from(lines.next()?);
+    let owner = None;
+    let settings = Vec::new();
+    let server = None;
     let cluster = PostgresCluster { programs, folder, port, owner, settings, server };
     cluster.join().ok()?;
     // Its keeper may be about to end it; then it has not seen us, or leaves it.

@@ -59,7 +59,9 @@ pub struct TestCallSums {
 impl TestCallLedger {
     /// The provider asks for a call.
     pub fn called(&self, id: &str, runner: ExpectedRunner, due: ExpectedAnswers) {
-        let (ran, answered, said) = (0, 0, Vec::new());
+        let ran = 0;
+        let answered = 0;
+        let said = Vec::new();
         let row = TestCallRow { runner, due, is_confirmed: false, ran, answered, said };
         self.rows.lock().insert(id.to_owned(), row);
     }

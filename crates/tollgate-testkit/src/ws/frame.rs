@@ -96,7 +96,8 @@ impl RawWebSocketFrame {
         if let Some(mask) = mask {
             payload.iter_mut().zip(mask.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
         }
-        let (reserved, opcode) = (first >> 4 & 7, first & 15);
+        let reserved = first >> 4 & 7;
+        let opcode = first & 15;
         let frame = Self { fin: first & 0x80 != 0, reserved, opcode, payload };
         Some((frame, bytes.len() - rest.len() + length))
     }

@@ -38,7 +38,8 @@ pub(super) async fn obtain(config: &Config) -> Result<Option<TlsIdentity>, Comma
     match &config.tls {
         None => Ok(None),
         Some(TlsSource::Files { cert, key }) => {
-            let (cert, key) = (cert.clone(), key.clone());
+            let cert = cert.clone();
+            let key = key.clone();
             let read = blocking(move || {
                 mask_key(&key);
                 TlsIdentity::read(&cert, &key)
@@ -47,7 +48,8 @@ pub(super) async fn obtain(config: &Config) -> Result<Option<TlsIdentity>, Comma
             read.map(Some).map_err(|why| CommandError::new(format!("`tls`: {why}")))
         }
         Some(TlsSource::Local) => {
-            let (data, now) = (config.data.clone(), SystemClock.wall());
+            let data = config.data.clone();
+            let now = SystemClock.wall();
             let mut names = OWN_NAMES.map(str::to_owned).to_vec();
             names.extend(config.hosts.iter().cloned());
             names.dedup();

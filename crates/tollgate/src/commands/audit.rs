@@ -117,7 +117,9 @@ async fn newest(
     filters: &[(&str, String)],
     limit: usize,
 ) -> Result<(Vec<Value>, u64), CommandError> {
-    let (mut rows, mut last, mut after) = (Vec::new(), 0, None);
+    let mut rows = Vec::new();
+    let mut last = 0;
+    let mut after = None;
     while rows.len() < limit {
         let size = (limit - rows.len()).min(PAGE);
         let page = ask(

@@ -92,7 +92,8 @@ struct CalibratedTool {
 
 impl CalibrateReport {
     fn take(&mut self, step: &Value) {
-        let (name, outcome) = (text(step, "tool"), text(step, "outcome"));
+        let name = text(step, "tool");
+        let outcome = text(step, "outcome");
         let known = self.tools.iter().position(|tool| tool.name == name);
         let index = known.unwrap_or_else(|| {
             self.tools.push(CalibratedTool { name, probes: 0, outcome: String::new(), why: None });
@@ -111,8 +112,8 @@ impl CalibrateReport {
     fn print(&self, output: Output) {
         let mut table = TextTable::new(&["TOOL", "PROBES", "P50", "TIER", "WHY"]);
         for tool in &self.tools {
-            let (before, after) =
-                (find_tool(&self.before, &tool.name), find_tool(&self.after, &tool.name));
+            let before = find_tool(&self.before, &tool.name);
+            let after = find_tool(&self.after, &tool.name);
             let reason = after["reason"].as_str().unwrap_or_default();
             let why = match (tool.outcome.as_str(), &tool.why) {
                 ("failed", Some(why)) => format!("failed: {why}"),
@@ -134,8 +135,8 @@ impl CalibrateReport {
 
     fn json(&self) -> Value {
         let tools = self.tools.iter().map(|tool| {
-            let (before, after) =
-                (find_tool(&self.before, &tool.name), find_tool(&self.after, &tool.name));
+            let before = find_tool(&self.before, &tool.name);
+            let after = find_tool(&self.after, &tool.name);
             json!({
                 "name": tool.name,
                 "probes": tool.probes,

@@ -74,10 +74,7 @@ impl TerminalChat<'_> {
             Some(named) => named.clone(),
             None => self.gateway.usual_agent().await?,
         };
-        match io::stdin().is_terminal() {
-            true => self.converse().await,
-            false => self.once().await,
-        }
+        if io::stdin().is_terminal() { self.converse().await } else { self.once().await }
     }
 
     /// Sends the piped message and prints the answer.
@@ -239,11 +236,13 @@ impl TerminalChat<'_> {
         calls: &[ChatToolCall],
         interrupts: &mut Interrupts,
     ) -> Result<(), CommandError> {
-        let (mut leave, mut refused) = (Vec::new(), Vec::new());
+        let mut leave = Vec::new();
+        let mut refused = Vec::new();
         for call in calls {
-            match user_input::allows(self.output, call, interrupts).await {
-                true => leave.push(call.json()),
-                false => refused.push(call.refusal()),
+            if user_input::allows(self.output, call, interrupts).await {
+                leave.push(call.json())
+            } else {
+                refused.push(call.refusal())
             }
         }
         if !leave.is_empty() {

@@ -48,7 +48,8 @@ fn print(ran: &CodeRunResult, file: &Path, output: Output) {
             Err(_) => output.print_program_output(&format!("{}\n", pretty(result.get()))),
         }
     }
-    let (took, calls) = (span(ran.duration_ms), pluralize(ran.calls, "call"));
+    let took = span(ran.duration_ms);
+    let calls = pluralize(ran.calls, "call");
     match &ran.error {
         Some(error) => {
             let name = if file == Path::new("-") {

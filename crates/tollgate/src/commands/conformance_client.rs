@@ -75,8 +75,9 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
         params.set_string("name", &name);
         params.set("arguments", json::raw_value(&arguments));
         let request = GateRequest { kind: RequestKind::CallTool, params };
-        let (events, progress, dialogue) =
-            (Some(events), ProgressReporting::Wanted, Dialogue::Live);
+        let events = Some(events);
+        let progress = ProgressReporting::Wanted;
+        let dialogue = Dialogue::Live;
         let caller = Caller { events, progress, dialogue, ..Caller::silent(&client) };
         let reply = gate.call(&turn, request, caller).await;
         output.note(&format!("{name}: {reply:?}"));

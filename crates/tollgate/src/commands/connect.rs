@@ -99,9 +99,10 @@ fn parse_base_url(url: &str) -> Result<String, CommandError> {
     let url = url.trim_end_matches('/');
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     let is_plain = |rest: &str| !rest.is_empty() && !rest.contains(['"', '\'', ' ', '?', '#', '@']);
-    match rest.is_some_and(is_plain) {
-        true => Ok(url.to_owned()),
-        false => Err(CommandError::Usage("`--url` must be like `http://host:8655`".to_owned())),
+    if rest.is_some_and(is_plain) {
+        Ok(url.to_owned())
+    } else {
+        Err(CommandError::Usage("`--url` must be like `http://host:8655`".to_owned()))
     }
 }
 
@@ -172,10 +173,7 @@ fn write(
     };
     let entry: Value = serde_json::from_str(&entry)
         .map_err(|_| CommandError::Usage("`--key` has invalid characters".to_owned()))?;
-    let before = match path.exists() {
-        true => Some(ConfigFileSnapshot::read(&path)?),
-        false => None,
-    };
+    let before = if path.exists() { Some(ConfigFileSnapshot::read(&path)?) } else { None };
     let old = before.as_ref().map_or("", |it| it.text.as_str());
     let new = connect::merge_entry(connect::form(client), old, &entry)
         .map_err(|why| CommandError::new(format!("{label}: {why}")))?;
@@ -184,10 +182,11 @@ fn write(
         put(&path, before.as_ref(), &new)?;
     }
     let form = connect::form(client);
-    let diff = match diff.is_empty() {
-        true => diff,
-        false => connect::redact_diff(form, [old, &new], &diff)
-            .unwrap_or_else(|| UNREDACTABLE_DIFF.to_owned()),
+    let diff = if diff.is_empty() {
+        diff
+    } else {
+        connect::redact_diff(form, [old, &new], &diff)
+            .unwrap_or_else(|| UNREDACTABLE_DIFF.to_owned())
     };
     let diff = match &wanted.key {
         Some(key) => diff.replace(&json_escape(key), "<key>").replace(key.as_str(), "<key>"),

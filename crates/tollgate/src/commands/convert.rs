@@ -22,7 +22,8 @@ const MAX_INPUT_BYTES: u64 = 64 << 20;
 pub(super) fn run(wanted: &ConvertArgs, output: Output) -> Result<(), CommandError> {
     let form =
         |name: &String| ToolFormat::parse(name).map_err(|it| CommandError::Usage(it.to_string()));
-    let (from, to) = (wanted.from.as_ref().map(form).transpose()?, form(&wanted.to)?);
+    let from = wanted.from.as_ref().map(form).transpose()?;
+    let to = form(&wanted.to)?;
     let file = wanted.file.as_deref().filter(|file| *file != Path::new("-"));
     let document = read(file)?;
     if wanted.results {

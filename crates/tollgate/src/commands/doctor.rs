@@ -83,9 +83,10 @@ pub(super) async fn run(
         }
     }
     say(&findings, output);
-    match findings.iter().any(|it| it.state == DoctorStatus::Bad) {
-        true => Err(CommandError::Said),
-        false => Ok(()),
+    if findings.iter().any(|it| it.state == DoctorStatus::Bad) {
+        Err(CommandError::Said)
+    } else {
+        Ok(())
     }
 }
 
@@ -281,7 +282,8 @@ fn working_directories(config: &Config) -> Vec<DoctorFinding> {
 
 fn say(findings: &[DoctorFinding], output: Output) {
     let count = |state: DoctorStatus| findings.iter().filter(|it| it.state == state).count();
-    let (bad, odd) = (count(DoctorStatus::Bad), count(DoctorStatus::Odd));
+    let bad = count(DoctorStatus::Bad);
+    let odd = count(DoctorStatus::Odd);
     if output.form == OutputFormat::Json {
         let all: Vec<Value> = findings.iter().map(DoctorFinding::to_json).collect();
         output.json(&json!({"ok": bad == 0, "problems": bad, "warnings": odd, "findings": all}));

@@ -108,11 +108,12 @@ pub(super) async fn run(
     };
     let end = ImportOutcome { mode, heard, unset, file: origin.path().display().to_string() };
     say(wanted, &reads, (&draft, &end), output);
-    match open {
-        true if !wanted.dry_run => Err(CommandError::new(
+    if open && !wanted.dry_run {
+        Err(CommandError::new(
             "servers with these names already exist; use `--overwrite`, `--skip` or `--rename`",
-        )),
-        _ => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -137,7 +137,8 @@ impl KeyBackend {
             Self::Store(OfflineKeyring { keyring, ledger }) => {
                 check_free(config, name)?;
                 let detail = format!("the previous secret remains valid for {grace} s");
-                let (name, grace) = (name.to_owned(), Duration::from_secs(grace.into()));
+                let name = name.to_owned();
+                let grace = Duration::from_secs(grace.into());
                 let key = blocking(move || keyring.rotate(&name, grace)).await?;
                 note(&ledger, ("rotated", &key.shown.name, &detail)).await?;
                 Ok(created_key_json(&key))

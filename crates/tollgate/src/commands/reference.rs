@@ -68,10 +68,8 @@ fn table(arguments: &[&Arg], text: &mut String) {
             .filter(|it| !it.is_hide_set() && takes_value(argument))
             .map(|it| format!("`{}`", it.get_name()))
             .collect();
-        let choices = match choices.is_empty() {
-            true => String::new(),
-            false => format!(": {}", choices.join(", ")),
-        };
+        let choices =
+            if choices.is_empty() { String::new() } else { format!(": {}", choices.join(", ")) };
         let row = format!(
             "| `{}` | {}{choices} |\n",
             spelt(argument).replace('|', "\\|"),
@@ -104,10 +102,7 @@ fn positional(argument: &Arg) -> String {
 fn value_of(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
-    match names.is_empty() {
-        true => argument.get_id().as_str().to_uppercase(),
-        false => names.join(" "),
-    }
+    if names.is_empty() { argument.get_id().as_str().to_uppercase() } else { names.join(" ") }
 }
 
 fn takes_value(argument: &Arg) -> bool {

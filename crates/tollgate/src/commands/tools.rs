@@ -29,12 +29,10 @@ pub(super) async fn run(
         return Ok(());
     }
     let listed = gateway.tools(view).await;
-    let board = match tools.leaderboard {
-        true => Some(gateway.leaderboard(view).await),
-        false => None,
-    };
+    let board = if tools.leaderboard { Some(gateway.leaderboard(view).await) } else { None };
     gateway.close().await;
-    let (listed, board) = (listed?, board.transpose()?);
+    let listed = listed?;
+    let board = board.transpose()?;
     match (output.form, board) {
         (OutputFormat::Json, None) => output.json(&listed),
         (OutputFormat::Json, Some(board)) => output.json(&board),
@@ -120,11 +118,10 @@ pub(super) fn seen_by(answer: &Value) -> String {
 /// For a tool that is still listed, a problem is only a note.
 fn describe_problem(problem: &Value) -> String {
     let text = |key: &str| problem[key].as_str().unwrap_or("?");
-    let (name, why) = (format!("{}/{}", text("server"), text("tool")), text("problem"));
-    let (kind, link) = match problem["left_out"] == true {
-        true => ("left out", " is left out: "),
-        false => ("note", ": "),
-    };
+    let name = format!("{}/{}", text("server"), text("tool"));
+    let why = text("problem");
+    let (kind, link) =
+        if problem["left_out"] == true { ("left out", " is left out: ") } else { ("note", ": ") };
     // The text usually begins with the tool's name. Do not repeat it.
     match why.strip_prefix(&format!("`{name}`{link}")) {
         Some(why) => format!("{kind}: {name}: {why}"),

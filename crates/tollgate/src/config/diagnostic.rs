@@ -227,7 +227,8 @@ fn overwrite_parts(line: &mut [char], text: &str, parts: &[Range<usize>]) {
 
 /// Columns as in [`SourceSpan`]. Trailing blanks of a hidden text do not belong to it.
 fn overwrite(line: &mut [char], from: usize, to: usize) {
-    let (from, mut to) = (from - 1, to.saturating_sub(1).min(line.len()));
+    let from = from - 1;
+    let mut to = to.saturating_sub(1).min(line.len());
     while to > from && line[to - 1].is_whitespace() {
         to -= 1;
     }

@@ -91,8 +91,8 @@ pub fn apply(file: &Path, text: &str, edit: &ConfigEdit) -> Result<String, Confi
         return Err(edit.odd("it could not be read afterwards".to_owned()));
     };
     let section = edit.section();
-    let (after, wanted) =
-        (normalize_empty(after, section), normalize_empty(edit.apply_to_value(before), section));
+    let after = normalize_empty(after, section);
+    let wanted = normalize_empty(edit.apply_to_value(before), section);
     if after == wanted && names(&after, section) == names(&wanted, section) {
         return Ok(edited);
     }

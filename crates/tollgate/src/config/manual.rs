@@ -59,7 +59,8 @@ fn write_section(section: &SectionSpec, text: &mut String) {
             KeyPresence::Required => "**required**",
             KeyPresence::Default(default) => default,
         };
-        let (kind, about) = (describe(&key.kind), key.about);
+        let kind = describe(&key.kind);
+        let about = key.about;
         text.push_str(&format!("| `{}` | {kind} | {default} | {about} |\n", key.name));
     }
 }

@@ -71,7 +71,8 @@ impl ConfigReport {
     }
 
     fn summary(&self) -> Option<String> {
-        let (errors, warnings) = (self.count(Severity::Error), self.count(Severity::Warning));
+        let errors = self.count(Severity::Error);
+        let warnings = self.count(Severity::Warning);
         let counted = |count: usize, word: &str| match count {
             0 => None,
             1 => Some(format!("1 {word}")),

@@ -374,7 +374,8 @@ fn span(text: &str, at: &Range<usize>) -> SourceSpan {
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         (line, before[start..].chars().count() + 1)
     };
-    let ((line, column), (end_line, end_column)) = (place(at.start), place(at.end));
+    let (line, column) = place(at.start);
+    let (end_line, end_column) = place(at.end);
     SourceSpan { line, column, end_line, end_column }
 }
 

@@ -6,7 +6,8 @@ use super::diagnostic::{DiagnosticLocation, Problems, SourceSpan};
 
 /// Reports a YAML syntax error with advice.
 pub(super) fn report(text: &str, error: &ScanError, problems: &mut Problems) {
-    let (line, column) = (error.marker().line(), error.marker().col() + 1);
+    let line = error.marker().line();
+    let column = error.marker().col() + 1;
     let at = SourceSpan { line, column, end_line: line, end_column: column + 1 };
     if error.info().contains("tab") {
         let tabbed = text

@@ -185,7 +185,8 @@ impl ConfigYamlBuilder<'_> {
             self.problems.error(at, "", "this alias is recursive");
             return Err(AlreadyReportedError);
         };
-        let (values, depth) = (node.values(), node.depth());
+        let values = node.values();
+        let depth = node.depth();
         let node = node.clone();
         if self.open.len() + depth > MAX_YAML_DEPTH {
             return self.too_deep(at);

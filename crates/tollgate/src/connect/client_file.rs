@@ -23,10 +23,7 @@ pub fn merge_entry(
     old: &str,
     entry: &Value,
 ) -> Result<String, ClientFileMergeError> {
-    let before = match old.trim().is_empty() {
-        true => json!({}),
-        false => values(form, old)?,
-    };
+    let before = if old.trim().is_empty() { json!({}) } else { values(form, old)? };
     let root = form.root();
     let mut entry = entry.clone();
     keep_key(&mut entry, &before[root][NAME]);

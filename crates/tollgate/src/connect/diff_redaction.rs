@@ -35,9 +35,10 @@ pub fn redact_diff(form: ClientFileFormat, texts: [&str; 2], diff: &str) -> Opti
 fn redact_comment(line: &str) -> String {
     let bare = line.get(1..).unwrap_or_default().trim_start();
     let is_comment = ["//", "/*", "*", "#"].iter().any(|mark| bare.starts_with(mark));
-    match is_comment && looks_secret(bare) {
-        true => format!("{}{HIDDEN}\n", &line[..line.len() - bare.len()]),
-        false => line.to_owned(),
+    if is_comment && looks_secret(bare) {
+        format!("{}{HIDDEN}\n", &line[..line.len() - bare.len()])
+    } else {
+        line.to_owned()
     }
 }
 
@@ -104,9 +105,10 @@ impl DiffSecretSearch {
             }
             Value::Object(pairs) => {
                 for (key, value) in pairs {
-                    let inner = match CARRIERS.contains(&key.to_lowercase().as_str()) {
-                        true => SecretContext::Carrier,
-                        false => place,
+                    let inner = if CARRIERS.contains(&key.to_lowercase().as_str()) {
+                        SecretContext::Carrier
+                    } else {
+                        place
                     };
                     self.value(key, value, inner);
                 }

@@ -53,10 +53,8 @@ fn insert_member(text: &str, map: &JsonObjectSpan, (key, value): (&str, &Value))
             let behind = last.to + comma.unwrap_or(0);
             let at = behind + remark(&text[behind..map.to]);
             let before = if comma.is_some() { "" } else { "," };
-            let tail = match text[at..map.to].contains('\n') {
-                true => String::new(),
-                false => format!("\n{outer}"),
-            };
+            let tail =
+                if text[at..map.to].contains('\n') { String::new() } else { format!("\n{outer}") };
             let said = &text[behind..at];
             format!("{}{before}{said}{member}{tail}{}", &text[..behind], &text[at..])
         }
@@ -118,7 +116,8 @@ fn value(text: &str, at: usize) -> Option<usize> {
     match text[at..].chars().next()? {
         '"' => string(text, at),
         '{' | '[' => {
-            let (mut at, mut depth) = (at, 0_usize);
+            let mut at = at;
+            let mut depth = 0_usize;
             loop {
                 at = skip(text, at)?;
                 match text[at..].chars().next()? {

@@ -71,10 +71,7 @@ where
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(chunk) = frame?.into_data() else { continue };
-        match streams {
-            true => heard(&chunk),
-            false => whole.extend_from_slice(&chunk),
-        }
+        if streams { heard(&chunk) } else { whole.extend_from_slice(&chunk) }
     }
     Ok(Response::from_parts(parts, whole.freeze()))
 }

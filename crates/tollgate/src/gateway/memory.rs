@@ -69,9 +69,10 @@ impl Gateway {
             .body(lines)
             .map_err(|error| CommandError::Usage(format!("not a request: {error}")))?;
         let response = self.exchange(request).await?;
-        match response.status().is_success() {
-            true => decode_response(&response).map(Ok),
-            false => Ok(Err(import_error(&response))),
+        if response.status().is_success() {
+            decode_response(&response).map(Ok)
+        } else {
+            Ok(Err(import_error(&response)))
         }
     }
 
@@ -86,10 +87,7 @@ impl Gateway {
             Self::Remote(remote) => remote.follow(request, each).await?,
             Self::Local(local) => local.follow(request, each).await?,
         };
-        match response.status().is_success() {
-            true => Ok(()),
-            false => decode_response(&response).map(drop),
-        }
+        if response.status().is_success() { Ok(()) } else { decode_response(&response).map(drop) }
     }
 }
 
@@ -99,9 +97,10 @@ pub fn path(collection: &str, id: &str) -> String {
 }
 
 fn address(path: &str, query: &QueryPairs<'_>) -> String {
-    match query.is_empty() {
-        true => format!("/api/memory{path}"),
-        false => format!("/api/memory{path}?{}", query_string(query)),
+    if query.is_empty() {
+        format!("/api/memory{path}")
+    } else {
+        format!("/api/memory{path}?{}", query_string(query))
     }
 }
 

@@ -138,10 +138,7 @@ impl RemoteGateway {
         }
         let request = Request::from_parts(parts, Full::new(body));
         let response = self.client.request(request).await?;
-        let most = match events::is_endless(response.headers()) {
-            true => usize::MAX,
-            false => LARGEST_ANSWER,
-        };
+        let most = if events::is_endless(response.headers()) { usize::MAX } else { LARGEST_ANSWER };
         let response = response.map(|body| Limited::new(body, most));
         events::read(response, heard).await
     }

@@ -112,15 +112,18 @@ fn env(blanks: &mut InputFiller<'_>, inputs: &Value) -> Option<Map<String, Value
     for input in inputs.as_array().into_iter().flatten().take(64) {
         let name = input["name"].as_str().filter(|name| is_variable(name))?;
         let is_set = input["value"].is_string() || input["default"].is_string();
-        let text = match is_set {
-            true => match blanks.fill(input, name)? {
+        let text = if is_set {
+            match blanks.fill(input, name)? {
                 FilledInput::Text(text) => text,
                 FilledInput::Nothing => continue,
-            },
+            }
+        } else if input["isRequired"] == true {
             // Under its own name, which the operator knows.
-            false if input["isRequired"] == true => own(blanks, input, name, ""),
-            false if input["isSecret"] == true => own(blanks, input, name, ":-"),
-            false => continue,
+            own(blanks, input, name, "")
+        } else if input["isSecret"] == true {
+            own(blanks, input, name, ":-")
+        } else {
+            continue;
         };
         env.insert(name.to_owned(), json!(text));
     }

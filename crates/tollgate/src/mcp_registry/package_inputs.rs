@@ -74,7 +74,8 @@ impl InputFiller<'_> {
         while let Some(at) = rest.find('{') {
             let inside = &rest[at + 1..];
             let end = inside.find('}').unwrap_or(0);
-            let (name, known) = (&inside[..end], variables.get(&inside[..end]));
+            let name = &inside[..end];
+            let known = variables.get(&inside[..end]);
             let Some(input) = known.filter(|_| end > 0) else {
                 out.push_str(&literal(&rest[..=at])?);
                 rest = inside;

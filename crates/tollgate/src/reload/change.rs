@@ -48,7 +48,8 @@ pub(super) fn show(
         None => (None, ConfigVersion::of(DEFAULT.as_bytes()), DEFAULT),
     };
     let text = masks.cover(origin.path(), text)?;
-    let (values, writable) = (config::values(&text), config::file::is_writable(origin.path()));
+    let values = config::values(&text);
+    let writable = config::file::is_writable(origin.path());
     Ok(RedactedConfig { file, version: version.as_str().to_owned(), text, values, writable })
 }
 
@@ -172,8 +173,8 @@ fn change_text(
                 Ok((old.to_owned(), ManualInstructions::default()))
             }
             _ => {
-                let (key, value) =
-                    ("enabled".to_owned(), Some(Value::Bool(*to == ServerSwitch::On)));
+                let key = "enabled".to_owned();
+                let value = Some(Value::Bool(*to == ServerSwitch::On));
                 let edit = ConfigEdit::Set { section: "servers", name: name.clone(), key, value };
                 let paste = ManualInstructions::of(&edit);
                 edited(&[edit], paste)
@@ -227,7 +228,8 @@ fn shown_to(
             _ => Vec::new(),
         };
         tools.push(Value::from(glob.clone()));
-        let (key, value) = ("tools".to_owned(), Some(Value::Array(tools)));
+        let key = "tools".to_owned();
+        let value = Some(Value::Array(tools));
         Ok(ConfigEdit::Set { section: "agents", name: agent.clone(), key, value })
     });
     shown.collect()

@@ -63,7 +63,8 @@ impl ConfigStore {
     }
 
     pub(super) async fn show(&self) -> Result<RedactedConfig, ConfigServiceError> {
-        let (origin, masks) = (self.origin.clone(), Arc::clone(&self.masks));
+        let origin = self.origin.clone();
+        let masks = Arc::clone(&self.masks);
         Ok(beside(move || change::show(&origin, &masks)).await??)
     }
 
@@ -71,12 +72,14 @@ impl ConfigStore {
         &self,
         name: String,
     ) -> Result<Option<ServerConfigEntry>, ConfigServiceError> {
-        let (origin, masks) = (self.origin.clone(), Arc::clone(&self.masks));
+        let origin = self.origin.clone();
+        let masks = Arc::clone(&self.masks);
         Ok(beside(move || entry::show(&origin, &masks, &name)).await??)
     }
 
     pub(super) async fn prove(&self, wanted: ProposedServer) -> Result<Server, ConfigServiceError> {
-        let (origin, masks) = (self.origin.clone(), Arc::clone(&self.masks));
+        let origin = self.origin.clone();
+        let masks = Arc::clone(&self.masks);
         Ok(beside(move || entry::prove(&origin, &masks, wanted)).await??)
     }
 
@@ -87,7 +90,8 @@ impl ConfigStore {
             let _ = reply.send(Err(ConfigServiceError::UnknownServer(name)));
             return;
         };
-        let (store, gate) = (Arc::clone(self.app.store()), Arc::clone(self.app.gate()));
+        let store = Arc::clone(self.app.store());
+        let gate = Arc::clone(self.app.gate());
         let login = LoginTask { server: server.clone(), by, store, gate };
         self.logins.insert(name, tasks::spawn("login", login.run(reply)));
     }
@@ -152,12 +156,15 @@ impl ConfigStore {
         &mut self,
         order: ConfigChangeRequest,
     ) -> Result<StoredConfigChange, ConfigServiceError> {
-        let (origin, masks, mode) = (self.origin.clone(), Arc::clone(&self.masks), order.mode);
+        let origin = self.origin.clone();
+        let masks = Arc::clone(&self.masks);
+        let mode = order.mode;
         let draft = beside(move || change::draft(&origin, &masks, &order)).await??;
         let next = &draft.candidate.config;
         let name = self.origin.path().display().to_string();
         effect::admit(&name, next).await.map_err(ConfigChangeError::from)?;
-        let (diff, report) = (draft.diff.clone(), draft.candidate.report.to_json());
+        let diff = draft.diff.clone();
+        let report = draft.candidate.report.to_json();
         let version = draft.candidate.version.as_str().to_owned();
         let told = |effect: ReloadEffect| ConfigChangeSummary { version, diff, report, effect };
         if mode == ApplyMode::Try {

@@ -83,7 +83,8 @@ impl ConfigService for ReloadHandle {
     }
 
     async fn login(&self, name: &str, by: &str) -> Result<String, ConfigServiceError> {
-        let (name, by) = (name.to_owned(), by.to_owned());
+        let name = name.to_owned();
+        let by = by.to_owned();
         let asked = self.ask(|reply| ConfigActorRequest::Login { name, by, reply });
         match tokio::time::timeout(LOGIN_LINK_TIMEOUT, asked).await {
             Ok(link) => {
@@ -116,7 +117,8 @@ impl ConfigService for ReloadHandle {
     ) -> Result<ImportPreview, ConfigServiceError> {
         let shown = self.config().await?;
         // Large texts take long to parse, so it runs on the blocking pool.
-        let (text, name) = (text.to_owned(), name.map(str::to_owned));
+        let text = text.to_owned();
+        let name = name.map(str::to_owned);
         let read = tokio::task::spawn_blocking(move || {
             let secrets = SecretPlacement::InTheEnvironment;
             let asked = ImportContext {
@@ -199,6 +201,8 @@ fn build_offer(imported: ImportedConfig, config: &Value) -> ImportPreview {
 
 fn connection(snippet: Snippet) -> ClientSetup {
     let Snippet { id, name, file, language, text, link, note } = snippet;
-    let (id, name, language) = (id.to_owned(), name.to_owned(), language.to_owned());
+    let id = id.to_owned();
+    let name = name.to_owned();
+    let language = language.to_owned();
     ClientSetup { id, name, file, language, text, link, note }
 }

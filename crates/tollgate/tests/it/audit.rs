@@ -44,7 +44,8 @@ impl Gateway {
         let body = format!("{{\"name\":\"write_file\",\"arguments\":{arguments}}}");
         let mut stream = TcpStream::connect(&self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
-        let (host, length) = (&self.address, body.len());
+        let host = &self.address;
+        let length = body.len();
         let head = format!("POST /v1/tools/execute HTTP/1.1\r\nhost: {host}\r\n");
         let head = format!("{head}content-type: application/json\r\nconnection: close\r\n");
         stream
@@ -114,11 +115,14 @@ const MAX_ROWS: usize = 10_000;
 /// whatever was answered is in the trail, and the trail holds together.
 #[test]
 fn r_25_no_answered_call_is_lost_by_a_kill() {
-    let (mut left, mut answered, mut starts) = (kills(), 0, Vec::new());
+    let mut left = kills();
+    let mut answered = 0;
+    let mut starts = Vec::new();
     let begun = left;
     while left > 0 {
         let folder = folder(&json!({}));
-        let (numbers, mut of_trail) = (AtomicUsize::new(0), HashSet::new());
+        let numbers = AtomicUsize::new(0);
+        let mut of_trail = HashSet::new();
         for _ in 0..left.min(KILLS_OF_A_TRAIL) {
             let began = now();
             let gateway = Gateway::start(folder.path());
@@ -130,7 +134,8 @@ fn r_25_no_answered_call_is_lost_by_a_kill() {
         answered += of_trail.len();
     }
     starts.sort_unstable();
-    let (middle, last) = (starts[starts.len() / 2], starts[starts.len() - 1]);
+    let middle = starts[starts.len() / 2];
+    let last = starts[starts.len() - 1];
     let _ = writeln!(
         std::io::stderr(),
         "{begun} kills, {answered} answered calls, start {middle:?} (p50), {last:?} (max)"
@@ -141,7 +146,8 @@ fn r_25_no_answered_call_is_lost_by_a_kill() {
 
 /// The numbers of the calls that were answered before the gateway was killed, at some moment.
 fn calls_until_killed(gateway: &Gateway, numbers: &AtomicUsize, round: usize) -> Vec<usize> {
-    let (stop, first) = (AtomicBool::new(false), numbers.load(Ordering::Relaxed));
+    let stop = AtomicBool::new(false);
+    let first = numbers.load(Ordering::Relaxed);
     std::thread::scope(|threads| {
         let client = || {
             let mut answered = Vec::new();

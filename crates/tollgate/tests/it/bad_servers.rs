@@ -184,7 +184,8 @@ impl Drop for Dripping {
 #[test]
 fn r_16_whatever_drips_the_hard_maximum_holds() {
     const MAXIMUM: Duration = Duration::from_secs(2);
-    let (dripping, stuck) = (Dripping::start("calls"), Dripping::start("everything"));
+    let dripping = Dripping::start("calls");
+    let stuck = Dripping::start("everything");
     let folder = TempDir::new().unwrap();
     let mut pipe = Python::found().plain(folder.path(), "pipe");
     pipe["defaults"] = json!({"timeout_ms": MAXIMUM.as_millis() as u64});
@@ -244,7 +245,8 @@ fn r_14_every_caller_of_a_server_that_crashes_is_told_once_and_at_once() {
     const CALLERS: usize = 40;
     let gateway = one("evil");
     let place = gateway.folder.path();
-    let (begun, died) = (place.join("evil/begun"), place.join("evil/died"));
+    let begun = place.join("evil/begun");
+    let died = place.join("evil/died");
     let crash = format!(
         "import time\nopen({begun:?}, 'a').write('x')\ntime.sleep(2)\nopen({died:?}, 'w').write(repr(time.time()))\nos._exit(1)"
     );

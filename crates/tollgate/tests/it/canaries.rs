@@ -68,10 +68,12 @@ impl Echo {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let echo = Self { address, heard: Arc::default(), collected: Arc::default() };
-        let (heard, collected) = (Arc::clone(&echo.heard), Arc::clone(&echo.collected));
+        let heard = Arc::clone(&echo.heard);
+        let collected = Arc::clone(&echo.collected);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (heard, collected) = (Arc::clone(&heard), Arc::clone(&collected));
+                let heard = Arc::clone(&heard);
+                let collected = Arc::clone(&collected);
                 thread::spawn(move || while answer(&stream, &heard, &collected).is_some() {});
             }
         });
@@ -197,7 +199,8 @@ impl Gateway {
             .unwrap();
         let lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let log = Arc::new(Mutex::new(String::new()));
-        let (written, (tell, ready)) = (Arc::clone(&log), std::sync::mpsc::channel());
+        let written = Arc::clone(&log);
+        let (tell, ready) = std::sync::mpsc::channel();
         let reader = thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 // Whether it is JSON, tests ask of the whole log.

@@ -22,7 +22,8 @@ const INHERITED: &[&str] = &[
 
 #[test]
 fn s_03_a_child_has_its_own_environment_and_no_secret_of_ours() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let mut server = python.confined(folder.path(), "evil", &json!({}));
     server["env"] = json!({"API_KEY": "${CANARY_0}"});
     let config = json!({"servers": {"evil": server}, "keys": [
@@ -69,7 +70,8 @@ fn s_03_a_child_has_its_own_environment_and_no_secret_of_ours() {
 
 #[test]
 fn s_04_no_descriptor_of_ours_is_open_in_a_child_and_signals_are_as_usual() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let server = python.confined(folder.path(), "evil", &json!({}));
     let gateway =
         Gateway::start_in(folder, &json!({"servers": {"evil": server}}), |it| it).ready(&["evil"]);
@@ -106,7 +108,8 @@ fn rounds() -> usize {
 /// Two servers that hide, and nobody of them after `end`.
 fn check_end(end: impl Fn(&mut Gateway)) {
     for round in 0..rounds() {
-        let (folder, python) = (TempDir::new().unwrap(), Python::found());
+        let folder = TempDir::new().unwrap();
+        let python = Python::found();
         let mark = format!("mark-{}", folder.path().display());
         // One with file rules, and one as it comes.
         let mut confined = python.confined(folder.path(), "confined", &json!({}));
@@ -189,7 +192,8 @@ fn a_server_that_takes_all_memory_is_killed_instead_of_the_gateway_and_started_a
     }
     const LIMIT: u64 = 256 << 20;
     let group = MemoryCgroup::new("tollgate-greedy", LIMIT).unwrap();
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let mut servers = serde_json::Map::new();
     for name in ["greedy", "modest"] {
         let mut server = python.plain(folder.path(), name);

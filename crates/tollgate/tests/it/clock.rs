@@ -129,7 +129,8 @@ fn r_30_no_jump_of_the_clock_touches_limits_sessions_figures_or_the_order_of_the
     let session = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
     let head = format!("{head}mcp-session-id: {session}\r\nmcp-protocol-version: 2025-06-18\r\n");
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
-    let (hour, day) = (3_600, 86_400);
+    let hour = 3_600;
+    let day = 86_400;
     let jumps = [
         ("an hour ahead", hour, 0),
         ("an hour behind", -hour, 0),

@@ -39,7 +39,8 @@ fn admin_token(folder: &Path) -> String {
 
 /// A secret file, and servers by their `sandbox`, all of which are given it.
 fn gateway(sandboxes: &[(&str, Value)]) -> Gateway {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let place = folder.path();
     fs::create_dir(place.join("secrets")).unwrap();
     fs::write(place.join("secrets/token"), "canary-of-the-file\n").unwrap();
@@ -74,7 +75,8 @@ fn s_05_no_server_becomes_admin_whatever_its_sandbox_says() {
     let paths = own_files(place);
     thread::scope(|scope| {
         for (name, _) in &sandboxes {
-            let (gateway, paths) = (&gateway, &paths);
+            let gateway = &gateway;
+            let paths = &paths;
             scope.spawn(move || assert_eq!(attack(gateway, name, paths), "nothing", "{name}"));
         }
     });
@@ -89,7 +91,8 @@ fn s_05_no_server_becomes_admin_whatever_its_sandbox_says() {
 
 #[test]
 fn s_05_links_and_replacements_open_nothing() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let place = folder.path();
     // The data directory by way of two links, one of them relative, and the config by another.
     fs::create_dir_all(place.join("deep/real")).unwrap();
@@ -129,7 +132,8 @@ fn s_05_links_and_replacements_open_nothing() {
 /// The worst place for it: in the home directory, which is the working directory as well.
 #[test]
 fn s_05_ordinary_work_goes_on_around_closed_files() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let home = folder.path().to_owned();
     fs::create_dir(home.join("project")).unwrap();
     fs::write(home.join("project/notes"), "mine").unwrap();
@@ -188,8 +192,10 @@ fn process_of(gateway: &Serving, server: &str, before: Option<u64>) -> u64 {
 
 #[test]
 fn s_05_a_server_that_can_make_no_files_where_it_runs_is_told_of_at_each_start() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
-    let (place, above) = (folder.path(), folder.path().parent().unwrap());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
+    let place = folder.path();
+    let above = folder.path().parent().unwrap();
     fs::create_dir(place.join("elsewhere")).unwrap();
     let server = |name: &str, key: &str, value: Value| {
         let mut server = python.plain(place, name);
@@ -266,7 +272,8 @@ fn s_05_a_secret_file_that_a_reload_names_is_closed_from_then_on() {
 fn s_05_a_server_that_is_tried_is_no_exception() {
     let gateway = gateway(&[("plain", Value::Null)]);
     let place = gateway.folder.path();
-    let (script, told) = (place.join("plain/evil.py"), place.join("plain/told"));
+    let script = place.join("plain/evil.py");
+    let told = place.join("plain/told");
     let spy = format!(
         "try: said = open({:?}).read()\nexcept OSError: said = 'denied'\nopen({told:?}, 'w').write(said)\n",
         place.join(".tollgate/admin.token")
@@ -286,7 +293,8 @@ fn s_05_a_server_that_is_tried_is_no_exception() {
 
 #[test]
 fn s_05_without_landlock_a_server_is_refused_unless_its_sandbox_is_none() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let place = folder.path();
     let mut bare = python.plain(place, "bare");
     bare["sandbox"] = json!("none");

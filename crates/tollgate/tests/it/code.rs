@@ -29,7 +29,8 @@ fn folder_with(source: &str) -> TempDir {
 
 /// What is on standard output when a program ended like this.
 fn check(answer: &'static str, expected: &str) {
-    let (gateway, folder) = (answering(answer), folder_with("x = 1\n"));
+    let gateway = answering(answer);
+    let folder = folder_with("x = 1\n");
     let run = at(&gateway, folder.path(), &["code", "a.star"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected), "{}", run.stderr);
 }
@@ -55,7 +56,8 @@ fn prints_come_as_they_are_and_the_result_after_them() {
 #[test]
 fn the_program_goes_out_with_its_agent_tier_and_filters() {
     let ok = r#"{"status":"ok","prints":"","calls":1,"duration_ms":3}"#;
-    let (gateway, folder) = (answering(ok), folder_with("print(\"ä\")\n"));
+    let gateway = answering(ok);
+    let folder = folder_with("print(\"ä\")\n");
     let run = at(
         &gateway,
         folder.path(),
@@ -75,7 +77,8 @@ const FAILED: &str = r#"{"status":"error","prints":"so far\n","calls":2,"duratio
 
 #[test]
 fn a_failure_is_shown_in_its_line() {
-    let (gateway, folder) = (answering(FAILED), folder_with("x = 1\n"));
+    let gateway = answering(FAILED);
+    let folder = folder_with("x = 1\n");
     let run = at(&gateway, folder.path(), &["code", "a.star"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), "so far\n"));
     assert_eq!(
@@ -95,11 +98,13 @@ failed after 40 ms, 2 calls
 #[test]
 fn programs_get_all_of_it_as_json() {
     let answer = r#"{"status":"ok","prints":"a\n","result":1e400,"calls":0,"duration_ms":1}"#;
-    let (gateway, folder) = (answering(answer), folder_with("x = 1\n"));
+    let gateway = answering(answer);
+    let folder = folder_with("x = 1\n");
     let run = at(&gateway, folder.path(), &["code", "a.star", "--json"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stdout.contains("\"result\": 1e400,\n"), "{}", run.stdout);
-    let (gateway, folder) = (answering(FAILED), folder_with("x = 1\n"));
+    let gateway = answering(FAILED);
+    let folder = folder_with("x = 1\n");
     let run = at(&gateway, folder.path(), &["code", "a.star", "--json"]);
     let said: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((run.code, &said["error"]["line"]), (Some(1), &Value::from(2)));
@@ -145,7 +150,8 @@ fn what_the_gateway_refuses_is_a_failure() {
 fn what_a_model_looks_up_can_be_looked_up() {
     const ROUTES: &[(&str, &str)] =
         &[HEALTHY, ("GET /v1/code", r#"{"agent":"sage","text":"dice.pyi\n"}"#)];
-    let (gateway, folder) = (fake::serve(ROUTES), TempDir::new().unwrap());
+    let gateway = fake::serve(ROUTES);
+    let folder = TempDir::new().unwrap();
     for (arguments, asked) in [
         (&["code", "--list"][..], "GET /v1/code?"),
         (

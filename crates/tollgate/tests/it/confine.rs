@@ -16,7 +16,8 @@ const DENIED: &str = "PermissionError";
 
 /// One evil server under a tight profile, one beside it, and files that are nobody's business.
 fn gateway() -> Gateway {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let place = folder.path();
     fs::create_dir_all(place.join("out")).unwrap();
     let tight = json!({"write": [place.join("out")], "memory_mb": 256, "file_size_mb": 1,
@@ -135,9 +136,10 @@ fn s_05_a_fork_bomb_is_bounded() {
         "files": null, "closed": []});
     let bomb = "i=0; while [ $i -lt 500 ]; do sleep 2 & i=$((i + 1)); done; echo unbounded";
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    let user: &[&str] = match is_root {
-        true => &["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"],
-        false => &["env"],
+    let user: &[&str] = if is_root {
+        &["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"]
+    } else {
+        &["env"]
     };
     let output = Command::new(user[0])
         .args(&user[1..])
@@ -145,7 +147,8 @@ fn s_05_a_fork_bomb_is_bounded() {
         .args(["/bin/sh", "sh", "-c", bomb])
         .output()
         .unwrap();
-    let (out, error) = (output.stdout, String::from_utf8_lossy(&output.stderr));
+    let out = output.stdout;
+    let error = String::from_utf8_lossy(&output.stderr);
     assert!(out.is_empty() && error.contains("fork"), "{error}");
 }
 
@@ -193,7 +196,8 @@ fn now() -> Instant {
 }
 
 fn reason(sandbox: &Value, code: &str) -> String {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let mut server = python.confined(folder.path(), "evil", sandbox);
     let script = folder.path().join("evil/evil.py");
     let evil = fs::read_to_string(&script).unwrap();
@@ -225,7 +229,8 @@ fn s_05_a_server_that_met_its_limit_says_which() {
 
 #[test]
 fn s_05_what_cannot_be_confined_is_not_started_and_says_why() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let place = folder.path();
     let scrap = place.join("scrap");
     fs::write(&scrap, "\u{7f}no program").unwrap();

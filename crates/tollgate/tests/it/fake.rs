@@ -39,7 +39,8 @@ fn answer(stream: &TcpStream, routes: &[(&str, &str)], asked: &Sender<String>) -
     let mut first = String::new();
     reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
     let first = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    let (mut length, mut key) = (0, String::new());
+    let mut length = 0;
+    let mut key = String::new();
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok()?;

@@ -62,8 +62,10 @@ impl FarNetwork {
     /// `None` where none can be made.
     fn lay() -> Option<Self> {
         let id = std::process::id() % 10_000;
-        let (name, cable) = (format!("far{id}"), format!("far{id}a"));
-        let (subnet, far_end) = (format!("10.231.{}", id % 250), format!("far{id}b"));
+        let name = format!("far{id}");
+        let cable = format!("far{id}a");
+        let subnet = format!("10.231.{}", id % 250);
+        let far_end = format!("far{id}b");
         let run = |words: &str| {
             let status = Command::new("ip").args(words.split(' ')).stderr(Stdio::null()).status();
             status.is_ok_and(|status| status.success()).then_some(())

@@ -45,7 +45,8 @@ impl Endpoint {
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let address = listener.local_addr().unwrap();
         let over = Arc::new(AtomicBool::new(false));
-        let (model, ended) = (Arc::clone(model), Arc::clone(&over));
+        let model = Arc::clone(model);
+        let ended = Arc::clone(&over);
         let serving = thread::spawn(move || {
             let mut open = Vec::new();
             for stream in listener.incoming().flatten() {

@@ -69,7 +69,8 @@ fn s_07_only_what_was_edited_changes_and_covered_secrets_stay() {
     let served = Served::start(CONFIG);
     let mut line = served.line();
     let web = one(&mut line, "web");
-    let (mut keys, version) = (web["config"].clone(), web["version"].as_str().unwrap().to_owned());
+    let mut keys = web["config"].clone();
+    let version = web["version"].as_str().unwrap().to_owned();
     keys["headers"]["X-Other"] = json!("plain");
     keys["category"] = Value::Null;
     keys["trusted"] = json!(true);
@@ -162,7 +163,8 @@ fn tried(line: &mut Line, server: &Value) -> Value {
 
 #[test]
 fn a_server_is_tried_without_anybody_seeing_it() {
-    let (served, python) = (Served::start(CONFIG), Python::found());
+    let served = Served::start(CONFIG);
+    let python = Python::found();
     let mut line = served.line();
     let server = python.confined(served.folder.path(), "evil", &json!({}));
     let report = tried(&mut line, &server);

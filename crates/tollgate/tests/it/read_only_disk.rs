@@ -114,7 +114,8 @@ struct ReadOnlySwitch {
 
 impl ReadOnlySwitch {
     fn build(folder: &Path) -> Self {
-        let (source, library) = (folder.join("read_only.c"), folder.join("read_only.so"));
+        let source = folder.join("read_only.c");
+        let library = folder.join("read_only.so");
         fs::write(&source, include_str!("read_only.c")).unwrap();
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source).arg("-ldl");

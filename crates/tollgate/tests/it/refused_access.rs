@@ -143,16 +143,16 @@ fn every_front_and_every_reason_is_counted_and_kept() {
         let key = wrong(count);
         let request = format!("{line} HTTP/1.1\r\nhost: {host}\r\n{head}{key}\r\n");
         let request = request.replace("\r\n\r\n", "\r\ncontent-length: 0\r\n\r\n");
-        let request = match head.contains("upgrade") {
-            true => request,
-            false => request.replace("content-length", "connection: close\r\ncontent-length"),
+        let request = if head.contains("upgrade") {
+            request
+        } else {
+            request.replace("content-length", "connection: close\r\ncontent-length")
         };
-        let answer = match head.contains("upgrade") {
+        let answer = if head.contains("upgrade") {
             // Its connection stays: it is asked to close by the next one that ends.
-            true => {
-                gateway.send(&request.replace("connection: upgrade", "connection: upgrade, close"))
-            }
-            false => gateway.send(&request),
+            { gateway.send(&request.replace("connection: upgrade", "connection: upgrade, close")) }
+        } else {
+            gateway.send(&request)
         };
         assert!([401, 429].contains(&answer.status), "{line}: {}", answer.text);
         assert_eq!(refused(&gateway, "wrong_key"), count as u64, "{line}");
@@ -203,7 +203,8 @@ fn every_front_and_every_reason_is_counted_and_kept() {
 fn whoever_has_a_right_key_never_notices_a_neighbour_who_tries_wrong_ones() {
     let folder = folder(&json!({}));
     let gateway = Serving::start(folder.path());
-    let (stop, tried) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let stop = AtomicBool::new(false);
+    let tried = AtomicUsize::new(0);
     let failures = std::thread::scope(|threads| {
         for _ in 0..2 {
             threads.spawn(|| {

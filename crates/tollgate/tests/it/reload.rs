@@ -56,7 +56,8 @@ impl Drop for Over<'_> {
 fn r_29_two_hundred_reloads_under_load_fail_nobody() {
     let (served, config) = served();
     let pid = served.pid_of("one").expect("it runs");
-    let (done, calls) = (AtomicBool::new(false), AtomicU64::new(0));
+    let done = AtomicBool::new(false);
+    let calls = AtomicU64::new(0);
     let down = "  down:\n    url: http://127.0.0.1:9/mcp\n    start: lazy\n";
     let bad: [(String, &str); 7] = [
         (format!("{config}  x: [\n"), "this is not YAML"),
@@ -75,7 +76,9 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
     thread::scope(|scope| {
         let _over = Over(&done);
         for lane in 0..4 {
-            let (served, done, calls) = (&served, &done, &calls);
+            let served = &served;
+            let done = &done;
+            let calls = &calls;
             scope.spawn(move || {
                 let mut line = served.line();
                 let body = json!({"name": "one_roll", "arguments": {"expression": "1d6"}});
@@ -304,7 +307,8 @@ fn tables_rules_and_music_are_read_again_when_their_files_change() {
 /// with a masked result, whatever the config says by then.
 #[test]
 fn a_call_ends_by_the_rules_it_began_with() {
-    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let folder = TempDir::new().unwrap();
+    let python = Python::found();
     let go = folder.path().join("evil/go");
     let server = python.plain(folder.path(), "evil");
     let config = |results: &str| {

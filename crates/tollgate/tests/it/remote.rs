@@ -69,7 +69,8 @@ fn at(gateway: &Gateway, folder: &Path, arguments: &[&str]) -> Run {
 
 #[test]
 fn tools_are_a_table_for_people_and_json_for_programs() {
-    let (gateway, folder) = (fake::serve(ROUTES), TempDir::new().unwrap());
+    let gateway = fake::serve(ROUTES);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["tools", "--agent", "sage", "--tier", "standard"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(
@@ -104,7 +105,8 @@ note: the config names `a/f`, but the server has no such tool
 
 #[test]
 fn the_leaderboard_ranks_what_was_measured_within_its_category() {
-    let (gateway, folder) = (fake::serve(ROUTES), TempDir::new().unwrap());
+    let gateway = fake::serve(ROUTES);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["tools", "--leaderboard"]);
     assert_eq!(
         run.stdout,
@@ -130,7 +132,8 @@ search    2     a_c   a       12.4 s  12.4 s  5      slow       deep only
 
 #[test]
 fn a_call_types_its_arguments_by_the_schema_and_speaks() {
-    let (gateway, folder) = (fake::serve(ROUTES), TempDir::new().unwrap());
+    let gateway = fake::serve(ROUTES);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["call", "roll", "expression=2", "times=3"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "You rolled 9.\n"), "{}", run.stderr);
     let asked = gateway.asked();
@@ -163,7 +166,8 @@ fn what_is_no_text_is_named_and_warnings_stand_beside_it() {
                "warning":"`n` is no number","retryable":false,"duration_ms":3,"cached":false}"#,
         ),
     ];
-    let (gateway, folder) = (fake::serve(MIXED), TempDir::new().unwrap());
+    let gateway = fake::serve(MIXED);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["call", "map"]);
     let expected = "A map.\n[image/png, 6 B]\n[audio/\u{fffd}wav, 0 B]\n\
         [text/plain, 4 B] file:///a\nhttps://h/b\n[hologram]\n[?]\n";
@@ -181,7 +185,8 @@ fn a_call_that_does_not_work_out_ends_with_one() {
             r#"{"status":"timeout","message":"It took too long.","retryable":true}"#,
         ),
     ];
-    let (gateway, folder) = (fake::serve(REFUSED), TempDir::new().unwrap());
+    let gateway = fake::serve(REFUSED);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["call", "slow"]);
     assert_eq!(run.code, Some(1));
     assert_eq!(run.stdout, "");
@@ -194,7 +199,8 @@ fn a_call_that_does_not_work_out_ends_with_one() {
 
 #[test]
 fn servers_are_listed_and_tested() {
-    let (gateway, folder) = (fake::serve(ROUTES), TempDir::new().unwrap());
+    let gateway = fake::serve(ROUTES);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["servers", "list"]);
     assert_eq!(
         run.stdout,
@@ -240,7 +246,8 @@ fn an_utterance_gets_a_tier_and_a_reason() {
             r#"{"tier":"deep","reason":"\"in detail\" was said","tools":["roll","a_b"]}"#,
         ),
     ];
-    let (gateway, folder) = (fake::serve(TIER), TempDir::new().unwrap());
+    let gateway = fake::serve(TIER);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["tier", "Tell me, in detail"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(run.stdout, "deep: \"in detail\" was said\nroll a_b\n");
@@ -279,7 +286,8 @@ fn a_result_that_comes_later_is_read_by_its_handle() {
             r#"{"status":"ready","outcome":"error","page":1,"pages":1,"data":"no such city"}"#,
         ),
     ];
-    let (gateway, folder) = (fake::serve(LATE), TempDir::new().unwrap());
+    let gateway = fake::serve(LATE);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["call", "slow", "--no-cache"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "it is on its way");
     assert_eq!(
@@ -372,7 +380,8 @@ data: {"name":"pace_flaky","tier":"fast","reason":"declared 10 ms","measured":nu
 
 #[test]
 fn calibration_says_what_was_measured_and_what_was_left_alone() {
-    let (gateway, folder) = (fake::serve(CALIBRATION), TempDir::new().unwrap());
+    let gateway = fake::serve(CALIBRATION);
+    let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["calibrate"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(

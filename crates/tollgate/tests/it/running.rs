@@ -76,7 +76,8 @@ impl Served {
             .expect("the program starts");
         let log = Arc::new(Mutex::new(String::new()));
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let (written, ready) = (Arc::clone(&log), std::sync::mpsc::channel());
+        let written = Arc::clone(&log);
+        let ready = std::sync::mpsc::channel();
         thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 if let Some((_, address)) = line.split_once("ready on http://") {

@@ -19,7 +19,8 @@ const ROUTES: &[(&str, &str)] = &[
 
 /// What a command says, and what it asked the gateway for beside looking for it.
 fn run(arguments: &[&str]) -> (Run, Vec<String>) {
-    let (folder, gateway) = (TempDir::new().expect("a folder"), fake::serve(ROUTES));
+    let folder = TempDir::new().expect("a folder");
+    let gateway = fake::serve(ROUTES);
     let listen = gateway.address.to_string();
     let arguments = [&["sessions"], arguments, &["--listen", &listen]].concat();
     let run = tollgate(folder.path(), &arguments);

@@ -38,7 +38,8 @@ impl Gateway {
             .spawn()
             .unwrap();
         let lines = BufReader::new(process.stderr.take().unwrap()).lines();
-        let (log, (tell, ready)) = (Arc::new(Mutex::default()), std::sync::mpsc::channel());
+        let log = Arc::new(Mutex::default());
+        let (tell, ready) = std::sync::mpsc::channel();
         let written: Arc<Mutex<String>> = Arc::clone(&log);
         thread::spawn(move || {
             let mut address = None;
@@ -137,7 +138,8 @@ fn a_local_ca_is_made_once_and_told_how_to_be_trusted() {
 
 #[test]
 fn a_stranger_at_the_address_is_not_told_our_key() {
-    let (ours, theirs) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let ours = TempDir::new().unwrap();
+    let theirs = TempDir::new().unwrap();
     drop(Gateway::start(ours.path(), &["--tls"]));
     let stranger = Gateway::start(theirs.path(), &["--tls"]);
     let asked = tollgate(ours.path(), &["approvals", "list", "--listen", &stranger.address]);
@@ -151,7 +153,8 @@ fn files_of_the_config_are_served_and_read_again_when_they_change() {
     let config = "tls: { cert: cert.pem, key: key.pem }\n";
     fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
     let gateway = Gateway::start(folder.path(), &[]);
-    let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    let cert = folder.path().join("cert.pem");
+    let key = folder.path().join("key.pem");
     assert!(gateway.ask(&cert, "localhost").unwrap().starts_with("HTTP/1.1 200"));
     let listed = tollgate(folder.path(), &["servers", "list", "--listen", &gateway.address]);
     assert_eq!(listed.code, Some(0), "{}", listed.stderr);

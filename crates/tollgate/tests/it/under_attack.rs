@@ -180,7 +180,8 @@ fn p_21_conversations_of_many_small_messages_do_not_kill_it() {
         let answers: Vec<_> = thread::scope(|scope| {
             let send = |at| {
                 scope.spawn({
-                    let (limited, body) = (&limited, &body);
+                    let limited = &limited;
+                    let body = &body;
                     move || limited.send(line, at, body)
                 })
             };

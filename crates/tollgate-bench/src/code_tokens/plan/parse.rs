@@ -51,7 +51,8 @@ fn step(steps: &[PlanStep], line: &str) -> PlanStep {
     let mut words: Vec<&str> = words.split_whitespace().collect();
     let tool = inventory::tool(words.pop().expect("a tool"));
     let is_each = words.last() == Some(&"->");
-    let (mut after, mut each) = (sinks::write_steps(steps), None);
+    let mut after = sinks::write_steps(steps);
+    let mut each = None;
     if let Some(other) = words.first() {
         let (other, most) = other.split_once("[:").unwrap_or((other, "99]"));
         let of = place(steps, other);
@@ -103,7 +104,8 @@ fn arguments_of(written: &str) -> PlanArguments {
 fn sample(at: usize) -> String {
     const NAMES: [&str; 5] = ["Alma", "Bruno", "Chiara", "Deniz", "Edda"];
     const KINDS: [&str; 5] = ["Engineering", "Marketing", "Sales", "HR", "Finance"];
-    let (name, kind) = (NAMES[at % 5], KINDS[at / 2 % 5]);
+    let name = NAMES[at % 5];
+    let kind = KINDS[at / 2 % 5];
     format!("('{name} {at}', '{kind}', {}, '2026-0{}-1{}')", 41_000 + at * 731, at % 9 + 1, at % 10)
 }
 

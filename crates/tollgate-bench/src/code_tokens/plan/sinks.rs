@@ -78,6 +78,8 @@ fn make_sheet(steps: &mut Vec<PlanStep>, title: &str) -> String {
 
 fn bare(name: String, tool: ToolRef, arguments: &Value) -> PlanStep {
     let arguments: PlanArguments = arguments.as_object().cloned().unwrap_or_default();
-    let (after, each, taken) = (Vec::new(), None, Extraction::default());
+    let after = Vec::new();
+    let each = None;
+    let taken = Extraction::default();
     PlanStep { name, kind: PlanStepKind::Act, tool, arguments, after, each, taken }
 }

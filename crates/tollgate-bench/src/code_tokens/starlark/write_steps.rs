@@ -70,7 +70,8 @@ impl ProgramWriter<'_> {
                 line(out, &self.call(step, &[(argument, text)]));
             }
             WriteForm::Page { title } => {
-                let (title, text) = (quote(title), text(&taken, &written));
+                let title = quote(title);
+                let text = text(&taken, &written);
                 let pages = format!("[{{\"title\": {title}, \"content\": {text}}}]");
                 line(out, &self.call(step, &[("pages", pages)]));
             }

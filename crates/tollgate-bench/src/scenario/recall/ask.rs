@@ -117,7 +117,9 @@ impl FilledMemory<'_> {
     fn question(&self, number: usize) -> (String, ExpectedHit) {
         let mut random = SplitMix64::new(&[31, number as u64]);
         let planted = self.campaign.planted_number(random.below(self.campaign.planted_count()));
-        let (name, [one, two, three], at) = (&planted.name, &planted.words, planted.at);
+        let name = &planted.name;
+        let [one, two, three] = &planted.words;
+        let at = planted.at;
         let language = &self.campaign.language;
         match number % 10 {
             0 => (name.clone(), ExpectedHit::Always(at)),
@@ -196,7 +198,8 @@ impl FilledMemory<'_> {
         let mut watch = SearchStopwatch::default();
         for number in 0..times {
             let at = SplitMix64::new(&[34, number as u64]).below(self.facts.len());
-            let (passage, vector) = (&self.facts[at], self.question_vector(at));
+            let passage = &self.facts[at];
+            let vector = self.question_vector(at);
             let search = self.search(&passage.words);
             let asked = self.memory.search_facts(&self.scope, &search, Some(&vector));
             let hits = watch.time(asked).await?;

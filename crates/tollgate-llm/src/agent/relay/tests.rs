@@ -30,13 +30,16 @@ fn round(parts: &str) -> ChatResponse {
         _ => MessagePart::text(said),
     };
     let parts = parts.split('|').filter(|said| !said.is_empty()).map(part).collect();
-    let (id, model) = ("r".to_owned(), "m".to_owned());
-    let (usage, extra) = (TokenUsage::default(), Extra::none());
+    let id = "r".to_owned();
+    let model = "m".to_owned();
+    let usage = TokenUsage::default();
+    let extra = Extra::none();
     ChatResponse { id, model, created: 1, parts, stop: StopReason::End, usage, extra }
 }
 
 fn check(rounds: &[&str], expected: &str) {
-    let (mut relay, mut whole) = (RoundRelay::default(), ResponseAssembly::default());
+    let mut relay = RoundRelay::default();
+    let mut whole = ResponseAssembly::default();
     let mut starts = 0;
     for said in rounds {
         relay.next_round();

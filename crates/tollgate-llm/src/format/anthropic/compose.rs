@@ -155,7 +155,9 @@ impl AnthropicComposer<'_> {
 
 impl AnthropicTurn {
     fn new(role: ChatRole, at: String) -> Self {
-        let (calls, results, blocks) = (Vec::new(), Vec::new(), Vec::new());
+        let calls = Vec::new();
+        let results = Vec::new();
+        let blocks = Vec::new();
         Self { role, calls, results, blocks, extra: Map::new(), at }
     }
 

@@ -172,10 +172,9 @@ fn tool_choice(fields: &mut FieldReader) -> Result<(ToolChoice, Option<ParallelC
     let Some(mut choice) = fields.object("tool_choice")? else {
         return Ok((ToolChoice::Unsaid, None));
     };
-    let parallel = choice.flag("disable_parallel_tool_use")?.map(|disabled| match disabled {
-        true => ParallelCalls::Forbidden,
-        false => ParallelCalls::Allowed,
-    });
+    let parallel = choice
+        .flag("disable_parallel_tool_use")?
+        .map(|disabled| if disabled { ParallelCalls::Forbidden } else { ParallelCalls::Allowed });
     let chosen = match choice.needed_text("type")?.as_str() {
         "auto" => ToolChoice::Auto,
         "any" => ToolChoice::Required,

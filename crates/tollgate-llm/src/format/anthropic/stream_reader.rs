@@ -111,7 +111,8 @@ impl AnthropicStreamReader {
         let text = |key: &str| {
             message.get(key).and_then(Value::as_str).map(str::to_owned).unwrap_or_default()
         };
-        let (id, model) = (text("id"), text("model"));
+        let id = text("id");
+        let model = text("model");
         self.spent = AnthropicUsage::read(message.get("usage").unwrap_or(&Value::Null));
         let mut extra = message.clone();
         let known = ["id", "model", "type", "role", "content", "stop_reason", "stop_sequence"];
@@ -250,7 +251,8 @@ impl AnthropicStreamReader {
         self.spent.update(&event.remove("usage").unwrap_or_default());
         event.remove("type");
         if let Some(Value::Object(mut delta)) = event.remove("delta") {
-            let (reason, sequence) = (delta.remove("stop_reason"), delta.remove("stop_sequence"));
+            let reason = delta.remove("stop_reason");
+            let sequence = delta.remove("stop_sequence");
             if reason.as_ref().is_some_and(|reason| !reason.is_null()) {
                 self.stop = Some(stop(reason.as_ref(), sequence.as_ref(), &mut self.extra));
             }

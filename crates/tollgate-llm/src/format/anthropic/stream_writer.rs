@@ -71,7 +71,8 @@ struct DeferredPart {
 
 impl AnthropicStreamWriter {
     pub(super) fn new(model: &str) -> Self {
-        let (model, waiting) = (model.to_owned(), VecDeque::new());
+        let model = model.to_owned();
+        let waiting = VecDeque::new();
         Self {
             model,
             begun: false,
@@ -94,7 +95,8 @@ impl StreamWriter for AnthropicStreamWriter {
             ResponseDelta::Open { index, .. } => {
                 self.begin_unasked();
                 if self.current.is_some() {
-                    let (part, steps) = (*index, vec![delta.clone()]);
+                    let part = *index;
+                    let steps = vec![delta.clone()];
                     self.waiting.push_back(DeferredPart { part, steps });
                 } else {
                     self.step(delta);

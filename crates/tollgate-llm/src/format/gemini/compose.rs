@@ -84,7 +84,9 @@ struct GeminiTurn {
 
 impl GeminiTurn {
     fn from_message(message: &ChatMessage, at: String, writing: &mut GeminiPartWriter) -> Self {
-        let (calls, results, parts) = (Vec::new(), Vec::new(), Vec::new());
+        let calls = Vec::new();
+        let results = Vec::new();
+        let parts = Vec::new();
         let mut turn = Self { role: message.role, calls, results, parts, extra: Map::new(), at };
         for (index, part) in message.parts.iter().enumerate() {
             let at = format!("{}.parts[{index}]", turn.at);

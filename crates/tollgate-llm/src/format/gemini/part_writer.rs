@@ -137,7 +137,8 @@ impl GeminiPartWriter {
         parts: &'p [MessagePart],
         at: &str,
     ) -> (Vec<Cow<'p, str>>, Vec<Value>) {
-        let (mut texts, mut others) = (Vec::new(), Vec::new());
+        let mut texts = Vec::new();
+        let mut others = Vec::new();
         for part in parts {
             let at = format!("{at}.parts[{}]", others.len());
             match &part.content {

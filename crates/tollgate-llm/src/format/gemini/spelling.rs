@@ -30,7 +30,8 @@ fn camel(value: Value) -> Value {
     let Value::Object(object) = value else { return value };
     let mut spelt = Map::with_capacity(object.len());
     for (key, value) in object {
-        let (name, plain) = (camel_key(&key), !key.contains('_'));
+        let name = camel_key(&key);
+        let plain = !key.contains('_');
         if plain || !spelt.contains_key(&name) {
             spelt.insert(name, value);
         }

@@ -109,7 +109,8 @@ impl GeminiStreamReader {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
-        let (id, model) = (text("responseId"), text("modelVersion"));
+        let id = text("responseId");
+        let model = text("modelVersion");
         if std::mem::replace(&mut self.phase, GeminiStreamPhase::Within)
             == GeminiStreamPhase::Before
         {

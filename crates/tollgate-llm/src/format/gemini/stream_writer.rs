@@ -127,14 +127,17 @@ impl StreamWriter for GeminiStreamWriter {
 
 impl GeminiStreamWriter {
     fn open(&mut self, index: usize, opening: &PartOpening, extra: &Extra) -> Option<Value> {
-        let (extra, said) = (extra.clone(), GeminiPartProgress::Nothing);
+        let extra = extra.clone();
+        let said = GeminiPartProgress::Nothing;
         let (open, part) = match opening {
             PartOpening::Text | PartOpening::Refusal => {
                 (GeminiOpenPart::Text { extra, said }, None)
             }
             PartOpening::Thinking => (GeminiOpenPart::Thinking { extra, said }, None),
             PartOpening::Call { id, name } => {
-                let (id, name, arguments) = (id.clone(), name.clone(), String::new());
+                let id = id.clone();
+                let name = name.clone();
+                let arguments = String::new();
                 (GeminiOpenPart::Call { call: FunctionCall { id, name, arguments }, extra }, None)
             }
             PartOpening::Whole(PartContent::Result(_)) => (GeminiOpenPart::Whole, None),

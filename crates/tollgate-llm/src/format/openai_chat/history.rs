@@ -99,7 +99,8 @@ impl ChatHistoryWriter<'_> {
     }
 
     fn assistant(&mut self, message: &ChatMessage) -> Map<String, Value> {
-        let (mut list, mut calls) = (Vec::new(), Vec::new());
+        let mut list = Vec::new();
+        let mut calls = Vec::new();
         let mut fields = self.thoughts(&message.parts);
         for part in &message.parts {
             let value = match &part.content {
@@ -130,7 +131,8 @@ impl ChatHistoryWriter<'_> {
     /// Providers only get thoughts of providers of this dialect; clients keep all of them.
     fn thoughts(&mut self, parts: &[MessagePart]) -> Map<String, Value> {
         let mut fields = Map::new();
-        let (mut said, mut signatures) = (String::new(), Vec::new());
+        let mut said = String::new();
+        let mut signatures = Vec::new();
         for part in parts {
             let PartContent::Thinking { text, signature } = &part.content else { continue };
             if let ChatHistoryAudience::Provider(lost) = &mut self.reader {

@@ -63,10 +63,9 @@ fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
         presence_penalty: fields.number("presence_penalty")?,
         frequency_penalty: fields.number("frequency_penalty")?,
         stop: stop(fields)?,
-        parallel_calls: fields.flag("parallel_tool_calls")?.map(|allowed| match allowed {
-            true => ParallelCalls::Allowed,
-            false => ParallelCalls::Forbidden,
-        }),
+        parallel_calls: fields
+            .flag("parallel_tool_calls")?
+            .map(|allowed| if allowed { ParallelCalls::Allowed } else { ParallelCalls::Forbidden }),
         output: output(fields)?,
         effort: fields.text("reasoning_effort")?,
         user: fields.text("user")?,

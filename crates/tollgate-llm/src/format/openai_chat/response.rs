@@ -142,9 +142,12 @@ pub(super) fn write_stop(stop: &StopReason) -> &str {
 
 fn message_json(parts: &[MessagePart]) -> Map<String, Value> {
     let mut said = Map::from_iter([("role".to_owned(), "assistant".into())]);
-    let (mut text, mut refusal) = (None::<String>, None::<String>);
-    let (mut calls, mut images) = (Vec::new(), Vec::new());
-    let (mut thoughts, mut signatures) = (None::<(&str, String)>, Vec::new());
+    let mut text = None::<String>;
+    let mut refusal = None::<String>;
+    let mut calls = Vec::new();
+    let mut images = Vec::new();
+    let mut thoughts = None::<(&str, String)>;
+    let mut signatures = Vec::new();
     for part in parts {
         match &part.content {
             PartContent::Text(more) => text.get_or_insert_default().push_str(more),

@@ -94,7 +94,8 @@ impl OpenAiChatStreamReader {
             return Ok(out);
         }
         let mut beside = self.head(fields, &mut out)?;
-        let (mut left, mut others) = (Map::new(), Vec::new());
+        let mut left = Map::new();
+        let mut others = Vec::new();
         for choice in choices {
             if choice["index"].as_u64().unwrap_or(0) == 0 {
                 left = self.choice(choice, &mut out)?;

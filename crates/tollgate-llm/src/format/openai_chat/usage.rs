@@ -7,7 +7,8 @@ use crate::conversation::TokenUsage;
 
 /// Invalid counts are read as 0.
 pub(super) fn read(value: &Value) -> TokenUsage {
-    let (input, output) = (&value["prompt_tokens_details"], &value["completion_tokens_details"]);
+    let input = &value["prompt_tokens_details"];
+    let output = &value["completion_tokens_details"];
     TokenUsage {
         input: count(&value["prompt_tokens"]),
         output: count(&value["completion_tokens"]),

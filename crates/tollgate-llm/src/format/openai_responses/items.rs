@@ -98,7 +98,8 @@ impl ResponsesInputReader {
     fn result(&mut self, mut fields: FieldReader) -> Result<(), LlmError> {
         fields.take("type");
         let call_id = fields.needed_text("call_id")?;
-        let (at, name) = (fields.place("output"), fields.text("name")?);
+        let at = fields.place("output");
+        let name = fields.text("name")?;
         let output = fields.take("output").ok_or_else(|| fields.missing("output"))?;
         let parts = part::read_all(output, &at)?;
         let mut result = CallResult { call_id, name, parts, end: CallEnd::Well };

@@ -21,9 +21,10 @@ pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
     if let Some(instructions) = fields.text("instructions")? {
         messages.push(ChatMessage::text(ChatRole::System, instructions));
     }
-    let history = match PROVIDER_STATE_KEYS.iter().any(|key| fields.has(key)) {
-        true => items::HistoryLocation::Elsewhere,
-        false => items::HistoryLocation::Here,
+    let history = if PROVIDER_STATE_KEYS.iter().any(|key| fields.has(key)) {
+        items::HistoryLocation::Elsewhere
+    } else {
+        items::HistoryLocation::Here
     };
     messages.extend(input(&mut fields, history)?);
     let delivery = match fields.flag("stream")? {
@@ -62,10 +63,9 @@ fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
         max_output: fields.count("max_output_tokens")?,
         temperature: fields.number("temperature")?,
         top_p: fields.number("top_p")?,
-        parallel_calls: fields.flag("parallel_tool_calls")?.map(|allowed| match allowed {
-            true => ParallelCalls::Allowed,
-            false => ParallelCalls::Forbidden,
-        }),
+        parallel_calls: fields
+            .flag("parallel_tool_calls")?
+            .map(|allowed| if allowed { ParallelCalls::Allowed } else { ParallelCalls::Forbidden }),
         output: output(fields)?,
         effort: effort(fields)?,
         user: fields.text("user")?,

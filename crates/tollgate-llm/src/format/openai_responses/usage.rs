@@ -8,7 +8,8 @@ use crate::conversation::TokenUsage;
 /// Invalid counts are read as 0.
 pub(super) fn read(value: &Value) -> TokenUsage {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
-    let (input, output) = (&value["input_tokens_details"], &value["output_tokens_details"]);
+    let input = &value["input_tokens_details"];
+    let output = &value["output_tokens_details"];
     TokenUsage {
         input: count(&value["input_tokens"]),
         output: count(&value["output_tokens"]),

@@ -21,9 +21,10 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
         body.insert("instructions".to_owned(), instructions.into());
     }
     store(request, &mut body);
-    let kept = match body.get("store") == Some(&Value::Bool(false)) {
-        true => ResponseStorage::Nowhere,
-        false => ResponseStorage::There,
+    let kept = if body.get("store") == Some(&Value::Bool(false)) {
+        ResponseStorage::Nowhere
+    } else {
+        ResponseStorage::There
     };
     let items = history::for_provider(messages, kept, &mut lost);
     body.insert("input".to_owned(), items.into());

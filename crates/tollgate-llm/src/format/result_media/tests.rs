@@ -10,7 +10,8 @@ use crate::dialect::Dialect;
 use crate::format::{self, test_fixtures};
 
 fn bytes(kind: MediaKind, media_type: &str, data: &str) -> ChatMedia {
-    let (media_type, data) = (media_type.to_owned(), data.to_owned());
+    let media_type = media_type.to_owned();
+    let data = data.to_owned();
     ChatMedia { kind, source: MediaSource::Base64 { media_type, data }, name: None }
 }
 

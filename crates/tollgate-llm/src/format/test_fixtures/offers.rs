@@ -37,7 +37,8 @@ fn tools() -> impl Strategy<Value = Vec<ChatTool>> {
     btree_map("[a-z][a-zA-Z0-9_-]{0,63}", tool, 0..3).prop_map(|tools| {
         let function = |(name, (property, description)): (String, (String, Option<String>))| {
             let schema = json!({"type": "object", "properties": {property: {"type": "string"}}});
-            let (parameters, extra) = (Some(schema), Extra::none());
+            let parameters = Some(schema);
+            let extra = Extra::none();
             ChatTool::Function(Function { name, description, parameters, extra })
         };
         tools.into_iter().map(function).collect()

@@ -36,7 +36,8 @@ fn request() -> ChatRequest {
 
 /// The steps of an answer that is this text in these pieces.
 fn answer(pieces: &[&str]) -> Vec<ResponseDelta> {
-    let (id, model) = ("a1".to_owned(), "m".to_owned());
+    let id = "a1".to_owned();
+    let model = "m".to_owned();
     let mut steps = vec![ResponseDelta::Start { id, model, created: 0, extra: Extra::none() }];
     steps.push(ResponseDelta::Open { index: 0, opening: PartOpening::Text, extra: Extra::none() });
     steps.extend(pieces.iter().map(|text| ResponseDelta::Grow {
@@ -130,8 +131,8 @@ fn what_stands_around_a_call_is_text() {
 #[test]
 fn several_calls_are_several_calls() {
     let two = "roll {} | search {}";
-    let (one, other) =
-        (r#"{"name": "roll", "arguments": {}}"#, r#"{"name": "search", "arguments": {}}"#);
+    let one = r#"{"name": "roll", "arguments": {}}"#;
+    let other = r#"{"name": "search", "arguments": {}}"#;
     check(&format!("{one}\n{other}"), two);
     check(&format!("[{one}, {other}]"), two);
     check(&format!("```json\n[{one},\n{other}]\n```"), two);

@@ -15,9 +15,10 @@ pub(super) fn rewrite(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
         parts.map(|call| (call.id.clone(), call.name.clone())).collect();
     let mut rewritten: Vec<(ChatMessage, HistoryPartOrigin)> = Vec::with_capacity(messages.len());
     for mut message in messages {
-        let origin = match message.parts.iter().any(|part| is_foreign(&part.content)) {
-            true => HistoryPartOrigin::Rewritten,
-            false => HistoryPartOrigin::Kept,
+        let origin = if message.parts.iter().any(|part| is_foreign(&part.content)) {
+            HistoryPartOrigin::Rewritten
+        } else {
+            HistoryPartOrigin::Kept
         };
         if origin == HistoryPartOrigin::Rewritten {
             message.parts = message.parts.into_iter().flat_map(|it| part(it, &names)).collect();

@@ -43,12 +43,15 @@ fn asked() -> ChatRequest {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> MessagePart {
-    let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
+    let id = id.to_owned();
+    let name = name.to_owned();
+    let arguments = arguments.to_owned();
     MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))
 }
 
 fn result(id: &str, text: &str, end: CallEnd) -> MessagePart {
-    let (call_id, parts) = (id.to_owned(), vec![MessagePart::text(text)]);
+    let call_id = id.to_owned();
+    let parts = vec![MessagePart::text(text)];
     MessagePart::new(PartContent::Result(CallResult { call_id, name: None, parts, end }))
 }
 
@@ -120,7 +123,8 @@ fn what_follows_a_result_is_the_reply() {
         }
         messages
     };
-    let (well, failed) = (CallEnd::Well, CallEnd::Failed);
+    let well = CallEnd::Well;
+    let failed = CallEnd::Failed;
     let reply = [(ROLL, false), (REPLY, true)];
     let both = [(ROLL, true), (REPLY, true)];
     check(request(messages(&[well])), &reply);
@@ -266,7 +270,8 @@ fn shown(response: &ChatResponse) -> String {
 
 fn streamed(pieces: &[&str], stop: StopReason) -> (Vec<Vec<ResponseDelta>>, ChatResponse) {
     let (_, mut reading) = rewritten(asked());
-    let (id, model) = ("a1".to_owned(), "m".to_owned());
+    let id = "a1".to_owned();
+    let model = "m".to_owned();
     let none = Extra::none;
     let mut steps = vec![
         ResponseDelta::Start { id, model, created: 0, extra: none() },

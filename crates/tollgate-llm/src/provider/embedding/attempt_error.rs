@@ -40,10 +40,7 @@ impl EmbedAttemptError {
             kind,
             LlmErrorKind::RateLimited | LlmErrorKind::Overloaded | LlmErrorKind::Timeout
         ) || matches!(error.again, RetryTarget::SameModel { .. });
-        match passes {
-            true => EmbedError::Away { why, again },
-            false => EmbedError::Refused(why),
-        }
+        if passes { EmbedError::Away { why, again } } else { EmbedError::Refused(why) }
     }
 }
 

@@ -287,7 +287,8 @@ impl GeminiCalls {
         if self.clients.len() == MAX_REMEMBERED_CALLS {
             self.clients.remove(0);
         }
-        let (id, name) = (id.to_owned(), name.to_owned());
+        let id = id.to_owned();
+        let name = name.to_owned();
         self.clients.push(GeminiClientCall { id, name, made, connection: CallConnection::This });
     }
 

@@ -104,7 +104,9 @@ impl GeminiLive {
             wire::get_either_spelling(&response, "functionResponses", "function_responses")?;
         let Some(listed) = listed else { return Ok(DialectStep::forward()) };
         let listed = wire::items(listed)?;
-        let (all, mut kept, mut forged) = (listed.len(), Vec::new(), 0);
+        let all = listed.len();
+        let mut kept = Vec::new();
+        let mut forged = 0;
         for item in listed {
             let answer = Object::parse(item.get())?;
             let id = answer.string("id").filter(|id| !id.is_empty());

@@ -102,7 +102,8 @@ impl Script {
         (answered, delivery): (AnswerStage, ResultDelivery),
         outcome: &str,
     ) -> Vec<String> {
-        let (id, outcome) = (id.to_owned(), outcome.to_owned());
+        let id = id.to_owned();
+        let outcome = outcome.to_owned();
         self.news(DialectEvent::Answer(CallAnswer { id, answered, outcome, delivery }))
     }
 

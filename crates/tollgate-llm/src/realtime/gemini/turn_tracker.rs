@@ -217,9 +217,10 @@ impl GeminiTurnTracker {
             return;
         }
         self.heard_at = Some(now);
-        let whole = match text.trim_start().starts_with(self.heard.trim()) {
-            true => text,
-            false => format!("{} {}", self.heard.trim_end(), text.trim_start()),
+        let whole = if text.trim_start().starts_with(self.heard.trim()) {
+            text
+        } else {
+            format!("{} {}", self.heard.trim_end(), text.trim_start())
         };
         actions.extend(partial(&whole));
     }

@@ -63,8 +63,8 @@ impl GptLiveConfig {
         let touches = ["tools", "instructions"].iter().any(|key| backend.contains_key(*key));
         if touches {
             self.take_over(backend);
-            let (has_tools, has_instructions) =
-                (backend.contains_key("tools"), backend.contains_key("instructions"));
+            let has_tools = backend.contains_key("tools");
+            let has_instructions = backend.contains_key("instructions");
             if has_tools {
                 self.declared = self.ours(offer);
             }
@@ -114,7 +114,8 @@ impl GptLiveConfig {
             return None;
         }
         let declared = self.ours(offer);
-        let (same_tools, same_prompt) = (declared == self.declared, offer.prompt == self.prompt);
+        let same_tools = declared == self.declared;
+        let same_prompt = offer.prompt == self.prompt;
         if same_tools && same_prompt {
             return None;
         }

@@ -134,7 +134,8 @@ impl OpenAiCalls {
 
     /// The response was cancelled or failed: returns its running calls, and the answers that exist.
     pub(super) fn fall(&mut self, response: &str) -> (Vec<String>, Vec<DueAnswer>) {
-        let (mut running, mut due) = (Vec::new(), Vec::new());
+        let mut running = Vec::new();
+        let mut due = Vec::new();
         for id in self.early(response) {
             let answers = self.open(&id, OpenAiCallStage::Abandoned);
             if answers.is_empty() {

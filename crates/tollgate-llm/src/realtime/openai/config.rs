@@ -285,9 +285,10 @@ impl OpenAiSessionConfig {
         if session.get("type").and_then(Value::as_str) == Some("transcription") {
             self.kind = OpenAiSessionKind::Transcription;
         }
-        match self.client.tools.is_empty() {
-            true => self.adopt(session),
-            false => self.adopt_instructions(session),
+        if self.client.tools.is_empty() {
+            self.adopt(session)
+        } else {
+            self.adopt_instructions(session)
         }
     }
 

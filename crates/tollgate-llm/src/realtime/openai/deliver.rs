@@ -111,7 +111,8 @@ impl OpenAiRealtime {
             };
             let (text, event_id) = self.post.create(wanted);
             out.push(DialectAction::ToProvider(text));
-            let (whose, kind) = (ResponseOwner::Ours, ResponseKind::Conversation);
+            let whose = ResponseOwner::Ours;
+            let kind = ResponseKind::Conversation;
             self.floor.ask(ResponseRequest { event_id, whose, kind, want }, now);
         }
     }
@@ -136,7 +137,8 @@ impl OpenAiRealtime {
             message["response"] = response.into();
         }
         out.push(DialectAction::ToProvider(message.to_string()));
-        let (whose, kind) = (ResponseOwner::Others, ResponseKind::Conversation);
+        let whose = ResponseOwner::Others;
+        let kind = ResponseKind::Conversation;
         self.floor.ask(ResponseRequest { event_id, whose, kind, want }, now);
     }
 
@@ -173,8 +175,9 @@ impl OpenAiRealtime {
         }
         let (text, event_id) = self.post.announce(words);
         out.push(DialectAction::ToProvider(text));
-        let (whose, kind, want) =
-            (ResponseOwner::Ours, ResponseKind::Aside, PendingSpeech::Nothing);
+        let whose = ResponseOwner::Ours;
+        let kind = ResponseKind::Aside;
+        let want = PendingSpeech::Nothing;
         self.floor.ask(ResponseRequest { event_id, whose, kind, want }, now);
     }
 

@@ -41,7 +41,8 @@ pub(super) struct ActiveResponse {
 
 impl ActiveResponse {
     pub(super) fn new(id: String, sight: ResponseVisibility, missed: HashSet<String>) -> Self {
-        let (ending, items) = (CancelRequester::Nobody, Vec::new());
+        let ending = CancelRequester::Nobody;
+        let items = Vec::new();
         Self { id, sight, ending, missed, items, calls: Vec::new(), early: Vec::new() }
     }
 }

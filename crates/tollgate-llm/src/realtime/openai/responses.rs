@@ -61,9 +61,10 @@ impl OpenAiRealtime {
             self.owed.clear_announced();
         }
         let must_end = self.owed.deep != DeepAnswer::No;
-        let sight = match must_end && asked.is_none() {
-            true => ResponseVisibility::Hidden,
-            false => ResponseVisibility::Shown,
+        let sight = if must_end && asked.is_none() {
+            ResponseVisibility::Hidden
+        } else {
+            ResponseVisibility::Shown
         };
         let missed = if whose == ResponseOwner::Ours { Default::default() } else { missed };
         if let Some(before) = self.floor.begin(ActiveResponse::new(id, sight, missed)) {
@@ -266,7 +267,9 @@ impl OpenAiRealtime {
                 ResponseVerdict::Stands => verdict(response),
                 ResponseVerdict::Falls => ResponseVerdict::Falls,
             };
-            let (call_id, name, arguments) = (text("call_id"), text("name"), text("arguments"));
+            let call_id = text("call_id");
+            let name = text("name");
+            let arguments = text("arguments");
             if !self.config.is_clients(name) || self.calls.knows(call_id) {
                 self.take_call(id, &ProviderCall { id: call_id, name, arguments, verdict }, out);
             } else if verdict == ResponseVerdict::Stands {

@@ -101,7 +101,8 @@ impl RealtimeSession {
             caps: self.session_request.live.caps(),
             provider: self.session_request.model.settings.provider.clone(),
         };
-        let (call, slow) = (running.call.clone(), self.slow.0.clone());
+        let call = running.call.clone();
+        let slow = self.slow.0.clone();
         let (run, abort) = abortable(async move {
             let told = |message: Arc<str>| {
                 // If the queue is full, the announcement is dropped.
@@ -127,14 +128,15 @@ impl RealtimeSession {
         if matches!(outcome.status, CallStatus::Pending | CallStatus::Timeout) {
             self.call_progress.figures.missed += 1;
         }
-        let (tool, delivery) = (running.tool.clone(), running.delivery);
+        let tool = running.tool.clone();
+        let delivery = running.delivery;
         let kept = (answered == AnswerStage::Done).then_some(text.as_str());
         let ids = self.ledger.finish(id, kept, now);
         if let (AnswerStage::Pending, Some(handle)) = (answered, outcome.handle) {
-            let (gate, principal) =
-                (Arc::clone(&self.session_registry.gate), &self.session_request.party.principal);
-            let (landed, ids) =
-                (calls::await_late_result(gate, principal.clone(), handle), ids.clone());
+            let gate = Arc::clone(&self.session_registry.gate);
+            let principal = &self.session_request.party.principal;
+            let landed = calls::await_late_result(gate, principal.clone(), handle);
+            let ids = ids.clone();
             let late = landed.map(move |outcome| match outcome {
                 Some(outcome) => {
                     BackgroundResult::Late(LateCallResult { ids, tool, delivery, outcome })

@@ -113,9 +113,10 @@ impl SessionTurnState {
     ) -> DeepTurnRouting {
         let delegates = session_request.live.can_delegate()
             && !chain(session_registry, session_request).is_empty();
-        match self.ceiling.is_some() || delegates {
-            true => DeepTurnRouting::Cascaded,
-            false => DeepTurnRouting::Native,
+        if self.ceiling.is_some() || delegates {
+            DeepTurnRouting::Cascaded
+        } else {
+            DeepTurnRouting::Native
         }
     }
 
@@ -362,7 +363,8 @@ impl RealtimeSession {
     }
 
     pub(super) fn show_tier(&mut self, reason: String) {
-        let (tier, tools) = (self.tier(), self.offer.tools.len());
+        let tier = self.tier();
+        let tools = self.offer.tools.len();
         self.session_registry.update_status(&self.facts, |standing| {
             standing.tier = tier;
             standing.reason.clone_from(&reason);

@@ -30,7 +30,8 @@ impl Unigram {
     pub(super) fn read(json: &Value) -> Result<Self, String> {
         let entries = json["vocab"].as_array().ok_or("has no vocabulary")?;
         let entry = |(id, entry): (u32, &Value)| {
-            let (piece, score) = (entry.get(0)?.as_str()?, entry.get(1)?.as_f64()?);
+            let piece = entry.get(0)?.as_str()?;
+            let score = entry.get(1)?.as_f64()?;
             Some((piece.to_owned(), (id, score)))
         };
         let vocabulary = (0..).zip(entries).map(entry).collect::<Option<HashMap<_, _>>>();

@@ -47,7 +47,8 @@ pub(super) fn write(results: &[CallResult], form: ToolFormat) -> Vec<Value> {
 /// Messages of the dialect, ready to append. They are encoded together with their calls, because
 /// some dialects omit results without a call; the calls are then removed again.
 fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
-    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    let mut asked = Vec::new();
+    let mut answered = Vec::new();
     for (at, result) in results.iter().enumerate() {
         let mut result = result.clone();
         if result.call_id.is_empty() {
@@ -58,8 +59,8 @@ fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
         asked.push(MessagePart::new(PartContent::Call(call)));
         answered.push(MessagePart::new(PartContent::Result(result)));
     }
-    let (asked, answered) =
-        (ChatMessage::new(ChatRole::Assistant, asked), ChatMessage::new(ChatRole::User, answered));
+    let asked = ChatMessage::new(ChatRole::Assistant, asked);
+    let answered = ChatMessage::new(ChatRole::User, answered);
     let list = |written: Value| match written {
         Value::Array(messages) => messages,
         other => vec![other],
@@ -238,7 +239,8 @@ fn read_realtime_result(mut item: FieldReader) -> Result<CallResult, LlmError> {
 }
 
 fn read_live_result(mut item: FieldReader) -> Result<CallResult, LlmError> {
-    let (call_id, name) = (item.text("id")?.unwrap_or_default(), item.text("name")?);
+    let call_id = item.text("id")?.unwrap_or_default();
+    let name = item.text("name")?;
     let response = item.take("response").unwrap_or_else(|| json!({}));
     let (value, end) = match (response.get("error"), response.get("output")) {
         (Some(error), _) => (error.clone(), CallEnd::Failed),
@@ -314,9 +316,10 @@ fn read_dialect_results(
             _ => None,
         })
         .collect();
-    match results.is_empty() {
-        true => Err(LlmError::invalid("", "there is no result in it")),
-        false => Ok(results),
+    if results.is_empty() {
+        Err(LlmError::invalid("", "there is no result in it"))
+    } else {
+        Ok(results)
     }
 }
 

@@ -24,14 +24,8 @@ pub(crate) struct ArgumentRenames {
 impl ArgumentRenames {
     /// Maps arguments sent by a model back to the tool's own names.
     pub(in crate::tools) fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
-        let sent = match self.unsent.is_empty() {
-            true => sent,
-            false => self.without_unsent(sent),
-        };
-        match self.own.is_empty() {
-            true => sent,
-            false => rename_fields(sent, &self.own),
-        }
+        let sent = if self.unsent.is_empty() { sent } else { self.without_unsent(sent) };
+        if self.own.is_empty() { sent } else { rename_fields(sent, &self.own) }
     }
 
     /// From now on null means "omitted" for this key.

@@ -64,8 +64,5 @@ fn branch(schema: &Value) -> String {
     if !required.is_empty() {
         words.push(format!("with {}", required.join(", ")));
     }
-    match words.is_empty() {
-        true => schema.to_string(),
-        false => format!("({})", words.join(", ")),
-    }
+    if words.is_empty() { schema.to_string() } else { format!("({})", words.join(", ")) }
 }

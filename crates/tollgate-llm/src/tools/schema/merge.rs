@@ -169,7 +169,8 @@ fn types(one: &Value, two: &Value) -> Option<Value> {
             _ => Vec::new(),
         }
     };
-    let (one, two) = (names(one), names(two));
+    let one = names(one);
+    let two = names(two);
     let has = |list: &[String], name: &str| list.iter().any(|it| it == name);
     let mut common: Vec<String> = Vec::new();
     for name in &one {
@@ -189,7 +190,8 @@ fn types(one: &Value, two: &Value) -> Option<Value> {
 }
 
 fn stricter(key: &str, one: &Number, two: &Number) -> Option<Value> {
-    let (first, second) = (one.as_f64()?, two.as_f64()?);
+    let first = one.as_f64()?;
+    let second = two.as_f64()?;
     let (smaller, larger) = if first <= second { (one, two) } else { (two, one) };
     match key {
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {

@@ -104,9 +104,10 @@ impl RefGatherer<'_> {
 
 fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let fragment = percent_decode(reference.strip_prefix('#')?)?;
-    let found = match fragment.is_empty() || fragment.starts_with('/') {
-        true => root.pointer(&fragment)?,
-        false => find_anchor(root, &fragment)?,
+    let found = if fragment.is_empty() || fragment.starts_with('/') {
+        root.pointer(&fragment)?
+    } else {
+        find_anchor(root, &fragment)?
     };
     (found.is_object() || found.is_boolean()).then_some(found)
 }
@@ -115,9 +116,10 @@ fn find_anchor<'a>(value: &'a Value, anchor: &str) -> Option<&'a Value> {
     match value {
         Value::Object(fields) => {
             let is_it = |key| fields.get(key).and_then(Value::as_str) == Some(anchor);
-            match is_it("$anchor") || is_it("$dynamicAnchor") {
-                true => Some(value),
-                false => fields.values().find_map(|field| find_anchor(field, anchor)),
+            if is_it("$anchor") || is_it("$dynamicAnchor") {
+                Some(value)
+            } else {
+                fields.values().find_map(|field| find_anchor(field, anchor))
             }
         }
         Value::Array(items) => items.iter().find_map(|item| find_anchor(item, anchor)),

@@ -287,12 +287,11 @@ fn object(value: Value) -> Option<SubsetSchemaFields> {
 
 /// The alternatives of a schema, or the schema itself.
 fn forms(written: &mut SubsetSchemaFields) -> Vec<&mut SubsetSchemaFields> {
-    match written.contains_key("anyOf") {
-        true => {
-            let list = written.get_mut("anyOf").and_then(Value::as_array_mut);
-            list.into_iter().flatten().filter_map(Value::as_object_mut).collect()
-        }
-        false => vec![written],
+    if written.contains_key("anyOf") {
+        let list = written.get_mut("anyOf").and_then(Value::as_array_mut);
+        list.into_iter().flatten().filter_map(Value::as_object_mut).collect()
+    } else {
+        vec![written]
     }
 }
 

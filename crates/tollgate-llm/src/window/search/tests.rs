@@ -27,7 +27,8 @@ fn shown(asked: &WindowRequest<'_>) -> String {
 
 #[test]
 fn what_is_found_is_shown_from_then_on() {
-    let (request, stock) = (request("Hello"), stock(STOCK, &["mail_send"]));
+    let request = request("Hello");
+    let stock = stock(STOCK, &["mail_send"]);
     let mut disclosed = DisclosedTools::default();
     assert_eq!(shown(&asked(&request, &stock, &disclosed)), "mail_send searchTools");
     let found = search(&asked(&request, &stock, &disclosed), r#"{"query": "search the web"}"#);
@@ -58,7 +59,8 @@ fn a_result_says_how_to_call_what_was_found() {
     let mut bare = function("weather_now", &"Weather ".repeat(100));
     bare.parameters = None;
     let candidates = [weather, bare].map(|function| OfferCandidate { function, title: None });
-    let (request, stock) = (request("Hello"), ToolPool::new(candidates, &[]));
+    let request = request("Hello");
+    let stock = ToolPool::new(candidates, &[]);
     let disclosed = DisclosedTools::default();
     let found = search(&asked(&request, &stock, &disclosed), r#"{"query":"weather"}"#).unwrap();
     let text: Value = serde_json::from_str(&found.text).unwrap();
@@ -83,7 +85,8 @@ fn a_result_says_how_to_call_what_was_found() {
 /// B-CH-6: arguments that a model makes up.
 #[test]
 fn b_ch_06_bad_arguments_get_an_answer_that_helps() {
-    let (request, stock) = (request("Hello"), stock(STOCK, &[]));
+    let request = request("Hello");
+    let stock = stock(STOCK, &[]);
     let disclosed = DisclosedTools::default();
     for (arguments, expected) in [
         ("", "`query` must say"),

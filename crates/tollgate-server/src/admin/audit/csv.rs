@@ -51,15 +51,17 @@ fn field(value: &Value) -> String {
 
 /// Spreadsheets treat a text with such a first character as a formula.
 fn harmless(text: &str) -> Cow<'_, str> {
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
-        true => Cow::Owned(format!("'{text}")),
-        false => Cow::Borrowed(text),
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
 fn quote(text: &str) -> String {
-    match text.contains(['"', ',', '\r', '\n', ';', '\t', '\'']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    if text.contains(['"', ',', '\r', '\n', ';', '\t', '\'']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
     }
 }

@@ -46,7 +46,8 @@ struct CallStepJson {
 
 impl<'a> CallJson<'a> {
     pub(super) fn new(course: &'a CallProgress, now: Instant) -> Self {
-        let (target, ended) = (course.target(), course.summary());
+        let target = course.target();
+        let ended = course.summary();
         let so_far = || now.saturating_duration_since(course.began);
         Self {
             id: course.id.as_str(),

@@ -52,7 +52,8 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
         desk.check_agent()?;
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["id", "type", "name", "attributes"])?;
-        let (kind, name) = (fields.needed_text("type")?, fields.needed_text("name")?);
+        let kind = fields.needed_text("type")?;
+        let name = fields.needed_text("name")?;
         let id = match fields.text("id")? {
             Some(id) => EntityId::parse(&id)?,
             None => EntityId::made_of(&kind, &name)?,
@@ -93,7 +94,8 @@ fn entity(
     id: EntityId,
     fields: &BodyFields<'_>,
 ) -> Result<NewEntity, ApiError> {
-    let (kind, name) = (fields.needed_text("type")?, fields.needed_text("name")?);
+    let kind = fields.needed_text("type")?;
+    let name = fields.needed_text("name")?;
     let entity = NewEntity::new(id, &kind, &name, desk.mind.now())?;
     Ok(entity.with(attributes(fields)?)?)
 }
@@ -164,7 +166,8 @@ pub(crate) async fn one(
     let answered = async {
         let desk = MemoryAdminRequest::open(&front, &sent, &["limit"])?;
         let links = desk.asked.limit(USUAL_LINKS, MOST_LINKS)?;
-        let (scope, entity) = (desk.scope(), EntityId::parse(&id)?);
+        let scope = desk.scope();
+        let entity = EntityId::parse(&id)?;
         let found = desk.mind.store().snapshot(&scope, &entity, links).await?;
         let found = found.ok_or_else(|| missing("unknown_entity", "entity", &id))?;
         let relations: Vec<Value> = found.links.iter().map(memory_json::link).collect();

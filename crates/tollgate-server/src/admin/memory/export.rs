@@ -45,9 +45,10 @@ pub(crate) async fn export(State(front): State<Arc<AppState>>, request: Request)
 /// unreadable, the response is aborted: it must not look complete.
 fn response(going: MemoryExportState) -> Response {
     let parts = stream::try_unfold(going, |going| async move {
-        match going.stop.is_cancelled() {
-            true => Err(MemoryError::Away("the gateway is stopping".to_owned())),
-            false => going.part().await,
+        if going.stop.is_cancelled() {
+            Err(MemoryError::Away("the gateway is stopping".to_owned()))
+        } else {
+            going.part().await
         }
     });
     let mut response = Response::new(Body::from_stream(parts));

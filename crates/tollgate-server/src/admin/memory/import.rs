@@ -80,8 +80,10 @@ impl MemoryImportRun {
             now: desk.mind.now(),
         };
         let into = desk.namespace.clone();
-        let (read, kept) = (MemoryCounts::default(), MemoryCounts::default());
-        let (imports, waiting) = (BTreeMap::new(), Vec::new());
+        let read = MemoryCounts::default();
+        let kept = MemoryCounts::default();
+        let imports = BTreeMap::new();
+        let waiting = Vec::new();
         Ok(Self { desk, mode, usual, imports, waiting, into, seen: 0, read, kept })
     }
 

@@ -142,7 +142,8 @@ fn parse_content(
     };
     Ok(match kind {
         "entry" => {
-            let (speaker, text) = (fields.needed_text("speaker")?, fields.needed_text("text")?);
+            let speaker = fields.needed_text("speaker")?;
+            let text = fields.needed_text("text")?;
             RecordContent::Said(NewEntry::new(session()?, &speaker, &text, at)?)
         }
         "summary" => {
@@ -151,7 +152,8 @@ fn parse_content(
         }
         "fact" => RecordContent::Fact(fact(fields, at)?),
         "entity" => {
-            let (kind, name) = (fields.needed_text("type")?, fields.needed_text("name")?);
+            let kind = fields.needed_text("type")?;
+            let name = fields.needed_text("name")?;
             let id = match fields.text("id")? {
                 Some(id) => EntityId::parse(&id)?,
                 None => EntityId::made_of(&kind, &name)?,

@@ -67,7 +67,8 @@ pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request)
         let session = SessionId::parse(&fields.needed_text("session")?)?;
         let entries = entries(&desk, &session, &fields)?;
         let told = whole(async move {
-            let (count, name) = (entries.len(), session.as_str().to_owned());
+            let count = entries.len();
+            let name = session.as_str().to_owned();
             let ids = desk.mind.store().append(&desk.place(AuthorTrust::Heard), entries).await?;
             desk.mind.wake();
             desk.note("kept", &name, &format!("{count} entries of a session")).await;
@@ -93,7 +94,8 @@ fn entries(
     let now = desk.mind.now();
     let entry = |raw: &RawValue| {
         let fields = BodyFields::read(raw.get().as_bytes(), &["speaker", "text", "at"])?;
-        let (speaker, text) = (fields.needed_text("speaker")?, fields.needed_text("text")?);
+        let speaker = fields.needed_text("speaker")?;
+        let text = fields.needed_text("text")?;
         let at = moment(&fields, "at")?.unwrap_or(now);
         Ok(NewEntry::new(session.clone(), &speaker, &text, at)?)
     };

@@ -51,14 +51,16 @@ fn config(front: &AppState) -> Option<AttentionItem> {
 
 fn approvals(front: &AppState) -> impl Iterator<Item = AttentionItem> {
     front.gate.approvals().waiting().into_iter().take(MAX_ITEMS_PER_KIND).map(|waiting| {
-        let (name, principal) = (&waiting.exposed, waiting.principal.as_str());
+        let name = &waiting.exposed;
+        let principal = waiting.principal.as_str();
         let text = format!("`{name}` awaits approval, for `{principal}`");
         AttentionItem { kind: "approval", text, link: format!("approvals/{}", waiting.id) }
     })
 }
 
 fn server(server: &ServerStatus) -> Option<AttentionItem> {
-    let (id, status) = (&server.id, &server.status);
+    let id = &server.id;
+    let status = &server.status;
     let state = status.state;
     let is_well =
         matches!(state, UpstreamState::Ready | UpstreamState::Starting | UpstreamState::Disabled);

@@ -68,7 +68,8 @@ struct FindingJson<'a> {
 
 impl<'a> ToolRowJson<'a> {
     pub(super) fn of(around: &ToolRowContext<'_>, known: &'a KnownTool) -> Self {
-        let (tool, doubt) = (&known.tool, known.verdict.doubt());
+        let tool = &known.tool;
+        let doubt = known.verdict.doubt();
         Self {
             described: ToolDescriptionJson::of(tool),
             seen: around.observation(&tool.id),
@@ -185,7 +186,8 @@ impl<'a> ToolExaminationJson<'a> {
 
 impl<'a> From<&'a Change> for DefinitionChangeJson<'a> {
     fn from(change: &'a Change) -> Self {
-        let (before, after) = (change.before.as_deref(), change.after.as_deref());
+        let before = change.before.as_deref();
+        let after = change.after.as_deref();
         Self { at: &change.at, before, after }
     }
 }

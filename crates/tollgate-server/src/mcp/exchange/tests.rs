@@ -51,7 +51,8 @@ async fn survives(carrier: ExchangeTransport) -> bool {
     let ended = Arc::new(AtomicBool::new(false));
     let (release, wait) = oneshot::channel::<()>();
     let mut exchange = Exchange::new(ExchangeChannel::new(carrier), |line| {
-        let (survivors, ended) = (Arc::clone(&survivors), Arc::clone(&ended));
+        let survivors = Arc::clone(&survivors);
+        let ended = Arc::clone(&ended);
         async move {
             line.outlive(&survivors);
             let _ = wait.await;

@@ -8,7 +8,8 @@ use crate::living::{Living, Speaks};
 #[tokio::test]
 async fn autobahn_7_1_nothing_is_heard_after_a_close() {
     let stage = Living::start().await;
-    let (sent, close) = (text(64), RawWebSocketFrame::close(1000, ""));
+    let sent = text(64);
+    let close = RawWebSocketFrame::close(1000, "");
     let (one, two) = sent.split_at(20);
     for (case, frames) in [
         ("7.1.1", vec![close.clone()]),

@@ -59,7 +59,8 @@ async fn autobahn_2_pings_are_answered_alike_and_pongs_ignored() {
 #[tokio::test]
 async fn b_ws_2_autobahn_3_reserved_bits_are_refused() {
     let stage = Living::start().await;
-    let (first, ping) = (text(32), RawWebSocketFrame::new(PING, ""));
+    let first = text(32);
+    let ping = RawWebSocketFrame::new(PING, "");
     let odd = |reserved| whole(&text(32)).with_reserved(reserved);
     let binary = |payload| RawWebSocketFrame::new(BINARY, vec![payload; 8]);
     for (case, frames, expected) in [

@@ -130,7 +130,8 @@ fn is_meant(name: &str) -> bool {
 }
 
 fn items(value: &str) -> Option<BTreeSet<String>> {
-    let (mut list, mut item) = (BTreeSet::new(), String::new());
+    let mut list = BTreeSet::new();
+    let mut item = String::new();
     for letter in value.chars().chain([',']) {
         match letter {
             ',' => {

@@ -36,7 +36,9 @@ impl GeminiTestClient {
         odds: ChaosOdds,
     ) -> Self {
         let chance = SeededRng::new(odds.seed ^ 0xc11e);
-        let (model, heard, answered) = (model.to_owned(), HashMap::new(), Vec::new());
+        let model = model.to_owned();
+        let heard = HashMap::new();
+        let answered = Vec::new();
         Self { wire, ledger, chance, odds, tools, model, said: 0, heard, answered }
     }
 
@@ -132,7 +134,8 @@ impl GeminiTestClient {
             }
             let id = call["id"].as_str().unwrap_or_default().to_owned();
             if !self.answered.contains(&id) {
-                let (name, words) = (self.tools.own, CLIENTS_WORDS);
+                let name = self.tools.own;
+                let words = CLIENTS_WORDS;
                 let answer = json!({"id": id, "name": name, "response": {"output": words}});
                 self.say(&json!({"toolResponse": {"functionResponses": [answer]}})).await?;
                 self.answered.push(id);

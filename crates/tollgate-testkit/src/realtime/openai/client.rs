@@ -40,7 +40,9 @@ impl OpenAiTestClient {
         odds: ChaosOdds,
     ) -> Self {
         let chance = SeededRng::new(odds.seed ^ 0xc11e);
-        let (session, items, calls) = (String::new(), BTreeSet::new(), Vec::new());
+        let session = String::new();
+        let items = BTreeSet::new();
+        let calls = Vec::new();
         Self { wire, ledger, chance, odds, tools, session, said: 0, heard: 0, items, calls }
     }
 
@@ -145,7 +147,8 @@ impl OpenAiTestClient {
             }
             "response.done" => {
                 for id in std::mem::take(&mut self.calls) {
-                    let (kind, output) = ("function_call_output", CLIENTS_WORDS);
+                    let kind = "function_call_output";
+                    let output = CLIENTS_WORDS;
                     let item = json!({"type": kind, "call_id": id, "output": output});
                     self.say(&json!({"type": "conversation.item.create", "item": item})).await?;
                 }

@@ -72,7 +72,8 @@ pub fn arguments(response: &str, call: &Value, index: usize) -> [Value; 2] {
             "item_id": call["id"], "output_index": index, "call_id": call["call_id"],
         })
     };
-    let (mut delta, mut done) = (event("delta"), event("done"));
+    let mut delta = event("delta");
+    let mut done = event("done");
     delta["delta"] = call["arguments"].clone();
     done["arguments"] = call["arguments"].clone();
     done["name"] = call["name"].clone();

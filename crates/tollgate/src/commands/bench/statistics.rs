@@ -30,7 +30,8 @@ pub(super) struct LoadStatistics {
 
 impl LoadStatistics {
     pub(super) fn of(lanes: Vec<ConnectionResults>, whole: Duration) -> Self {
-        let (mut took, mut complaints) = (Vec::new(), BTreeMap::<String, usize>::new());
+        let mut took = Vec::new();
+        let mut complaints = BTreeMap::<String, usize>::new();
         for lane in lanes {
             took.extend(lane.took);
             for (why, count) in lane.complaints {

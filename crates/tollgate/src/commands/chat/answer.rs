@@ -157,7 +157,8 @@ fn note(note: &Value) -> Option<ChatDisplayStep> {
         "progress" => {
             let progress = &note["progress"];
             let message = progress["message"].as_str().map(str::to_owned);
-            let (done, total) = (progress["progress"].as_f64(), progress["total"].as_f64());
+            let done = progress["progress"].as_f64();
+            let total = progress["total"].as_f64();
             let share = done.zip(total).map(|(done, total)| format!("{done} of {total}"));
             message.or(share).map(ChatDisplayStep::Note)
         }

@@ -85,7 +85,8 @@ impl ChatScreen {
     /// Prints a summary of the answer.
     pub(super) fn sum_up(&mut self, answer: &StreamedChatAnswer, head: &HeaderMap) {
         let header = |name: &str| head.get(name).and_then(|it| it.to_str().ok());
-        let (tier, reason) = (header("x-tollgate-tier"), header("x-tollgate-tier-reason"));
+        let tier = header("x-tollgate-tier");
+        let reason = header("x-tollgate-tier-reason");
         let told = answer.told.clone().unwrap_or(Value::Null);
         if self.output.form == OutputFormat::Json {
             let line = json!({

@@ -46,12 +46,11 @@ pub(super) fn data(config: &Config) -> Vec<DoctorFinding> {
             }
             Ok(at) => {
                 let is_open = about.permissions().mode() & 0o077 != 0;
-                let finding = match is_open {
-                    true => {
-                        let message = format!("other users of this machine can read {name}");
-                        DoctorFinding::odd("data", message, format!("`chmod 700 {name}`"))
-                    }
-                    false => DoctorFinding::well("data", name),
+                let finding = if is_open {
+                    let message = format!("other users of this machine can read {name}");
+                    DoctorFinding::odd("data", message, format!("`chmod 700 {name}`"))
+                } else {
+                    DoctorFinding::well("data", name)
                 };
                 vec![finding, clock(at)]
             }

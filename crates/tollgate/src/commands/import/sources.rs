@@ -83,7 +83,8 @@ fn of_client(
     }
     if found.is_empty() && !asked.is_empty() {
         let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-        let (name, files) = (client.name, files.join(", "));
+        let name = client.name;
+        let files = files.join(", ");
         return Err(CommandError::new(format!("{name} has no file here; looked for {files}")));
     }
     Ok(found)

@@ -80,8 +80,10 @@ impl<'i> MemoryFileImport<'i> {
         file: &'i Path,
         wanted: &'i MemoryImportArgs,
     ) -> Self {
-        let (read, kept) = (json!({}), json!({}));
-        let (batch, places) = (String::new(), Vec::new());
+        let read = json!({});
+        let kept = json!({});
+        let batch = String::new();
+        let places = Vec::new();
         Self { session, file, wanted, batch, places, read, kept, named: None }
     }
 
@@ -209,7 +211,8 @@ impl<'i> MemoryFileImport<'i> {
         if self.places.is_empty() {
             return Ok(());
         }
-        let (batch, places) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.places));
+        let batch = std::mem::take(&mut self.batch);
+        let places = std::mem::take(&mut self.places);
         let mut query = self.session.query();
         if self.wanted.dry_run {
             query.push(("dry_run", "true".to_owned()));

@@ -21,15 +21,17 @@ pub(super) async fn run(session: &MemoryCommandRun<'_>, id: &str) -> Result<(), 
         }
         return Ok(());
     }
-    match transcript(session, id).await? {
-        true => Ok(()),
-        false => Err(CommandError::new(format!("there is neither an entity nor a session `{id}`"))),
+    if transcript(session, id).await? {
+        Ok(())
+    } else {
+        Err(CommandError::new(format!("there is neither an entity nor a session `{id}`")))
     }
 }
 
 /// Returns whether the session exists.
 async fn transcript(session: &MemoryCommandRun<'_>, id: &str) -> Result<bool, CommandError> {
-    let (place, limit) = (path("sessions", id), ("limit", PAGE.to_string()));
+    let place = path("sessions", id);
+    let limit = ("limit", PAGE.to_string());
     let first = session.gateway.recall(&place, &session.with(std::slice::from_ref(&limit))).await?;
     let Some(mut page) = first else { return Ok(false) };
     let about = page["session"].clone();
@@ -71,7 +73,9 @@ fn entry_line(entry: &Value) -> String {
 /// `Mira Voss, npc (id npc-mira-voss)`, then one line per attribute and relation.
 fn snapshot(found: &Value) -> String {
     let entity = &found["entity"];
-    let (id, kind, name) = (text(entity, "id"), text(entity, "type"), text(entity, "name"));
+    let id = text(entity, "id");
+    let kind = text(entity, "type");
+    let name = text(entity, "name");
     let mut lines = vec![format!("{name}, {kind} (id {id})")];
     for (key, value) in entity["attributes"].as_object().into_iter().flatten() {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -81,9 +85,10 @@ fn snapshot(found: &Value) -> String {
         let kind = text(relation, "type").replace('_', " ");
         let other = &relation["neighbour"];
         let other = format!("{} (id {})", text(other, "name"), text(other, "id"));
-        let sentence = match text(relation, "source") == id {
-            true => format!("  {name} {kind} {other}"),
-            false => format!("  {other} {kind} {name}"),
+        let sentence = if text(relation, "source") == id {
+            format!("  {name} {kind} {other}")
+        } else {
+            format!("  {other} {kind} {name}")
         };
         lines.push(match relation["confidence"].as_f64() {
             Some(sure) if sure < 0.7 => format!("{sentence}, perhaps"),

@@ -69,7 +69,8 @@ pub(crate) async fn run(
         add::ExpectedEnvironment::new(wish.given.clone(), &edits).beside(&origin.text()?);
     let unset = expected.unset(environment);
     let origin = origin.knowing(Arc::new(expected));
-    let (by, mode) = ("the command line".to_owned(), wish.mode);
+    let by = "the command line".to_owned();
+    let mode = wish.mode;
     let order = ConfigChangeRequest { by, version: None, change: wish.change.clone(), mode };
     let draft = draft(&origin, &SecretMasks::new(), &order)?;
     if mode == ApplyMode::Apply {
@@ -203,9 +204,10 @@ pub(crate) fn describe_reload(answer: &Value) -> String {
             if !waiting.is_empty() {
                 parts.push(format!("needs a restart for {}", waiting.join(", ")));
             }
-            match parts.is_empty() {
-                true => "the running gateway applied it".to_owned(),
-                false => format!("the running gateway applied it: {}", parts.join("; ")),
+            if parts.is_empty() {
+                "the running gateway applied it".to_owned()
+            } else {
+                format!("the running gateway applied it: {}", parts.join("; "))
             }
         }
         Some("unchanged") => "the running gateway has no changes".to_owned(),

@@ -60,11 +60,10 @@ pub(super) async fn request_change(
     };
     let Some(choice) = choice else {
         let kinds: Vec<&str> = entry.choices.iter().map(|choice| choice.kind).collect();
-        let why = match kinds.is_empty() {
-            true => format!("nothing here can run `{wanted}`"),
-            false => {
-                format!("`{wanted}` is not available that way; available: {}", kinds.join(", "))
-            }
+        let why = if kinds.is_empty() {
+            format!("nothing here can run `{wanted}`")
+        } else {
+            format!("`{wanted}` is not available that way; available: {}", kinds.join(", "))
         };
         return Err(CommandError::new(why));
     };

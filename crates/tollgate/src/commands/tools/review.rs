@@ -25,9 +25,10 @@ pub(super) async fn run(
         TrustCommand::Diff { name } => diff(&gateway, name, output).await,
         TrustCommand::Accept { names, all, server, hash } => {
             let wanted = TrustSelection { names, server: server.as_deref(), hash: hash.as_deref() };
-            let chosen = match all {
-                true => wanted.find_waiting(&gateway).await,
-                false => wanted.find_named(&gateway).await,
+            let chosen = if all {
+                wanted.find_waiting(&gateway).await
+            } else {
+                wanted.find_named(&gateway).await
             };
             judge(&gateway, chosen, ToolReviewDecision::Accept, output).await
         }
@@ -55,7 +56,8 @@ impl TrustSelection<'_> {
         let found = self.names.iter().map(|name| find(&listed, name).cloned());
         let found = found.collect::<Result<Vec<Value>, CommandError>>()?;
         for tool in &found {
-            let (now, wanted) = (text(tool, "hash"), self.hash.unwrap_or_default());
+            let now = text(tool, "hash");
+            let wanted = self.hash.unwrap_or_default();
             if !now.starts_with(&wanted.to_ascii_lowercase()) {
                 let name = tool_name(tool);
                 return Err(CommandError::new(format!(
@@ -116,7 +118,8 @@ async fn list_waiting(
 async fn diff(gateway: &Gateway, name: &str, output: Output) -> Result<(), CommandError> {
     let listed = gateway.known_tools().await?;
     let tool = find(&listed, name)?;
-    let (server, own) = (raw(tool, "server"), raw(tool, "tool"));
+    let server = raw(tool, "server");
+    let own = raw(tool, "tool");
     let examined = gateway.examined_tool(server, own).await?;
     if output.form == OutputFormat::Json {
         output.json(&examined);

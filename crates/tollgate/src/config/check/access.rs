@@ -120,7 +120,8 @@ pub(crate) fn tls(
             .help("`--tls` creates a certificate; `tls` in the config names one");
     }
     let mut path = |key: &str| absolute(tls.text(key)?, &tls.path(key), problems);
-    let (cert, key) = (path("cert"), path("key"));
+    let cert = path("cert");
+    let key = path("key");
     Some(TlsSource::Files { cert: cert?, key: key? })
 }
 

@@ -53,7 +53,8 @@ pub(super) fn keywords(parent: &SectionFields, problems: &mut Problems) -> TierK
         }
         words
     };
-    let (deep, standard) = (listed("deep"), listed("standard"));
+    let deep = listed("deep");
+    let standard = listed("standard");
     let builtin = match fields.flag("replace") {
         Some(true) => BuiltinKeywords::Replaced,
         Some(false) | None => BuiltinKeywords::Kept,

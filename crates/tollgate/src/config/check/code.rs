@@ -17,7 +17,8 @@ pub(super) fn code(top: &SectionFields, problems: &mut Problems) -> CodeModeSett
     let count = |key: &str, usual: usize| {
         whole(key).map_or(usual, |it| usize::try_from(it).unwrap_or(usize::MAX))
     };
-    let (mut limits, mut memory_bytes) = (usual.limits, usual.memory_bytes);
+    let mut limits = usual.limits;
+    let mut memory_bytes = usual.memory_bytes;
     limits.time = fields.whole("timeout_ms").map_or(limits.time, milliseconds);
     limits.fence.steps = whole("max_steps").unwrap_or(limits.fence.steps);
     if let Some(calls) = whole("max_calls") {

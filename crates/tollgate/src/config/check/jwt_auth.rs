@@ -22,7 +22,8 @@ pub(super) fn auth(top: &SectionFields, problems: &mut Problems) -> Option<OidcC
         .and_then(|text| require_https(text, &fields.path("issuer"), problems));
     let jwks = fields.text("jwks_url");
     let jwks_url = jwks.map(|text| require_https(text, &fields.path("jwks_url"), problems));
-    let (audience, resource) = (fields.text("audience"), fields.text("resource"));
+    let audience = fields.text("audience");
+    let resource = fields.text("resource");
     let Some(known_as) = resource.or(audience) else {
         problems
             .error(fields.at, &fields.path("resource"), "`resource` is missing")
@@ -35,9 +36,10 @@ pub(super) fn auth(top: &SectionFields, problems: &mut Problems) -> Option<OidcC
     let rules: Vec<TokenRule> =
         fields.entries("rules").iter().map(|it| rule(it, &agents, problems)).collect();
     let claim = fields.section("principals").and_then(|it| it.text("claim"));
-    let scopes: Vec<String> = match fields.has("scopes") {
-        true => fields.texts("scopes").iter().map(|scope| scope.value.to_owned()).collect(),
-        false => vec![USUAL_SCOPE.to_owned()],
+    let scopes: Vec<String> = if fields.has("scopes") {
+        fields.texts("scopes").iter().map(|scope| scope.value.to_owned()).collect()
+    } else {
+        vec![USUAL_SCOPE.to_owned()]
     };
     check_scopes(fields, &scopes, problems);
     Some(OidcConfig {

@@ -111,7 +111,8 @@ fn transport(
     problems: &mut Problems,
 ) -> Option<ServerTransport> {
     let wanted = fields.text("transport").map(|text| text.value);
-    let (is_command, is_url) = (fields.has("command"), fields.has("url"));
+    let is_command = fields.has("command");
+    let is_url = fields.has("url");
     let server = &name.value;
     let (wrong, help) = match (is_command, is_url, wanted) {
         (true, true, _) => (

@@ -103,7 +103,8 @@ enum OpenLayoutItems {
 
 impl LayoutBuilder<'_> {
     fn take(&mut self, event: Event<'_>, (start, end): (usize, usize)) {
-        let (start, end) = (self.byte(start), self.byte(end));
+        let start = self.byte(start);
+        let end = self.byte(end);
         match event {
             Event::Scalar(said, style, anchor, _) => {
                 let start = self.past_anchor(start, anchor);
@@ -187,9 +188,10 @@ impl LayoutBuilder<'_> {
     }
 
     fn collection_start(&self, from: usize, bracket: char) -> (usize, LayoutForm) {
-        match self.text[from..].starts_with(bracket) {
-            true => (from, LayoutForm::Flow),
-            false => (from, LayoutForm::Block),
+        if self.text[from..].starts_with(bracket) {
+            (from, LayoutForm::Flow)
+        } else {
+            (from, LayoutForm::Block)
         }
     }
 

@@ -41,7 +41,9 @@ fn unset(name: &str, key: &str) -> ConfigEdit {
 }
 
 fn tools_of(agent: &str, tools: &[&str]) -> ConfigEdit {
-    let (name, key, value) = (agent.to_owned(), "tools".to_owned(), Some(json!(tools)));
+    let name = agent.to_owned();
+    let key = "tools".to_owned();
+    let value = Some(json!(tools));
     ConfigEdit::Set { section: "agents", name, key, value }
 }
 

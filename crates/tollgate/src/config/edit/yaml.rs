@@ -83,9 +83,10 @@ enum YamlContext {
 }
 
 fn text(said: &str, quotes: QuoteStyle, place: YamlContext) -> String {
-    match quotes == QuoteStyle::WhereNeeded && is_plain(said, place) {
-        true => said.to_owned(),
-        false => quote(said),
+    if quotes == QuoteStyle::WhereNeeded && is_plain(said, place) {
+        said.to_owned()
+    } else {
+        quote(said)
     }
 }
 

@@ -152,7 +152,8 @@ impl<'a> YamlEditor<'a> {
         let style = YamlStyle { step: 2, line: self.line };
         let servers = Map::from_iter([(self.section.to_owned(), entry(name, server))]);
         let block = yaml::block(&servers, 0, style);
-        let (text, line) = (self.text, self.line);
+        let text = self.text;
+        let line = self.line;
         let gap = match text {
             "" => String::new(),
             text if text.ends_with("\n\n") || text.ends_with("\n\r\n") => String::new(),
@@ -164,7 +165,8 @@ impl<'a> YamlEditor<'a> {
 
     /// Adds an entry below the last server, in the form of the others.
     fn beside(&self, pairs: &[LayoutPair], name: &str, server: &Map<String, Value>) -> TextSplice {
-        let (first, last) = (&pairs[0], &pairs[pairs.len() - 1]);
+        let first = &pairs[0];
+        let last = &pairs[pairs.len() - 1];
         let column = self.column(first.from);
         let inner = pairs.iter().find_map(|pair| match &pair.value.shape {
             LayoutShape::Map(LayoutForm::Block, inner) => {
@@ -175,10 +177,7 @@ impl<'a> YamlEditor<'a> {
         let step = inner.map_or_else(|| self.step(), |inner| inner.saturating_sub(column).max(1));
         let style = YamlStyle { step, line: self.line };
         let pair = yaml::pair(name, &Value::Object(server.clone()), column, style);
-        let gap = match pairs.len() > 1 && self.is_after_blank(last.from) {
-            true => self.line,
-            false => "",
-        };
+        let gap = if pairs.len() > 1 && self.is_after_blank(last.from) { self.line } else { "" };
         let end = self.past_comments(self.line_end(last.to()), column);
         self.after_line(end, &format!("{gap}{:column$}{pair}", ""))
     }
@@ -200,10 +199,7 @@ impl<'a> YamlEditor<'a> {
         let Value::Object(named) = with_name(name, server) else { return Err(odd()) };
         let block = yaml::block(&named, column + inside, style);
         let block = block.trim_start_matches(' ');
-        let gap = match items.len() > 1 && self.is_after_blank(dash) {
-            true => self.line,
-            false => "",
-        };
+        let gap = if items.len() > 1 && self.is_after_blank(dash) { self.line } else { "" };
         let end = self.past_comments(self.line_end(last.to), column);
         let pad = inside - 1;
         Ok(self.after_line(end, &format!("{gap}{:column$}-{:pad$}{block}", "", "")))
@@ -352,9 +348,10 @@ impl<'a> YamlEditor<'a> {
 
     /// Inserts behind the line that ends at `end`.
     fn after_line(&self, end: usize, lines: &str) -> TextSplice {
-        match self.text[..end].ends_with('\n') {
-            true => (end..end, format!("{lines}{}", self.line)),
-            false => (end..end, format!("{}{lines}{}", self.line, self.line)),
+        if self.text[..end].ends_with('\n') {
+            (end..end, format!("{lines}{}", self.line))
+        } else {
+            (end..end, format!("{}{lines}{}", self.line, self.line))
         }
     }
 
@@ -430,10 +427,7 @@ impl<'a> YamlEditor<'a> {
             }),
             LayoutShape::Scalar(_) | LayoutShape::Alias(_) => at,
         };
-        match self.text[key..].starts_with('"') {
-            true => QuoteStyle::Always,
-            false => QuoteStyle::WhereNeeded,
-        }
+        if self.text[key..].starts_with('"') { QuoteStyle::Always } else { QuoteStyle::WhereNeeded }
     }
 }
 

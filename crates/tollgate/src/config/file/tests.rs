@@ -23,7 +23,8 @@ fn what_was_read_is_replaced_whole_with_its_mode() {
 #[test]
 fn a_link_stays_a_link() {
     let folder = tempfile::tempdir().unwrap();
-    let (target, link) = (folder.path().join("real.yaml"), folder.path().join("t.yaml"));
+    let target = folder.path().join("real.yaml");
+    let link = folder.path().join("t.yaml");
     fs::write(&target, "a: 1\n").unwrap();
     symlink("real.yaml", &link).unwrap();
     ConfigFileSnapshot::read(&link).unwrap().write("a: 2\n").unwrap();

@@ -58,7 +58,8 @@ fn the_example_of_the_documentation_is_read() {
         odd.clone().all(|it| it.severity == Severity::Warning && it.message.contains("version"))
     );
     let config = loaded.config;
-    let (cert, key) = ("/etc/tollgate/cert.pem".into(), "/etc/tollgate/key.pem".into());
+    let cert = "/etc/tollgate/cert.pem".into();
+    let key = "/etc/tollgate/key.pem".into();
     assert_eq!(config.tls, Some(TlsSource::Files { cert, key }));
     assert_eq!(config.hosts, ["tollgate.example.com", "127.0.0.1"]);
     let settings = &config.settings;
@@ -102,7 +103,8 @@ fn the_example_of_the_documentation_is_read() {
 #[test]
 fn what_is_left_out_of_the_budget_is_as_usual() {
     for text in ["environment: a", "budget: {}", "budget: { tiers: {}, keywords: {} }"] {
-        let (found, usual) = (good(text).settings.budget, TierSettings::default());
+        let found = good(text).settings.budget;
+        let usual = TierSettings::default();
         assert_eq!(format!("{found:?}"), format!("{usual:?}"), "{text}");
     }
     let budget = good(

@@ -26,7 +26,9 @@ fn text(role: ChatRole, text: &str) -> ChatMessage {
 }
 
 fn call(id: &str, arguments: &str) -> MessagePart {
-    let (id, name, arguments) = (id.to_owned(), "t".to_owned(), arguments.to_owned());
+    let id = id.to_owned();
+    let name = "t".to_owned();
+    let arguments = arguments.to_owned();
     MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))
 }
 
@@ -237,7 +239,8 @@ fn tools_and_choices_are_written_as_anthropic_takes_them() {
 #[test]
 fn media_that_anthropic_does_not_take_is_refused() {
     let media = |kind, media_type: &str, data: &str| {
-        let (media_type, data) = (media_type.to_owned(), data.to_owned());
+        let media_type = media_type.to_owned();
+        let data = data.to_owned();
         let source = MediaSource::Base64 { media_type, data };
         let part = MessagePart::new(PartContent::Media(ChatMedia { kind, source, name: None }));
         test_fixtures::request(vec![ChatMessage::new(ChatRole::User, vec![part])])

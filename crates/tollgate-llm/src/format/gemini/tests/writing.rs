@@ -22,13 +22,16 @@ fn text(role: ChatRole, text: &str) -> ChatMessage {
 }
 
 fn call(id: &str, arguments: &str) -> MessagePart {
-    let (id, name, arguments) = (id.to_owned(), "t".to_owned(), arguments.to_owned());
+    let id = id.to_owned();
+    let name = "t".to_owned();
+    let arguments = arguments.to_owned();
     MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments }))
 }
 
 fn result(id: &str, text: &str, end: CallEnd) -> MessagePart {
-    let (call_id, name, parts) =
-        (id.to_owned(), Some("t".to_owned()), vec![MessagePart::text(text)]);
+    let call_id = id.to_owned();
+    let name = Some("t".to_owned());
+    let parts = vec![MessagePart::text(text)];
     MessagePart::new(PartContent::Result(CallResult { call_id, name, parts, end }))
 }
 

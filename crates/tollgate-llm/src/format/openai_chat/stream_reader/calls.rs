@@ -43,7 +43,8 @@ impl ChatCallAssembler {
         let id = fields.text("id")?.unwrap_or_default();
         let kind = fields.peek("type").and_then(Value::as_str).unwrap_or("function").to_owned();
         let mut function = fields.object("function")?;
-        let (mut name, mut arguments) = (String::new(), String::new());
+        let mut name = String::new();
+        let mut arguments = String::new();
         if let Some(function) = &mut function {
             name = function.text("name")?.unwrap_or_default();
             arguments = read_arguments(function)?;

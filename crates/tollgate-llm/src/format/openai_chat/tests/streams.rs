@@ -106,7 +106,9 @@ fn b_ch_13_a_call_that_changes_its_name_or_has_none_breaks_the_stream() {
 
 #[test]
 fn b_ch_13_the_end_may_come_early_twice_or_without_a_word() {
-    let (text, done, stop) = (chunk(json!({"content": "hi"})), "[DONE]".to_owned(), finish("stop"));
+    let text = chunk(json!({"content": "hi"}));
+    let done = "[DONE]".to_owned();
+    let stop = finish("stop");
     check(&[text.clone(), stop.clone()], "text hi | End");
     check(&[text.clone(), stop.clone(), done.clone(), done.clone(), text.clone()], "text hi | End");
     for short in

@@ -282,7 +282,8 @@ impl ResponsesStreamItems {
         let Some(ResponsesOpenPart { index, is_opaque, .. }) = self.open_part_mut(place) else {
             return Ok(());
         };
-        let (index, is_opaque) = (*index, *is_opaque);
+        let index = *index;
+        let is_opaque = *is_opaque;
         let read = part::read(part.clone(), "part".to_owned());
         let extra = match (is_opaque, read) {
             (true, Ok(MessagePart { content: PartContent::Opaque { .. }, .. })) => {

@@ -30,9 +30,10 @@ impl ResponsesOutputItems {
     }
 
     pub(super) fn refusal(&self) -> ModelRefusal {
-        match self.parts.iter().any(|place| place.kind == ResponsesPartKind::Refusal) {
-            true => ModelRefusal::Said,
-            false => ModelRefusal::Unsaid,
+        if self.parts.iter().any(|place| place.kind == ResponsesPartKind::Refusal) {
+            ModelRefusal::Said
+        } else {
+            ModelRefusal::Unsaid
         }
     }
 
@@ -97,7 +98,8 @@ impl ResponsesOutputItems {
             PartOpening::Whole(PartContent::Opaque { value, .. }) if said => value.clone(),
             _ => Value::Null,
         };
-        let (text, extra) = (String::new(), extra.clone());
+        let text = String::new();
+        let extra = extra.clone();
         let place =
             ResponsesPartPosition { kind, item, content, text, signature: None, extra, value };
         if said {

@@ -82,8 +82,11 @@ fn random_line(random: &mut StdRng, seen: &mut Seen, calls: &mut u32) -> String 
 fn whatever_the_order_calls_are_answered_once_and_cancelled_ones_never() {
     for seed in 0..60 {
         let mut random = StdRng::seed_from_u64(seed);
-        let (mut machine, mut seen, mut calls) = (begun(), Seen::default(), 0);
-        let (mut started, mut written) = (HashSet::new(), String::new());
+        let mut machine = begun();
+        let mut seen = Seen::default();
+        let mut calls = 0;
+        let mut started = HashSet::new();
+        let mut written = String::new();
         for _ in 0..200 {
             let line = random_line(&mut random, &mut seen, &mut calls);
             let lines = feed_line(&mut machine, &line);

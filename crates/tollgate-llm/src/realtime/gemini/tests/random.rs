@@ -353,9 +353,10 @@ proptest! {
             let at = place.index(bytes.len());
             if cut { bytes.truncate(at) } else { bytes[at] = byte }
             let frame = RealtimeFrame::Binary(&bytes);
-            let step = match by_client {
-                true => script.machine.on_client_message(frame, script.now),
-                false => script.machine.on_provider_message(frame, script.now),
+            let step = if by_client {
+                script.machine.on_client_message(frame, script.now)
+            } else {
+                script.machine.on_provider_message(frame, script.now)
             };
             let closes = step.actions.iter().any(|action| matches!(action, DialectAction::Close(_)));
             prop_assert!(!closes, "{message}");

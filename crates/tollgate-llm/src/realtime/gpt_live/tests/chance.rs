@@ -112,7 +112,9 @@ fn random_line(random: &mut StdRng, seen: &mut Seen, calls: &mut u32) -> String 
 fn whatever_the_order_calls_are_answered_once_and_the_backend_goes_on_when_it_may() {
     for seed in 0..60 {
         let mut random = StdRng::seed_from_u64(seed);
-        let (mut machine, mut seen, mut calls) = (begun("responses"), Seen::default(), 0);
+        let mut machine = begun("responses");
+        let mut seen = Seen::default();
+        let mut calls = 0;
         let mut written = String::new();
         for _ in 0..200 {
             let line = random_line(&mut random, &mut seen, &mut calls);

@@ -15,10 +15,7 @@ fn route() -> Says {
 
 /// `said` without the id of the call, which differs from session to session.
 fn without_id(said: &str) -> String {
-    let words = said.split(' ').map(|word| match word.starts_with("call_tg") {
-        true => "ID",
-        false => word,
-    });
+    let words = said.split(' ').map(|word| if word.starts_with("call_tg") { "ID" } else { word });
     words.collect::<Vec<_>>().join(" ")
 }
 

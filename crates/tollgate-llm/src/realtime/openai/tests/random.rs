@@ -456,8 +456,8 @@ impl World {
         let mut begun = item.clone();
         begun["status"] = json!("in_progress");
         let of = |kind: &str, item: &Value| json!({ "type": kind, "response_id": response_id, "output_index": 0, "item": item });
-        let (added, done) =
-            (of("response.output_item.added", &begun), of("response.output_item.done", &item));
+        let added = of("response.output_item.added", &begun);
+        let done = of("response.output_item.done", &item);
         self.emit(added);
         self.server_adds(&begun);
         self.emit(done);

@@ -20,7 +20,9 @@ impl TypeSchema {
     pub(super) fn new(kind: &'static str) -> Self {
         let written =
             SubsetSchemaFields::from_iter([("type".to_owned(), kind.to_uppercase().into())]);
-        let (told, first, required) = (Vec::new(), Vec::new(), Vec::new());
+        let told = Vec::new();
+        let first = Vec::new();
+        let required = Vec::new();
         Self { kind, written, told, first, rest: None, required }
     }
 
@@ -129,19 +131,18 @@ impl TypeSchema {
         let all = value.as_array().cloned().unwrap_or_default();
         let texts: Vec<Value> = all.iter().filter(|it| it.is_string()).cloned().collect();
         let is_usable = self.kind == "string" && texts.iter().all(|it| *it != "");
-        match is_usable {
-            true => self.keep("enum", texts.into()),
-            false => {
-                let fits = |it: &&Value| match self.kind {
-                    "string" => it.is_string(),
-                    "number" | "integer" => it.is_number(),
-                    "boolean" => it.is_boolean(),
-                    "array" => it.is_array(),
-                    _ => it.is_object(),
-                };
-                let own: Value = all.iter().filter(fits).cloned().collect();
-                self.limit(writer, ("enum", &own), at);
-            }
+        if is_usable {
+            self.keep("enum", texts.into())
+        } else {
+            let fits = |it: &&Value| match self.kind {
+                "string" => it.is_string(),
+                "number" | "integer" => it.is_number(),
+                "boolean" => it.is_boolean(),
+                "array" => it.is_array(),
+                _ => it.is_object(),
+            };
+            let own: Value = all.iter().filter(fits).cloned().collect();
+            self.limit(writer, ("enum", &own), at);
         }
     }
 
@@ -273,9 +274,10 @@ impl TypeSchema {
         let all = std::mem::take(&mut self.first).into_iter().chain(rest);
         let written: Vec<SubsetSchemaFields> =
             all.filter_map(|it| writer.schema(it, &at)).collect();
-        let items = match written.is_empty() {
-            true => writer.anything(SubsetSchemaFields::new(), &at),
-            false => any_of(written),
+        let items = if written.is_empty() {
+            writer.anything(SubsetSchemaFields::new(), &at)
+        } else {
+            any_of(written)
         };
         self.keep("items", Value::Object(items));
     }

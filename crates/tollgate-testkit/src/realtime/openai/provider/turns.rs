@@ -199,7 +199,8 @@ impl OpenAiTestProvider {
     }
 
     fn new_call(&mut self) -> (Value, ExpectedRunner) {
-        let (id, item) = (self.id("call"), self.id("item"));
+        let id = self.id("call");
+        let item = self.id("item");
         let own = self.tools.own;
         let has_own =
             self.declared.as_array().is_some_and(|all| all.iter().any(|it| it["name"] == own));
@@ -222,7 +223,8 @@ impl OpenAiTestProvider {
         let Some(mut active) = self.active.take() else { return Ok(()) };
         if let Some(call) = active.output.last_mut().filter(|it| it["status"] == "in_progress") {
             call["status"] = json!("incomplete");
-            let (call, index) = (call.clone(), active.output.len() - 1);
+            let call = call.clone();
+            let index = active.output.len() - 1;
             if call["type"] == "function_call" {
                 // The real one says this although nothing was finished.
                 for event in events::arguments(&active.id, &call, index) {

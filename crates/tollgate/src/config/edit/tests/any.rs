@@ -107,9 +107,10 @@ impl Writer {
             self.line("");
         }
         self.comment(indent);
-        let (head, inner) = match is_list {
-            true => (format!("{:indent$}-{:step$}name: {name}", "", ""), indent + step + 1),
-            false => (format!("{:indent$}{name}:", ""), indent + step),
+        let (head, inner) = if is_list {
+            (format!("{:indent$}-{:step$}name: {name}", "", ""), indent + step + 1)
+        } else {
+            (format!("{:indent$}{name}:", ""), indent + step)
         };
         match entry {
             Entry::Bare => self.line(&head),
