@@ -64,7 +64,8 @@ impl WorkloadSelection {
 pub(crate) async fn round(
     scratch: &ScratchDirectory,
     worker: &Path,
-    (number, part): (usize, &WorkloadSelection),
+    number: usize,
+    part: &WorkloadSelection,
 ) -> Result<RoundReport, BenchError> {
     let queries = part.queries(number);
     let one = |query: &Arc<PlannedQuery>| QueryRuns {
@@ -81,7 +82,7 @@ pub(crate) async fn round(
         RoundReport { number, tools, servers, asked: queries.iter().map(one).collect() };
     for way in ToolStrategy::ALL {
         // A gateway for each: none learns from what the others did.
-        let stage = CodeTokenHarness::set(scratch, worker, (&lists, way)).await?;
+        let stage = CodeTokenHarness::set(scratch, worker, &lists, way).await?;
         for (query, asked) in queries.iter().zip(&mut round.asked) {
             asked.askings.push(stage.ask(query).await?);
         }
@@ -101,7 +102,7 @@ pub(crate) fn run(ids: &[&str]) -> Result<String, BenchError> {
         let scratch = ScratchDirectory::new()?;
         let mut out = String::new();
         for number in ROUNDS.filter(|number| !part.queries(*number).is_empty()) {
-            let round = round(&scratch, &worker, (number, &part)).await?;
+            let round = round(&scratch, &worker, number, &part).await?;
             out.push_str(&round.render());
             out.push('\n');
         }

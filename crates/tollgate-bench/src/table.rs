@@ -72,7 +72,8 @@ impl FigureRow {
         id: &'static str,
         what: impl Into<String>,
         measured: impl Into<String>,
-        (target, holds): (&str, bool),
+        target: &str,
+        holds: bool,
     ) -> Self {
         let measured = measured.into();
         Self {

@@ -157,7 +157,7 @@ pub fn steps(response: &ChatResponse) -> Vec<ResponseDelta> {
         extra: Extra::none(),
     }];
     for (index, part) in parts.iter().enumerate() {
-        let (opening, text, signature) = split_content(&part.content);
+        let SplitContent { opening, text, signature } = split_content(&part.content);
         steps.push(ResponseDelta::Open { index, opening, extra: part.extra.clone() });
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             steps.push(ResponseDelta::Grow { index, text, extra: Extra::none() });
@@ -171,21 +171,31 @@ pub fn steps(response: &ChatResponse) -> Vec<ResponseDelta> {
     steps
 }
 
-fn split_content(content: &PartContent) -> (PartOpening, Option<String>, Option<ThoughtSignature>) {
-    match content {
-        PartContent::Text(text) => (PartOpening::Text, Some(text.clone()), None),
-        PartContent::Refusal(text) => (PartOpening::Refusal, Some(text.clone()), None),
-        PartContent::Thinking { text, signature } => {
-            (PartOpening::Thinking, Some(text.clone()), signature.clone())
-        }
+/// A part as its stream sends it.
+struct SplitContent {
+    opening: PartOpening,
+    text: Option<String>,
+    signature: Option<ThoughtSignature>,
+}
+
+fn split_content(content: &PartContent) -> SplitContent {
+    let (opening, text) = match content {
+        PartContent::Text(text) => (PartOpening::Text, Some(text.clone())),
+        PartContent::Refusal(text) => (PartOpening::Refusal, Some(text.clone())),
+        PartContent::Thinking { text, .. } => (PartOpening::Thinking, Some(text.clone())),
         PartContent::Call(call) => {
             let opening = PartOpening::Call { id: call.id.clone(), name: call.name.clone() };
-            (opening, Some(call.arguments.clone()), None)
+            (opening, Some(call.arguments.clone()))
         }
         whole @ (PartContent::Media(_) | PartContent::Result(_) | PartContent::Opaque { .. }) => {
-            (PartOpening::Whole(whole.clone()), None, None)
+            (PartOpening::Whole(whole.clone()), None)
         }
-    }
+    };
+    let signature = match content {
+        PartContent::Thinking { signature, .. } => signature.clone(),
+        _ => None,
+    };
+    SplitContent { opening, text, signature }
 }
 
 #[cfg(test)]

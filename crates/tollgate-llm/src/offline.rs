@@ -112,7 +112,11 @@ fn calls(request: &ChatRequest, moment: &ConversationProgress<'_>) -> Option<Off
     }
     if let Some(script) = OfflineScript::read(&moment.utterance) {
         let round = script.round(moment.rounds)?;
-        let wishes = round.calls.iter().map(OfflineCall::from_script).collect();
+        let wishes = round.calls.iter().map(|(name, arguments)| OfflineCall {
+            name: name.clone(),
+            arguments: arguments.clone(),
+        });
+        let wishes = wishes.collect();
         return Some(OfflineCallRound { before: round.says.clone(), wishes });
     }
     let mut wishes = match &request.tool_choice {

@@ -73,7 +73,8 @@ impl RefusedAccess {
     pub(crate) fn note(
         &self,
         refusal: &AccessRefusal,
-        (address, principal): (Option<IpAddr>, Option<&Principal>),
+        address: Option<IpAddr>,
+        principal: Option<&Principal>,
         at: SystemTime,
     ) {
         self.counts[refusal.reason as usize].fetch_add(1, Ordering::Relaxed);

@@ -268,7 +268,7 @@ impl Authenticator {
         let fingerprint = Fingerprint::of(key.as_bytes());
         let known = self.holder(&fingerprint);
         let visitor = known.unwrap_or_else(|| Err(unknown(key.as_bytes())))?;
-        Ok((visitor, self.logins.open(fingerprint, (sent, self.clock.wall()))))
+        Ok((visitor, self.logins.open(fingerprint, sent, self.clock.wall())))
     }
 
     /// Permit to send a key for a login.
@@ -293,11 +293,12 @@ impl Authenticator {
     pub(crate) fn add_auth_challenge(
         &self,
         response: Response,
-        (visitor, path): (&AuthenticatedCaller, &str),
+        visitor: &AuthenticatedCaller,
+        path: &str,
     ) -> Response {
         match (response.status(), self.oidc()) {
             (StatusCode::FORBIDDEN, Some(oidc)) if visitor.has_token() => {
-                resource::stepping_up(response, &oidc, (visitor, path))
+                resource::stepping_up(response, &oidc, visitor, path)
             }
             (StatusCode::UNAUTHORIZED, _) => resource::asking(response),
             _ => response,
@@ -307,7 +308,7 @@ impl Authenticator {
     /// The refusal, with a challenge that says how to authenticate.
     pub(crate) fn refuse(&self, problem: &ApiError, path: &str) -> Response {
         let response = problem.response(ApiErrorFormat::of(path));
-        resource::challenging(response, self.oidc().as_deref(), (problem, path))
+        resource::challenging(response, self.oidc().as_deref(), problem, path)
     }
 
     /// The caller that this request was authenticated as.

@@ -129,7 +129,7 @@ async fn respond(front: Arc<AppState>, request: Request, asked: ChatRoute) -> Re
         let target = ChatRequestTarget::find(&front, &opened.sent, opened.model()?)?;
         target.who.rights.need(Right::Execute)?;
         match target.passes(dialect).filter(|_| opened.streams_like_a_provider()) {
-            Some(model) => pass::pass(&front, (opened, target.who.trace), &model).await,
+            Some(model) => pass::pass(&front, opened, target.who.trace, &model).await,
             None => {
                 let body = opened.passed.body();
                 body::reserve_conversation(&opened.sent, body, &front.limits).await?;

@@ -35,11 +35,11 @@ pub(crate) async fn openai(State(front): State<Arc<AppState>>, request: Request)
         Some(call) => (RealtimeProtocol::OpenAiSideband, ProviderSessionTarget::Attached(call)),
         None => (RealtimeProtocol::OpenAi, ProviderSessionTarget::New),
     };
-    open(front, request, (live, place)).await
+    open(front, request, live, place).await
 }
 
 pub(crate) async fn gpt_live(State(front): State<Arc<AppState>>, request: Request) -> Response {
-    open(front, request, (RealtimeProtocol::GptLive, ProviderSessionTarget::New)).await
+    open(front, request, RealtimeProtocol::GptLive, ProviderSessionTarget::New).await
 }
 
 pub(crate) async fn attach(
@@ -47,12 +47,11 @@ pub(crate) async fn attach(
     Path(session): Path<String>,
     request: Request,
 ) -> Response {
-    open(front, request, (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(session)))
-        .await
+    open(front, request, RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(session)).await
 }
 
 pub(crate) async fn deepgram(State(front): State<Arc<AppState>>, request: Request) -> Response {
-    open(front, request, (RealtimeProtocol::Deepgram, ProviderSessionTarget::New)).await
+    open(front, request, RealtimeProtocol::Deepgram, ProviderSessionTarget::New).await
 }
 
 /// `/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent`.
@@ -64,7 +63,7 @@ pub(crate) async fn gemini(
     match version(&service) {
         Some(version) => {
             let place = ProviderSessionTarget::Version(version.to_owned());
-            open(front, request, (RealtimeProtocol::Gemini, place)).await
+            open(front, request, RealtimeProtocol::Gemini, place).await
         }
         None => {
             let detail = "live sessions of Gemini are at \
@@ -103,9 +102,10 @@ fn style(live: RealtimeProtocol) -> ApiErrorFormat {
 async fn open(
     front: Arc<AppState>,
     request: Request,
-    (live, place): (RealtimeProtocol, ProviderSessionTarget),
+    live: RealtimeProtocol,
+    place: ProviderSessionTarget,
 ) -> Response {
-    match accept_session(&front, request, (live, place)).await {
+    match accept_session(&front, request, live, place).await {
         Ok(response) => response,
         Err(problem) => handshake::asking(problem.response(style(live))),
     }
@@ -114,7 +114,8 @@ async fn open(
 async fn accept_session(
     front: &Arc<AppState>,
     mut request: Request,
-    (live, place): (RealtimeProtocol, ProviderSessionTarget),
+    live: RealtimeProtocol,
+    place: ProviderSessionTarget,
 ) -> Result<Response, ApiError> {
     let shake = WebSocketHandshake::read(&request)?;
     let upgrade = hyper::upgrade::on(&mut request);
@@ -135,13 +136,13 @@ async fn accept_session(
             true
         }
     };
-    let knock = PendingSession::new(front, &sent, (who, live, place))?;
+    let knock = PendingSession::new(front, &sent, who, live, place)?;
     let session = if says_more {
         session::start_after_first_message(Arc::clone(front), knock)
     } else {
         let visit = knock.session_request(parameter(&sent.uri, "model").as_deref())?;
         let provider = visit.dial().await.map_err(target::problem)?;
-        session::start_with_provider(Arc::clone(front), knock, (visit, provider))
+        session::start_with_provider(Arc::clone(front), knock, visit, provider)
     };
     let response = shake.response(&sent);
     handover.give(offload_while_large(async move |large_work| {

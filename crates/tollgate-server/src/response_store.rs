@@ -113,7 +113,8 @@ impl ResponseStore {
     /// Puts what went before into a request that names it. `None`: the answer is not to be kept.
     pub(crate) fn resume(
         self: &Arc<Self>,
-        (principal, now): (&Principal, Instant),
+        principal: &Principal,
+        now: Instant,
         request: &mut ChatRequest,
     ) -> Result<Option<PendingStoredResponse>, LlmError> {
         let store = request.extra.take(DIALECT, "store");

@@ -46,7 +46,7 @@ mod tools;
 
 pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<(), CommandError> {
     let command = match cli.command.unwrap_or(CliCommand::Serve(ServeArgs::default())) {
-        CliCommand::Check(check) => return check::run(&check, &cli.options, (output, environment)),
+        CliCommand::Check(check) => return check::run(&check, &cli.options, output, environment),
         CliCommand::Completions { shell } => {
             completions::run(shell, output);
             return Ok(());
@@ -74,7 +74,7 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
     let done = runtime.block_on(async {
         let serves = matches!(command, CliCommand::Serve(_));
         let talks = matches!(command, CliCommand::Chat(_));
-        let asked = dispatch(command, &cli.options, (output, environment));
+        let asked = dispatch(command, &cli.options, output, environment);
         if serves {
             // `serve` handles signals itself, for an orderly shutdown.
             return asked.await;
@@ -101,7 +101,8 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
 async fn dispatch(
     command: CliCommand,
     options: &GlobalArgs,
-    (output, environment): (Output, &dyn Environment),
+    output: Output,
+    environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     let load = || load(options, output, environment);
     match command {
@@ -126,18 +127,17 @@ async fn dispatch(
             telemetry::merge(&files, &written, output)
         }
         CliCommand::Servers(ServersCommand::Change(change)) => {
-            servers::change::run(change, options.request(), (output, environment)).await
+            servers::change::run(change, options.request(), output, environment).await
         }
         CliCommand::Import(wanted) => {
-            import::run(&wanted, options.request(), (output, environment)).await
+            import::run(&wanted, options.request(), output, environment).await
         }
         CliCommand::Doctor(wanted) => {
-            doctor::run(&wanted, options.request(), (output, environment)).await
+            doctor::run(&wanted, options.request(), output, environment).await
         }
         CliCommand::Bench(wanted) => bench::run(&wanted, &load()?, output).await,
         CliCommand::Connect(wanted) => {
-            let at = (&load()?, &options.request());
-            connect::run(&wanted, at, (output, environment)).await
+            connect::run(&wanted, &load()?, &options.request(), output, environment).await
         }
         CliCommand::Servers(ServersCommand::Look(servers)) => {
             servers::run(&servers, &load()?, output).await

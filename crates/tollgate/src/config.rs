@@ -145,7 +145,7 @@ fn read_and_check(
     let mut problems = Problems::default();
     let Some(file) = named else {
         let (config, report) =
-            finish(ConfigOrigin::Embedded, DEFAULT, request, (environment, problems))?;
+            finish(ConfigOrigin::Embedded, DEFAULT, request, environment, problems)?;
         return Ok(LoadedConfig { config, report, version: ConfigVersion::of(DEFAULT.as_bytes()) });
     };
     let bytes = source::bytes_of(&file, &mut problems);
@@ -153,7 +153,7 @@ fn read_and_check(
     match (bytes, text) {
         (Some(bytes), Some(text)) if !problems.has_errors() => {
             let origin = ConfigOrigin::File(file);
-            let (config, report) = finish(origin, &text, request, (environment, problems))?;
+            let (config, report) = finish(origin, &text, request, environment, problems)?;
             Ok(LoadedConfig { config, report, version: ConfigVersion::of(&bytes) })
         }
         (_, text) => {
@@ -175,7 +175,7 @@ pub fn load_text(
         return Err(problems.into_report(&name.display().to_string(), ""));
     };
     let origin = ConfigOrigin::File(name.to_owned());
-    let (config, report) = finish(origin, &text, request, (environment, problems))?;
+    let (config, report) = finish(origin, &text, request, environment, problems)?;
     Ok(LoadedConfig { config, report, version: ConfigVersion::of(bytes) })
 }
 
@@ -213,7 +213,8 @@ fn finish(
     origin: ConfigOrigin,
     text: &str,
     request: &ConfigRequest,
-    (environment, mut problems): (&dyn Environment, Problems),
+    environment: &dyn Environment,
+    mut problems: Problems,
 ) -> Result<(Config, ConfigReport), ConfigReport> {
     let name = match &origin {
         ConfigOrigin::File(path) => path.display().to_string(),

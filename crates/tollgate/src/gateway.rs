@@ -237,7 +237,8 @@ impl Gateway {
     /// `POST /api/tools/{server}/{tool}/accept` or `…/reject`
     pub async fn judge(
         &self,
-        (server, tool): (&str, &str),
+        server: &str,
+        tool: &str,
         hash: &str,
         judgement: ToolReviewDecision,
     ) -> Result<Value, CommandError> {

@@ -82,7 +82,7 @@ pub fn start(
     let handle = Arc::new(ReloadHandle::new(asks, origin.path().to_owned()));
     let keeper = ConfigActor {
         watch: ConfigWatcher::start(origin.path()),
-        desk: ConfigStore::new(app, (loaded.config, loaded.version), origin),
+        desk: ConfigStore::new(app, loaded.config, loaded.version, origin),
         handle: Arc::clone(&handle),
         doubts: ContentDebounce::default(),
         unrest: ContentDebounce::default(),
@@ -146,7 +146,7 @@ impl ConfigActor {
         match ask {
             ConfigActorRequest::Show(reply) => drop(reply.send(self.desk.show().await)),
             ConfigActorRequest::Entry(name, reply) => drop(reply.send(self.desk.entry(name).await)),
-            ConfigActorRequest::Login { name, by, reply } => self.desk.login((name, by), reply),
+            ConfigActorRequest::Login { name, by, reply } => self.desk.login(name, by, reply),
             ConfigActorRequest::Prove(wanted, reply) => {
                 drop(reply.send(self.desk.prove(*wanted).await))
             }

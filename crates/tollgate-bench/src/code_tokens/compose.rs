@@ -10,11 +10,12 @@ use super::plan::{PlanArguments, PlanStep, PlanStepKind, PlannedQuery, WriteForm
 pub(super) fn calls(
     query: &PlannedQuery,
     step: &PlanStep,
-    (sink, truth): (&WriteSink, &GroundTruth),
+    sink: &WriteSink,
+    truth: &GroundTruth,
     may_use: &dyn Fn(&ExtractedItem) -> bool,
 ) -> Vec<PlanArguments> {
     let Some(base) = truth.fill_arguments(query, step, None) else { return Vec::new() };
-    let rows = rows(query, (sink, truth), may_use);
+    let rows = rows(query, sink, truth, may_use);
     let with = |more: Vec<(&str, Value)>| {
         let mut arguments = base.clone();
         arguments.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
@@ -70,7 +71,8 @@ pub(super) fn beside(step: &PlanStep) -> Vec<(String, Value)> {
 /// What was read becomes a row for each point of it; all else stays as it was taken.
 pub(super) fn rows(
     query: &PlannedQuery,
-    (sink, truth): (&WriteSink, &GroundTruth),
+    sink: &WriteSink,
+    truth: &GroundTruth,
     may_use: &dyn Fn(&ExtractedItem) -> bool,
 ) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();

@@ -36,7 +36,7 @@ impl DirectScript {
         }
         match &step.kind {
             PlanStepKind::Write(sink) => {
-                compose::calls(&self.query, step, (sink, &self.truth), &is_known)
+                compose::calls(&self.query, step, sink, &self.truth, &is_known)
             }
             _ => self.truth.calls(&self.query, step, &is_known),
         }

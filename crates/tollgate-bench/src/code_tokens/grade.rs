@@ -14,7 +14,8 @@ pub(super) const GAVE_UP: &str = "I cannot go on: ";
 pub(super) fn missing(
     query: &PlannedQuery,
     truth: &GroundTruth,
-    (answer, world): (&str, &SimulatedWorld),
+    answer: &str,
+    world: &SimulatedWorld,
 ) -> Vec<String> {
     let mut missing = Vec::new();
     if let Some(why) = answer.strip_prefix(GAVE_UP) {

@@ -54,7 +54,7 @@ impl GroundTruth {
     ) -> StepOutcome {
         let everything = |_: &ExtractedItem| true;
         let calls = match &step.kind {
-            PlanStepKind::Write(sink) => compose::calls(query, step, (sink, self), &everything),
+            PlanStepKind::Write(sink) => compose::calls(query, step, sink, self, &everything),
             _ => self.calls(query, step, &everything),
         };
         let mut done = StepOutcome { calls, ..StepOutcome::default() };

@@ -94,7 +94,8 @@ impl CodeTokenHarness {
     pub(super) async fn set(
         scratch: &ScratchDirectory,
         worker: &Path,
-        (lists, way): (&Arc<ToolListings>, ToolStrategy),
+        lists: &Arc<ToolListings>,
+        way: ToolStrategy,
     ) -> Result<Self, BenchError> {
         let world = SharedWorld::default();
         let served = MockServers::new(lists, &world);
@@ -156,7 +157,7 @@ impl CodeTokenHarness {
         let answer = within(QUERY_TIMEOUT, &query.id, self.answer(query)).await?;
         let took = clock::now() - began;
         let sitting = self.chair.lock().take();
-        let mut missing = grade::missing(query, &truth, (&answer, &self.world.lock()));
+        let mut missing = grade::missing(query, &truth, &answer, &self.world.lock());
         let cheated = sitting.as_ref().and_then(|it| it.cheated.as_ref());
         missing.extend(cheated.map(|tool| format!("a signature of `{tool}` before its use")));
         let tally = sitting.map(|it| it.tally).unwrap_or_default();

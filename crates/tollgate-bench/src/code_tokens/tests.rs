@@ -67,7 +67,7 @@ async fn every_way_gets_it_right_and_code_costs_less() {
     let scratch = ScratchDirectory::with_prefix("code-tokens-test").expect("a directory");
     let ids = ["S1", "H3", "E2", "NT3"].map(str::to_owned).to_vec();
     let part = WorkloadSelection { ids, ..WorkloadSelection::WHOLE };
-    let round = round(&scratch, &tollgate_testkit::worker(), (1, &part)).await.expect("it runs");
+    let round = round(&scratch, &tollgate_testkit::worker(), 1, &part).await.expect("it runs");
     for way in ToolStrategy::ALL {
         assert_eq!(round.wrong(way), [], "{}", way.as_str());
     }

@@ -23,7 +23,7 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
         "agents:\n  looper: {{ models: [bench], tools: [{TOOL}], auto_execute: [\"*\"], \
          max_depth: 10 }}\n"
     );
-    let gateway = completions::start_with(bench, "looped", (provider.address, &agent)).await?;
+    let gateway = completions::start_with(bench, "looped", provider.address, &agent).await?;
     let target = LoadTarget {
         name: "gateway",
         address: gateway.address,

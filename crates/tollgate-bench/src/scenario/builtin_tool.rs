@@ -34,7 +34,7 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     for _ in 0..bench.pace.rounds * 20 {
         let began = clock::now();
         for _ in 0..BATCH {
-            directly(&*handler, (&arguments, &asker)).await?;
+            directly(&*handler, &arguments, &asker).await?;
         }
         best[0] = best[0].min(each(clock::now() - began));
         let began = clock::now();
@@ -44,7 +44,7 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
         best[1] = best[1].min(each(clock::now() - began));
     }
     let allocations = [
-        allocations(|| directly(&*handler, (&arguments, &asker)).now_or_never()),
+        allocations(|| directly(&*handler, &arguments, &asker).now_or_never()),
         allocations(|| door.call(CALL, "total").now_or_never()),
     ];
     let added = allocations[1].saturating_sub(allocations[0]);
@@ -67,7 +67,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
 
 async fn directly(
     handler: &dyn BuiltinTool,
-    (arguments, asker): (&Map<String, Value>, &BuiltinToolContext),
+    arguments: &Map<String, Value>,
+    asker: &BuiltinToolContext,
 ) -> Result<(), BenchError> {
     let reply = handler.call(black_box(arguments), asker).await;
     let reply = reply.map_err(|failure| BenchError::Process(failure.message))?;

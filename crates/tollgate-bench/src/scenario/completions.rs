@@ -53,14 +53,15 @@ pub(super) async fn start(
     name: &str,
     provider: SocketAddr,
 ) -> Result<MeasuredProcess, BenchError> {
-    start_with(bench, name, (provider, "")).await
+    start_with(bench, name, provider, "").await
 }
 
 /// The same with more in its config.
 pub(super) async fn start_with(
     bench: &BenchContext,
     name: &str,
-    (provider, more): (SocketAddr, &str),
+    provider: SocketAddr,
+    more: &str,
 ) -> Result<MeasuredProcess, BenchError> {
     let models = format!(
         "providers:\n  up: {{ kind: openai, base_url: \"http://{provider}/v1\", api_key: k, \

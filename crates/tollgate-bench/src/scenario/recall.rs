@@ -63,13 +63,14 @@ pub(crate) async fn rows(
     };
     let links = format!("entities and {} relations", group_digits(relations));
     let rows = vec![
-        latency_row("M1", of("search_sessions", entries, "entries"), (&searches, MOST_SEARCH)),
-        latency_row("M2", of("query_entities", all, "entities"), (&entities, MOST_ENTITIES)),
-        latency_row("M3", of("get_summary", all, &links), (&summaries, MOST_SUMMARY)),
+        latency_row("M1", of("search_sessions", entries, "entries"), &searches, MOST_SEARCH),
+        latency_row("M2", of("query_entities", all, "entities"), &entities, MOST_ENTITIES),
+        latency_row("M3", of("get_summary", all, &links), &summaries, MOST_SUMMARY),
         latency_row(
             "M4",
             of("search_facts, words and meaning", passages, "passages"),
-            (&facts, MOST_FACTS),
+            &facts,
+            MOST_FACTS,
         ),
         recall_row(of("the ten nearest", passages, "vectors"), &recall),
         append_row(of("appends", entries, "entries"), &filled),
@@ -78,7 +79,7 @@ pub(crate) async fn rows(
     Ok(rows)
 }
 
-fn latency_row(id: &'static str, what: String, (asked, most): (&SearchTimings, f64)) -> FigureRow {
+fn latency_row(id: &'static str, what: String, asked: &SearchTimings, most: f64) -> FigureRow {
     let millis = |q: f64| asked.samples.quantile(q).as_secs_f64() * 1e3;
     let limit = FigureLimit { most, unit: "ms", digits: 2 };
     let how =
@@ -92,22 +93,17 @@ fn latency_row(id: &'static str, what: String, (asked, most): (&SearchTimings, f
 
 fn recall_row(what: String, recall: &RecallScore) -> FigureRow {
     let share = recall.found as f64 / recall.wanted.max(1) as f64;
-    let row = at_least("M4", what, (share, LEAST_RECALL), format!("{share:.3} of them"));
+    let row = at_least("M4", what, share, LEAST_RECALL, format!("{share:.3} of them"));
     row.with(json!({ "recall": share, "unit": "share" }))
 }
 
 fn append_row(what: String, filled: &FilledMemory<'_>) -> FigureRow {
     let rate = filled.appended_in_a_second();
-    let row = at_least("M5", what, (rate, LEAST_APPENDS), format!("{rate:.0}/s, in batches"));
+    let row = at_least("M5", what, rate, LEAST_APPENDS, format!("{rate:.0}/s, in batches"));
     row.with(json!({ "rate": rate, "unit": "1/s", "filledInSeconds": filled.seconds() }))
 }
 
-fn at_least(
-    id: &'static str,
-    what: String,
-    (value, least): (f64, f64),
-    measured: String,
-) -> FigureRow {
+fn at_least(id: &'static str, what: String, value: f64, least: f64, measured: String) -> FigureRow {
     FigureRow {
         id,
         what,

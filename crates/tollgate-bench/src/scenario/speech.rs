@@ -27,7 +27,7 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     let gateway = start(bench, "speech", studio.address).await?;
     let mut rows = Vec::new();
     for sessions in [1, 100, MANY_SESSIONS] {
-        match measure_added_delay(bench, &studio, (&gateway, sessions)).await {
+        match measure_added_delay(bench, &studio, &gateway, sessions).await {
             Ok(measured) => rows.extend(measured),
             // What fewer sessions came to is worth knowing all the same.
             Err(trouble) => rows.push(FigureRow::failure("P13", &trouble.to_string())),
@@ -63,7 +63,8 @@ pub(super) async fn measure_session_memory(bench: &BenchContext) -> Result<Figur
 async fn measure_added_delay(
     bench: &BenchContext,
     studio: &SpeechProvider,
-    (gateway, sessions): (&MeasuredProcess, usize),
+    gateway: &MeasuredProcess,
+    sessions: usize,
 ) -> Result<Vec<FigureRow>, BenchError> {
     let rate = sustained_rate(studio, gateway, sessions).await?;
     let pace = FrameRate { frames_per_second: rate, lasts: bench.pace.long_slice };

@@ -18,20 +18,20 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     let part = WorkloadSelection { every: bench.pace.queries, ..WorkloadSelection::WHOLE };
     let mut rows = Vec::new();
     for (number, most) in ROUNDS.zip(MAX_CHANGE_PERCENT) {
-        let round = code_tokens::round(&bench.scratch, &bench.worker(), (number, &part)).await?;
+        let round = code_tokens::round(&bench.scratch, &bench.worker(), number, &part).await?;
         let what = |of: &str| format!("code mode, {} tools, {of}", round.tools);
         if let Some(change) = round.change(ToolStrategy::Search, None) {
-            rows.push(row(what("input tokens"), (change, most), &round));
+            rows.push(row(what("input tokens"), change, most, &round));
         }
         if let Some(change) = round.change(ToolStrategy::Search, Some(QueryClass::Hard)) {
-            rows.push(row(what("input tokens of hard queries"), (change, MOST_HARD), &round));
+            rows.push(row(what("input tokens of hard queries"), change, MOST_HARD, &round));
         }
         rows.push(costlier_queries_row(what("queries above their baseline"), &round));
     }
     Ok(rows)
 }
 
-fn row(what: String, (change, most): (TokenChange, f64), round: &RoundReport) -> FigureRow {
+fn row(what: String, change: TokenChange, most: f64, round: &RoundReport) -> FigureRow {
     let percent = change.percent();
     let wrong = round.wrong(ToolStrategy::Search).len();
     let verdict = TargetVerdict::at_most(percent, most);

@@ -122,7 +122,8 @@ pub(super) async fn measure(
             "attack",
             format!("{what}: failures of the client"),
             format!("{} of {} {}", seen.failures, seen.calls, seen.reasons.join("; ")),
-            ("0", seen.failures == 0 && seen.calls > 0),
+            "0",
+            seen.failures == 0 && seen.calls > 0,
         ),
         FigureRow::at_most(
             "attack",
@@ -135,7 +136,8 @@ pub(super) async fn measure(
             "attack",
             "the gateway lives in 512 MiB".to_owned(),
             format!("{killed} killed, peak {peak:.0} MiB, attackers got {}", told(&answers)),
-            ("0 killed", killed == 0),
+            "0 killed",
+            killed == 0,
         ),
         FigureRow::at_most(
             "attack",
@@ -212,7 +214,8 @@ pub(super) async fn slow_clients(
             "R-12",
             format!("{OF_EACH} slow sockets of each kind ({kinds}): failures of an honest client"),
             format!("{} of {} {}", seen.failures, seen.calls, seen.reasons.join("; ")),
-            ("0", seen.failures == 0 && seen.calls > 0 && killed == 0),
+            "0",
+            seen.failures == 0 && seen.calls > 0 && killed == 0,
         )
         .with_note(&format!("{refused} slow ones were refused, {killed} killed")),
         FigureRow::at_most(

@@ -85,22 +85,22 @@ pub(super) async fn measure(
             "S-13",
             format!("{CLIENTS} clients, every id 0: answers of another call"),
             format!("{mismatched} of {answered}"),
-            ("0", mismatched == 0 && answered > 0),
+            "0",
+            mismatched == 0 && answered > 0,
         ),
         FigureRow::check(
             "R-36",
             "calls without exactly one answer, faults and cancels beside them",
             format!("{lost} of {sent} ({cancelled} cancelled by the client)"),
-            ("0", lost == 0 && answered + cancelled == sent),
+            "0",
+            lost == 0 && answered + cancelled == sent,
         ),
         FigureRow::check(
             "R-36",
             "audit rows of these calls",
             format!("{}, {} of them twice", rows.count, rows.doubled),
-            (
-                "one for each answer, at most one for each call",
-                rows.doubled == 0 && (answered..=sent).contains(&rows.count),
-            ),
+            "one for each answer, at most one for each call",
+            rows.doubled == 0 && (answered..=sent).contains(&rows.count),
         ),
     ])
 }

@@ -139,7 +139,8 @@ pub(super) async fn measure(
                 span.as_secs_f64()
             ),
             format!("{before:?} → {after:?} after {took:.0} s"),
-            ("± 2 within 60 s", after.is_near(&before)),
+            "± 2 within 60 s",
+            after.is_near(&before),
         )
         .with_note(&format!("{served} served, {refused} refused, {wrong} failed on purpose")),
         FigureRow::at_most(

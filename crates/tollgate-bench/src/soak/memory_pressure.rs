@@ -43,10 +43,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
             "R-11",
             format!("{percent} % of 512 MiB in use: a call, a new stream, a probe"),
             format!("{} {} {} after {took:.1} s", seen.call, seen.stream, seen.probe),
-            (
-                &format!("{} {} {}", expected.call, expected.stream, expected.probe),
-                seen == expected,
-            ),
+            &format!("{} {} {}", expected.call, expected.stream, expected.probe),
+            seen == expected,
         ));
     }
     let calm = steps[0].1;
@@ -56,7 +54,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
         "R-11",
         "the memory is free again: all are served",
         format!("after {took:.1} s, {killed} killed"),
-        ("within 10 s", seen == calm && killed == 0),
+        "within 10 s",
+        seen == calm && killed == 0,
     ));
     limited.gateway.stop().await?;
     Ok(rows)

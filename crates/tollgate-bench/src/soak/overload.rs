@@ -135,7 +135,8 @@ impl OverloadReport {
                     tally.shed.len(),
                     tally.reasons.join("; ")
                 ),
-                ("0, and some shed", tally.wrong == 0 && !tally.shed.is_empty()),
+                "0, and some shed",
+                tally.wrong == 0 && !tally.shed.is_empty(),
             ),
             FigureRow::at_most(
                 "R-08",
@@ -148,7 +149,8 @@ impl OverloadReport {
                 "R-08",
                 "the same: served, of the peak without overload",
                 format!("{goodput:.0}/s of {peak_rate:.0}/s"),
-                ("≥ 0.8 ×", goodput >= 0.8 * peak_rate),
+                "≥ 0.8 ×",
+                goodput >= 0.8 * peak_rate,
             ),
             FigureRow::at_most(
                 "R-08",
@@ -160,7 +162,8 @@ impl OverloadReport {
                 "R-08",
                 "p99 of small calls within 5 s after",
                 format!("{recovered:.1} ms, before {normal:.1} ms"),
-                ("≤ 2 × before", recovered <= (normal * 2.0).max(normal + 5.0)),
+                "≤ 2 × before",
+                recovered <= (normal * 2.0).max(normal + 5.0),
             ),
         ]
     }
@@ -204,7 +207,8 @@ pub(super) async fn fairness(
                 flood.shed.len(),
                 seen.reasons.join("; ")
             ),
-            ("≥ 99.9 %", share >= 0.999),
+            "≥ 99.9 %",
+            share >= 0.999,
         ),
         FigureRow::at_most(
             "R-10",

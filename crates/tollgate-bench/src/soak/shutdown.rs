@@ -70,7 +70,8 @@ pub(super) async fn measure(
             "R-33",
             "SIGTERM under load: readiness says `stopping`",
             told.map_or("never".to_owned(), |it| format!("after {} ms", it.as_millis())),
-            ("within 500 ms", told.is_some_and(|it| it < Duration::from_millis(500))),
+            "within 500 ms",
+            told.is_some_and(|it| it < Duration::from_millis(500)),
         ),
         FigureRow::check(
             "R-33",
@@ -80,13 +81,15 @@ pub(super) async fn measure(
                 long.total() + short.total(),
                 long.served.len()
             ),
-            ("0", wrong == 0 && !long.served.is_empty()),
+            "0",
+            wrong == 0 && !long.served.is_empty(),
         ),
         FigureRow::check(
             "R-33",
             "the end",
             format!("{status} after {:.1} s", took.as_secs_f64()),
-            ("exit 0 within grace and drain", status.success()),
+            "exit 0 within grace and drain",
+            status.success(),
         ),
     ])
 }

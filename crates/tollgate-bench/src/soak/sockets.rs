@@ -58,7 +58,8 @@ pub(super) async fn measure(
             "R-04",
             format!("sessions left after {:.0} s", (span / 2).as_secs_f64()),
             format!("{left} of {idle}"),
-            ("all", left == idle),
+            "all",
+            left == idle,
         ),
         FigureRow::at_most(
             "R-04",

@@ -88,12 +88,21 @@ pub(super) fn catalogue(tools: usize) -> Vec<OfferCandidate> {
         .iter()
         .flat_map(|(server, things)| things.iter().map(move |thing| (*server, *thing)));
     let all = things.flat_map(|(server, thing)| {
-        VERBS.iter().map(move |(verb, does)| (server, thing, *verb, *does))
+        VERBS.iter().map(move |(verb, does)| ToolSubject { server, thing, verb, does })
     });
-    all.take(tools).enumerate().map(|(at, about)| tool(at, about)).collect()
+    all.take(tools).enumerate().map(|(at, about)| tool(at, &about)).collect()
 }
 
-fn tool(at: usize, (server, thing, verb, does): (&str, &str, &str, &str)) -> OfferCandidate {
+/// What one generated tool does, to what, and where.
+struct ToolSubject {
+    server: &'static str,
+    thing: &'static str,
+    verb: &'static str,
+    does: &'static str,
+}
+
+fn tool(at: usize, subject: &ToolSubject) -> OfferCandidate {
+    let ToolSubject { server, thing, verb, does } = subject;
     let advice = ADVICE.iter().cycle().skip(at).take(4 + at % 2);
     let advice: Vec<&str> = advice.copied().collect();
     let description = format!(

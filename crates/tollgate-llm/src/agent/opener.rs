@@ -69,7 +69,8 @@ pub(super) fn put_before(response: &mut ChatResponse, opener: String) {
 /// sees.
 pub(super) async fn open(
     response_stream: &mut ResponseStream,
-    (fast, mut strong): (ModelQuery, ModelEventStream),
+    fast: ModelQuery,
+    mut strong: ModelEventStream,
     model: &str,
 ) -> Result<OpenerOutcome, LlmError> {
     let mut fast = model_query::ask(fast);

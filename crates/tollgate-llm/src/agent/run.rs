@@ -183,7 +183,7 @@ impl CompletionRun {
         let fast = opener::question(&strong, opener);
         let strong = model_query::ask(strong);
         let model = self.model().settings.id.clone();
-        let opened = opener::open(&mut self.response_stream, (fast, strong), &model).await?;
+        let opened = opener::open(&mut self.response_stream, fast, strong, &model).await?;
         let (opener, heard, rest) = match opened {
             OpenerOutcome::Alone { heard, rest } => (None, heard, rest),
             OpenerOutcome::Said { opener, heard } => (Some(opener), heard, stream::empty().boxed()),

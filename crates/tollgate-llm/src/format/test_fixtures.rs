@@ -279,72 +279,78 @@ pub(super) fn answers() -> impl Strategy<Value = ChatResponse> {
     })
 }
 
-/// Where, step by step, and how.
-pub(super) type FixtureMutation = (Vec<usize>, usize);
-
 /// One place in a fixture, and what to do to it.
-pub(super) fn mutations() -> impl Strategy<Value = FixtureMutation> {
-    (vec(any::<usize>(), 1..7), any::<usize>())
+#[derive(Debug, Clone)]
+pub(super) struct FixtureMutation {
+    /// From the root, one number per level.
+    path: Vec<usize>,
+    how: usize,
 }
 
-/// One of the recorded bodies, with these wounds.
+pub(super) fn mutations() -> impl Strategy<Value = FixtureMutation> {
+    (vec(any::<usize>(), 1..7), any::<usize>())
+        .prop_map(|(path, how)| FixtureMutation { path, how })
+}
+
+/// One of the recorded bodies, with these mutations.
 pub(super) fn mutate_fixture(
-    files: (&str, &str),
+    folder: &str,
+    prefix: &str,
     number: usize,
-    wounds: &[FixtureMutation],
+    mutations: &[FixtureMutation],
 ) -> Value {
-    let mut bodies = json(files.0, files.1);
+    let mut bodies = json(folder, prefix);
     let (_, mut body) = bodies.swap_remove(number % bodies.len());
-    wounds.iter().for_each(|it| mutate(&mut body, it));
+    mutations.iter().for_each(|it| mutate(&mut body, &it.path, it.how));
     body
 }
 
-/// The events of one of the recorded streams, one of them with these wounds.
+/// The events of one of the recorded streams, one of them with these mutations.
 pub(super) fn mutated_events(
     folder: &str,
-    (number, event): (usize, usize),
-    wounds: &[FixtureMutation],
+    number: usize,
+    event: usize,
+    mutations: &[FixtureMutation],
 ) -> Vec<(Option<String>, String)> {
     let streams = files(folder, "stream_");
     let mut events = events(&streams[number % streams.len()].1);
     let event = event % events.len();
     // A word that ends a stream is no JSON, and stays as it is.
     if let Ok(mut data) = serde_json::from_str(&events[event].1) {
-        wounds.iter().for_each(|it| mutate(&mut data, it));
+        mutations.iter().for_each(|it| mutate(&mut data, &it.path, it.how));
         events[event].1 = data.to_string();
     }
     events
 }
 
 /// Takes something out of `value`, or puts something else in its place.
-fn mutate(value: &mut Value, (path, how): &FixtureMutation) {
+fn mutate(value: &mut Value, path: &[usize], how: usize) {
     let Some((step, rest)) = path.split_first() else { return };
-    let deeper = (rest.to_vec(), *how);
     match value {
         Value::Object(object) if !object.is_empty() => {
             let key = object.keys().nth(step % object.len()).cloned().unwrap_or_default();
             let inside = object.get(&key).is_some_and(|it| it.is_object() || it.is_array());
             if rest.is_empty() || !inside {
-                match other(*how) {
+                match other(how) {
                     Some(other) => object.insert(key, other),
                     None => object.remove(&key),
                 };
             } else if let Some(value) = object.get_mut(&key) {
-                mutate(value, &deeper);
+                mutate(value, rest, how);
             }
         }
         Value::Array(list) if !list.is_empty() => {
             let index = step % list.len();
             if rest.is_empty() {
-                match other(*how) {
+                match other(how) {
                     Some(other) => list[index] = other,
                     None => drop(list.remove(index)),
                 }
             } else {
-                mutate(&mut list[index], &deeper);
+                mutate(&mut list[index], rest, how);
             }
         }
-        _ => *value = other(*how).unwrap_or_default(),
+        _ => *value = other(how).unwrap_or_default(),
     }
 }
 

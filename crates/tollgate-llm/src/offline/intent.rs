@@ -12,40 +12,53 @@ pub(super) enum Intent {
     Find { about: LookupTopic, what: String },
 }
 
-/// Text before and after the topic. The first match wins.
-const PATTERNS: &[(LookupTopic, &str, &str)] = &[
-    (LookupTopic::Rules, "what does ", " do"),
-    (LookupTopic::Rules, "what does ", " mean"),
-    (LookupTopic::Rules, "what do ", " do"),
-    (LookupTopic::Rules, "how does ", " work"),
-    (LookupTopic::Rules, "how do ", " work"),
-    (LookupTopic::Rules, "rules for ", ""),
-    (LookupTopic::Rules, "rules about ", ""),
-    (LookupTopic::Rules, "rules of ", ""),
-    (LookupTopic::Rules, "rules on ", ""),
-    (LookupTopic::Rules, "rule for ", ""),
-    (LookupTopic::Rules, "rule about ", ""),
-    (LookupTopic::Rules, "rule of ", ""),
-    (LookupTopic::Rules, "rule on ", ""),
-    (LookupTopic::Rules, "rule ", ""),
-    (LookupTopic::Sessions, "what happened to ", ""),
-    (LookupTopic::Sessions, "what happened with ", ""),
-    (LookupTopic::Sessions, "what happened in ", ""),
-    (LookupTopic::Sessions, "what happened at ", ""),
-    (LookupTopic::Sessions, "search sessions for ", ""),
-    (LookupTopic::Sessions, "search the sessions for ", ""),
-    (LookupTopic::Entities, "who is ", ""),
-    (LookupTopic::Entities, "who was ", ""),
-    (LookupTopic::Entities, "who are ", ""),
-    (LookupTopic::Facts, "know about ", ""),
-    (LookupTopic::Facts, "remember about ", ""),
-    (LookupTopic::Facts, "tell me about ", ""),
-    (LookupTopic::Facts, "search memory for ", ""),
-    (LookupTopic::Facts, "search facts for ", ""),
-    (LookupTopic::Facts, "search for ", ""),
-    (LookupTopic::Facts, "remember ", ""),
-    (LookupTopic::Facts, "recall ", ""),
-    (LookupTopic::Rules, "look up ", ""),
+/// Text before and after a topic.
+struct TopicPattern {
+    about: LookupTopic,
+    before: &'static str,
+    after: &'static str,
+}
+
+impl TopicPattern {
+    const fn new(about: LookupTopic, before: &'static str, after: &'static str) -> Self {
+        Self { about, before, after }
+    }
+}
+
+/// The first match wins.
+const PATTERNS: &[TopicPattern] = &[
+    TopicPattern::new(LookupTopic::Rules, "what does ", " do"),
+    TopicPattern::new(LookupTopic::Rules, "what does ", " mean"),
+    TopicPattern::new(LookupTopic::Rules, "what do ", " do"),
+    TopicPattern::new(LookupTopic::Rules, "how does ", " work"),
+    TopicPattern::new(LookupTopic::Rules, "how do ", " work"),
+    TopicPattern::new(LookupTopic::Rules, "rules for ", ""),
+    TopicPattern::new(LookupTopic::Rules, "rules about ", ""),
+    TopicPattern::new(LookupTopic::Rules, "rules of ", ""),
+    TopicPattern::new(LookupTopic::Rules, "rules on ", ""),
+    TopicPattern::new(LookupTopic::Rules, "rule for ", ""),
+    TopicPattern::new(LookupTopic::Rules, "rule about ", ""),
+    TopicPattern::new(LookupTopic::Rules, "rule of ", ""),
+    TopicPattern::new(LookupTopic::Rules, "rule on ", ""),
+    TopicPattern::new(LookupTopic::Rules, "rule ", ""),
+    TopicPattern::new(LookupTopic::Sessions, "what happened to ", ""),
+    TopicPattern::new(LookupTopic::Sessions, "what happened with ", ""),
+    TopicPattern::new(LookupTopic::Sessions, "what happened in ", ""),
+    TopicPattern::new(LookupTopic::Sessions, "what happened at ", ""),
+    TopicPattern::new(LookupTopic::Sessions, "search sessions for ", ""),
+    TopicPattern::new(LookupTopic::Sessions, "search the sessions for ", ""),
+    TopicPattern::new(LookupTopic::Entities, "who is ", ""),
+    TopicPattern::new(LookupTopic::Entities, "who was ", ""),
+    TopicPattern::new(LookupTopic::Entities, "who are ", ""),
+    TopicPattern::new(LookupTopic::Facts, "know about ", ""),
+    TopicPattern::new(LookupTopic::Facts, "remember about ", ""),
+    TopicPattern::new(LookupTopic::Facts, "tell me about ", ""),
+    TopicPattern::new(LookupTopic::Facts, "search memory for ", ""),
+    TopicPattern::new(LookupTopic::Facts, "search facts for ", ""),
+    TopicPattern::new(LookupTopic::Facts, "search for ", ""),
+    TopicPattern::new(LookupTopic::Facts, "remember ", ""),
+    TopicPattern::new(LookupTopic::Facts, "recall ", ""),
+    TopicPattern::new(LookupTopic::Rules, "look up ", ""),
 ];
 
 /// Words that are not topics to look up.
@@ -111,11 +124,8 @@ fn question(clause: &str, lower: &str) -> Option<Intent> {
     (asks && !is_ours && is_whole).then_some(Intent::Find { about: LookupTopic::Facts, what })
 }
 
-fn match_pattern(
-    clause: &str,
-    lower: &str,
-    (about, before, after): &(LookupTopic, &str, &str),
-) -> Option<Intent> {
+fn match_pattern(clause: &str, lower: &str, pattern: &TopicPattern) -> Option<Intent> {
+    let TopicPattern { about, before, after } = pattern;
     let at = lower.find(before)?;
     let is_word = at == 0 || !lower.as_bytes()[at - 1].is_ascii_alphanumeric();
     // ASCII lower-casing keeps byte offsets unchanged.

@@ -63,10 +63,6 @@ impl LookupTopic {
 }
 
 impl OfflineCall {
-    pub(super) fn from_script((name, arguments): &(String, String)) -> Self {
-        Self { name: name.clone(), arguments: arguments.clone() }
-    }
-
     fn new(function: &Function, arguments: Map<String, Value>) -> Self {
         let arguments = Value::Object(arguments).to_string();
         Self { name: function.name.clone(), arguments }

@@ -52,7 +52,7 @@ impl DeltaStream {
             said.set_some("gen_ai.response.time_to_first_chunk", first);
             for delta in &self.ready {
                 if let ResponseDelta::Start { id, model, .. } = delta {
-                    gen_ai_span::record_identity(said, (id, model));
+                    gen_ai_span::record_identity(said, id, model);
                 }
             }
         });

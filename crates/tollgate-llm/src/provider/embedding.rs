@@ -171,9 +171,10 @@ impl RemoteEmbedder {
         let response = self.remote.post(&self.url, headers, body).await;
         let response =
             response.map_err(|failed| error_mapping::send_error(&self.label, &failed))?;
-        let about = (self.format, &self.label);
-        let expected = (ExpectedBody::Json, self.clock.wall());
-        let response = response_head::check_head(response, about, expected).await?;
+        let wall = self.clock.wall();
+        let expected = ExpectedBody::Json;
+        let response =
+            response_head::check_head(response, self.format, &self.label, expected, wall).await?;
         response_head::whole(response, MAX_RESPONSE_BYTES, &self.label).await
     }
 

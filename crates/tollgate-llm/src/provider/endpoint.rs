@@ -83,7 +83,7 @@ impl ModelEndpoint {
         };
         let said = |why: String| format!("model `{}`: {why}", model.name);
         let format = format::of(dialect);
-        let url = |delivery| urls::endpoint(&remote.base, dialect, (&model.id, delivery));
+        let url = |delivery| urls::endpoint(&remote.base, dialect, &model.id, delivery);
         let whole = url(ResponseDelivery::Whole);
         let streamed = url(ResponseDelivery::Streamed);
         let label = Arc::new(ModelLabel::new(&remote.settings, &model.id));
@@ -107,14 +107,15 @@ impl ModelEndpoint {
     pub(super) async fn ask(
         &self,
         request: &ChatRequest,
-        (trace, wall): (Option<&Trace>, SystemTime),
+        trace: Option<&Trace>,
+        wall: SystemTime,
     ) -> Result<AttemptAnswer<ChatResponse>, AskError> {
         let (mut sent, lost) = self.encode_request(request, ResponseDelivery::Whole)?;
         trace_headers(&mut sent.headers, trace);
         let _slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let answer = async {
             let response = self.send(sent).await?;
-            let response = self.check_head(response, (ExpectedBody::Json, wall)).await?;
+            let response = self.check_head(response, ExpectedBody::Json, wall).await?;
             self.read(response).await
         };
         let limit = self.remote.settings.patience.answer;
@@ -127,14 +128,15 @@ impl ModelEndpoint {
     pub(super) async fn stream(
         &self,
         request: &ChatRequest,
-        (trace, wall): (Option<&Trace>, SystemTime),
+        trace: Option<&Trace>,
+        wall: SystemTime,
     ) -> Result<AttemptAnswer<DeltaStream>, AskError> {
         let (mut sent, lost) = self.encode_request(request, ResponseDelivery::Streamed)?;
         trace_headers(&mut sent.headers, trace);
         let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let begun = async {
             let response = self.send(sent).await?;
-            let response = self.check_head(response, (ExpectedBody::Events, wall)).await?;
+            let response = self.check_head(response, ExpectedBody::Events, wall).await?;
             let mut answering = DeltaStream::from_events(ProviderEventStream {
                 events: EventStream::new(response, MAX_EVENT_BYTES).at_most(MAX_STREAM_BYTES),
                 reader: self.format.stream_reader(),
@@ -199,8 +201,8 @@ impl ModelEndpoint {
             if status.is_client_error() || status.is_server_error() {
                 return Err(self.read_declined(response, wall).await);
             }
-            let response = self.check_head(response, (ExpectedBody::Any, wall)).await?;
-            Ok(pass_through::through(response, (slot, patience.silence)))
+            let response = self.check_head(response, ExpectedBody::Any, wall).await?;
+            Ok(pass_through::through(response, slot, patience.silence))
         };
         let answered = timeout(patience.answer, answer).await;
         answered.unwrap_or_else(|_| {
@@ -214,7 +216,7 @@ impl ModelEndpoint {
         wall: SystemTime,
     ) -> DeclinedError {
         let (parts, body) = response.into_parts();
-        let refused = response_head::read_refusal((&parts, body), self.format, wall).await;
+        let refused = response_head::read_refusal(&parts, body, self.format, wall).await;
         let error = refused.to_ask_error(&self.label);
         let passes = refused.may_be_passed(&self.label);
         let words = passes.then(|| Box::new(pass_through::whole(&parts, refused.body)));
@@ -236,9 +238,10 @@ impl ModelEndpoint {
     async fn check_head(
         &self,
         response: HttpResponse<Incoming>,
-        expected: (ExpectedBody, SystemTime),
+        expected: ExpectedBody,
+        wall: SystemTime,
     ) -> Result<HttpResponse<Incoming>, AskError> {
-        response_head::check_head(response, (self.format, &self.label), expected).await
+        response_head::check_head(response, self.format, &self.label, expected, wall).await
     }
 
     async fn read(&self, response: HttpResponse<Incoming>) -> Result<ChatResponse, AskError> {

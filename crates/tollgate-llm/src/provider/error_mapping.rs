@@ -16,7 +16,8 @@ use crate::format::{
 pub(super) fn provider_error(
     label: &ModelLabel,
     reported: &ProviderErrorReport,
-    (status, hint): (Option<StatusCode>, RetryHint),
+    status: Option<StatusCode>,
+    hint: RetryHint,
 ) -> AskError {
     let code = status.map_or(0, |status| status.as_u16());
     let after = hint.after.or(reported.retry_after);
@@ -141,6 +142,6 @@ pub(super) fn broken_stream_error(
     match broken {
         BrokenStreamError::Malformed(it) => malformed_error(label, it),
         BrokenStreamError::Short => disconnect_error(label, why.unwrap_or_default()),
-        BrokenStreamError::Reported(it) => provider_error(label, it, (None, RetryHint::default())),
+        BrokenStreamError::Reported(it) => provider_error(label, it, None, RetryHint::default()),
     }
 }

@@ -51,13 +51,13 @@ pub(super) fn record_failure(span: &mut TraceSpan, failure: &LlmError) {
 
 pub(super) fn record_response(span: &mut TraceSpan, response: &ChatResponse) {
     span.tell(|said| {
-        record_identity(said, (&response.id, &response.model));
+        record_identity(said, &response.id, &response.model);
         record_end(said, &response.stop, &response.usage);
     });
     span.done();
 }
 
-pub(super) fn record_identity(said: &mut SpanAttributes, (id, model): (&str, &str)) {
+pub(super) fn record_identity(said: &mut SpanAttributes, id: &str, model: &str) {
     let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     said.set_some("gen_ai.response.id", some(id));
     said.set_some("gen_ai.response.model", some(model));

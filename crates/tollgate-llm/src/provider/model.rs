@@ -145,9 +145,7 @@ impl ModelHandle {
                 let answer = offline::answer(request, self.clock.wall());
                 Ok(AttemptAnswer { answer, lost: Vec::new() })
             }
-            ModelBackend::Remote(endpoint) => {
-                endpoint.ask(request, (trace, self.clock.wall())).await
-            }
+            ModelBackend::Remote(endpoint) => endpoint.ask(request, trace, self.clock.wall()).await,
             ModelBackend::Live(_) => Err(self.only_live()),
         }
     }
@@ -164,7 +162,7 @@ impl ModelHandle {
                 Ok(AttemptAnswer { answer, lost: Vec::new() })
             }
             ModelBackend::Remote(endpoint) => {
-                endpoint.stream(request, (trace, self.clock.wall())).await
+                endpoint.stream(request, trace, self.clock.wall()).await
             }
             ModelBackend::Live(_) => Err(self.only_live()),
         }

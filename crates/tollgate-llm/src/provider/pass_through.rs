@@ -137,10 +137,11 @@ fn is_for_client(name: &HeaderName) -> bool {
 /// The response, with its body still to come.
 pub(super) fn through(
     response: Response<Incoming>,
-    held: (ProviderPermit, Duration),
+    slot: ProviderPermit,
+    silence: Duration,
 ) -> Response<PassThroughBody> {
     let (parts, body) = response.into_parts();
-    client_response(&parts, PassThroughBody::through(body, held))
+    client_response(&parts, PassThroughBody::through(body, slot, silence))
 }
 
 /// A response that was read completely.

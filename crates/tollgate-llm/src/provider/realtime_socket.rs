@@ -48,7 +48,7 @@ impl ModelHandle {
             return Err(LlmError::invalid("model", message));
         };
         let label = ModelLabel::new(&remote.settings, &self.settings.id);
-        let connecting = connect(remote, &label, (path, query), trace);
+        let connecting = connect(remote, &label, path, query, trace);
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, connecting).await {
             Ok(connected) => connected,
             Err(_) => {
@@ -63,7 +63,8 @@ impl ModelHandle {
 async fn connect(
     remote: &RemoteProvider,
     label: &ModelLabel,
-    (path, query): (&str, &[(&str, &str)]),
+    path: &str,
+    query: &[(&str, &str)],
     trace: Option<&Trace>,
 ) -> Result<ProviderSocket, LlmError> {
     let failed = |what: String| LlmError::new(LlmErrorKind::Provider, label.of_provider(&what));

@@ -29,8 +29,10 @@ pub(super) enum ExpectedBody {
 /// Returns the response if it is successful.
 pub(super) async fn check_head(
     response: Response<Incoming>,
-    (format, label): (&dyn DialectCodec, &ModelLabel),
-    (expected, wall): (ExpectedBody, SystemTime),
+    format: &dyn DialectCodec,
+    label: &ModelLabel,
+    expected: ExpectedBody,
+    wall: SystemTime,
 ) -> Result<Response<Incoming>, AskError> {
     if response.status() == StatusCode::OK {
         return match fault_of(response.headers(), expected) {
@@ -40,7 +42,7 @@ pub(super) async fn check_head(
     }
     let (parts, body) = response.into_parts();
     if parts.status.is_client_error() || parts.status.is_server_error() {
-        return Err(read_refusal((&parts, body), format, wall).await.to_ask_error(label));
+        return Err(read_refusal(&parts, body, format, wall).await.to_ask_error(label));
     }
     Err(error_mapping::invalid_response_error(label, &strange(parts.status)))
 }
@@ -68,7 +70,7 @@ pub(super) fn error_in_ok_response(
     label: &ModelLabel,
 ) -> AskError {
     let reported = format.read_error(StatusCode::OK.as_u16(), body);
-    error_mapping::provider_error(label, &reported, (Some(StatusCode::OK), RetryHint::default()))
+    error_mapping::provider_error(label, &reported, Some(StatusCode::OK), RetryHint::default())
 }
 
 /// What is wrong with the headers of a response with status 200.
@@ -132,7 +134,8 @@ pub(super) struct ProviderRefusal {
 
 /// Reads the error. A truncated or oversized body counts as empty.
 pub(super) async fn read_refusal(
-    (parts, body): (&Parts, Incoming),
+    parts: &Parts,
+    body: Incoming,
     format: &dyn DialectCodec,
     wall: SystemTime,
 ) -> ProviderRefusal {
@@ -155,6 +158,6 @@ impl ProviderRefusal {
     }
 
     pub(super) fn to_ask_error(&self, label: &ModelLabel) -> AskError {
-        error_mapping::provider_error(label, &self.reported, (Some(self.status), self.hint))
+        error_mapping::provider_error(label, &self.reported, Some(self.status), self.hint)
     }
 }

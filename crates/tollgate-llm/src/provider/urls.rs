@@ -48,7 +48,8 @@ pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, Strin
 pub(super) fn endpoint(
     base: &ProviderBaseUrl,
     dialect: Dialect,
-    (id, delivery): (&str, ResponseDelivery),
+    id: &str,
+    delivery: ResponseDelivery,
 ) -> Result<Uri, String> {
     let ProviderBaseUrl { before, query, .. } = base;
     let (path, sse) = match (dialect, delivery) {

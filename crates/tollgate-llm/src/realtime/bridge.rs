@@ -272,7 +272,7 @@ impl BridgeCore {
         });
         let speech = calls::speech(tool.as_ref());
         let reply = self.reply(&outcome, &speech);
-        self.await_late(call, (principal, outcome, speech));
+        self.await_late(call, principal, outcome, speech);
         reply
     }
 
@@ -285,7 +285,9 @@ impl BridgeCore {
     fn await_late(
         &self,
         call: RealtimeCall,
-        (principal, outcome, speech): (Principal, Outcome, SpeechTemplate),
+        principal: Principal,
+        outcome: Outcome,
+        speech: SpeechTemplate,
     ) {
         let (CallStatus::Pending, Some(handle)) = (outcome.status, outcome.handle) else { return };
         let gate = Arc::clone(&self.gate);

@@ -80,7 +80,8 @@ impl CallTable {
     pub(super) fn propose(
         &mut self,
         id: &str,
-        (work, effect): (CallFingerprint, ToolEffect),
+        work: CallFingerprint,
+        effect: ToolEffect,
         now: Instant,
     ) -> RealtimeCallStart {
         if self.calls.contains_key(id) {
@@ -219,7 +220,7 @@ mod tests {
     use super::{CallTable, REPEAT_WINDOW, RealtimeCallStart, RealtimeCallStop};
 
     fn propose(ledger: &mut CallTable, id: &str, work: &str, now: Instant) -> RealtimeCallStart {
-        ledger.propose(id, (work.to_owned(), Destructive), now)
+        ledger.propose(id, work.to_owned(), Destructive, now)
     }
 
     fn open(ledger: &CallTable) -> usize {
@@ -233,10 +234,7 @@ mod tests {
     fn reads_run_at_once_and_writes_when_the_turn_stands() {
         let mut ledger = CallTable::default();
         let now = SystemClock.now();
-        assert_eq!(
-            ledger.propose("r", ("look{}".to_owned(), ReadOnly), now),
-            RealtimeCallStart::Run
-        );
+        assert_eq!(ledger.propose("r", "look{}".to_owned(), ReadOnly, now), RealtimeCallStart::Run);
         assert_eq!(propose(&mut ledger, "w", "send{}", now), RealtimeCallStart::Wait);
         assert_eq!(ledger.confirm("r"), RealtimeCallStart::Wait);
         assert_eq!(ledger.confirm("w"), RealtimeCallStart::Run);
@@ -283,7 +281,7 @@ mod tests {
     fn a_read_is_stopped_and_a_write_that_began_is_not() {
         let mut ledger = CallTable::default();
         let now = SystemClock.now();
-        ledger.propose("r", ("look{}".to_owned(), ReadOnly), now);
+        ledger.propose("r", "look{}".to_owned(), ReadOnly, now);
         assert_eq!(ledger.cancel("r"), RealtimeCallStop::Abort);
         assert_eq!(ledger.finish("r", Some("late"), now), [""; 0]);
         propose(&mut ledger, "w", "send{}", now);

@@ -95,9 +95,11 @@ struct SessionClose {
 
 pub(super) async fn drive<S>(
     session: RealtimeSession,
-    (client, provider): (SocketSide<S>, SocketSide<MessageStream<DedicatedConnection>>),
+    client: SocketSide<S>,
+    provider: SocketSide<MessageStream<DedicatedConnection>>,
     first: Option<Message>,
-    (orders, ends): (mpsc::Receiver<SessionCommand>, SessionEnds),
+    orders: mpsc::Receiver<SessionCommand>,
+    ends: SessionEnds,
 ) -> CloseReason
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
@@ -140,7 +142,8 @@ where
 
 /// Closes a session that cannot start.
 pub(super) async fn turn_away<S>(
-    (client, provider): (SocketSide<S>, SocketSide<MessageStream<DedicatedConnection>>),
+    client: SocketSide<S>,
+    provider: SocketSide<MessageStream<DedicatedConnection>>,
     with: CloseReason,
 ) -> CloseReason
 where

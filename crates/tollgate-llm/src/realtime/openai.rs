@@ -147,7 +147,7 @@ impl RealtimeDialect for OpenAiRealtime {
                 self.declare_due(now, &mut out);
             }
             DialectEvent::Answer(answer) => self.answer(answer, now, &mut out),
-            DialectEvent::Slow { id, message } => self.announce((&id, &message), now, &mut out),
+            DialectEvent::Slow { id, message } => self.announce(&id, &message, now, &mut out),
             DialectEvent::Route => self.route(&mut out),
             DialectEvent::Speak(words) => self.speak(words, now, &mut out),
             DialectEvent::Tier { tier, reason } => {

@@ -148,11 +148,11 @@ impl RealtimeSessionRegistry {
         let SessionSockets { client, mut provider, first, large_work } = sockets;
         provider.get_mut().report_to(&large_work);
         let client = SocketSide::new(client, large_work.clone(), now);
-        let sides = (client, SocketSide::new(provider, large_work, now));
+        let provider = SocketSide::new(provider, large_work, now);
         let ended =
             match RealtimeSession::begin(Arc::clone(self), session_request, Arc::clone(&session)) {
-                Ok(session) => driver::drive(session, sides, first, (given, ends)).await,
-                Err(with) => driver::turn_away(sides, with).await,
+                Ok(session) => driver::drive(session, client, provider, first, given, ends).await,
+                Err(with) => driver::turn_away(client, provider, with).await,
             };
         drop(seat);
         let code = ended.code;

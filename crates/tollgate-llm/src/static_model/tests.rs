@@ -7,7 +7,7 @@ use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpo
 use super::open;
 
 /// Two words with a direction each, and one for what is not known.
-fn write(directory: &Path, (tokenizer, tensors): (&str, &str), name: &str) {
+fn write(directory: &Path, layout: &ModelLayout, name: &str) {
     let vocabulary = json!({"[UNK]": 0, "dragon": 1, "castle": 2});
     let json = json!({
         "pre_tokenizer": {"type": "WhitespaceSplit"},
@@ -18,17 +18,30 @@ fn write(directory: &Path, (tokenizer, tensors): (&str, &str), name: &str) {
     let mut bytes = u64::try_from(header.len()).unwrap().to_le_bytes().to_vec();
     bytes.extend_from_slice(header.as_bytes());
     bytes.extend_from_slice(&[9, 9, 2, 0, 0, 2]);
-    for (path, data) in [(tokenizer, json.to_string().into_bytes()), (tensors, bytes)] {
+    for (path, data) in [(layout.tokenizer, json.to_string().into_bytes()), (layout.tensors, bytes)]
+    {
         let path = directory.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, data).unwrap();
     }
 }
 
-const MODEL2VEC: (&str, &str) = ("tokenizer.json", "model.safetensors");
-const WORDLLAMA: (&str, &str) = ("tokenizers/l2_tokenizer_config.json", "weights/l2_2.safetensors");
-const SENTENCE_TRANSFORMERS: (&str, &str) =
-    ("0_StaticEmbedding/tokenizer.json", "0_StaticEmbedding/model.safetensors");
+/// Where a format keeps its two files.
+struct ModelLayout {
+    tokenizer: &'static str,
+    tensors: &'static str,
+}
+
+const MODEL2VEC: ModelLayout =
+    ModelLayout { tokenizer: "tokenizer.json", tensors: "model.safetensors" };
+const WORDLLAMA: ModelLayout = ModelLayout {
+    tokenizer: "tokenizers/l2_tokenizer_config.json",
+    tensors: "weights/l2_2.safetensors",
+};
+const SENTENCE_TRANSFORMERS: ModelLayout = ModelLayout {
+    tokenizer: "0_StaticEmbedding/tokenizer.json",
+    tensors: "0_StaticEmbedding/model.safetensors",
+};
 
 fn of(numbers: [f32; 2]) -> Embedding {
     Embedding::of(numbers.to_vec()).unwrap()
@@ -46,7 +59,7 @@ async fn embed(
 async fn a_text_is_the_mean_of_its_words() {
     for layout in [MODEL2VEC, WORDLLAMA, SENTENCE_TRANSFORMERS] {
         let directory = tempfile::tempdir().unwrap();
-        write(directory.path(), layout, "embeddings");
+        write(directory.path(), &layout, "embeddings");
         let model = open(directory.path()).unwrap();
         assert!(model.model().starts_with("static/2-"), "{}", model.model());
         let made = embed(&*model, "dragon castle", EmbeddingPurpose::Passage).await;
@@ -59,7 +72,7 @@ async fn a_text_is_the_mean_of_its_words() {
 #[tokio::test]
 async fn what_a_model_does_not_know_it_skips_or_counts() {
     let directory = tempfile::tempdir().unwrap();
-    write(directory.path(), MODEL2VEC, "embeddings");
+    write(directory.path(), &MODEL2VEC, "embeddings");
     let model = open(directory.path()).unwrap();
     assert_eq!(
         embed(&*model, "dragon smurf", EmbeddingPurpose::Question).await,
@@ -70,7 +83,7 @@ async fn what_a_model_does_not_know_it_skips_or_counts() {
     let nowhere = embed(&*model, "smurf", EmbeddingPurpose::Passage).await;
     assert_eq!(nowhere, Ok(Embedding::nowhere(2)));
     let other = tempfile::tempdir().unwrap();
-    write(other.path(), WORDLLAMA, "embedding.weight");
+    write(other.path(), &WORDLLAMA, "embedding.weight");
     let counted = open(other.path()).unwrap();
     assert_eq!(
         embed(&*counted, "dragon smurf", EmbeddingPurpose::Question).await,
@@ -82,7 +95,7 @@ async fn what_a_model_does_not_know_it_skips_or_counts() {
 #[tokio::test]
 async fn many_texts_come_back_in_their_order() {
     let directory = tempfile::tempdir().unwrap();
-    write(directory.path(), MODEL2VEC, "embeddings");
+    write(directory.path(), &MODEL2VEC, "embeddings");
     let model = open(directory.path()).unwrap();
     let texts: Vec<String> =
         (0..200).map(|it| if it % 3 == 0 { "dragon" } else { "castle" }.to_owned()).collect();
@@ -105,14 +118,14 @@ fn a_directory_that_holds_no_model_is_told() {
     let path = directory.path();
     check(&path.join("nowhere"), "it is not a directory");
     check(path, "there is no `tokenizer.json`");
-    write(path, MODEL2VEC, "embeddings");
+    write(path, &MODEL2VEC, "embeddings");
     fs::rename(path.join("model.safetensors"), path.join("model.bin")).unwrap();
     check(path, "there is no `model.safetensors`");
-    write(path, MODEL2VEC, "other");
+    write(path, &MODEL2VEC, "other");
     check(path, "neither tensor `embeddings` nor `embedding.weight`");
     fs::write(path.join("tokenizer.json"), "{").unwrap();
-    write(path, ("other.json", "model.safetensors"), "embeddings");
+    write(path, &ModelLayout { tokenizer: "other.json", ..MODEL2VEC }, "embeddings");
     check(path, "its tokenizer is not JSON");
-    write(path, ("tokenizer.json", "model2.safetensors"), "embeddings");
+    write(path, &ModelLayout { tensors: "model2.safetensors", ..MODEL2VEC }, "embeddings");
     check(path, "both exist: remove one of them");
 }

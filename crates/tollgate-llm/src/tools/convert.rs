@@ -41,7 +41,7 @@ pub fn convert(
     from: ToolFormat,
     to: ToolFormat,
 ) -> Result<ConvertedDefinition, DefinitionConversionError> {
-    convert_with(definition, (from, to), |schema, at| schema::fit(schema, to, at))
+    convert_with(definition, from, to, |schema, at| schema::fit(schema, to, at))
 }
 
 /// For OpenAI, with a strict schema: the model sends every property, null for those that it omits.
@@ -51,7 +51,7 @@ pub fn convert_strictly(
     to: StrictToolFormat,
 ) -> Result<ConvertedDefinition, DefinitionConversionError> {
     let to = to.form();
-    let mut made = convert_with(definition, (from, to), schema::fit_strict)?;
+    let mut made = convert_with(definition, from, to, schema::fit_strict)?;
     let told = match to {
         ToolFormat::OpenAi => made.definition.get_mut("function"),
         _ => Some(&mut made.definition),
@@ -90,7 +90,8 @@ impl StrictToolFormat {
 
 fn convert_with(
     definition: &Value,
-    (from, to): (ToolFormat, ToolFormat),
+    from: ToolFormat,
+    to: ToolFormat,
     fit: impl Fn(&Value, &str) -> Result<FittedSchema, SchemaFitError>,
 ) -> Result<ConvertedDefinition, DefinitionConversionError> {
     let defined = definition::read(definition, from)?;
@@ -114,7 +115,7 @@ fn convert_with(
     };
     let description = limits::beside(defined.description.as_deref(), &told);
     let is_same = parameters == defined.schema;
-    let more = more(defined, (from, to, is_same), &mut lost);
+    let more = more(defined, from, to, is_same, &mut lost);
     let function = Function { name, description, parameters, extra: Extra::none() };
     Ok(ConvertedDefinition { definition: definition::write(&function, to, more), lost, renames })
 }
@@ -122,7 +123,9 @@ fn convert_with(
 /// Fields beside name, description and schema, as far as the target format has them too.
 fn more(
     defined: NeutralDefinition,
-    (from, to, is_same): (ToolFormat, ToolFormat, bool),
+    from: ToolFormat,
+    to: ToolFormat,
+    is_same: bool,
     lost: &mut Vec<ConversionLoss>,
 ) -> Map<String, Value> {
     let NeutralDefinition { strict, rest, rest_at, .. } = defined;

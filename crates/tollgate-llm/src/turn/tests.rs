@@ -20,10 +20,10 @@ const BOUNDS: TurnBounds =
 
 /// `auto_*` run, `ask_*` are manual, `their_*` are the client's, `searchTools` searches.
 fn check(calls: &str, spent: TurnSpending, expected: &str) {
-    check_stopped(calls, (StopReason::Calls, spent), expected);
+    check_stopped(calls, StopReason::Calls, spent, expected);
 }
 
-fn check_stopped(calls: &str, (stop, spent): (StopReason, TurnSpending), expected: &str) {
+fn check_stopped(calls: &str, stop: StopReason, spent: TurnSpending, expected: &str) {
     let parts: Vec<MessagePart> = calls.split_whitespace().map(part).collect();
     let id = String::new();
     let model = String::new();
@@ -142,7 +142,7 @@ fn s_33_calls_that_are_not_run_are_counted_too() {
 #[test]
 fn b_ch_06_a_call_that_may_be_half_of_one_is_not_run() {
     let cut = |calls: &str, expected: &str| {
-        check_stopped(calls, (StopReason::Length, TurnSpending::default()), expected);
+        check_stopped(calls, StopReason::Length, TurnSpending::default(), expected);
     };
     cut("auto_a auto_b", "run auto_a, refuse auto_b cut, ask");
     cut("searchTools", "refuse searchTools cut, ask");

@@ -22,7 +22,7 @@ async fn failed(acts: Vec<Act>) -> AskError {
     error
 }
 
-async fn check(acts: Vec<Act>, (kind, again): (LlmErrorKind, &str), says: &str) {
+async fn check(acts: Vec<Act>, kind: LlmErrorKind, again: &str, says: &str) {
     let error = failed(acts).await;
     let short = match error.again {
         RetryTarget::SameModel { .. } => "same",
@@ -71,21 +71,21 @@ async fn an_answer_may_come_byte_by_byte() {
 
 #[tokio::test]
 async fn errors_are_told_by_whose_fault_they_are() {
-    check(json(400, INVALID), (LlmErrorKind::Invalid, "never"), "roles must alternate").await;
-    check(json(400, TOO_LONG), (LlmErrorKind::TooLong, "other"), "208310 tokens").await;
-    check(json(404, NO_MODEL), (LlmErrorKind::UnknownModel, "other"), "does not know model `m-id`")
+    check(json(400, INVALID), LlmErrorKind::Invalid, "never", "roles must alternate").await;
+    check(json(400, TOO_LONG), LlmErrorKind::TooLong, "other", "208310 tokens").await;
+    check(json(404, NO_MODEL), LlmErrorKind::UnknownModel, "other", "does not know model `m-id`")
         .await;
-    check(json(429, TOO_OFTEN), (LlmErrorKind::RateLimited, "same"), "exceeded your limit").await;
-    check(json(529, OVERLOADED), (LlmErrorKind::Overloaded, "same"), "Overloaded").await;
-    check(json(500, "{}"), (LlmErrorKind::Provider, "same"), "500").await;
-    check(json(504, ""), (LlmErrorKind::Timeout, "same"), "504").await;
+    check(json(429, TOO_OFTEN), LlmErrorKind::RateLimited, "same", "exceeded your limit").await;
+    check(json(529, OVERLOADED), LlmErrorKind::Overloaded, "same", "Overloaded").await;
+    check(json(500, "{}"), LlmErrorKind::Provider, "same", "500").await;
+    check(json(504, ""), LlmErrorKind::Timeout, "same", "504").await;
 }
 
 #[tokio::test]
 async fn a_refused_key_is_the_gateways_trouble_and_is_not_shown() {
     for status in [401, 403] {
         let says = format!("rejected the gateway's key (HTTP {status}, authentication_error)");
-        check(json(status, NO_KEY), (LlmErrorKind::Provider, "other"), &says).await;
+        check(json(status, NO_KEY), LlmErrorKind::Provider, "other", &says).await;
     }
 }
 
@@ -95,31 +95,64 @@ async fn b_ch_13_what_is_no_answer_is_named() {
     let page = |status| vec![Act::Send(response(status, &[("content-type", "text/html")], html))];
     let typed =
         |kind: &str, body: &str| vec![Act::Send(response(200, &[("content-type", kind)], body))];
-    let other = (LlmErrorKind::Provider, "other");
-    check(page(200), other, "answered with `text/html` instead of JSON").await;
-    check(page(502), (LlmErrorKind::Provider, "same"), "502: Welcome").await;
-    check(vec![Act::Send(response(204, &[], ""))], other, "HTTP 204").await;
-    check(typed("text/event-stream", "data: {}\n\n"), other, "instead of JSON").await;
-    check(typed("application/json", "{\"id\":"), other, "sent an invalid response").await;
-    check(typed("application/json", ""), other, "sent an invalid response").await;
-    check(typed("application/json", "[]"), other, "sent an invalid response").await;
-    check(typed("application/json", "\u{1f}\u{8b}"), other, "sent an invalid response").await;
+    check(page(200), LlmErrorKind::Provider, "other", "answered with `text/html` instead of JSON")
+        .await;
+    check(page(502), LlmErrorKind::Provider, "same", "502: Welcome").await;
+    check(vec![Act::Send(response(204, &[], ""))], LlmErrorKind::Provider, "other", "HTTP 204")
+        .await;
+    check(
+        typed("text/event-stream", "data: {}\n\n"),
+        LlmErrorKind::Provider,
+        "other",
+        "instead of JSON",
+    )
+    .await;
+    check(
+        typed("application/json", "{\"id\":"),
+        LlmErrorKind::Provider,
+        "other",
+        "sent an invalid response",
+    )
+    .await;
+    check(
+        typed("application/json", ""),
+        LlmErrorKind::Provider,
+        "other",
+        "sent an invalid response",
+    )
+    .await;
+    check(
+        typed("application/json", "[]"),
+        LlmErrorKind::Provider,
+        "other",
+        "sent an invalid response",
+    )
+    .await;
+    check(
+        typed("application/json", "\u{1f}\u{8b}"),
+        LlmErrorKind::Provider,
+        "other",
+        "sent an invalid response",
+    )
+    .await;
     let headers = [("content-type", "application/json"), ("content-encoding", "gzip")];
     let lie = vec![Act::Send(response(200, &headers, ANSWER))];
-    check(lie, other, "encoded as `gzip`, which was not requested").await;
+    check(lie, LlmErrorKind::Provider, "other", "encoded as `gzip`, which was not requested").await;
     let moved = response(307, &[("location", "http://127.0.0.1:1/elsewhere")], "");
-    check(vec![Act::Send(moved)], other, "sent a redirect (HTTP 307)").await;
-    check(vec![Act::Send(response(206, &[], ANSWER))], other, "HTTP 206").await;
+    check(vec![Act::Send(moved)], LlmErrorKind::Provider, "other", "sent a redirect (HTTP 307)")
+        .await;
+    check(vec![Act::Send(response(206, &[], ANSWER))], LlmErrorKind::Provider, "other", "HTTP 206")
+        .await;
 }
 
 #[tokio::test]
 async fn broken_connections_are_worth_another_attempt() {
-    check(vec![Act::Close], (LlmErrorKind::Provider, "same"), "closed the connection").await;
+    check(vec![Act::Close], LlmErrorKind::Provider, "same", "closed the connection").await;
     let half = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{";
     let cut = vec![Act::Send(half.to_vec()), Act::Close];
-    check(cut, (LlmErrorKind::Provider, "same"), "interrupted its response").await;
+    check(cut, LlmErrorKind::Provider, "same", "interrupted its response").await;
     let noise = vec![Act::Send(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()), Act::Close];
-    check(noise, (LlmErrorKind::Provider, "same"), "closed the connection").await;
+    check(noise, LlmErrorKind::Provider, "same", "closed the connection").await;
 }
 
 #[tokio::test]
@@ -127,17 +160,17 @@ async fn answers_are_read_up_to_a_limit() {
     let head =
         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n";
     let stated = vec![Act::Send(head.to_vec()), Act::Hang];
-    check(stated, (LlmErrorKind::Provider, "other"), "larger than 33554432 bytes").await;
+    check(stated, LlmErrorKind::Provider, "other", "larger than 33554432 bytes").await;
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
     let endless = vec![Act::Send(head.to_vec()), Act::Send(vec![b' '; (32 << 20) + 1]), Act::Hang];
-    check(endless, (LlmErrorKind::Provider, "other"), "larger than 33554432 bytes").await;
+    check(endless, LlmErrorKind::Provider, "other", "larger than 33554432 bytes").await;
     let long = format!("{{\"error\":{{\"message\":\"{}\"}}}}", "x".repeat(1 << 20));
-    check(json(400, &long), (LlmErrorKind::Invalid, "never"), "m-id").await;
+    check(json(400, &long), LlmErrorKind::Invalid, "never", "m-id").await;
     let words = format!(
         "{{\"error\":{{\"type\":\"invalid_request_error\",\"message\":\"{}\"}}}}",
         "x".repeat(9_000)
     );
-    check(json(400, &words), (LlmErrorKind::Invalid, "never"), "xxx…").await;
+    check(json(400, &words), LlmErrorKind::Invalid, "never", "xxx…").await;
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ impl Fake {
                 stream.set_nodelay(true).unwrap();
                 let seen = Arc::clone(&log);
                 let reactions = Arc::clone(&reactions);
-                connections.spawn(serve(stream, number, (seen, reactions)));
+                connections.spawn(serve(stream, number, seen, reactions));
             }
         });
         Self { address, seen, _serving: serving }
@@ -91,9 +91,12 @@ impl Fake {
     }
 }
 
-type Shared = (Arc<Mutex<Vec<Seen>>>, Arc<Mutex<VecDeque<Vec<Act>>>>);
-
-async fn serve(stream: TcpStream, connection: usize, (seen, reactions): Shared) {
+async fn serve(
+    stream: TcpStream,
+    connection: usize,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    reactions: Arc<Mutex<VecDeque<Vec<Act>>>>,
+) {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     while let Some((head, body)) = request(&mut reader).await {

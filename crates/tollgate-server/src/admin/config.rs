@@ -56,7 +56,9 @@ pub(crate) async fn write(State(front): State<Arc<AppState>>, request: Request) 
         change(
             operator,
             asker(&front, &sent)?,
-            (ConfigChange::Text(text), Some(version), ApplyMode::Apply),
+            ConfigChange::Text(text),
+            Some(version),
+            ApplyMode::Apply,
         )
         .await
     };
@@ -71,7 +73,7 @@ pub(crate) async fn check(State(front): State<Arc<AppState>>, request: Request) 
         check_query(&sent.uri, &[])?;
         let version = if_match(&sent.headers)?;
         let text = text(&front, &sent, body).await?;
-        change(operator, asker(&front, &sent)?, (ConfigChange::Text(text), version, ApplyMode::Try))
+        change(operator, asker(&front, &sent)?, ConfigChange::Text(text), version, ApplyMode::Try)
             .await
     };
     api_response(checked.await)
@@ -109,7 +111,9 @@ pub(crate) async fn reload_status(
 pub(super) async fn change(
     operator: &dyn ConfigService,
     by: String,
-    (change, version, mode): (ConfigChange, Option<String>, ApplyMode),
+    change: ConfigChange,
+    version: Option<String>,
+    mode: ApplyMode,
 ) -> Result<Response, ApiError> {
     let order = ConfigChangeRequest { by, version, change, mode };
     let changed = operator.change(order).await.map_err(|why| map_config_error(&why))?;

@@ -50,7 +50,7 @@ pub(crate) async fn make(State(front): State<Arc<AppState>>, request: Request) -
             return Err(of_the_config(&wanted.name));
         }
         let detail = format!("role {}", wanted.role.as_str());
-        let deed = KeyAuditEntry::new(&front, &sent, ("made", &wanted.name, detail))?;
+        let deed = KeyAuditEntry::new(&front, &sent, "made", &wanted.name, detail)?;
         let made = change(&front, deed, move |keyring| keyring.make(&wanted)).await?;
         Ok(once(StatusCode::CREATED, &made))
     };
@@ -65,7 +65,7 @@ pub(crate) async fn revoke(
     let (sent, _) = request.into_parts();
     let answered = async {
         check_change(&front, &sent, &name)?;
-        let deed = KeyAuditEntry::new(&front, &sent, ("revoked", &name, "by command".to_owned()))?;
+        let deed = KeyAuditEntry::new(&front, &sent, "revoked", &name, "by command".to_owned())?;
         change(&front, deed, move |keyring| keyring.revoke(&name)).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
@@ -87,7 +87,7 @@ pub(crate) async fn rotate(
             return Err(bad(format!("`grace_s` is at most {}", LONGEST_GRACE.as_secs())));
         }
         let detail = format!("the previous secret remains valid for {} s", grace.as_secs());
-        let deed = KeyAuditEntry::new(&front, &sent, ("rotated", &name, detail))?;
+        let deed = KeyAuditEntry::new(&front, &sent, "rotated", &name, detail)?;
         let made = change(&front, deed, move |keyring| keyring.rotate(&name, grace)).await?;
         Ok(once(StatusCode::OK, &made))
     };
@@ -122,7 +122,9 @@ impl KeyAuditEntry {
     fn new(
         front: &AppState,
         sent: &Parts,
-        (outcome, name, detail): (&'static str, &str, String),
+        outcome: &'static str,
+        name: &str,
+        detail: String,
     ) -> Result<Self, ApiError> {
         let by = front.keys.visitor(sent)?.principal;
         Ok(Self { by, outcome, name: name.to_owned(), detail })

@@ -78,7 +78,7 @@ pub(super) fn event(notice: &Notice) -> ServerSentEvent {
             ServerSentEvent::new("judged", &judged)
         }
         Notice::Music { namespace, principal, played } => {
-            music((namespace.as_str(), principal), played.as_ref())
+            music(namespace.as_str(), principal, played.as_ref())
         }
         Notice::Server { server, state, reason, since } => {
             let changed = ServerStateJson {
@@ -93,7 +93,7 @@ pub(super) fn event(notice: &Notice) -> ServerSentEvent {
     }
 }
 
-fn music((namespace, by): (&str, &Principal), played: Option<&(Value, String)>) -> ServerSentEvent {
+fn music(namespace: &str, by: &Principal, played: Option<&(Value, String)>) -> ServerSentEvent {
     let music = MusicNoticeJson {
         action: if played.is_some() { "play" } else { "stop" },
         namespace,

@@ -45,8 +45,9 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
         let agents = agents.map(str::to_owned).collect();
         let body = body::json(&sent, body, &front.limits).await?;
         let (name, server) = read_named(&body)?;
-        let wish = (ConfigChange::Add { name, server, agents }, if_match(&sent.headers)?, mode);
-        let mut response = change(operator, asker(&front, &sent)?, wish).await?;
+        let wish = ConfigChange::Add { name, server, agents };
+        let version = if_match(&sent.headers)?;
+        let mut response = change(operator, asker(&front, &sent)?, wish, version, mode).await?;
         if mode == ApplyMode::Apply {
             *response.status_mut() = StatusCode::CREATED;
         }
@@ -159,8 +160,9 @@ async fn apply_change(
     wish: ConfigChange,
 ) -> Result<Response, ApiError> {
     let operator = operator(front, sent)?;
-    let wish = (wish, if_match(&sent.headers)?, mode(&sent.uri)?);
-    change(operator, asker(front, sent)?, wish).await
+    let version = if_match(&sent.headers)?;
+    let mode = mode(&sent.uri)?;
+    change(operator, asker(front, sent)?, wish, version, mode).await
 }
 
 fn mode(uri: &Uri) -> Result<ApplyMode, ApiError> {

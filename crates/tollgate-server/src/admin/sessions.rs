@@ -43,7 +43,7 @@ pub(crate) async fn close(
     let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        give(&front, &sent, (&id, SessionCommand::Close)).await?;
+        give(&front, &sent, &id, SessionCommand::Close).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
     api_response(answered.await)
@@ -60,7 +60,7 @@ pub(crate) async fn tier(
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
         let tier = BodyFields::read(&body, &["tier"])?.tier("tier")?;
-        give(&front, &sent, (&id, SessionCommand::Tier(tier))).await?;
+        give(&front, &sent, &id, SessionCommand::Tier(tier)).await?;
         Ok(Json(json!({ "id": id, "tier": tier.map(Tier::as_str) })).into_response())
     };
     api_response(answered.await)
@@ -71,7 +71,8 @@ pub(crate) async fn tier(
 async fn give(
     front: &AppState,
     sent: &Parts,
-    (id, order): (&str, SessionCommand),
+    id: &str,
+    order: SessionCommand,
 ) -> Result<(), ApiError> {
     let by = front.keys.visitor(sent)?.principal;
     front.hall.order(id, order).map_err(|why| not_given(why, id))?;

@@ -64,24 +64,25 @@ pub(crate) async fn examine(
 /// `POST /api/tools/{server}/{tool}/accept`
 pub(crate) async fn accept(
     State(front): State<Arc<AppState>>,
-    Path(named): Path<(String, String)>,
+    Path((server, tool)): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    decide(&front, named, Answer::Accept, request).await
+    decide(&front, server, tool, Answer::Accept, request).await
 }
 
 /// `POST /api/tools/{server}/{tool}/reject`
 pub(crate) async fn reject(
     State(front): State<Arc<AppState>>,
-    Path(named): Path<(String, String)>,
+    Path((server, tool)): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    decide(&front, named, Answer::Reject, request).await
+    decide(&front, server, tool, Answer::Reject, request).await
 }
 
 async fn decide(
     front: &AppState,
-    (server, tool): (String, String),
+    server: String,
+    tool: String,
     answer: Answer,
     request: Request,
 ) -> Response {

@@ -100,7 +100,8 @@ impl AuthenticatedCaller {
     pub(super) fn with_token(
         principal: Principal,
         agents: Option<&[AgentId]>,
-        (rights, grant): (Rights, &PrincipalGrant),
+        rights: Rights,
+        grant: &PrincipalGrant,
         lease: CallerLease,
     ) -> Self {
         let grant = (*grant != PrincipalGrant::default()).then(|| Arc::new(grant.clone()));

@@ -74,7 +74,7 @@ impl KeySnapshot {
             let former = key.former.map(|former| (former.fingerprint, Some(former.until)));
             for (fingerprint, until) in former.into_iter().chain([(key.fingerprint, key.expires)]) {
                 let until = [until, key.expires].into_iter().flatten().min();
-                ways.insert(fingerprint.place(), self.way((fingerprint, until), holder));
+                ways.insert(fingerprint.place(), self.way(fingerprint, until, holder));
             }
         }
         for before in &self.holders {
@@ -142,7 +142,8 @@ impl KeySnapshot {
 
     fn way(
         &self,
-        (fingerprint, until): (Fingerprint, Option<SystemTime>),
+        fingerprint: Fingerprint,
+        until: Option<SystemTime>,
         holder: &Arc<KeyHolder>,
     ) -> KeySecretEntry {
         let holder = Arc::clone(holder);

@@ -104,7 +104,8 @@ impl BrowserLogins {
     pub(crate) fn open(
         &self,
         key: Fingerprint,
-        (sent, now): (&Parts, SystemTime),
+        sent: &Parts,
+        now: SystemTime,
     ) -> Option<LoginCookie> {
         let word = secret::make(SecretKind::Login)?;
         let until = now + LOGIN_LIFETIME;

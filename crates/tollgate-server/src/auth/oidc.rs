@@ -187,7 +187,7 @@ impl Oidc {
         let TokenGrant { principal, agents, rights, grant } = self.resolve_grant(claims)?;
         let Some(term) = self.term(token, claims) else { return Ok(None) };
         let lease = CallerLease::of(&term, Some(ends));
-        Ok(Some(AuthenticatedCaller::with_token(principal, agents, (rights, grant), lease)))
+        Ok(Some(AuthenticatedCaller::with_token(principal, agents, rights, grant, lease)))
     }
 
     /// The term by which the token can be revoked. `None`: other rules apply by now.

@@ -51,7 +51,7 @@ pub(super) async fn answer(
     carry(&mut request, opened.asked.dialect, &opened.sent.headers);
     let keeping = match opened.asked.dialect {
         Dialect::OpenAiResponses => {
-            front.threads.resume((&who.principal, opened.began), &mut request)?
+            front.threads.resume(&who.principal, opened.began, &mut request)?
         }
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };
@@ -85,7 +85,7 @@ pub(super) async fn answer(
             let prompt = agent.persona.prompt.as_ref();
             let prompt = prompt.map(|prompt| template::render(prompt, &values));
             let conversation = header(&opened.sent, "x-tollgate-conversation")?;
-            let prompt = append_memories(&front, (&turn, conversation), &request, prompt).await;
+            let prompt = append_memories(&front, &turn, conversation, &request, prompt).await;
             transcript = ChatTranscript::begin(&front, &turn, &request).map(|it| {
                 it.with_names(conversation, variables.get("caller_name").map(String::as_str))
             });
@@ -138,7 +138,8 @@ fn turn(
 /// Appends recalled memories to the prompt.
 async fn append_memories(
     front: &AppState,
-    (turn, conversation): (&Turn, Option<&str>),
+    turn: &Turn,
+    conversation: Option<&str>,
     request: &ChatRequest,
     prompt: Option<String>,
 ) -> Option<String> {

@@ -18,7 +18,8 @@ use crate::events::StreamingResponse;
 
 pub(super) async fn pass(
     front: &AppState,
-    (opened, trace): (InboundChatRequest, Option<Arc<Trace>>),
+    opened: InboundChatRequest,
+    trace: Option<Arc<Trace>>,
     model: &ModelHandle,
 ) -> Result<Response, ChatApiError> {
     let mut headers = TurnResponseHeaders::new(opened.began, front);

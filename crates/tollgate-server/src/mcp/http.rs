@@ -111,7 +111,7 @@ struct McpPost {
 async fn serve(front: Arc<AppState>, post: McpPost, line: Arc<ExchangeChannel>) -> ExchangeAnswer {
     let McpPost { who, headers, body } = post;
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-        return serve_batch(&front, &who, (&headers, &body), &line).await;
+        return serve_batch(&front, &who, &headers, &body, &line).await;
     }
     let message = match JsonRpcMessage::parse_bytes(&body) {
         Ok(message) => message,
@@ -122,7 +122,7 @@ async fn serve(front: Arc<AppState>, post: McpPost, line: Arc<ExchangeChannel>) 
     };
     match message {
         JsonRpcMessage::Request(request) => {
-            serve_request(&front, (who, &headers), request, &line).await
+            serve_request(&front, who, &headers, request, &line).await
         }
         JsonRpcMessage::Notification { .. } | JsonRpcMessage::Response { .. } => {
             if session_id(&headers).is_none() && says_modern(&headers) {
@@ -141,7 +141,8 @@ async fn serve(front: Arc<AppState>, post: McpPost, line: Arc<ExchangeChannel>) 
 
 async fn serve_request(
     front: &AppState,
-    (who, headers): (RequestContext, &HeaderMap),
+    who: RequestContext,
+    headers: &HeaderMap,
     request: envelope::JsonRpcRequest<'_>,
     line: &ExchangeChannel,
 ) -> ExchangeAnswer {
@@ -181,7 +182,8 @@ async fn serve_request(
 async fn serve_batch(
     front: &AppState,
     who: &RequestContext,
-    (headers, body): (&HeaderMap, &[u8]),
+    headers: &HeaderMap,
+    body: &[u8],
     line: &ExchangeChannel,
 ) -> ExchangeAnswer {
     let no_batches = "this protocol revision does not allow batches";

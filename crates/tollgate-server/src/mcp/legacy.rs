@@ -64,7 +64,8 @@ impl SessionClient<'_> {
         &self,
         front: &AppState,
         known: Option<McpMethod>,
-        (ask, line): (&ParsedMcpRequest<'_>, &ExchangeChannel),
+        ask: &ParsedMcpRequest<'_>,
+        line: &ExchangeChannel,
     ) -> McpRequestSpan {
         let tracer = front.gate.tracer();
         if !tracer.is_on() {
@@ -206,10 +207,10 @@ pub(super) async fn answer(
 ) -> ExchangeAnswer {
     let id = ask.id.clone();
     let method = McpMethod::parse(Era::Legacy, ask.method);
-    let mut served = speaker.begin_span(front, method.as_ref().ok().copied(), (&ask, line));
+    let mut served = speaker.begin_span(front, method.as_ref().ok().copied(), &ask, line);
     let answered = match method {
         Ok(McpMethod::Call(kind)) => {
-            return call(front, speaker, (kind, ask), (line, &mut served)).await;
+            return call(front, speaker, kind, ask, line, &mut served).await;
         }
         Ok(method) => local(front, speaker, method, &ask),
         Err(refused) => Err(refused),
@@ -246,7 +247,7 @@ fn local(
         McpMethod::Subscribe => {
             let uri = method::required_string(&ask.params, "uri")?;
             let who = speaker.who(front, &ask.params)?;
-            subscribe(front, (session, &who), uri)?;
+            subscribe(front, session, &who, uri)?;
             done()
         }
         McpMethod::Unsubscribe => {
@@ -264,7 +265,8 @@ fn local(
 
 fn subscribe(
     front: &AppState,
-    (session, who): (&McpSession, &RequestContext),
+    session: &McpSession,
+    who: &RequestContext,
     uri: String,
 ) -> Result<(), McpRequestError> {
     if session.watches(&uri) {
@@ -293,13 +295,15 @@ fn subscribe(
 async fn call(
     front: &AppState,
     speaker: SessionClient<'_>,
-    (kind, ask): (RequestKind, ParsedMcpRequest<'_>),
-    (line, served): (&ExchangeChannel, &mut McpRequestSpan),
+    kind: RequestKind,
+    ask: ParsedMcpRequest<'_>,
+    line: &ExchangeChannel,
+    served: &mut McpRequestSpan,
 ) -> ExchangeAnswer {
     let (_running, registration) = speaker.session.begin(&ask.id);
     line.outlive(&front.survivors);
     let id = ask.id.clone();
-    let running = run(front, speaker, (kind, ask), (line, served));
+    let running = run(front, speaker, kind, ask, line, served);
     let answered = Abortable::new(running, registration).await;
     served.end(answered.as_ref().ok());
     match answered {
@@ -312,8 +316,10 @@ async fn call(
 async fn run(
     front: &AppState,
     speaker: SessionClient<'_>,
-    (kind, ask): (RequestKind, ParsedMcpRequest<'_>),
-    (line, served): (&ExchangeChannel, &mut McpRequestSpan),
+    kind: RequestKind,
+    ask: ParsedMcpRequest<'_>,
+    line: &ExchangeChannel,
+    served: &mut McpRequestSpan,
 ) -> Result<String, McpRequestError> {
     let session = speaker.session;
     let ParsedMcpRequest { id, mut params, .. } = ask;

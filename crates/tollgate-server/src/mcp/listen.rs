@@ -176,8 +176,10 @@ fn every<'u>(
 /// `subscriptions/listen`: runs until the client or the server stops.
 pub(super) async fn listen(
     front: &AppState,
-    (who, turn): (RequestContext, &Turn),
-    (id, params): (&JsonRpcId, &Object<'_>),
+    who: RequestContext,
+    turn: &Turn,
+    id: &JsonRpcId,
+    params: &Object<'_>,
     line: &ExchangeChannel,
 ) -> Result<EncodedMessage, McpRequestError> {
     let Some(wanted) = params.object("notifications") else {

@@ -71,7 +71,7 @@ async fn respond(
     let mut served = McpRequestSpan::begin(front.gate.tracer(), &who, &about);
     let asked = ModernRequest { who: served.within(who), headers, line, meta };
     let answered = match method {
-        Ok(method) => asked.dispatch(front, (method, ask), &mut served).await,
+        Ok(method) => asked.dispatch(front, method, ask, &mut served).await,
         Err(refused) => Err(refused),
     };
     served.end(Some(&answered));
@@ -90,7 +90,8 @@ impl ModernRequest<'_> {
     async fn dispatch(
         self,
         front: &AppState,
-        (method, ask): (McpMethod, ParsedMcpRequest<'_>),
+        method: McpMethod,
+        ask: ParsedMcpRequest<'_>,
         served: &mut McpRequestSpan,
     ) -> Result<EncodedMessage, McpRequestError> {
         let Self { who, headers, line, meta } = self;
@@ -105,7 +106,7 @@ impl ModernRequest<'_> {
                 Ok(encode::list(&ask.id, &turn.view, list, page)?)
             }
             McpMethod::Listen => {
-                listen::listen(front, (who, &turn), (&ask.id, &ask.params), line).await
+                listen::listen(front, who, &turn, &ask.id, &ask.params, line).await
             }
             McpMethod::Call(kind) => {
                 who.may(kind)?;

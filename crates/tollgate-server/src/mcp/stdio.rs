@@ -59,7 +59,8 @@ pub struct StdioClient<'a> {
 pub async fn serve_stdio<R, W>(
     gate: Arc<Gate>,
     client: StdioClient<'_>,
-    (reader, writer): (R, W),
+    reader: R,
+    writer: W,
 ) -> Result<(), StdioError>
 where
     R: AsyncRead + Unpin,
@@ -197,7 +198,7 @@ impl StdioServer {
         let asked = StdioRequest::from(request);
         let exchange =
             Exchange::new(ExchangeChannel::new(ExchangeTransport::Pipe), |line| async move {
-                answer(&front, (who, session.as_ref()), &asked, &line).await
+                answer(&front, who, session.as_ref(), &asked, &line).await
             });
         self.run(id, exchange);
     }
@@ -343,7 +344,8 @@ async fn carry(mut exchange: Exchange, out: mpsc::Sender<String>) {
 /// Answers one request of either era.
 async fn answer(
     front: &AppState,
-    (who, session): (RequestContext, Option<&Arc<McpSession>>),
+    who: RequestContext,
+    session: Option<&Arc<McpSession>>,
     asked: &StdioRequest,
     line: &ExchangeChannel,
 ) -> ExchangeAnswer {

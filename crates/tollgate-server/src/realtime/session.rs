@@ -84,7 +84,9 @@ impl PendingSession {
     pub(super) fn new(
         front: &Arc<AppState>,
         sent: &Parts,
-        (who, live, place): (RequestContext, RealtimeProtocol, ProviderSessionTarget),
+        who: RequestContext,
+        live: RealtimeProtocol,
+        place: ProviderSessionTarget,
     ) -> Result<Self, ApiError> {
         let agent = target::agent(front, &who)?;
         Ok(Self {
@@ -101,7 +103,7 @@ impl PendingSession {
     }
 
     pub(super) fn session_request(&self, named: Option<&str>) -> Result<SessionRequest, ApiError> {
-        let model = target::model(&self.front, (&self.who, &self.agent), (self.live, named))?;
+        let model = target::model(&self.front, &self.who, &self.agent, self.live, named)?;
         let override_right = if self.who.rights.has(Right::OverrideTier) {
             TierOverrideRight::Held
         } else {
@@ -179,7 +181,8 @@ async fn wait_for_agent_removal(
 pub(super) fn start_with_provider(
     front: Arc<AppState>,
     knock: PendingSession,
-    (visit, provider): (SessionRequest, ProviderSocket),
+    visit: SessionRequest,
+    provider: ProviderSocket,
 ) -> UpgradeCallback {
     Box::new(move |upgraded, large_work| {
         async move {

@@ -44,8 +44,10 @@ pub(super) fn agent(front: &AppState, who: &RequestContext) -> Result<Agent, Api
 /// The named model. If none is named, or (Deepgram) none that is known here, the agent's own.
 pub(super) fn model(
     front: &AppState,
-    (who, agent): (&RequestContext, &Agent),
-    (live, named): (RealtimeProtocol, Option<&str>),
+    who: &RequestContext,
+    agent: &Agent,
+    live: RealtimeProtocol,
+    named: Option<&str>,
 ) -> Result<Arc<ModelHandle>, ApiError> {
     let models = front.chat.models();
     let own = || {

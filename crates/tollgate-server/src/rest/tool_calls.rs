@@ -55,7 +55,7 @@ pub(crate) async fn tool_calls(State(front): State<Arc<AppState>>, request: Requ
     let mut headers = TurnResponseHeaders::new(front.clock.now(), &front);
     let run = async {
         let body = body::json(&sent, body, &front.limits).await?;
-        let order = ToolCallsRequest::read(&front, &sent, (&body, dialect))?;
+        let order = ToolCallsRequest::read(&front, &sent, &body, dialect)?;
         headers.turn(&order.turn, order.reason);
         order.run(&front).await
     };
@@ -107,7 +107,8 @@ impl ToolCallsRequest {
     fn read(
         front: &AppState,
         sent: &Parts,
-        (body, dialect): (&[u8], Dialect),
+        body: &[u8],
+        dialect: Dialect,
     ) -> Result<Self, ChatApiError> {
         let text = std::str::from_utf8(body).map_err(|error| not_json(&error.to_string()))?;
         let document = json::value_within(text, usize::MAX)

@@ -106,7 +106,7 @@ impl HealthProbe {
             response.headers_mut().insert(HTTPS_PORT, HeaderValue::from_static("https"));
         }
         let date = httpdate::fmt_http_date(app.front.clock.wall());
-        ProbeResponse { bytes: encode(response, (&self.parts.method, closes), &date).await, closes }
+        ProbeResponse { bytes: encode(response, &self.parts.method, closes, &date).await, closes }
     }
 
     fn asks_to_close(&self) -> bool {
@@ -116,7 +116,7 @@ impl HealthProbe {
     }
 }
 
-async fn encode(response: Response, (method, closes): (&Method, bool), date: &str) -> Vec<u8> {
+async fn encode(response: Response, method: &Method, closes: bool, date: &str) -> Vec<u8> {
     let (head, body) = response.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let mut bytes = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();
@@ -153,7 +153,7 @@ pub(super) const HTTP2_REFUSAL: ApiError = ApiError::new(
 /// Response to a connection that is refused before anything is read.
 pub(super) async fn refusal(problem: &ApiError, now: SystemTime) -> Vec<u8> {
     let response = problem.response(ApiErrorFormat::ProblemDetails);
-    encode(response, (&Method::GET, true), &httpdate::fmt_http_date(now)).await
+    encode(response, &Method::GET, true, &httpdate::fmt_http_date(now)).await
 }
 
 #[cfg(test)]

@@ -40,11 +40,11 @@ async fn respond(app: &HttpApp, mut request: Request<Incoming>) -> Response {
     let address = locate(app, &mut request);
     let (parts, body) = request.into_parts();
     let asked = access::LoginStep::of(&parts);
-    let (response, visitor) = handle(app, (parts, body), address).await;
+    let (response, visitor) = handle(app, parts, body, address).await;
     if let Some(refusal) = access::refusal(&response, asked) {
         let front = &app.front;
         let principal = visitor.as_ref().map(|visitor| &visitor.principal);
-        front.refused.note(&refusal, (address, principal), front.clock.wall());
+        front.refused.note(&refusal, address, principal, front.clock.wall());
     }
     response
 }
@@ -63,7 +63,8 @@ fn locate(app: &HttpApp, request: &mut Request<Incoming>) -> Option<IpAddr> {
 /// The response and the authenticated caller.
 async fn handle(
     app: &HttpApp,
-    (parts, body): (Parts, Incoming),
+    parts: Parts,
+    body: Incoming,
     address: Option<IpAddr>,
 ) -> (Response, Option<AuthenticatedCaller>) {
     let style = ApiErrorFormat::of(parts.uri.path());
@@ -71,7 +72,7 @@ async fn handle(
         Ok(admitted) => admitted,
         Err(response) => return (response, None),
     };
-    (serve_admitted(app, (parts, body), (visitor.as_ref(), style)).await, visitor)
+    (serve_admitted(app, parts, body, visitor.as_ref(), style).await, visitor)
 }
 
 /// Authenticates a request. `None`: anonymous, on a public route.
@@ -106,8 +107,10 @@ async fn admit(
 
 async fn serve_admitted(
     app: &HttpApp,
-    (mut parts, body): (Parts, Incoming),
-    (visitor, style): (Option<&AuthenticatedCaller>, ApiErrorFormat),
+    mut parts: Parts,
+    body: Incoming,
+    visitor: Option<&AuthenticatedCaller>,
+    style: ApiErrorFormat,
 ) -> Response {
     let keys = &app.front.keys;
     let uri = parts.uri.clone();
@@ -163,7 +166,7 @@ async fn serve_admitted(
         Some(underway) if events::is_stream(&response) => {
             underway.end_stream_on_revocation(response)
         }
-        Some(underway) => keys.add_auth_challenge(response, (underway.visitor, path)),
+        Some(underway) => keys.add_auth_challenge(response, underway.visitor, path),
         None => response,
     };
     if uri.path().starts_with("/api/") {

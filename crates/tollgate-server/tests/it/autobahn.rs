@@ -90,21 +90,23 @@ fn ends(payload: &[u8]) -> RawWebSocketFrame {
 async fn check(
     stage: &Living,
     case: &str,
-    (frames, chop): (&[RawWebSocketFrame], Chop),
+    frames: &[RawWebSocketFrame],
+    chop: Chop,
     expected: &Expected,
 ) {
     let binary = frames.iter().any(|frame| frame.opcode == BINARY);
     let speaks = if binary { Speaks::Deepgram } else { Speaks::OpenAi };
     let what = format!("case {case}, {chop:?}");
     let wire = stage.echoing(speaks, &[]).await;
-    let checked = run(wire, &what, (frames, chop), expected);
+    let checked = run(wire, &what, frames, chop, expected);
     tokio::time::timeout(PATIENCE, checked).await.unwrap_or_else(|_| panic!("{what} does not end"));
 }
 
 async fn run(
     mut wire: RawWebSocket,
     what: &str,
-    (frames, chop): (&[RawWebSocketFrame], Chop),
+    frames: &[RawWebSocketFrame],
+    chop: Chop,
     expected: &Expected,
 ) {
     let mut seen = Seen::default();

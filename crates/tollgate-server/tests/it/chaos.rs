@@ -137,15 +137,17 @@ impl Run {
         let mut sessions = JoinSet::new();
         for name in 1.. {
             let wire = self.living.accept().await;
-            let kit = (Arc::clone(&self.ledger), TOOLS);
+            let ledger = Arc::clone(&self.ledger);
             let odds = odds();
             match self.speaks {
                 Speaks::Gemini => {
-                    sessions.spawn(gemini::GeminiTestProvider::new(wire, name, kit, odds).run());
+                    let provider = gemini::GeminiTestProvider::new(wire, name, ledger, TOOLS, odds);
+                    sessions.spawn(provider.run());
                 }
                 Speaks::OpenAi | Speaks::Deepgram => {
                     let name = name.to_string();
-                    sessions.spawn(openai::OpenAiTestProvider::new(wire, name, kit, odds).run());
+                    let provider = openai::OpenAiTestProvider::new(wire, name, ledger, TOOLS, odds);
+                    sessions.spawn(provider.run());
                 }
             }
             while sessions.try_join_next().is_some() {}
@@ -166,7 +168,7 @@ impl Run {
             let odds = odds();
             match self.speaks {
                 Speaks::Gemini => {
-                    gemini::GeminiTestClient::new(wire, "live", (ledger, TOOLS), odds).run().await
+                    gemini::GeminiTestClient::new(wire, "live", ledger, TOOLS, odds).run().await
                 }
                 Speaks::OpenAi | Speaks::Deepgram => {
                     openai::OpenAiTestClient::new(wire, ledger, TOOLS, odds).run().await

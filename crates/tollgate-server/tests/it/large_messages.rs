@@ -208,7 +208,7 @@ async fn r_35_a_large_configuration_leaves_the_workers() {
         assert!(arrived.is_some_and(|text| text.contains(prompt.trim())), "{speaks:?}");
         assert_short_polls(&watch, &format!("{speaks:?}: configuration"));
         if speaks == Speaks::OpenAi {
-            rewrite(&living, (&mut client, &mut provider), &prompt).await;
+            rewrite(&living, &mut client, &mut provider, &prompt).await;
             assert_short_polls(&watch, "a configuration that is written again");
         }
     }
@@ -217,7 +217,8 @@ async fn r_35_a_large_configuration_leaves_the_workers() {
 /// Takes a tool away, so that the gateway has to write the client's own, large ones again.
 async fn rewrite(
     living: &Living,
-    (client, provider): (&mut RawWebSocket, &mut RawWebSocket),
+    client: &mut RawWebSocket,
+    provider: &mut RawWebSocket,
     text: &str,
 ) {
     let created = events::session("session.created", &json!([]), "");

@@ -162,18 +162,20 @@ impl World {
 
     async fn reconfigure(&mut self, config: &Config) {
         self.settings.house = config.house_rules();
-        self.settings.agents = config.agents.iter().enumerate().map(agent).collect();
+        self.settings.agents = agents(config);
         self.running.reconfigure(&self.settings, || {}).await;
     }
 }
 
-fn agent((at, (tools, ceiling)): (usize, &(Vec<String>, Option<usize>))) -> Agent {
-    Agent {
+fn agents(config: &Config) -> Vec<Agent> {
+    let numbered = config.agents.iter().enumerate();
+    let each = numbered.map(|(at, (tools, ceiling))| Agent {
         id: AgentId::parse(&format!("agent{at}")).unwrap(),
         tools: patterns(tools),
         ceiling: ceiling.map(|tier| Tier::ALL[tier]),
         ..Agent::implicit()
-    }
+    });
+    each.collect()
 }
 
 fn patterns(names: &[String]) -> Vec<Glob> {
@@ -339,7 +341,7 @@ async fn one(world: &World, context: Context<'_>, dice: &mut Dice) -> Vec<&'stat
     assert_eq!(listed, expected, "{context}");
     assert_eq!(turn.view.tier as usize, asker.tier(), "{context}");
     check_explanation(&judged, &explained, context);
-    check_calls(world, (&judged, &turn), dice, context).await;
+    check_calls(world, &judged, &turn, dice, context).await;
     judged.into_iter().map(|(_, level)| level.unwrap_or("seen")).collect()
 }
 
@@ -375,7 +377,8 @@ fn check_explanation(
 /// All that is not seen is refused and reaches nobody; now and then what is seen is called.
 async fn check_calls(
     world: &World,
-    (judged, turn): (&[(&Fact, Option<&'static str>)], &tollgate_core::turn::Turn),
+    judged: &[(&Fact, Option<&'static str>)],
+    turn: &tollgate_core::turn::Turn,
     dice: &mut Dice,
     context: Context<'_>,
 ) {

@@ -27,7 +27,7 @@ impl Pipe {
         let gate = std::sync::Arc::clone(&stage.gate);
         let serving = tasks::spawn("pipe", async move {
             let client = StdioClient { agent: None, narrow: RequestFilter::default() };
-            serve_stdio(gate, client, (reader, writer)).await.unwrap();
+            serve_stdio(gate, client, reader, writer).await.unwrap();
         });
         let (reader, writer) = tokio::io::split(ours);
         Self { writer, lines: BufReader::new(reader).lines(), serving }

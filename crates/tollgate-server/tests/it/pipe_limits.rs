@@ -48,7 +48,8 @@ async fn a_client_that_does_not_read_cannot_keep_the_process() {
     let (_unread, mut writer) = split(ours);
     let gate = Arc::clone(&stage.gate);
     let client = StdioClient { agent: None, narrow: RequestFilter::default() };
-    let served = serve_stdio(gate, client, split(theirs));
+    let (theirs, to_us) = split(theirs);
+    let served = serve_stdio(gate, client, theirs, to_us);
     let params = with_meta(json!({}));
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params});
     let client = async {

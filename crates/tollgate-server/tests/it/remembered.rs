@@ -229,7 +229,7 @@ async fn nothing_is_kept_unless_the_agent_says_so() {
 }
 
 /// What the model is told before it hears the question.
-async fn prompt(stage: &Stage, model: &Model, (to, conversation): (&str, &str)) -> String {
+async fn prompt(stage: &Stage, model: &Model, to: &str, conversation: &str) -> String {
     let body = said(to, "Where is the silver key?");
     let call = stage.post(body.to_string()).path("/v1/chat/completions");
     call.header("x-tollgate-conversation", conversation).send().await;
@@ -256,12 +256,12 @@ async fn what_has_to_do_with_a_turn_is_in_its_prompt() {
         let partial = json!({ "text": "where is the silver key", "agent": "sage", "conversation": conversation, "partial": true });
         let reply = stage.post(partial.to_string()).path("/v1/tier").send().await;
         assert_eq!(reply.status, 200, "{}", reply.text);
-        recalled = prompt(&stage, &model, ("sage", conversation)).await;
+        recalled = prompt(&stage, &model, "sage", conversation).await;
         if recalled.contains("in her boot") {
             break;
         }
     }
     assert!(recalled.contains("in her boot"), "{recalled}");
-    let forgotten = prompt(&stage, &model, ("other", "c")).await;
+    let forgotten = prompt(&stage, &model, "other", "c").await;
     assert!(!forgotten.contains("in her boot"), "{forgotten}");
 }

@@ -106,8 +106,10 @@ const STREAMS: usize = 3;
 
 /// One of everything that a key can have under way.
 fn everything<'s>(
-    (stage, opened): (&'s Stage, &'s AtomicUsize),
-    (who, secret): (&'static str, &'s str),
+    stage: &'s Stage,
+    opened: &'s AtomicUsize,
+    who: &'static str,
+    secret: &'s str,
 ) -> Vec<Underway<'s>> {
     let wait = json!({"name": "wait", "arguments": {"ms": LONG}});
     let execute = |body: &Value| by(secret, stage.post(body.to_string()).path("/v1/tools/execute"));
@@ -174,8 +176,8 @@ async fn revoked_means_stopped_everywhere_within_a_second_and_for_nobody_else() 
     let bob = stage.made(json!({"name": "bob", "rights": rights})).await;
     let opened = AtomicUsize::new(0);
     let mut running = FuturesUnordered::new();
-    running.extend(everything((&stage, &opened), ("ada", &ada)));
-    running.extend(everything((&stage, &opened), ("bob", &bob)));
+    running.extend(everything(&stage, &opened, "ada", &ada));
+    running.extend(everything(&stage, &opened, "bob", &bob));
     let count = running.len() / 2;
     let begun = async {
         stage.called(2 * WAITING_CALLS).await;

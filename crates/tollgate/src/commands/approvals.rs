@@ -33,10 +33,10 @@ pub(super) async fn run(
     match wanted {
         ApprovalsCommand::List => list(&gateway, output).await,
         ApprovalsCommand::Approve { id, note } => {
-            decide(&gateway, (id, "approve", note.as_deref()), output).await
+            decide(&gateway, id, "approve", note.as_deref(), output).await
         }
         ApprovalsCommand::Deny { id, note } => {
-            decide(&gateway, (id, "deny", note.as_deref()), output).await
+            decide(&gateway, id, "deny", note.as_deref(), output).await
         }
         ApprovalsCommand::Watch => watch(&gateway, output).await,
     }
@@ -66,7 +66,9 @@ async fn list(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
 
 async fn decide(
     gateway: &Gateway,
-    (id, decision, note): (&str, &str, Option<&str>),
+    id: &str,
+    decision: &str,
+    note: Option<&str>,
     output: Output,
 ) -> Result<(), CommandError> {
     let decided = gateway.decide(id, decision, note).await?;
@@ -150,7 +152,7 @@ async fn ask(gateway: &Gateway, request: &Value, output: Output) -> Result<(), C
         "n" | "no" => "deny",
         _ => return Ok(()),
     };
-    if let Err(failure) = decide(gateway, (&text(request, "id"), decision, None), output).await {
+    if let Err(failure) = decide(gateway, &text(request, "id"), decision, None, output).await {
         output.note(&clean(&failure.to_string()));
     }
     Ok(())

@@ -38,7 +38,7 @@ pub(super) async fn run(
     };
     gateway.close().await;
     let (base, tool) = measured?;
-    say(wanted, &place, (&base, tool.as_ref()), output);
+    say(wanted, &place, &base, tool.as_ref(), output);
     match tool {
         Some(tool) if tool.calls() == tool.errors() => Err(CommandError::Said),
         _ => Ok(()),
@@ -52,7 +52,7 @@ async fn measure(
 ) -> Result<(LoadStatistics, Option<LoadStatistics>), CommandError> {
     let view = ToolViewQuery { agent: wanted.agent.as_deref(), ..ToolViewQuery::default() };
     let order = match &wanted.name {
-        Some(name) => Some((name, order(wanted, name, (gateway, view)).await?)),
+        Some(name) => Some((name, order(wanted, name, gateway, view).await?)),
         None => None,
     };
     let whole = Duration::from_secs(u64::from(wanted.seconds));
@@ -86,7 +86,8 @@ async fn measure(
 async fn order(
     wanted: &operate::BenchArgs,
     name: &str,
-    (gateway, view): (&Gateway, ToolViewQuery<'_>),
+    gateway: &Gateway,
+    view: ToolViewQuery<'_>,
 ) -> Result<Value, CommandError> {
     let listed = gateway.tools(view).await?;
     let tool = items(&listed, "tools").iter().find(|tool| tool["name"] == name);
@@ -135,7 +136,8 @@ where
 fn say(
     wanted: &operate::BenchArgs,
     place: &str,
-    (base, tool): (&LoadStatistics, Option<&LoadStatistics>),
+    base: &LoadStatistics,
+    tool: Option<&LoadStatistics>,
     output: Output,
 ) {
     let name = wanted.name.as_deref().unwrap_or_default();

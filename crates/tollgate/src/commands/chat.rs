@@ -247,7 +247,7 @@ impl TerminalChat<'_> {
         }
         if !leave.is_empty() {
             let leave = Value::Array(leave);
-            let done = self.gateway.run_calls(&leave, (&self.agent, &self.headers)).await?;
+            let done = self.gateway.run_calls(&leave, &self.agent, &self.headers).await?;
             for message in done.as_array().into_iter().flatten() {
                 let text = message["content"].as_str().unwrap_or_default();
                 self.output.note(&clean(&format!("  {}", answer::brief(text))));

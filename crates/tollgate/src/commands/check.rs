@@ -12,7 +12,8 @@ use crate::output::{Output, OutputFormat, clean, pluralize};
 pub(super) fn run(
     check: &CheckArgs,
     options: &GlobalArgs,
-    (output, environment): (Output, &dyn Environment),
+    output: Output,
+    environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     if check.schema {
         output.json(&config::schema());

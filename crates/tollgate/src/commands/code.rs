@@ -23,7 +23,7 @@ pub(super) async fn run(
     output: Output,
 ) -> Result<(), CommandError> {
     let view = view_query(&code.view);
-    let Some(file) = &code.file else { return look(&code.look, view, (config, output)).await };
+    let Some(file) = &code.file else { return look(&code.look, view, config, output).await };
     let source = read(file).await?;
     let gateway = Gateway::open(config).await?;
     let ran = gateway.code(&source, view).await;
@@ -94,7 +94,8 @@ async fn read(file: &Path) -> Result<String, CommandError> {
 async fn look(
     look: &CodeLookupArgs,
     view: ToolViewQuery<'_>,
-    (config, output): (&Config, Output),
+    config: &Config,
+    output: Output,
 ) -> Result<(), CommandError> {
     let words = look.search.as_ref().map(|words| words.join(" "));
     let typed = [("read", &look.read), ("docs", &look.docs), ("search", &words)];

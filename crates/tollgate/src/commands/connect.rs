@@ -22,8 +22,10 @@ const UNREDACTABLE_DIFF: &str =
 
 pub(super) async fn run(
     wanted: &ConnectArgs,
-    (config, request): (&Config, &ConfigRequest),
-    (output, environment): (Output, &dyn Environment),
+    config: &Config,
+    request: &ConfigRequest,
+    output: Output,
+    environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     let data = request.data.as_ref().map(|path| absolute(path).display().to_string());
     let target = SnippetTarget { data, ..target(wanted, config).await? };
@@ -49,7 +51,7 @@ pub(super) async fn run(
     }
     match (wanted.write, ClientApp::find(typed)) {
         (false, _) => print(&snippet, &target, output),
-        (true, Some(client)) => return write(wanted, (client, &target), (output, environment)),
+        (true, Some(client)) => return write(wanted, client, &target, output, environment),
         (true, None) => {
             let why = format!("{} has no config file; remove `--write`", snippet.name);
             return Err(CommandError::Usage(why));
@@ -160,8 +162,10 @@ fn print(snippet: &Snippet, target: &SnippetTarget, output: Output) {
 
 fn write(
     wanted: &ConnectArgs,
-    (client, target): (&'static ClientApp, &SnippetTarget),
-    (output, environment): (Output, &dyn Environment),
+    client: &'static ClientApp,
+    target: &SnippetTarget,
+    output: Output,
+    environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     let path = file(wanted, client, environment)?;
     let label = path.display().to_string();

@@ -27,7 +27,7 @@ pub(super) fn run(wanted: &ConvertArgs, output: Output) -> Result<(), CommandErr
     let file = wanted.file.as_deref().filter(|file| *file != Path::new("-"));
     let document = read(file)?;
     if wanted.results {
-        return results(document, (from, to), output);
+        return results(document, from, to, output);
     }
     let strict = match (wanted.strict, StrictToolFormat::of(to)) {
         (true, None) => {
@@ -105,7 +105,8 @@ fn name(definition: &Value) -> Option<String> {
 
 fn results(
     document: Value,
-    (from, to): (Option<ToolFormat>, ToolFormat),
+    from: Option<ToolFormat>,
+    to: ToolFormat,
     output: Output,
 ) -> Result<(), CommandError> {
     let from = from.or_else(|| results::form_of(&document)).ok_or_else(|| {

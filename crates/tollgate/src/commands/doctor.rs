@@ -61,7 +61,8 @@ impl DoctorFinding {
 pub(super) async fn run(
     wanted: &operate::DoctorArgs,
     request: ConfigRequest,
-    (output, environment): (Output, &dyn Environment),
+    output: Output,
+    environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     if wanted.probe {
         return probe(&config::load(&request, environment)?.config, output).await;

@@ -35,7 +35,8 @@ struct PlannedImport {
 pub(super) async fn run(
     wanted: &ImportArgs,
     request: ConfigRequest,
-    (output, environment): (Output, &dyn Environment),
+    output: Output,
+    environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     let folders = UserFolders::of(|name| environment.variable(name));
     let sources = sources::find(wanted, folders.as_ref())?;
@@ -72,8 +73,8 @@ pub(super) async fn run(
         plan::only(&mut imported, &wanted.only);
         let clash = plan::NameClashPolicy::of(wanted, output);
         given.append(&mut imported.given);
-        let beside = (&variables, &mut given);
-        let plan = ImportPlan::make(&imported, &mut known, beside, (clash, output)).await?;
+        let plan =
+            ImportPlan::make(&imported, &mut known, &variables, &mut given, clash, output).await?;
         given.retain(|(name, _)| plan.names(name));
         imported.given = given;
         reads.push(PlannedImport { source, imported, plan });
@@ -107,7 +108,7 @@ pub(super) async fn run(
         None => None,
     };
     let end = ImportOutcome { mode, heard, unset, file: origin.path().display().to_string() };
-    say(wanted, &reads, (&draft, &end), output);
+    say(wanted, &reads, &draft, &end, output);
     if open && !wanted.dry_run {
         Err(CommandError::new(
             "servers with these names already exist; use `--overwrite`, `--skip` or `--rename`",
@@ -133,7 +134,8 @@ fn reload_answer(answer: Result<Value, CommandError>) -> Value {
 fn say(
     wanted: &ImportArgs,
     reads: &[PlannedImport],
-    (draft, end): (&ConfigDraft, &ImportOutcome),
+    draft: &ConfigDraft,
+    end: &ImportOutcome,
     output: Output,
 ) {
     if output.form == OutputFormat::Json {

@@ -113,7 +113,7 @@ impl KeyBackend {
                 check_free(config, &wanted.name)?;
                 let detail = format!("role {}", wanted.role.as_str());
                 let key = blocking(move || keyring.make(&wanted)).await?;
-                note(&ledger, ("made", &key.shown.name, &detail)).await?;
+                note(&ledger, "made", &key.shown.name, &detail).await?;
                 Ok(created_key_json(&key))
             }
         }
@@ -126,7 +126,7 @@ impl KeyBackend {
                 check_free(config, name)?;
                 let revoked = name.to_owned();
                 blocking(move || keyring.revoke(&revoked)).await?;
-                note(&ledger, ("revoked", name, "by command")).await
+                note(&ledger, "revoked", name, "by command").await
             }
         }
     }
@@ -140,7 +140,7 @@ impl KeyBackend {
                 let name = name.to_owned();
                 let grace = Duration::from_secs(grace.into());
                 let key = blocking(move || keyring.rotate(&name, grace)).await?;
-                note(&ledger, ("rotated", &key.shown.name, &detail)).await?;
+                note(&ledger, "rotated", &key.shown.name, &detail).await?;
                 Ok(created_key_json(&key))
             }
         }
@@ -150,7 +150,9 @@ impl KeyBackend {
 /// Writes the same audit row as a gateway would.
 async fn note(
     ledger: &AuditLedger,
-    (outcome, name, detail): (&'static str, &str, &str),
+    outcome: &'static str,
+    name: &str,
+    detail: &str,
 ) -> Result<(), CommandError> {
     let decision = Decision::new(AuditAction::Key, &Principal::local(), outcome);
     let noted = ledger.note(decision.about(name).because(detail)).await;

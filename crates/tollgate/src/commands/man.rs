@@ -22,7 +22,7 @@ pub(super) fn run(wanted: &operate::ManArgs, output: Output) -> Result<(), Comma
     let failed = |why: std::io::Error| CommandError::new(format!("{}: {why}", folder.display()));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut files = Vec::new();
-    write_all("tollgate", &command, (folder, &mut files))?;
+    write_all("tollgate", &command, folder, &mut files)?;
     match output.form {
         OutputFormat::Json => output.json(&json!({ "files": files })),
         OutputFormat::Text => {
@@ -35,7 +35,8 @@ pub(super) fn run(wanted: &operate::ManArgs, output: Output) -> Result<(), Comma
 fn write_all(
     name: &str,
     command: &Command,
-    (folder, files): (&Path, &mut Vec<String>),
+    folder: &Path,
+    files: &mut Vec<String>,
 ) -> Result<(), CommandError> {
     let file = folder.join(format!("{name}.1"));
     let text = page(name, command)?;
@@ -44,7 +45,7 @@ fn write_all(
     files.push(file.display().to_string());
     for inner in command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help")
     {
-        write_all(&format!("{name}-{}", inner.get_name()), inner, (folder, files))?;
+        write_all(&format!("{name}-{}", inner.get_name()), inner, folder, files)?;
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(super) async fn run(mcp: &McpArgs, config: &Config) -> Result<(), CommandErr
     app.gate().settled().await;
     let gate = Arc::clone(app.gate());
     let client = StdioClient { agent: mcp.agent.as_deref(), narrow };
-    let served = serve_stdio(gate, client, (tokio::io::stdin(), tokio::io::stdout())).await;
+    let served = serve_stdio(gate, client, tokio::io::stdin(), tokio::io::stdout()).await;
     app.stop().await;
     served.map_err(|error| CommandError::new(error.to_string()))
 }

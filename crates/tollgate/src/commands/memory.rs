@@ -107,7 +107,7 @@ impl MemoryCommandRun<'_> {
             ("topic", json!(topic)),
             ("session", json!(session)),
         ]);
-        let kept = self.gateway.remember(Method::POST, ("/facts", &self.query()), &body).await?;
+        let kept = self.gateway.remember(Method::POST, "/facts", &self.query(), &body).await?;
         self.say(&format!("saved as fact {}", kept["id"]), &kept);
         Ok(())
     }
@@ -122,10 +122,10 @@ impl MemoryCommandRun<'_> {
         ]);
         let query = self.query();
         let kept = match (replace, id) {
-            (false, _) => self.gateway.remember(Method::POST, ("/entities", &query), &body).await,
+            (false, _) => self.gateway.remember(Method::POST, "/entities", &query, &body).await,
             (true, Some(id)) => {
                 let path = path("entities", id);
-                self.gateway.remember(Method::PUT, (&path, &query), &body).await
+                self.gateway.remember(Method::PUT, &path, &query, &body).await
             }
             (true, None) => {
                 let message = "`--replace` requires `--id`, so that nothing else is replaced";
@@ -147,8 +147,7 @@ impl MemoryCommandRun<'_> {
             ("confidence", json!(confidence)),
             ("session", json!(session)),
         ]);
-        let kept =
-            self.gateway.remember(Method::POST, ("/relations", &self.query()), &body).await?;
+        let kept = self.gateway.remember(Method::POST, "/relations", &self.query(), &body).await?;
         let parts = ["source", "type", "target"].map(|part| text(&kept, part));
         self.say(&format!("remembered: {}", parts.join(" ")), &kept);
         Ok(())

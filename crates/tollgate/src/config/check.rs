@@ -73,7 +73,7 @@ pub(super) fn check(
     let environment = environment(fields);
     let house = global_rules::house(fields, &environment, problems);
     let house = GlobalRules { code_from: code::least_tier(fields, house.code_from), ..house };
-    code::warn_of_turns_too_short(fields, (&agents, &house), problems);
+    code::warn_of_turns_too_short(fields, &agents, &house, problems);
     let budget = budget::budget(fields, problems);
     let code = code::code(fields, problems);
     let builtin = builtin::builtin(fields, &data, problems);
@@ -261,7 +261,7 @@ fn default_agent(
             None
         }
         None => {
-            unknown_name(wanted, ("default_agent", "agent"), &known, problems);
+            unknown_name(wanted, "default_agent", "agent", &known, problems);
             None
         }
     }
@@ -270,7 +270,8 @@ fn default_agent(
 /// Reports a name that is not one of `known`.
 fn unknown_name(
     found: Spanned<&str>,
-    (path, what): (&str, &str),
+    path: &str,
+    what: &str,
     known: &[&str],
     problems: &mut Problems,
 ) {
@@ -290,7 +291,8 @@ fn unknown_name(
 /// Reports names of one kind that could be confused. True when `name` is new.
 fn is_new(
     seen: &mut BTreeSet<String>,
-    (path, what): (&str, &str),
+    path: &str,
+    what: &str,
     name: &Spanned<String>,
     problems: &mut Problems,
 ) -> bool {

@@ -223,7 +223,7 @@ impl ConfigEdit {
             Self::Remove { .. } | Self::Take { .. } | Self::Set { .. } => None,
         };
         if let Some((name, keys)) = added {
-            put(&mut servers, (name, keys));
+            put(&mut servers, name, keys);
         }
         match (self, &mut servers) {
             (Self::Remove { name } | Self::Take { name, .. }, Value::Array(items)) => {
@@ -233,7 +233,7 @@ impl ConfigEdit {
                 known.shift_remove(name);
             }
             (Self::Set { name, key, value, .. }, servers) => {
-                set(servers, name, (key, value.as_ref()))
+                set(servers, name, key, value.as_ref())
             }
             _ => {}
         }
@@ -243,7 +243,7 @@ impl ConfigEdit {
 }
 
 /// Adds an entry in the form of the existing ones.
-fn put(known: &mut Value, (name, keys): (&str, &Map<String, Value>)) {
+fn put(known: &mut Value, name: &str, keys: &Map<String, Value>) {
     match known {
         Value::Array(items) if !items.is_empty() => {
             let mut named = Map::from_iter([("name".to_owned(), Value::from(name))]);
@@ -276,7 +276,7 @@ fn normalize_empty(mut config: Value, section: &str) -> Value {
     config
 }
 
-fn set(servers: &mut Value, name: &str, (key, value): (&str, Option<&Value>)) {
+fn set(servers: &mut Value, name: &str, key: &str, value: Option<&Value>) {
     let server = match servers {
         Value::Array(items) => items.iter_mut().find(|item| item["name"] == name),
         Value::Object(known) => known.get_mut(name),

@@ -39,8 +39,8 @@ impl SectionReader<'_> {
         path: &str,
     ) -> Option<SectionFields> {
         match &node.data {
-            _ if node.is_null() => Some(self.fields((&[], node.at), section, path)),
-            ConfigYamlData::Map(pairs) => Some(self.fields((pairs, node.at), section, path)),
+            _ if node.is_null() => Some(self.fields(&[], node.at, section, path)),
+            ConfigYamlData::Map(pairs) => Some(self.fields(pairs, node.at, section, path)),
             ConfigYamlData::Scalar { .. } | ConfigYamlData::List(_) => {
                 self.mismatch(node, &KeyKind::Section(section), path);
                 None
@@ -50,7 +50,8 @@ impl SectionReader<'_> {
 
     fn fields(
         &mut self,
-        (pairs, at): (&[ConfigYamlPair], SourceSpan),
+        pairs: &[ConfigYamlPair],
+        at: SourceSpan,
         section: &'static SectionSpec,
         path: &str,
     ) -> SectionFields {
@@ -378,7 +379,7 @@ impl SectionReader<'_> {
                         continue;
                     }
                     let inside = format!("{path}.{}", name.value);
-                    let fields = self.fields((&rest, name.at), section, &inside);
+                    let fields = self.fields(&rest, name.at, section, &inside);
                     read.push((name, fields));
                 }
             }

@@ -35,7 +35,7 @@ pub fn merge_entry(
         ClientFileFormat::Json { .. } if old.trim().is_empty() => {
             Some(format!("{:#}\n", json!({ root: { NAME: entry } })))
         }
-        ClientFileFormat::Json { .. } => json_insert::put(old, (root, NAME), entry),
+        ClientFileFormat::Json { .. } => json_insert::put(old, root, NAME, entry),
         ClientFileFormat::Toml { .. } => in_toml(old, root, entry),
         ClientFileFormat::Yaml { root } => in_yaml(old, root, &before, entry),
     };

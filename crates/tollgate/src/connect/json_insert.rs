@@ -20,12 +20,12 @@ struct JsonMemberSpan {
 }
 
 /// The text with `value` as `root.name`. `None` if the text is no such map.
-pub(super) fn put(text: &str, (root, name): (&str, &str), value: &Value) -> Option<String> {
+pub(super) fn put(text: &str, root: &str, name: &str, value: &Value) -> Option<String> {
     let start = skip(text, 0)?;
     let top = map(text, start)?;
     let Some(section) = top.members.iter().find(|member| member.key == root) else {
         let inner = serde_json::json!({ name: value });
-        return Some(insert_member(text, &top, (root, &inner)));
+        return Some(insert_member(text, &top, root, &inner));
     };
     let inside = map(text, section.from)?;
     match inside.members.iter().find(|member| member.key == name) {
@@ -34,12 +34,12 @@ pub(super) fn put(text: &str, (root, name): (&str, &str), value: &Value) -> Opti
             let written = indent_value(value, &column);
             Some(format!("{}{written}{}", &text[..there.from], &text[there.to..]))
         }
-        None => Some(insert_member(text, &inside, (name, value))),
+        None => Some(insert_member(text, &inside, name, value)),
     }
 }
 
 /// Adds it behind the last member, on a line of its own.
-fn insert_member(text: &str, map: &JsonObjectSpan, (key, value): (&str, &Value)) -> String {
+fn insert_member(text: &str, map: &JsonObjectSpan, key: &str, value: &Value) -> String {
     let outer = indentation(text, map.from - 1);
     let column = match map.members.first() {
         Some(first) => indentation(text, first.from),

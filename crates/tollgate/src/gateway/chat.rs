@@ -57,7 +57,8 @@ impl Gateway {
     pub async fn run_calls(
         &self,
         calls: &Value,
-        (agent, headers): (&str, &HeaderPairs),
+        agent: &str,
+        headers: &HeaderPairs,
     ) -> Result<Value, CommandError> {
         let path = "/v1/mcp/tool/execute?format=chat";
         let mut request = with_headers(request(Method::POST, path, Some(calls))?, headers)?;

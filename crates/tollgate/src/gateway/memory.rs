@@ -45,7 +45,8 @@ impl Gateway {
     pub async fn remember(
         &self,
         method: Method,
-        (path, query): (&str, &QueryPairs<'_>),
+        path: &str,
+        query: &QueryPairs<'_>,
         body: &Value,
     ) -> Result<Value, CommandError> {
         self.ask(request(method, &address(path, query), Some(body))?).await

@@ -29,7 +29,7 @@ pub(super) fn package(own: &str, package: &Value) -> Option<InstallOption> {
     }
     let after = blanks.words(&package["packageArguments"])?;
     let mut words = vec![runner.to_owned()];
-    words.extend(runner_arguments(kind, (identifier, version), before, &env));
+    words.extend(runner_arguments(kind, identifier, version, before, &env));
     words.extend(after);
     let label = words.join(" ").replace("$${", "${");
     let mut server = Map::from_iter([("command".to_owned(), json!(words))]);
@@ -55,7 +55,8 @@ fn runner(kind: &str, hint: Option<&str>) -> Option<(&'static str, &'static str)
 /// The words between the runner and the package's own arguments.
 fn runner_arguments(
     kind: &str,
-    (identifier, version): (&str, Option<&str>),
+    identifier: &str,
+    version: Option<&str>,
     before: Vec<String>,
     env: &Map<String, Value>,
 ) -> Vec<String> {

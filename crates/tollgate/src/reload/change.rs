@@ -67,8 +67,8 @@ pub(crate) fn draft(
         return Err(ConfigChangeError::OtherVersion);
     }
     let path = origin.path();
-    let (text, paste) = change_text(path, masks, (&order.change, old))?;
-    validate_draft(origin, masks, before, (text, paste))
+    let (text, paste) = change_text(path, masks, &order.change, old)?;
+    validate_draft(origin, masks, before, text, paste)
 }
 
 /// Several edits as one change.
@@ -90,14 +90,15 @@ pub(crate) fn draft_edits(
         let applied = edit::apply(origin.path(), &text, edit);
         text = applied.map_err(|why| ConfigChangeError::of(why, &paste))?;
     }
-    validate_draft(origin, masks, before, (text, paste))
+    validate_draft(origin, masks, before, text, paste)
 }
 
 fn validate_draft(
     origin: &ConfigFileSource,
     masks: &SecretMasks,
     before: Option<ConfigFileSnapshot>,
-    (text, paste): (String, ManualInstructions),
+    text: String,
+    paste: ManualInstructions,
 ) -> Result<ConfigDraft, ConfigChangeError> {
     let path = origin.path();
     let (old, version) = match &before {
@@ -127,7 +128,8 @@ impl ConfigDraft {
 fn change_text(
     path: &Path,
     masks: &SecretMasks,
-    (change, old): (&ConfigChange, &str),
+    change: &ConfigChange,
+    old: &str,
 ) -> Result<(String, ManualInstructions), ConfigChangeError> {
     let edited = |edits: &[ConfigEdit],
                   paste: ManualInstructions|
@@ -161,7 +163,7 @@ fn change_text(
                 name: name.clone(),
                 server: server.clone(),
             });
-            edited(&replacing(path, masks, (name, server), old)?, paste)
+            edited(&replacing(path, masks, name, server, old)?, paste)
         }
         ConfigChange::Remove { name } => {
             let edit = ConfigEdit::Remove { name: name.clone() };
@@ -187,7 +189,8 @@ fn change_text(
 fn replacing(
     path: &Path,
     masks: &SecretMasks,
-    (name, wanted): (&str, &Map<String, Value>),
+    name: &str,
+    wanted: &Map<String, Value>,
     old: &str,
 ) -> Result<Vec<ConfigEdit>, ConfigChangeError> {
     let shown = config::values(&masks.cover(path, old)?);

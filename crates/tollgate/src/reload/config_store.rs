@@ -48,7 +48,8 @@ pub(super) struct StoredConfigChange {
 impl ConfigStore {
     pub(super) fn new(
         app: Arc<App>,
-        (config, version): (Config, ConfigVersion),
+        config: Config,
+        version: ConfigVersion,
         origin: ConfigFileSource,
     ) -> Self {
         Self {
@@ -84,7 +85,7 @@ impl ConfigStore {
     }
 
     /// Runs in the background. Replaces an earlier login to the same server.
-    pub(super) fn login(&mut self, (name, by): (String, String), reply: login::LoginLinkSender) {
+    pub(super) fn login(&mut self, name: String, by: String, reply: login::LoginLinkSender) {
         let servers = &self.now.settings.servers;
         let Some(server) = servers.iter().find(|it| it.id.as_str() == name) else {
             let _ = reply.send(Err(ConfigServiceError::UnknownServer(name)));

@@ -126,7 +126,7 @@ fn asked(gateway: &Gateway, question: &str) -> String {
 }
 
 /// Passages are read while nobody waits.
-fn eventually_answers(gateway: &Gateway, (fact, question): (&str, &str)) {
+fn eventually_answers(gateway: &Gateway, fact: &str, question: &str) {
     let mut last = String::new();
     for _ in 0..150 {
         last = asked(gateway, question);
@@ -147,14 +147,14 @@ fn meanings_are_found_while_a_model_is_there_and_words_always() {
     for fact in [COMPUTER.0].iter().chain(&OTHERS) {
         remember(&gateway, fact);
     }
-    eventually_answers(&gateway, COMPUTER);
+    eventually_answers(&gateway, COMPUTER.0, COMPUTER.1);
     drop(endpoint);
     remember(&gateway, PLANTS.0);
     assert_eq!(asked(&gateway, "what does sunlight do?"), PLANTS.0, "by its words");
     assert_eq!(asked(&gateway, PLANTS.1), "Nothing like that is known.");
     let _endpoint = Endpoint::start(&model, port);
-    eventually_answers(&gateway, PLANTS);
-    eventually_answers(&gateway, COMPUTER);
+    eventually_answers(&gateway, PLANTS.0, PLANTS.1);
+    eventually_answers(&gateway, COMPUTER.0, COMPUTER.1);
 }
 
 /// The same without any endpoint.
@@ -165,8 +165,8 @@ fn a_model_on_this_machine_needs_nothing_else() {
     for fact in [COMPUTER.0, PLANTS.0].iter().chain(&OTHERS) {
         remember(&gateway, fact);
     }
-    eventually_answers(&gateway, COMPUTER);
-    eventually_answers(&gateway, PLANTS);
+    eventually_answers(&gateway, COMPUTER.0, COMPUTER.1);
+    eventually_answers(&gateway, PLANTS.0, PLANTS.1);
 }
 
 #[test]

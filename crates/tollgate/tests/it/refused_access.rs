@@ -150,7 +150,7 @@ fn every_front_and_every_reason_is_counted_and_kept() {
         };
         let answer = if head.contains("upgrade") {
             // Its connection stays: it is asked to close by the next one that ends.
-            { gateway.send(&request.replace("connection: upgrade", "connection: upgrade, close")) }
+            gateway.send(&request.replace("connection: upgrade", "connection: upgrade, close"))
         } else {
             gateway.send(&request)
         };

@@ -226,7 +226,7 @@ fn r_11_the_ladder_is_climbed_with_real_memory_and_left_again() {
 struct Unfinished(TcpStream);
 
 impl Unfinished {
-    fn begin(limited: &Limited, number: usize, (head, sent, length): (&str, &[u8], usize)) -> Self {
+    fn begin(limited: &Limited, number: usize, head: &str, sent: &[u8], length: usize) -> Self {
         let mut stream = TcpStream::connect(&limited.gateway.address).expect("a connection");
         let head = format!(
             "POST {head}\r\nhost: localhost\r\nx-api-key: {}\r\n\
@@ -242,7 +242,7 @@ impl Unfinished {
     /// A call whose last bytes never come.
     fn upload(limited: &Limited, number: usize, bytes: usize) -> Self {
         let sent = vec![b' '; bytes - 1_000];
-        Self::begin(limited, number, ("/v1/tools/execute HTTP/1.1", &sent, bytes))
+        Self::begin(limited, number, "/v1/tools/execute HTTP/1.1", &sent, bytes)
     }
 
     /// Somebody who waits for changes of the tools.
@@ -262,7 +262,7 @@ impl Unfinished {
         .to_string();
         let head = "/mcp HTTP/1.1\r\naccept: application/json, text/event-stream\r\n\
                     mcp-protocol-version: 2026-07-28\r\nmcp-method: subscriptions/listen";
-        let one = Self::begin(limited, number, (head, body.as_bytes(), body.len()));
+        let one = Self::begin(limited, number, head, body.as_bytes(), body.len());
         one.0.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
         let mut status = [0; 12];
         (&one.0).read_exact(&mut status).expect("an answer");

@@ -15,7 +15,7 @@ impl ProgramWriter<'_> {
             sink.sources.iter().filter(|at| steps[**at].kind == PlanStepKind::Read).copied();
         let read = WriteSink { form: WriteForm::Pages, sources: reads.collect() };
         let is_shown = |item: &ExtractedItem| item.facts.iter().all(|fact| self.seen.has(fact));
-        let written = compose::rows(self.query, (&read, self.truth), &is_shown);
+        let written = compose::rows(self.query, &read, self.truth, &is_shown);
         let taken = sink.sources.iter().filter(|at| steps[**at].kind != PlanStepKind::Read);
         let taken: Vec<&PlanStep> = taken.map(|at| &steps[*at]).collect();
         match &sink.form {

@@ -139,8 +139,9 @@ impl<'c> FilledMemory<'c> {
         if facts.is_empty() {
             return Ok(());
         }
+        let numbered = facts.iter().zip(self.facts.len()..);
         let words: Vec<String> =
-            facts.iter().zip(self.facts.len()..).map(distinctive_words).collect();
+            numbered.map(|(fact, number)| distinctive_words(fact, number)).collect();
         let ids = self.memory.remember(&self.place(session), facts).await?;
         self.facts
             .extend(ids.into_iter().zip(words).map(|(id, words)| StoredPassage { id, words }));
@@ -200,7 +201,7 @@ fn stored_entry(entry: NewEntry, id: EntryId) -> TranscriptEntry {
 }
 
 /// Three of its longer words.
-fn distinctive_words((fact, number): (&NewFact, usize)) -> String {
+fn distinctive_words(fact: &NewFact, number: usize) -> String {
     let mut random = SplitMix64::new(&[22, number as u64]);
     let long: Vec<&str> = fact.text.split_whitespace().filter(|it| it.len() > 5).collect();
     let any = long.len().max(1);

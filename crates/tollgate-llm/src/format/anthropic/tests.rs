@@ -327,7 +327,7 @@ proptest! {
         number in any::<usize>(),
         wounds in proptest::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = test_fixtures::mutate_fixture((FOLDER, "request_"), number, &wounds);
+        let body = test_fixtures::mutate_fixture(FOLDER, "request_", number, &wounds);
         if let Ok(request) = AnthropicCodec.read_request(body, &RequestUrlParams::default()) {
             let _ = AnthropicCodec.write_request(&request);
             let _ = AnthropicCodec.write_history(&request.messages);
@@ -339,7 +339,7 @@ proptest! {
         number in any::<usize>(),
         wounds in proptest::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = test_fixtures::mutate_fixture((FOLDER, "response_"), number, &wounds);
+        let body = test_fixtures::mutate_fixture(FOLDER, "response_", number, &wounds);
         if let Ok(response) = AnthropicCodec.read_response(body) {
             let _ = AnthropicCodec.write_response(&response, &test_fixtures::request(Vec::new()), None);
             let _ = test_fixtures::frames(&AnthropicCodec, &delta::steps(&response));
@@ -352,7 +352,7 @@ proptest! {
         event in any::<usize>(),
         wound in test_fixtures::mutations(),
     ) {
-        let events = test_fixtures::mutated_events(FOLDER, (number, event), &[wound]);
+        let events = test_fixtures::mutated_events(FOLDER, number, event, &[wound]);
         if let Ok(steps) = test_fixtures::steps(&AnthropicCodec, &events) {
             let response = test_fixtures::whole(&steps);
             assert_one_block_at_a_time(&test_fixtures::to_events(&test_fixtures::frames(&AnthropicCodec, &steps)));

@@ -374,7 +374,7 @@ proptest! {
         number in any::<usize>(),
         wounds in proptest::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = test_fixtures::mutate_fixture((FOLDER, "request_"), number, &wounds);
+        let body = test_fixtures::mutate_fixture(FOLDER, "request_", number, &wounds);
         if let Ok(request) = GeminiCodec.read_request(body, &address()) {
             let _ = GeminiCodec.write_request(&request);
             let _ = GeminiCodec.write_history(&request.messages);
@@ -386,7 +386,7 @@ proptest! {
         number in any::<usize>(),
         wounds in proptest::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = test_fixtures::mutate_fixture((FOLDER, "response_"), number, &wounds);
+        let body = test_fixtures::mutate_fixture(FOLDER, "response_", number, &wounds);
         if let Ok(response) = GeminiCodec.read_response(body) {
             let _ = GeminiCodec.write_response(&response, &test_fixtures::request(Vec::new()), None);
             let _ = test_fixtures::frames(&GeminiCodec, &delta::steps(&response));
@@ -399,7 +399,7 @@ proptest! {
         event in any::<usize>(),
         wound in test_fixtures::mutations(),
     ) {
-        let events = test_fixtures::mutated_events(FOLDER, (number, event), &[wound]);
+        let events = test_fixtures::mutated_events(FOLDER, number, event, &[wound]);
         if let Ok(steps) = test_fixtures::steps(&GeminiCodec, &events) {
             let response = test_fixtures::whole(&steps);
             let _ = test_fixtures::frames(&GeminiCodec, &steps);

@@ -125,11 +125,11 @@ proptest! {
         number in any::<usize>(),
         wounds in prop::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = test_fixtures::mutate_fixture((FOLDER, "request_"), number, &wounds);
+        let body = test_fixtures::mutate_fixture(FOLDER, "request_", number, &wounds);
         if let Ok(request) = OpenAiChatCodec.read_request(body, &RequestUrlParams::default()) {
             let _ = OpenAiChatCodec.write_request(&request);
         }
-        let body = test_fixtures::mutate_fixture((FOLDER, "response_"), number, &wounds);
+        let body = test_fixtures::mutate_fixture(FOLDER, "response_", number, &wounds);
         if let Ok(response) = OpenAiChatCodec.read_response(body) {
             OpenAiChatCodec.write_response(&response, &asked(), None);
         }
@@ -141,7 +141,7 @@ proptest! {
         event in any::<usize>(),
         wound in test_fixtures::mutations(),
     ) {
-        let events = test_fixtures::mutated_events(FOLDER, (number, event), &[wound]);
+        let events = test_fixtures::mutated_events(FOLDER, number, event, &[wound]);
         if let Ok(steps) = test_fixtures::steps(&OpenAiChatCodec, &events) {
             let _ = test_fixtures::whole(&steps);
             sent(&asked(), &steps);

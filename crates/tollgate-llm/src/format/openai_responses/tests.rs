@@ -131,11 +131,11 @@ proptest! {
         number in any::<usize>(),
         wounds in prop::collection::vec(test_fixtures::mutations(), 1..4),
     ) {
-        let body = test_fixtures::mutate_fixture((FOLDER, "request_"), number, &wounds);
+        let body = test_fixtures::mutate_fixture(FOLDER, "request_", number, &wounds);
         if let Ok(request) = OpenAiResponsesCodec.read_request(body, &RequestUrlParams::default()) {
             let _ = OpenAiResponsesCodec.write_request(&request);
         }
-        let body = test_fixtures::mutate_fixture((FOLDER, "response_"), number, &wounds);
+        let body = test_fixtures::mutate_fixture(FOLDER, "response_", number, &wounds);
         if let Ok(response) = OpenAiResponsesCodec.read_response(body) {
             OpenAiResponsesCodec.write_response(&response, &asked(), None);
         }
@@ -147,7 +147,7 @@ proptest! {
         event in any::<usize>(),
         wounds in prop::collection::vec(test_fixtures::mutations(), 1..3),
     ) {
-        let events = test_fixtures::mutated_events(FOLDER, (number, event), &wounds);
+        let events = test_fixtures::mutated_events(FOLDER, number, event, &wounds);
         if let Ok(steps) = test_fixtures::steps(&OpenAiResponsesCodec, &events) {
             let _ = test_fixtures::whole(&steps);
             sent(&asked(), &steps);

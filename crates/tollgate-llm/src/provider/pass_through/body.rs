@@ -49,7 +49,7 @@ impl PassThroughBody {
         Self { source: PassThroughSource::Whole(bytes), _told: told::TraceSpan::default() }
     }
 
-    pub(super) fn through(body: Incoming, (slot, silence): (ProviderPermit, Duration)) -> Self {
+    pub(super) fn through(body: Incoming, slot: ProviderPermit, silence: Duration) -> Self {
         let through = StreamedBody { body, silence, timer: None, heard: false, _slot: slot };
         Self {
             source: PassThroughSource::Through(Box::new(through)),

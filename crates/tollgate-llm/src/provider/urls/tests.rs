@@ -18,7 +18,9 @@ fn provider(kind: ProviderKind, base_url: Option<&str>) -> ProviderSettings {
 
 fn check(
     base_url: Option<&str>,
-    (dialect, id, delivery): (Dialect, &str, ResponseDelivery),
+    dialect: Dialect,
+    id: &str,
+    delivery: ResponseDelivery,
     expected: &str,
 ) {
     let kind = match dialect {
@@ -27,7 +29,7 @@ fn check(
         Dialect::Gemini => ProviderKind::Gemini,
     };
     let base = base(&provider(kind, base_url)).unwrap();
-    assert_eq!(endpoint(&base, dialect, (id, delivery)).unwrap().to_string(), expected);
+    assert_eq!(endpoint(&base, dialect, id, delivery).unwrap().to_string(), expected);
 }
 
 #[test]
@@ -35,27 +37,27 @@ fn each_dialect_has_its_path() {
     use Dialect::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
     use ResponseDelivery::{Streamed, Whole};
     let google = "https://generativelanguage.googleapis.com/v1beta";
-    check(None, (OpenAiChat, "m", Whole), "https://api.openai.com/v1/chat/completions");
-    check(None, (OpenAiResponses, "m", Streamed), "https://api.openai.com/v1/responses");
-    check(None, (Anthropic, "m", Whole), "https://api.anthropic.com/v1/messages");
-    check(None, (Gemini, "m", Whole), &format!("{google}/models/m:generateContent"));
+    check(None, OpenAiChat, "m", Whole, "https://api.openai.com/v1/chat/completions");
+    check(None, OpenAiResponses, "m", Streamed, "https://api.openai.com/v1/responses");
+    check(None, Anthropic, "m", Whole, "https://api.anthropic.com/v1/messages");
+    check(None, Gemini, "m", Whole, &format!("{google}/models/m:generateContent"));
     let streamed = format!("{google}/models/m:streamGenerateContent?alt=sse");
-    check(None, (Gemini, "m", Streamed), &streamed);
+    check(None, Gemini, "m", Streamed, &streamed);
 }
 
 #[test]
 fn a_base_url_may_end_in_a_slash_a_version_or_a_question() {
     use Dialect::{Anthropic, Gemini, OpenAiChat};
     use ResponseDelivery::{Streamed, Whole};
-    check(Some("http://h:1/v1/"), (OpenAiChat, "m", Whole), "http://h:1/v1/chat/completions");
-    check(Some("http://h:1"), (OpenAiChat, "m", Whole), "http://h:1/chat/completions");
-    check(Some("http://h:1/a"), (Anthropic, "m", Whole), "http://h:1/a/v1/messages");
-    check(Some("http://h:1/a/v1"), (Anthropic, "m", Whole), "http://h:1/a/v1/messages");
+    check(Some("http://h:1/v1/"), OpenAiChat, "m", Whole, "http://h:1/v1/chat/completions");
+    check(Some("http://h:1"), OpenAiChat, "m", Whole, "http://h:1/chat/completions");
+    check(Some("http://h:1/a"), Anthropic, "m", Whole, "http://h:1/a/v1/messages");
+    check(Some("http://h:1/a/v1"), Anthropic, "m", Whole, "http://h:1/a/v1/messages");
     let azure = Some("https://x.example/d?api-version=2024-10-21");
     let expected = "https://x.example/d/chat/completions?api-version=2024-10-21";
-    check(azure, (OpenAiChat, "m", Whole), expected);
+    check(azure, OpenAiChat, "m", Whole, expected);
     let expected = "http://h/v1/models/m:streamGenerateContent?k=1&alt=sse";
-    check(Some("http://h/v1?k=1"), (Gemini, "m", Streamed), expected);
+    check(Some("http://h/v1?k=1"), Gemini, "m", Streamed, expected);
 }
 
 #[test]
@@ -71,7 +73,7 @@ fn b_ch_11_a_models_name_leads_nowhere_else() {
         ("语", format!("{models}/%E8%AF%AD")),
     ] {
         let expected = format!("{path}:generateContent");
-        check(Some("http://h"), (Dialect::Gemini, id, ResponseDelivery::Whole), &expected);
+        check(Some("http://h"), Dialect::Gemini, id, ResponseDelivery::Whole, &expected);
     }
 }
 

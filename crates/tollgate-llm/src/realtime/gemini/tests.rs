@@ -85,7 +85,7 @@ impl Script {
             AnswerStage::Cancelled => "cancelled",
         };
         let outcome = json!({"status": status, "message": "a word"}).to_string();
-        self.answer_as(id, (answered, delivery), &outcome)
+        self.answer_as(id, answered, delivery, &outcome)
     }
 
     fn done(&mut self, id: &str) -> Vec<String> {
@@ -93,13 +93,14 @@ impl Script {
     }
 
     fn outcome(&mut self, id: &str, answered: AnswerStage, outcome: &str) -> Vec<String> {
-        self.answer_as(id, (answered, ResultDelivery::Wait), outcome)
+        self.answer_as(id, answered, ResultDelivery::Wait, outcome)
     }
 
     fn answer_as(
         &mut self,
         id: &str,
-        (answered, delivery): (AnswerStage, ResultDelivery),
+        answered: AnswerStage,
+        delivery: ResultDelivery,
         outcome: &str,
     ) -> Vec<String> {
         let id = id.to_owned();

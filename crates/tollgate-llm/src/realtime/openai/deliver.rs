@@ -163,7 +163,8 @@ impl OpenAiRealtime {
     /// Announces a slow call, only if nobody speaks.
     pub(super) fn announce(
         &mut self,
-        (id, words): (&str, &str),
+        id: &str,
+        words: &str,
         now: Instant,
         out: &mut Vec<DialectAction>,
     ) {

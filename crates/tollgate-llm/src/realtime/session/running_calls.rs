@@ -29,7 +29,7 @@ impl RealtimeSession {
         // A tool that does not exist can be refused at once.
         let effect = terms.map_or(ToolEffect::ReadOnly, |terms| terms.effect);
         let id = call.id.clone();
-        let start = self.ledger.propose(&id, (work(tool.as_ref(), &call), effect), now);
+        let start = self.ledger.propose(&id, work(tool.as_ref(), &call), effect, now);
         if start == RealtimeCallStart::Twice {
             return;
         }
@@ -46,7 +46,7 @@ impl RealtimeSession {
                     let turn = Turn { taint: self.call_progress.taint(now), ..turn };
                     self.session_registry.gate.note_answered(&turn, tool.exposed.as_str());
                 }
-                self.answer(&id, (AnswerStage::Done, outcome), now);
+                self.answer(&id, AnswerStage::Done, outcome, now);
             }
             RealtimeCallStart::Wait | RealtimeCallStart::Twice => {}
         }
@@ -75,7 +75,8 @@ impl RealtimeSession {
         if stop != RealtimeCallStop::Unstoppable {
             self.answer(
                 id,
-                (AnswerStage::Cancelled, outcome_json::CANCELLED_OUTCOME.to_owned()),
+                AnswerStage::Cancelled,
+                outcome_json::CANCELLED_OUTCOME.to_owned(),
                 now,
             );
         }
@@ -85,7 +86,7 @@ impl RealtimeSession {
         let Some(turn) = turn else {
             let outcome = r#"{"status":"denied","message":"the agent no longer exists"}"#;
             self.ledger.finish(id, None, now);
-            return self.answer(id, (AnswerStage::Done, outcome.to_owned()), now);
+            return self.answer(id, AnswerStage::Done, outcome.to_owned(), now);
         };
         let Some(running) = self.errands.get_mut(id) else { return };
         let ceiling = turn.deadline.map(|wall| wall.remaining(now));
@@ -146,7 +147,7 @@ impl RealtimeSession {
             self.running.push(late.boxed());
         }
         for id in ids {
-            self.answer(&id, (answered, text.clone()), now);
+            self.answer(&id, answered, text.clone(), now);
         }
     }
 
@@ -174,7 +175,7 @@ impl RealtimeSession {
         }
     }
 
-    fn answer(&mut self, id: &str, (answered, outcome): (AnswerStage, String), now: Instant) {
+    fn answer(&mut self, id: &str, answered: AnswerStage, outcome: String, now: Instant) {
         let Some(RunningCall { delivery, .. }) = self.errands.remove(id) else { return };
         let answer = CallAnswer { id: id.to_owned(), answered, outcome, delivery };
         self.send_event(DialectEvent::Answer(answer), now);

@@ -11,7 +11,7 @@ fn file(header: &Value, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn tensor(kind: &str, shape: &[usize], (start, end): (usize, usize)) -> Value {
+fn tensor(kind: &str, shape: &[usize], start: usize, end: usize) -> Value {
     json!({"dtype": kind, "shape": shape, "data_offsets": [start, end]})
 }
 
@@ -32,7 +32,7 @@ fn rows_of_every_kind_of_number_are_read() {
         ("BF16", vec![0xc0, 0x3f, 0x00, 0xc0], [1.5, -2.0]),
         ("I8", vec![3, 0xfc], [3.0, -4.0]),
     ] {
-        let header = json!({"embeddings": tensor(kind, &[1, 2], (0, data.len()))});
+        let header = json!({"embeddings": tensor(kind, &[1, 2], 0, data.len())});
         let table = VectorTable::read(file(&header, &data)).unwrap();
         assert_eq!(row(&table, 0), expected, "{kind}");
         assert_eq!(row(&table, 1), [0.0, 0.0], "a token without a row adds nothing");
@@ -65,9 +65,9 @@ fn tokens_may_share_rows_and_count_differently() {
     data.extend([0i64, 1, 0].iter().flat_map(|it| it.to_le_bytes()));
     let header = json!({
         "__metadata__": {"made": "here"},
-        "embeddings": tensor("I8", &[2, 2], (0, 4)),
-        "weights": tensor("F32", &[3], (4, 16)),
-        "mapping": tensor("I64", &[3], (16, 40)),
+        "embeddings": tensor("I8", &[2, 2], 0, 4),
+        "weights": tensor("F32", &[3], 4, 16),
+        "mapping": tensor("I64", &[3], 16, 40),
     });
     let table = VectorTable::read(file(&header, &data)).unwrap();
     let rows: Vec<_> = (0..4).map(|token| row(&table, token)).collect();
@@ -92,25 +92,25 @@ fn what_is_no_table_is_told() {
     }
     check(&json!({}), &[], "neither tensor `embeddings` nor `embedding.weight`");
     check(&json!([]), &[], "neither tensor");
-    let short = json!({"embeddings": tensor("F32", &[1, 2], (0, 8))});
+    let short = json!({"embeddings": tensor("F32", &[1, 2], 0, 8)});
     check(&short, &[0; 7], "the file may be truncated");
-    let wrong = json!({"embeddings": tensor("F32", &[1, 3], (0, 8))});
+    let wrong = json!({"embeddings": tensor("F32", &[1, 3], 0, 8)});
     check(&wrong, &[0; 8], "`embeddings` is not where the header says");
-    let vast = json!({"embeddings": tensor("F32", &[usize::MAX, usize::MAX], (0, 8))});
+    let vast = json!({"embeddings": tensor("F32", &[usize::MAX, usize::MAX], 0, 8)});
     check(&vast, &[0; 8], "is not where the header says");
-    let backwards = json!({"embeddings": tensor("F32", &[1, 2], (8, 0))});
+    let backwards = json!({"embeddings": tensor("F32", &[1, 2], 8, 0)});
     check(&backwards, &[0; 8], "is not where the header says");
-    let list = json!({"embeddings": tensor("F32", &[2], (0, 8))});
+    let list = json!({"embeddings": tensor("F32", &[2], 0, 8)});
     check(&list, &[0; 8], "not a table");
-    let empty = json!({"embeddings": tensor("F32", &[0, 2], (0, 0))});
+    let empty = json!({"embeddings": tensor("F32", &[0, 2], 0, 0)});
     check(&empty, &[], "0 rows of 2 numbers");
-    let odd = json!({"embeddings": tensor("F8_E4M3", &[1, 2], (0, 2))});
+    let odd = json!({"embeddings": tensor("F8_E4M3", &[1, 2], 0, 2)});
     check(&odd, &[0; 2], "of kind `F8_E4M3`");
-    let whole = json!({"embeddings": tensor("I32", &[1, 1], (0, 4))});
+    let whole = json!({"embeddings": tensor("I32", &[1, 1], 0, 4)});
     check(&whole, &[0; 4], "have an unsupported type");
     let far = json!({
-        "embeddings": tensor("I8", &[1, 1], (0, 1)),
-        "mapping": tensor("I32", &[1], (1, 5)),
+        "embeddings": tensor("I8", &[1, 1], 0, 1),
+        "mapping": tensor("I32", &[1], 1, 5),
     });
     check(&far, &[0, 1, 0, 0, 0], "refers to missing rows");
 }

@@ -55,11 +55,11 @@ impl Unigram {
             let furthest = word.len().min(start + self.longest);
             for end in (single..=furthest).filter(|end| word.is_char_boundary(*end)) {
                 if let Some((token, score)) = self.vocabulary.get(&word[start..end]) {
-                    offer(&mut ways[end], (before + score, start, Some(*token)));
+                    offer(&mut ways[end], before + score, start, Some(*token));
                 }
             }
             if !self.vocabulary.contains_key(&word[start..single]) {
-                offer(&mut ways[single], (before + self.unlikely, start, None));
+                offer(&mut ways[single], before + self.unlikely, start, None);
             }
         }
         self.walk(&ways, tokens);
@@ -83,7 +83,7 @@ impl Unigram {
     }
 }
 
-fn offer(place: &mut Option<ViterbiStep>, (score, from, token): (f64, usize, Option<u32>)) {
+fn offer(place: &mut Option<ViterbiStep>, score: f64, from: usize, token: Option<u32>) {
     if place.is_none_or(|way| score > way.score) {
         *place = Some(ViterbiStep { score, from, token });
     }

@@ -80,7 +80,7 @@ fn rename_keys(value: Value, names: &BTreeMap<String, String>) -> Value {
 pub(super) fn rename(fields: &mut Map<String, Value>, rule: NameRule, bench: &mut SchemaFitLog) {
     let mut new = BTreeMap::new();
     let at = bench.at.clone();
-    collect(fields, &at, (rule, &mut new, &mut bench.lost));
+    collect(fields, &at, rule, &mut new, &mut bench.lost);
     if new.is_empty() {
         return;
     }
@@ -88,10 +88,13 @@ pub(super) fn rename(fields: &mut Map<String, Value>, rule: NameRule, bench: &mu
     bench.renames.own = new.into_iter().map(|(own, new)| (new, own)).collect();
 }
 
-type RenameCollector<'c> =
-    (NameRule, &'c mut BTreeMap<String, String>, &'c mut Vec<ConversionLoss>);
-
-fn collect(fields: &mut Map<String, Value>, at: &str, (rule, new, lost): RenameCollector<'_>) {
+fn collect(
+    fields: &mut Map<String, Value>,
+    at: &str,
+    rule: NameRule,
+    new: &mut BTreeMap<String, String>,
+    lost: &mut Vec<ConversionLoss>,
+) {
     let named = fields.get("properties").and_then(Value::as_object);
     for name in named.into_iter().flat_map(Map::keys).filter(|name| !rule.takes(name)) {
         let fitted = rule.fit(name).into_owned();
@@ -105,7 +108,7 @@ fn collect(fields: &mut Map<String, Value>, at: &str, (rule, new, lost): RenameC
     }
     shape::each(fields, at, |schema, at| {
         if let Value::Object(fields) = schema {
-            collect(fields, at, (rule, new, lost));
+            collect(fields, at, rule, new, lost);
         }
     });
 }

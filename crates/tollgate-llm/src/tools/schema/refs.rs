@@ -29,12 +29,12 @@ pub(super) fn gather(root: &mut Value, bench: &mut SchemaFitLog) -> Result<(), S
     let mut waiting = VecDeque::new();
     let mut left = MAX_VALUES;
     let at = bench.at.clone();
-    gatherer.session_request(root, &at, (bench, &mut waiting));
+    gatherer.visit(root, &at, bench, &mut waiting);
     let mut gathered = Map::new();
     while let Some((name, mut schema)) = waiting.pop_front() {
         left = left.checked_sub(size(&schema)).ok_or(SchemaFitError::TooLarge)?;
         let at = step(&format!("{at}/$defs"), &name);
-        gatherer.session_request(&mut schema, &at, (bench, &mut waiting));
+        gatherer.visit(&mut schema, &at, bench, &mut waiting);
         gathered.insert(name, schema);
     }
     if let (Value::Object(fields), false) = (root, gathered.is_empty()) {
@@ -50,11 +50,15 @@ struct RefGatherer<'a> {
     used: HashSet<String>,
 }
 
-/// Output of the traversal: losses, and definitions still to visit.
-type RefSink<'f> = (&'f mut SchemaFitLog, &'f mut VecDeque<(String, Value)>);
-
 impl RefGatherer<'_> {
-    fn session_request(&mut self, schema: &mut Value, at: &str, (bench, waiting): RefSink<'_>) {
+    /// Records losses in the log, and definitions still to visit in `waiting`.
+    fn visit(
+        &mut self,
+        schema: &mut Value,
+        at: &str,
+        bench: &mut SchemaFitLog,
+        waiting: &mut VecDeque<(String, Value)>,
+    ) {
         let Value::Object(fields) = schema else { return };
         for group in ["$defs", "definitions"].into_iter().chain(ANCHOR_KEYWORDS) {
             fields.shift_remove(group);
@@ -76,7 +80,7 @@ impl RefGatherer<'_> {
                 }
             }
         }
-        shape::each(fields, at, |schema, at| self.session_request(schema, at, (bench, waiting)));
+        shape::each(fields, at, |schema, at| self.visit(schema, at, bench, waiting));
     }
 
     /// Name of the definition that a reference now points to.
@@ -193,7 +197,7 @@ impl<'a> RefInliner<'a> {
             let Some((name, definition)) = self.definitions.get_key_value(&name) else { break };
             let is_too_much = self.left == 0 || self.level > MAX_LEVELS;
             if within.contains(&name.as_str()) || is_too_much {
-                self.lost.push(describe_instead(fields, (name, definition), at));
+                self.lost.push(describe_instead(fields, name, definition, at));
                 break;
             }
             within.push(name);
@@ -232,7 +236,8 @@ fn replace(fields: &mut Map<String, Value>, definition: Value) {
 /// Replaces a definition that is recursive or too large by a description.
 fn describe_instead(
     fields: &mut Map<String, Value>,
-    (name, definition): (&str, &Value),
+    name: &str,
+    definition: &Value,
     at: &str,
 ) -> ConversionLoss {
     if let (Some(kind), false) = (definition.get("type"), fields.contains_key("type")) {

@@ -42,7 +42,7 @@ pub(super) fn bind(
     fields.entry("properties").or_insert_with(|| json!({}));
     // A tool accepts only the properties that it names.
     fields.entry("additionalProperties").or_insert(Value::Bool(false));
-    let (mut root, told) = writer.single(fields, "object", (&at, 1))?;
+    let (mut root, told) = writer.single(fields, "object", &at, 1)?;
     let mut bound = Map::new();
     let mut waiting = Vec::new();
     references(&Value::Object(root.clone()), &mut waiting);
@@ -51,7 +51,7 @@ pub(super) fn bind(
             continue;
         };
         let at = step(&step(&at, "$defs"), &name);
-        let written = Value::Object(writer.schema(definition.clone(), (&at, 1))?);
+        let written = Value::Object(writer.schema(definition.clone(), &at, 1)?);
         references(&written, &mut waiting);
         bound.insert(name, written);
     }
@@ -103,9 +103,6 @@ struct StrictSchemaWriter<'a, 'b> {
     counts: StrictSchemaCounts,
 }
 
-/// Location and depth of a schema.
-type SchemaPosition<'p> = (&'p str, usize);
-
 fn not_strict_error(at: &str, why: &'static str) -> SchemaFitError {
     SchemaFitError::Unbound { at: at.to_owned(), why }
 }
@@ -114,7 +111,8 @@ impl StrictSchemaWriter<'_, '_> {
     fn schema(
         &mut self,
         schema: Value,
-        (at, level): SchemaPosition<'_>,
+        at: &str,
+        level: usize,
     ) -> Result<StrictSchemaFields, SchemaFitError> {
         if level > MAX_LEVELS {
             return Err(not_strict_error(at, "it is nested too deep for that"));
@@ -152,7 +150,7 @@ impl StrictSchemaWriter<'_, '_> {
             fields.entry("anyOf").or_insert(Value::Array(branches));
         }
         if let Some(Value::Array(branches)) = fields.shift_remove("anyOf") {
-            return self.either(fields, branches, (at, level, told));
+            return self.either(fields, branches, at, level, told);
         }
         let StrictTypes { names, is_nullable } = kinds(&fields);
         let (mut written, more) = match names.as_slice() {
@@ -162,8 +160,8 @@ impl StrictSchemaWriter<'_, '_> {
                 (null, Vec::new())
             }
             [] => return Err(not_strict_error(at, "it may be anything")),
-            [kind] => self.single(fields, kind, (at, level))?,
-            several => self.several(&fields, several, (at, level))?,
+            [kind] => self.single(fields, kind, at, level)?,
+            several => self.several(&fields, several, at, level)?,
         };
         if is_nullable {
             allow_null(&mut written);
@@ -178,13 +176,14 @@ impl StrictSchemaWriter<'_, '_> {
         &mut self,
         fields: &StrictSchemaFields,
         names: &[String],
-        place: SchemaPosition<'_>,
+        at: &str,
+        level: usize,
     ) -> Result<(StrictSchemaFields, Vec<String>), SchemaFitError> {
         let mut written = StrictSchemaFields::new();
         written.extend(fields.get("description").map(|said| description_field(said.clone())));
         let mut each = Vec::new();
         for name in names {
-            let (mut form, told) = self.single(fields.clone(), name, place)?;
+            let (mut form, told) = self.single(fields.clone(), name, at, level)?;
             form.shift_remove("description");
             limits::tell(&mut form, &told);
             each.push(Value::Object(form));
@@ -215,7 +214,9 @@ impl StrictSchemaWriter<'_, '_> {
         &mut self,
         mut fields: StrictSchemaFields,
         branches: Vec<Value>,
-        (at, level, told): (&str, usize, Vec<String>),
+        at: &str,
+        level: usize,
+        told: Vec<String>,
     ) -> Result<StrictSchemaFields, SchemaFitError> {
         let mut written = StrictSchemaFields::new();
         for note in ["description", "title"] {
@@ -232,7 +233,7 @@ impl StrictSchemaWriter<'_, '_> {
                 }
                 branch => branch,
             };
-            forms.push(Value::Object(self.schema(branch, (&at, level))?));
+            forms.push(Value::Object(self.schema(branch, &at, level)?));
         }
         written.insert("anyOf".to_owned(), forms.into());
         limits::tell(&mut written, &told);
@@ -244,9 +245,9 @@ impl StrictSchemaWriter<'_, '_> {
         &mut self,
         fields: StrictSchemaFields,
         kind: &str,
-        place: SchemaPosition<'_>,
+        at: &str,
+        level: usize,
     ) -> Result<(StrictSchemaFields, Vec<String>), SchemaFitError> {
-        let (at, level) = place;
         let mut written = StrictSchemaFields::from_iter([("type".to_owned(), kind.into())]);
         let mut told = Vec::new();
         let required = fields.get("required").cloned().unwrap_or_else(|| json!([]));
@@ -265,7 +266,7 @@ impl StrictSchemaWriter<'_, '_> {
                 ("type" | "required" | "additionalProperties", _) => {}
                 ("description" | "title", _) => drop(written.insert(keyword, value)),
                 ("enum" | "const", _) => {
-                    let fits = choice(&written, (&keyword, value), kind);
+                    let fits = choice(&written, &keyword, value, kind);
                     if fits.is_empty() {
                         return Err(not_strict_error(at, "no value can satisfy it"));
                     }
@@ -273,12 +274,12 @@ impl StrictSchemaWriter<'_, '_> {
                     written.insert("enum".to_owned(), fits.into());
                 }
                 ("properties", "object") => {
-                    let named = self.properties(value, &required, (&at_keyword, level))?;
+                    let named = self.properties(value, &required, &at_keyword, level)?;
                     written.insert("required".to_owned(), named.keys().cloned().collect());
                     written.insert(keyword, Value::Object(named));
                 }
                 ("items", "array") => {
-                    let items = self.schema(value, (&at_keyword, level + 1))?;
+                    let items = self.schema(value, &at_keyword, level + 1)?;
                     written.insert(keyword, Value::Object(items));
                 }
                 ("pattern", "string")
@@ -316,14 +317,15 @@ impl StrictSchemaWriter<'_, '_> {
         &mut self,
         value: Value,
         required: &Value,
-        (at, level): SchemaPosition<'_>,
+        at: &str,
+        level: usize,
     ) -> Result<StrictSchemaFields, SchemaFitError> {
         let Value::Object(named) = value else { return Ok(StrictSchemaFields::new()) };
         let mut all = StrictSchemaFields::new();
         for (name, schema) in named {
             self.counts.properties += 1;
             self.counts.characters += name.len();
-            let mut written = self.schema(schema, (&step(at, &name), level + 1))?;
+            let mut written = self.schema(schema, &step(at, &name), level + 1)?;
             let is_needed = required.as_array().is_some_and(|it| it.iter().any(|it| *it == *name));
             match (is_needed, takes_null(&written)) {
                 (true, true) => self.bench.renames.keep(&name),
@@ -340,7 +342,7 @@ impl StrictSchemaWriter<'_, '_> {
 }
 
 /// The remaining values of the type: if a schema has both keywords, both must hold.
-fn choice(written: &StrictSchemaFields, (keyword, value): (&str, Value), kind: &str) -> Vec<Value> {
+fn choice(written: &StrictSchemaFields, keyword: &str, value: Value, kind: &str) -> Vec<Value> {
     let values: Vec<Value> = match (keyword, value) {
         ("enum", Value::Array(values)) => values,
         (_, only) => vec![only],

@@ -54,8 +54,8 @@ impl SubsetSchemaWriter<'_> {
                 _ => drop(fields.insert("enum".to_owned(), json!([only]))),
             }
         }
-        if let Some(branches) = self.alternatives(&mut fields, (at, &mut told)) {
-            return self.either(fields, branches, (at, told));
+        if let Some(branches) = self.alternatives(&mut fields, at, &mut told) {
+            return self.either(fields, branches, at, told);
         }
         let SubsetTypes { names, is_nullable, known } = kinds(&fields);
         let mut written = match names.as_slice() {
@@ -91,7 +91,8 @@ impl SubsetSchemaWriter<'_> {
     fn alternatives(
         &mut self,
         fields: &mut SubsetSchemaFields,
-        (at, told): (&str, &mut Vec<String>),
+        at: &str,
+        told: &mut Vec<String>,
     ) -> Option<Vec<Value>> {
         let any = fields.shift_remove("anyOf").filter(Value::is_array);
         let one = fields.shift_remove("oneOf").filter(Value::is_array);
@@ -125,7 +126,8 @@ impl SubsetSchemaWriter<'_> {
         &mut self,
         mut fields: SubsetSchemaFields,
         branches: Vec<Value>,
-        (at, told): (&str, Vec<String>),
+        at: &str,
+        told: Vec<String>,
     ) -> Option<SubsetSchemaFields> {
         let mut notes = SubsetSchemaFields::new();
         for note in ANNOTATION_KEYWORDS {
@@ -202,7 +204,7 @@ impl SubsetSchemaWriter<'_> {
     fn read(&mut self, fields: SubsetSchemaFields, kind: &'static str, at: &str) -> TypeSchema {
         let mut said = TypeSchema::new(kind);
         for (keyword, value) in fields {
-            said.keyword(self, (&keyword, value), at);
+            said.keyword(self, &keyword, value, at);
         }
         said
     }

@@ -59,7 +59,7 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
             None => EntityId::made_of(&kind, &name)?,
         };
         let entity = entity(&desk, id, &fields)?;
-        keep(front, desk, (entity, EntityPrecondition::Nothing)).await
+        keep(front, desk, entity, EntityPrecondition::Nothing).await
     };
     api_response(answered.await)
 }
@@ -84,7 +84,7 @@ pub(crate) async fn put(
         let fields = BodyFields::read(&body, &["id", "type", "name", "attributes"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
         let entity = entity(&desk, EntityId::parse(&id)?, &fields)?;
-        keep(front, desk, (entity, expected)).await
+        keep(front, desk, entity, expected).await
     };
     api_response(answered.await)
 }
@@ -130,7 +130,8 @@ impl EntityPrecondition {
 async fn keep(
     front: Arc<AppState>,
     desk: MemoryAdminRequest,
-    (entity, expected): (NewEntity, EntityPrecondition),
+    entity: NewEntity,
+    expected: EntityPrecondition,
 ) -> Result<Response, ApiError> {
     whole(async move {
         let id = entity.id.clone();

@@ -67,8 +67,9 @@ pub(crate) async fn replace(
         if said.is_some_and(|said| said != name) {
             return Err(cannot_rename());
         }
-        let wish = (ConfigChange::Replace { name, server }, if_match(&sent.headers)?, mode);
-        change(operator, asker(&front, &sent)?, wish).await
+        let wish = ConfigChange::Replace { name, server };
+        let version = if_match(&sent.headers)?;
+        change(operator, asker(&front, &sent)?, wish, version, mode).await
     };
     api_response(replaced.await)
 }

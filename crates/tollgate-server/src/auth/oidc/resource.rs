@@ -27,7 +27,8 @@ pub(super) fn of_agent(auth: &OidcConfig, path: &str) -> Option<String> {
 pub(crate) fn challenging(
     mut response: Response,
     oidc: Option<&Oidc>,
-    (problem, path): (&ApiError, &str),
+    problem: &ApiError,
+    path: &str,
 ) -> Response {
     let error = match (problem.status, problem.code) {
         (StatusCode::UNAUTHORIZED, "no_key" | "admin_only") => None,
@@ -58,7 +59,8 @@ pub(crate) fn asking(mut response: Response) -> Response {
 pub(crate) fn stepping_up(
     mut response: Response,
     oidc: &Oidc,
-    (visitor, path): (&AuthenticatedCaller, &str),
+    visitor: &AuthenticatedCaller,
+    path: &str,
 ) -> Response {
     let is_call = path.starts_with("/mcp") || path.starts_with("/v1");
     let needed: &[Right] = if is_call {

@@ -60,7 +60,7 @@ async fn b_ws_8_autobahn_7_3_and_7_5_the_body_of_a_close_is_checked() {
         ("7.5.1", RawWebSocketFrame::new(CLOSE, bad_text), fails(1007)),
     ] {
         for chop in CHOPS {
-            check(&stage, case, (std::slice::from_ref(&frame), chop), &expected).await;
+            check(&stage, case, std::slice::from_ref(&frame), chop, &expected).await;
         }
     }
 }
@@ -72,7 +72,7 @@ async fn autobahn_7_7_codes_that_may_be_said_are_said_back() {
         [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 3000, 3999, 4000, 4999];
     for code in codes {
         let frames = [RawWebSocketFrame::close(code, "because")];
-        check(&stage, &format!("7.7, {code}"), (&frames, Chop::Whole), &fails(code)).await;
+        check(&stage, &format!("7.7, {code}"), &frames, Chop::Whole, &fails(code)).await;
     }
 }
 
@@ -82,6 +82,6 @@ async fn b_ws_8_autobahn_7_9_and_7_13_codes_that_may_not_be_said_are_refused() {
     for code in [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535] {
         let frames = [RawWebSocketFrame::close(code, "")];
         let refused = Expected::Fails { code: 1002, after: 0 };
-        check(&stage, &format!("7.9, {code}"), (&frames, Chop::Whole), &refused).await;
+        check(&stage, &format!("7.9, {code}"), &frames, Chop::Whole, &refused).await;
     }
 }

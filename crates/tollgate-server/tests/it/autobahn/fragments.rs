@@ -30,12 +30,12 @@ async fn autobahn_5_pieces_make_a_whole_with_pings_between_them() {
         ("5.19, 5.20", five, passes_with(&[&sent], &[b"1", b"2"])),
     ] {
         for chop in CHOPS {
-            check(&stage, case, (&frames, chop), &expected).await;
+            check(&stage, case, &frames, chop, &expected).await;
         }
     }
     let binary =
         [RawWebSocketFrame::new(BINARY, [1, 2]).without_fin(), goes_on(&[]), ends(&[0xff])];
-    check(&stage, "5.3, binary", (&binary, Chop::Frames), &passes(&[&[1, 2, 0xff]])).await;
+    check(&stage, "5.3, binary", &binary, Chop::Frames, &passes(&[&[1, 2, 0xff]])).await;
 }
 
 #[tokio::test]
@@ -55,9 +55,9 @@ async fn b_ws_3_and_4_autobahn_5_pieces_that_do_not_fit_are_refused() {
         ("5.18", vec![begins(one), whole(&sent)], fails(1002)),
     ] {
         for chop in CHOPS {
-            check(&stage, case, (&frames, chop), &expected).await;
+            check(&stage, case, &frames, chop, &expected).await;
         }
     }
     let again = [whole(&sent), goes_on(stray), whole(&sent)];
-    check(&stage, "5.15", (&again, Chop::Frames), &fails_after(1, 1002)).await;
+    check(&stage, "5.15", &again, Chop::Frames, &fails_after(1, 1002)).await;
 }

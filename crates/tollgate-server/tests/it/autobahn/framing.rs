@@ -13,19 +13,19 @@ async fn autobahn_1_messages_of_every_kind_of_length_pass() {
     for (at, length) in LENGTHS.into_iter().enumerate() {
         let sent = text(length);
         let case = format!("1.1.{}", at + 2);
-        check(&stage, &case, (&[whole(&sent)], Chop::Whole), &passes(&[&sent])).await;
+        check(&stage, &case, &[whole(&sent)], Chop::Whole, &passes(&[&sent])).await;
         let sent = vec![0xfe; length];
         let case = format!("1.2.{}", at + 2);
         let frames = [RawWebSocketFrame::new(BINARY, sent.clone())];
-        check(&stage, &case, (&frames, Chop::Whole), &passes(&[&sent])).await;
+        check(&stage, &case, &frames, Chop::Whole, &passes(&[&sent])).await;
     }
     let sent = text(65_536);
-    check(&stage, "1.1.8", (&[whole(&sent)], Chop::Pieces(997)), &passes(&[&sent])).await;
+    check(&stage, "1.1.8", &[whole(&sent)], Chop::Pieces(997), &passes(&[&sent])).await;
     let sent = vec![0xfe; 65_536];
     let frames = [RawWebSocketFrame::new(BINARY, sent.clone())];
-    check(&stage, "1.2.8", (&frames, Chop::Pieces(997)), &passes(&[&sent])).await;
+    check(&stage, "1.2.8", &frames, Chop::Pieces(997), &passes(&[&sent])).await;
     let frames = [RawWebSocketFrame::new(BINARY, "")];
-    check(&stage, "1.2.1", (&frames, Chop::Whole), &passes(&[b""])).await;
+    check(&stage, "1.2.1", &frames, Chop::Whole, &passes(&[b""])).await;
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn autobahn_2_pings_are_answered_alike_and_pongs_ignored() {
         ("2.10, 2.11", ten, passes_with(&[], &pongs)),
     ] {
         for chop in CHOPS {
-            check(&stage, case, (&frames, chop), &expected).await;
+            check(&stage, case, &frames, chop, &expected).await;
         }
     }
 }
@@ -73,7 +73,7 @@ async fn b_ws_2_autobahn_3_reserved_bits_are_refused() {
         ("3.7", vec![RawWebSocketFrame::new(CLOSE, "").with_reserved(7)], fails(1002)),
     ] {
         for chop in CHOPS {
-            check(&stage, case, (&frames, chop), &expected).await;
+            check(&stage, case, &frames, chop, &expected).await;
         }
     }
 }
@@ -85,12 +85,12 @@ async fn b_ws_2_autobahn_4_unknown_opcodes_are_refused() {
         for (at, opcode) in opcodes.into_iter().enumerate() {
             let case = format!("{section}.{}", at + 1);
             let odd = [RawWebSocketFrame::new(opcode, "payload"), RawWebSocketFrame::new(PING, "")];
-            check(&stage, &case, (&odd, Chop::Whole), &fails(1002)).await;
+            check(&stage, &case, &odd, Chop::Whole, &fails(1002)).await;
             let first = RawWebSocketFrame::new(TEXT, text(40));
             let later =
                 [first, RawWebSocketFrame::new(opcode, ""), RawWebSocketFrame::new(PING, "")];
             for chop in CHOPS {
-                check(&stage, &case, (&later, chop), &fails_after(1, 1002)).await;
+                check(&stage, &case, &later, chop, &fails_after(1, 1002)).await;
             }
         }
     }

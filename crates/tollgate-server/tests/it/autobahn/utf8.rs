@@ -120,7 +120,7 @@ async fn autobahn_6_1_empty_pieces_change_nothing() {
     let sent = wrapped("middle");
     let frames = [begins(b""), goes_on(&sent), ends(b"")];
     for chop in CHOPS {
-        check(&stage, "6.1.3", (&frames, chop), &passes(&[&sent])).await;
+        check(&stage, "6.1.3", &frames, chop, &passes(&[&sent])).await;
     }
 }
 
@@ -129,12 +129,12 @@ async fn autobahn_6_text_passes_however_it_is_cut() {
     let stage = Living::start().await;
     for (case, bytes) in valid() {
         let sent = wrapped(&bytes);
-        check(&stage, &case, (&[whole(&sent)], Chop::Whole), &passes(&[&sent])).await;
+        check(&stage, &case, &[whole(&sent)], Chop::Whole, &passes(&[&sent])).await;
         // Cut in the middle of characters.
         let mut octets: Vec<_> = sent.chunks(1).map(goes_on).collect();
         octets[0] = begins(&sent[..1]);
         octets.push(ends(b""));
-        check(&stage, &case, (&octets, Chop::Whole), &passes(&[&sent])).await;
+        check(&stage, &case, &octets, Chop::Whole, &passes(&[&sent])).await;
     }
 }
 
@@ -143,11 +143,11 @@ async fn b_ws_7_autobahn_6_what_is_no_text_is_refused_however_it_is_cut() {
     let stage = Living::start().await;
     for (case, bytes) in INVALID {
         let sent = wrapped(bytes);
-        check(&stage, case, (&[whole(&sent)], Chop::Whole), &fails(1007)).await;
+        check(&stage, case, &[whole(&sent)], Chop::Whole, &fails(1007)).await;
         let mut octets: Vec<_> = sent.chunks(1).map(goes_on).collect();
         octets[0] = begins(&sent[..1]);
         octets.push(ends(b""));
-        check(&stage, case, (&octets, Chop::Whole), &fails(1007)).await;
+        check(&stage, case, &octets, Chop::Whole, &fails(1007)).await;
     }
 }
 
@@ -159,6 +159,6 @@ async fn b_ws_7_autobahn_6_4_what_is_no_text_is_refused_before_it_is_whole() {
     for (case, wrong) in [("6.4.1", &b"\xf4\x90\x80\x80"[..]), ("6.4.2", b"\xed\xa0\x80")] {
         // The end never comes.
         let frames = [begins(start), goes_on(wrong)];
-        check(&stage, case, (&frames, Chop::Frames), &fails(1007)).await;
+        check(&stage, case, &frames, Chop::Frames, &fails(1007)).await;
     }
 }

@@ -13,10 +13,10 @@ async fn autobahn_9_1_and_9_2_long_messages_pass() {
     for (at, length) in [64 << 10, 256 << 10, MIB, 4 * MIB, 8 * MIB].into_iter().enumerate() {
         let sent = text(length);
         let frames = [RawWebSocketFrame::new(TEXT, sent.clone())];
-        check(&stage, &format!("9.1.{}", at + 1), (&frames, Chop::Whole), &passes(&[&sent])).await;
+        check(&stage, &format!("9.1.{}", at + 1), &frames, Chop::Whole, &passes(&[&sent])).await;
         let sent = vec![0xfe; length];
         let frames = [RawWebSocketFrame::new(BINARY, sent.clone())];
-        check(&stage, &format!("9.2.{}", at + 1), (&frames, Chop::Whole), &passes(&[&sent])).await;
+        check(&stage, &format!("9.2.{}", at + 1), &frames, Chop::Whole, &passes(&[&sent])).await;
     }
 }
 
@@ -28,7 +28,7 @@ async fn autobahn_9_3_and_9_4_long_messages_in_many_pieces_pass() {
             let sent = if opcode == TEXT { text(MIB) } else { vec![0xfe; MIB] };
             let frames = torn(opcode, &sent, size);
             let case = format!("{section}, pieces of {size}");
-            check(&stage, &case, (&frames, Chop::Whole), &passes(&[&sent])).await;
+            check(&stage, &case, &frames, Chop::Whole, &passes(&[&sent])).await;
         }
     }
 }
@@ -40,11 +40,11 @@ async fn autobahn_9_5_and_9_6_long_messages_in_small_writes_pass() {
         let sent = text(256 << 10);
         let frames = [RawWebSocketFrame::new(TEXT, sent.clone())];
         let case = format!("9.5, writes of {size}");
-        check(&stage, &case, (&frames, Chop::Pieces(size)), &passes(&[&sent])).await;
+        check(&stage, &case, &frames, Chop::Pieces(size), &passes(&[&sent])).await;
         let sent = vec![0xfe; 256 << 10];
         let frames = [RawWebSocketFrame::new(BINARY, sent.clone())];
         let case = format!("9.6, writes of {size}");
-        check(&stage, &case, (&frames, Chop::Pieces(size)), &passes(&[&sent])).await;
+        check(&stage, &case, &frames, Chop::Pieces(size), &passes(&[&sent])).await;
     }
 }
 
@@ -81,7 +81,7 @@ async fn autobahn_10_1_1_pieces_as_a_network_makes_them_pass() {
     let stage = Living::start().await;
     let sent = text(65_536);
     let frames = torn(TEXT, &sent, 1_300);
-    check(&stage, "10.1.1", (&frames, Chop::Frames), &passes(&[&sent])).await;
+    check(&stage, "10.1.1", &frames, Chop::Frames, &passes(&[&sent])).await;
 }
 
 fn torn(opcode: u8, payload: &[u8], size: usize) -> Vec<RawWebSocketFrame> {

@@ -10,7 +10,7 @@ use tollgate_server::{ApiKey, Right, Rights};
 
 use super::oracle::{self, Fact, Filters};
 use super::world::{self, Dice};
-use super::{Case, Config, Reached, Recording, agent, patterns, shipped};
+use super::{Case, Config, Reached, Recording, agents, patterns, shipped};
 use crate::client::{Call, Reply, with_meta};
 use crate::stage::{Setup, Stage, key, modern_headers};
 
@@ -28,7 +28,7 @@ async fn s_29_no_front_lists_or_calls_what_the_oracle_hides() {
         let config = Config::new(&mut dice, &facts);
         let principal = dice.perhaps(|dice| world::globs(dice, &facts));
         let reached = Reached::default();
-        let stage = stage(&facts, &config, (principal.as_deref(), &reached)).await;
+        let stage = stage(&facts, &config, principal.as_deref(), &reached).await;
         for _ in 0..CASES {
             let case = Case::new(&mut dice, &config, &facts);
             let case = Case { principal: principal.clone(), ..case };
@@ -52,7 +52,8 @@ fn of_the_stage(name: &str) -> Fact {
 async fn stage(
     facts: &[Fact],
     config: &Config,
-    (principal, reached): (Option<&[String]>, &Reached),
+    principal: Option<&[String]>,
+    reached: &Reached,
 ) -> Stage {
     let server = |name: &'static str| {
         let own = facts.iter().filter(|fact| fact.server == name);
@@ -67,7 +68,7 @@ async fn stage(
     };
     Stage::with(Setup {
         tools: world::SERVERS.iter().map(|name| server(name)).collect(),
-        agents: config.agents.iter().enumerate().map(agent).collect(),
+        agents: agents(config),
         house: config.house_rules(),
         keys: vec![
             holder("plain", SECRETS[0], &[Right::Execute]),

@@ -32,7 +32,8 @@ impl GeminiTestClient {
     pub fn new(
         wire: RawWebSocket,
         model: &str,
-        (ledger, tools): (Arc<TestCallLedger>, RealtimeTestTools),
+        ledger: Arc<TestCallLedger>,
+        tools: RealtimeTestTools,
         odds: ChaosOdds,
     ) -> Self {
         let chance = SeededRng::new(odds.seed ^ 0xc11e);

@@ -69,7 +69,8 @@ impl GeminiTestProvider {
     pub fn new(
         wire: RawWebSocket,
         name: u64,
-        (ledger, tools): (Arc<TestCallLedger>, RealtimeTestTools),
+        ledger: Arc<TestCallLedger>,
+        tools: RealtimeTestTools,
         odds: ChaosOdds,
     ) -> Self {
         Self {

@@ -65,7 +65,8 @@ impl OpenAiTestProvider {
     pub fn new(
         wire: RawWebSocket,
         name: String,
-        (ledger, tools): (Arc<TestCallLedger>, RealtimeTestTools),
+        ledger: Arc<TestCallLedger>,
+        tools: RealtimeTestTools,
         odds: ChaosOdds,
     ) -> Self {
         Self {

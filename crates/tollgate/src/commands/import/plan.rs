@@ -159,8 +159,10 @@ impl ImportPlan {
     pub(super) async fn make(
         imported: &ImportedConfig,
         known: &mut ConfiguredEntries,
-        (variables, given): (&VariableNames<'_>, &mut Vec<(String, Secret)>),
-        (clash, output): (NameClashPolicy, Output),
+        variables: &VariableNames<'_>,
+        given: &mut Vec<(String, Secret)>,
+        clash: NameClashPolicy,
+        output: Output,
     ) -> Result<Self, CommandError> {
         let mut lines = Vec::new();
         for found in &imported.servers {
@@ -173,7 +175,7 @@ impl ImportPlan {
                 None => ExistingEntry::Nothing,
             };
             let mut fitted = variables.fit_entry(found, there, given);
-            let step = step(("servers", &fitted), known, (clash, output)).await?;
+            let step = step("servers", &fitted, known, clash, output).await?;
             if let ImportAction::Rename(_) = step {
                 fitted = variables.fit_entry(found, ExistingEntry::Nothing, given);
             }
@@ -244,9 +246,11 @@ impl ImportPlan {
 }
 
 async fn step(
-    (section, found): (&str, &ImportedEntry),
+    section: &str,
+    found: &ImportedEntry,
     known: &ConfiguredEntries,
-    (clash, output): (NameClashPolicy, Output),
+    clash: NameClashPolicy,
+    output: Output,
 ) -> Result<ImportAction, CommandError> {
     let Some(there) = known.get(section, &found.name) else { return Ok(ImportAction::Add) };
     if there.keys == json!(found.keys) {

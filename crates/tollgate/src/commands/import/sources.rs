@@ -25,9 +25,10 @@ pub(super) fn find(
     folders: Option<&UserFolders>,
 ) -> Result<Vec<ImportSource>, CommandError> {
     let Some(typed) = wanted.source.as_deref() else {
-        let clients: Vec<&'static ClientApp> = match wanted.from.is_empty() {
-            true => CLIENTS.iter().collect(),
-            false => wanted.from.iter().map(|typed| client(typed)).collect::<Result<_, _>>()?,
+        let clients: Vec<&'static ClientApp> = if wanted.from.is_empty() {
+            CLIENTS.iter().collect()
+        } else {
+            wanted.from.iter().map(|typed| client(typed)).collect::<Result<_, _>>()?
         };
         let mut found = Vec::new();
         for client in clients {

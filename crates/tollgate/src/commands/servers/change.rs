@@ -29,7 +29,8 @@ pub(super) struct RequestedServerChange {
 pub(crate) async fn run(
     typed: Typed,
     request: ConfigRequest,
-    (output, environment): (Output, &dyn Environment),
+    output: Output,
+    environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     let mut trial = TrialMode::None;
     let wish = match typed {
@@ -44,12 +45,12 @@ pub(crate) async fn run(
                     let known = add::ExpectedEnvironment::new(Vec::new(), &[]).beside(&text);
                     let loaded =
                         config::load_text(origin.path(), text.as_bytes(), &request, &known)?;
-                    search::request_change((&add, wanted), &loaded.config, output).await?
+                    search::request_change(&add, wanted, &loaded.config, output).await?
                 }
                 None if add.is_bare() && prompt::is_possible(output) => {
                     // The wizard has shown a trial run already.
                     trial = TrialMode::None;
-                    wizard::request_change(&add, &request, (output, environment)).await?
+                    wizard::request_change(&add, &request, output, environment).await?
                 }
                 None => add::request_change(&add, environment)?,
             }
@@ -97,7 +98,16 @@ pub(crate) async fn run(
         }
         _ => None,
     };
-    say((&wish, &unset), (&draft, &origin), (answer, tried), output)
+    let summary = ServerChangeSummary {
+        wish: &wish,
+        unset: &unset,
+        draft: &draft,
+        file: origin.path().display().to_string(),
+        answer,
+        tried,
+    };
+    report(summary, output);
+    Ok(())
 }
 
 /// Whether a new server gets a trial run.
@@ -116,14 +126,22 @@ fn switch(named: &ServerNameArgs, to: ServerSwitch) -> ConfigChange {
     ConfigChange::Switch { name: named.name.clone(), to }
 }
 
-fn say(
-    (wish, unset): (&RequestedServerChange, &[String]),
-    (draft, origin): (&ConfigDraft, &ConfigFileSource),
-    (answer, tried): (Option<Result<Value, CommandError>>, Option<Value>),
-    output: Output,
-) -> Result<(), CommandError> {
-    let file = origin.path().display().to_string();
-    let heard = match answer {
+/// What was changed, and what the gateway and the new server said to it.
+struct ServerChangeSummary<'a> {
+    wish: &'a RequestedServerChange,
+    /// Variables without a value in the environment.
+    unset: &'a [String],
+    draft: &'a ConfigDraft,
+    file: String,
+    /// Of the running gateway, if there is one.
+    answer: Option<Result<Value, CommandError>>,
+    /// Result of the trial run.
+    tried: Option<Value>,
+}
+
+fn report(summary: ServerChangeSummary<'_>, output: Output) {
+    let ServerChangeSummary { wish, unset, draft, file, answer, tried } = summary;
+    let answer = match answer {
         Some(Ok(answer)) => Some(answer),
         Some(Err(error)) => Some(json!({ "outcome": "refused", "error": error.to_string() })),
         None => None,
@@ -132,20 +150,20 @@ fn say(
         let applied = wish.mode == ApplyMode::Apply;
         let diff = &draft.diff;
         output.json(&json!({
-            "applied": applied, "file": file, "diff": diff, "gateway": heard, "test": tried,
+            "applied": applied, "file": file, "diff": diff, "gateway": answer, "test": tried,
         }));
-        return Ok(());
+        return;
     }
     output.report(&draft.candidate.report);
     if draft.diff.is_empty() {
         output.note(&format!("{file} is already up to date"));
-        return Ok(());
+        return;
     }
     output.raw(&clean(&draft.diff));
-    for note in notes((wish, unset), draft) {
+    for note in notes(wish, unset, draft) {
         output.note(&clean(&note));
     }
-    match (wish.mode, heard) {
+    match (wish.mode, answer) {
         (ApplyMode::Try, _) => output.note("nothing was changed"),
         (ApplyMode::Apply, None) => {
             output.note(&format!("{file} was changed; no gateway is running"))
@@ -157,11 +175,10 @@ fn say(
     if let Some(tried) = &tried {
         output.note(&clean(&trial_run::sentence(tried)));
     }
-    Ok(())
 }
 
 /// Remaining steps for the user.
-fn notes((wish, unset): (&RequestedServerChange, &[String]), draft: &ConfigDraft) -> Vec<String> {
+fn notes(wish: &RequestedServerChange, unset: &[String], draft: &ConfigDraft) -> Vec<String> {
     let mut notes = Vec::new();
     for name in unset {
         notes.push(format!(

@@ -49,7 +49,8 @@ pub(super) async fn run(
 
 /// The change to make, after the user has confirmed it.
 pub(super) async fn request_change(
-    (add, wanted): (&AddServerArgs, &str),
+    add: &AddServerArgs,
+    wanted: &str,
     config: &Config,
     output: Output,
 ) -> Result<RequestedServerChange, CommandError> {

@@ -23,7 +23,8 @@ const SHOWN: usize = 12;
 pub(super) async fn request_change(
     add: &AddServerArgs,
     request: &ConfigRequest,
-    (output, environment): (Output, &dyn Environment),
+    output: Output,
+    environment: &dyn Environment,
 ) -> Result<RequestedServerChange, CommandError> {
     let question = "paste a command, a URL, or the JSON of a server";
     let text = prompt::ask_text(output, question, is_whole).await?;

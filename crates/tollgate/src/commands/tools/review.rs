@@ -25,7 +25,7 @@ pub(super) async fn run(
         TrustCommand::Diff { name } => diff(&gateway, name, output).await,
         TrustCommand::Accept { names, all, server, hash } => {
             let wanted = TrustSelection { names, server: server.as_deref(), hash: hash.as_deref() };
-            let chosen = if all {
+            let chosen = if *all {
                 wanted.find_waiting(&gateway).await
             } else {
                 wanted.find_named(&gateway).await
@@ -158,8 +158,9 @@ async fn judge(
 ) -> Result<(), CommandError> {
     let mut judged = Vec::new();
     for tool in chosen? {
-        let named = (raw(&tool, "server"), raw(&tool, "tool"));
-        let now = gateway.judge(named, raw(&tool, "hash"), judgement).await?;
+        let server = raw(&tool, "server");
+        let hash = raw(&tool, "hash");
+        let now = gateway.judge(server, raw(&tool, "tool"), hash, judgement).await?;
         if output.form == OutputFormat::Text {
             let verdict = text(&now, "verdict");
             output.line(&format!("{} {}: {verdict} now", judgement.past_tense(), tool_name(&now)));

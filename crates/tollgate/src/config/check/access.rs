@@ -150,7 +150,7 @@ pub(crate) fn keys(top: &SectionFields, problems: &mut Problems) -> Vec<Configur
     for fields in top.entries("keys") {
         if let Some(name) = fields.text("name") {
             let name = super::Spanned { value: name.value.to_owned(), at: name.at };
-            is_new(&mut names, (&fields.path("name"), "key"), &name, problems);
+            is_new(&mut names, &fields.path("name"), "key", &name, problems);
         }
         let proof = proof(fields, problems);
         if let Some(proof) = &proof
@@ -283,7 +283,7 @@ pub(super) fn key_agents(
     for name in named {
         match AgentId::parse(name.value) {
             Ok(id) if known.contains(&name.value) => agents.push(id),
-            _ => unknown_name(name, (&fields.path("agents"), "agent"), known, problems),
+            _ => unknown_name(name, &fields.path("agents"), "agent", known, problems),
         }
     }
     Some(agents)

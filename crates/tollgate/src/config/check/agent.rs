@@ -30,7 +30,7 @@ pub(crate) fn agents(
     let mut seen = BTreeSet::new();
     let mut agents = Vec::new();
     for (name, fields) in top.named_sections("agents") {
-        let is_new = is_new(&mut seen, (&fields.path, "agent"), name, problems);
+        let is_new = is_new(&mut seen, &fields.path, "agent", name, problems);
         let agent = agent(name, fields, problems);
         let persona = persona(fields, llm, problems);
         let whole = agent.zip(persona).filter(|_| is_new);
@@ -95,7 +95,7 @@ fn persona(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -
     let mut chosen = Vec::new();
     for model in fields.texts("models") {
         if !known.contains(&model.value) {
-            unknown_name(model, (&fields.path("models"), "model"), &known, problems);
+            unknown_name(model, &fields.path("models"), "model", &known, problems);
         }
         chosen.push(model.value.to_owned());
     }
@@ -146,7 +146,7 @@ fn engine(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) ->
     if let Some(opener) = opener
         && !known.contains(&opener.value)
     {
-        unknown_name(opener, (&fields.path("opener_model"), "model"), &known, problems);
+        unknown_name(opener, &fields.path("opener_model"), "model", &known, problems);
     }
     if let Some(opener) = opener.filter(|opener| llm.is_live(opener.value)) {
         let message = format!("`{}` is for live sessions, and cannot open a chat", opener.value);

@@ -69,7 +69,8 @@ pub(super) fn least_tier(top: &SectionFields, usual: Tier) -> Tier {
 /// Warns of agents with code mode that can never have a turn of that tier.
 pub(super) fn warn_of_turns_too_short(
     top: &SectionFields,
-    (agents, house): (&[Agent], &GlobalRules),
+    agents: &[Agent],
+    house: &GlobalRules,
     problems: &mut Problems,
 ) {
     for (name, fields) in top.named_sections("agents") {

@@ -28,7 +28,7 @@ pub(super) fn images(
     let path = section.path("provider");
     let Some(provider) = providers.iter().find(|provider| provider.name == named.value) else {
         let known: Vec<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
-        unknown_name(named, (&path, "provider"), &known, problems);
+        unknown_name(named, &path, "provider", &known, problems);
         return None;
     };
     if provider.kind != ProviderKind::OpenAi {

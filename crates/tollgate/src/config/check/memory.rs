@@ -44,8 +44,8 @@ fn database(top: &SectionFields, problems: &mut Problems) -> Option<MemoryDataba
 pub(super) fn embedding(top: &SectionFields, problems: &mut Problems) -> Option<EmbeddingSettings> {
     let fields = top.section("memory")?.section("embedding")?;
     match (fields.text("provider"), fields.text("local")) {
-        (Some(provider), None) => check_served_embedding(top, (fields, provider), problems),
-        (None, Some(path)) => local((fields, path), problems),
+        (Some(provider), None) => check_served_embedding(top, fields, provider, problems),
+        (None, Some(path)) => local(fields, path, problems),
         (Some(_), Some(local)) => {
             problems
                 .error(local.at, &fields.path("local"), "`provider` and `local` exclude each other")
@@ -65,14 +65,15 @@ pub(super) fn embedding(top: &SectionFields, problems: &mut Problems) -> Option<
 
 fn check_served_embedding(
     top: &SectionFields,
-    (fields, provider): (&SectionFields, Spanned<&str>),
+    fields: &SectionFields,
+    provider: Spanned<&str>,
     problems: &mut Problems,
 ) -> Option<EmbeddingSettings> {
     let providers = top.named_sections("providers");
     let path = fields.path("provider");
     let Some((_, found)) = providers.iter().find(|(name, _)| name.value == provider.value) else {
         let known: Vec<&str> = providers.iter().map(|(name, _)| name.value.as_str()).collect();
-        unknown_name(provider, (&path, "provider"), &known, problems);
+        unknown_name(provider, &path, "provider", &known, problems);
         return None;
     };
     let kind = found.text("kind").map_or(EMBEDDING_PROVIDER_KINDS[0], |text| text.value);
@@ -104,7 +105,8 @@ fn check_served_embedding(
 }
 
 fn local(
-    (fields, typed): (&SectionFields, Spanned<&str>),
+    fields: &SectionFields,
+    typed: Spanned<&str>,
     problems: &mut Problems,
 ) -> Option<EmbeddingSettings> {
     let served = ["model", "dimensions", "passage_prefix", "question_prefix"];

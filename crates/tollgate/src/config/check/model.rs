@@ -63,7 +63,7 @@ pub(crate) fn models(
         if let Some(provider) = provider
             && !known.contains(&provider.value)
         {
-            unknown_name(provider, (&fields.path("provider"), "provider"), &known, problems);
+            unknown_name(provider, &fields.path("provider"), "provider", &known, problems);
         }
         let served = provider.and_then(|named| providers.iter().find(|it| it.name == named.value));
         let window = small(fields, "context_window").unwrap_or(8_192);

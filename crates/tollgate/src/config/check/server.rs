@@ -27,7 +27,7 @@ pub(super) fn servers(top: &SectionFields, problems: &mut Problems) -> Vec<Serve
     let usual_mark = trust::mark(top, UntrustedMarking::Off);
     for (name, fields) in top.named_sections("servers") {
         let id = id(name, fields, problems);
-        let is_new = is_new(&mut seen, (&fields.path, "server"), name, problems);
+        let is_new = is_new(&mut seen, &fields.path, "server", name, problems);
         exposed_once(fields, &mut exposed, problems);
         let server = id.and_then(|id| server(id, name, fields, problems));
         let Some(server) = server.filter(|_| is_new) else { continue };

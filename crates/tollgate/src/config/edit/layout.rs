@@ -67,7 +67,7 @@ pub(in crate::config) fn parse(text: &str) -> Option<LayoutNode> {
     let mut builder = LayoutBuilder { text, offsets: offsets(text), open: Vec::new(), root: None };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.ok()?;
-        builder.take(event, (span.start.index(), span.end.index()));
+        builder.take(event, span.start.index(), span.end.index());
     }
     builder.root
 }
@@ -102,7 +102,7 @@ enum OpenLayoutItems {
 }
 
 impl LayoutBuilder<'_> {
-    fn take(&mut self, event: Event<'_>, (start, end): (usize, usize)) {
+    fn take(&mut self, event: Event<'_>, start: usize, end: usize) {
         let start = self.byte(start);
         let end = self.byte(end);
         match event {

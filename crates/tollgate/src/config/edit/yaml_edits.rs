@@ -61,14 +61,14 @@ impl<'a> YamlEditor<'a> {
             LayoutShape::Alias(_) => {
                 Err(UnsupportedYamlError(format!("`{}` is an alias", self.section)))
             }
-            _ => self.where_nothing_is((root, pair), name, server),
+            _ => self.where_nothing_is(root, pair, name, server),
         }
     }
 
     pub(super) fn remove(&self, name: &str) -> Result<TextSplice, UnsupportedYamlError> {
         let servers = self.root.and_then(|root| root.pair(self.section)).map(|pair| &pair.value);
         match servers.map(|servers| &servers.shape) {
-            Some(LayoutShape::Map(form, pairs)) => self.without((*form, pairs), name),
+            Some(LayoutShape::Map(form, pairs)) => self.without(*form, pairs, name),
             Some(LayoutShape::List(form, items)) => {
                 let at = items.iter().position(|item| is_called(item, name));
                 let at = at.ok_or_else(|| odd_server(name))?;
@@ -106,7 +106,7 @@ impl<'a> YamlEditor<'a> {
         };
         let typed = pairs.iter().find(|pair| pair.key == key);
         match (typed, to) {
-            (Some(_), None) => self.without((*form, pairs), key),
+            (Some(_), None) => self.without(*form, pairs, key),
             (Some(typed), Some(value)) => match self.longer(&typed.value, value) {
                 Some(splice) => Ok(splice),
                 None => self.replace_value(typed, *form, value),
@@ -208,7 +208,8 @@ impl<'a> YamlEditor<'a> {
     /// Adds to a section that is empty, or has empty braces.
     fn where_nothing_is(
         &self,
-        (root, pair): (&LayoutNode, &LayoutPair),
+        root: &LayoutNode,
+        pair: &LayoutPair,
         name: &str,
         server: &Map<String, Value>,
     ) -> Result<TextSplice, UnsupportedYamlError> {
@@ -323,7 +324,8 @@ impl<'a> YamlEditor<'a> {
     /// Removes a pair from a map.
     fn without(
         &self,
-        (form, pairs): (LayoutForm, &[LayoutPair]),
+        form: LayoutForm,
+        pairs: &[LayoutPair],
         key: &str,
     ) -> Result<TextSplice, UnsupportedYamlError> {
         let at = pairs.iter().position(|pair| pair.key == key);

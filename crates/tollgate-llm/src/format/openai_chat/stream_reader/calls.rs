@@ -68,7 +68,7 @@ impl ChatCallAssembler {
             None if slot.name.is_empty() => slot.waiting.push_str(&arguments),
             None => {
                 arguments.insert_str(0, &std::mem::take(&mut slot.waiting));
-                self.open(found, extra, (parts, out));
+                self.open(found, extra, parts, out);
             }
             Some(index) if !extra.is_empty() => out.push(ResponseDelta::Extra { index, extra }),
             Some(_) => {}
@@ -102,7 +102,8 @@ impl ChatCallAssembler {
         &mut self,
         found: usize,
         extra: Extra,
-        (parts, out): (&mut OpenAiChatParts, &mut Vec<ResponseDelta>),
+        parts: &mut OpenAiChatParts,
+        out: &mut Vec<ResponseDelta>,
     ) {
         let answer: String = self.answer.chars().filter(char::is_ascii_alphanumeric).collect();
         let slot = &mut self.slots[found];

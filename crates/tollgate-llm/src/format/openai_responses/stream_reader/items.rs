@@ -48,6 +48,13 @@ enum ResponsesStreamItem {
     Done,
 }
 
+/// Index of an item in the output, and of a content part in the item.
+#[derive(Debug, Clone, Copy)]
+struct ContentPosition {
+    item: u64,
+    content: u64,
+}
+
 /// A part that is open.
 #[derive(Debug)]
 struct ResponsesOpenPart {
@@ -154,7 +161,7 @@ impl ResponsesStreamItems {
     fn finish_thoughts(&mut self, at: u64, value: Value) -> Result<(), LlmError> {
         let signature = value["encrypted_content"].as_str().map(str::to_owned);
         let part = output::read_item(FieldReader::new(value, "item")?, "reasoning")?;
-        self.think(at, (String::new(), Extra::none()), Extra::none());
+        self.think(at, String::new(), Extra::none(), Extra::none());
         let Some(ResponsesStreamItem::Thoughts { spoken: Some(spoken), .. }) =
             self.items.get_mut(&at)
         else {
@@ -201,7 +208,7 @@ impl ResponsesStreamItems {
         }
         let delta = if kind.ends_with(".delta") { fields.text("delta")? } else { None };
         let delta = delta.unwrap_or_default();
-        let place = (at, content_index(&fields));
+        let place = ContentPosition { item: at, content: content_index(&fields) };
         match kind {
             "response.content_part.added" => {
                 if let Some(part) = fields.object("part")? {
@@ -224,14 +231,14 @@ impl ResponsesStreamItems {
                 self.rest(place, fields.text("arguments")?);
             }
             "response.reasoning_summary_text.delta" => {
-                self.think(at, (delta, Extra::none()), Extra::none());
+                self.think(at, delta, Extra::none(), Extra::none());
             }
             "response.reasoning_text.delta" => {
-                self.think(at, (delta, Extra::none()), extra_field("said_as", "reasoning_text"));
+                self.think(at, delta, Extra::none(), extra_field("said_as", "reasoning_text"));
             }
             "response.reasoning_summary_part.added" => {
                 if fields.peek("summary_index").and_then(Value::as_u64) > Some(0) {
-                    self.think(at, ("\n\n".to_owned(), extra_field("part", true)), Extra::none());
+                    self.think(at, "\n\n".to_owned(), extra_field("part", true), Extra::none());
                 }
             }
             "response.reasoning_summary_part.done"
@@ -243,7 +250,7 @@ impl ResponsesStreamItems {
     }
 
     /// Opens a part of the type that it declares.
-    fn add_content(&mut self, place: (u64, u64), part: FieldReader) {
+    fn add_content(&mut self, place: ContentPosition, part: FieldReader) {
         let opening = match part.peek("type").and_then(Value::as_str) {
             Some("refusal") => PartOpening::Refusal,
             Some("output_text") | None => PartOpening::Text,
@@ -256,26 +263,28 @@ impl ResponsesStreamItems {
     }
 
     /// Opens a part, if its message exists and the part does not yet.
-    fn open_content(&mut self, (at, number): (u64, u64), opening: PartOpening) {
-        let Some(ResponsesStreamItem::Message { fields, contents }) = self.items.get(&at) else {
+    fn open_content(&mut self, place: ContentPosition, opening: PartOpening) {
+        let Some(ResponsesStreamItem::Message { fields, contents }) = self.items.get(&place.item)
+        else {
             return;
         };
-        if contents.contains_key(&number) {
+        if contents.contains_key(&place.content) {
             return;
         }
         if opening == PartOpening::Refusal {
             self.plain = self.plain.max(PlainStop::Refused);
         }
         let spoken = self.open(opening, with_item(fields.clone()));
-        if let Some(ResponsesStreamItem::Message { contents, .. }) = self.items.get_mut(&at) {
-            contents.insert(number, spoken);
+        if let Some(ResponsesStreamItem::Message { contents, .. }) = self.items.get_mut(&place.item)
+        {
+            contents.insert(place.content, spoken);
         }
     }
 
     /// Citations and similar fields are complete only when the content is.
     fn finish_content(
         &mut self,
-        place: (u64, u64),
+        place: ContentPosition,
         fields: &mut FieldReader,
     ) -> Result<(), LlmError> {
         let Some(part) = fields.take("part") else { return Ok(()) };
@@ -300,14 +309,14 @@ impl ResponsesStreamItems {
     }
 
     /// Appends to a message or a call.
-    fn grow(&mut self, place: (u64, u64), text: String, extra: Extra) {
+    fn grow(&mut self, place: ContentPosition, text: String, extra: Extra) {
         self.open_content(place, PartOpening::Text);
         let step = self.open_part_mut(place).and_then(|spoken| spoken.grow(text, extra));
         self.out.extend(step);
     }
 
     /// The complete text, for servers that send no deltas.
-    fn rest(&mut self, place: (u64, u64), whole: Option<String>) {
+    fn rest(&mut self, place: ContentPosition, whole: Option<String>) {
         self.open_content(place, PartOpening::Text);
         let whole = whole.unwrap_or_default();
         let step = self.open_part_mut(place).and_then(|spoken| spoken.rest(&whole));
@@ -315,7 +324,7 @@ impl ResponsesStreamItems {
     }
 
     /// Appends to a thought, which is opened by its first text.
-    fn think(&mut self, at: u64, (text, extra): (String, Extra), said_as: Extra) {
+    fn think(&mut self, at: u64, text: String, extra: Extra, said_as: Extra) {
         if let Some(ResponsesStreamItem::Thoughts { fields, spoken: None }) = self.items.get(&at) {
             let mut kept = with_item(fields.clone());
             kept.merge(said_as);
@@ -324,23 +333,25 @@ impl ResponsesStreamItems {
                 *spoken = Some(begun);
             }
         }
-        let step = self.open_part_mut((at, 0)).and_then(|spoken| spoken.grow(text, extra));
+        let step = self
+            .open_part_mut(ContentPosition { item: at, content: 0 })
+            .and_then(|spoken| spoken.grow(text, extra));
         self.out.extend(step);
     }
 
     /// Passes on an event about an item that only this dialect has, or about content beside its
     /// text.
     fn pass(&mut self, at: u64, kind: &str, mut fields: FieldReader) {
-        let place = (at, content_index(&fields));
+        let place = ContentPosition { item: at, content: content_index(&fields) };
         let Some(index) = self.open_part_mut(place).map(|spoken| spoken.index) else { return };
         fields.put("type", kind);
         let extra = extra_field("event", fields.into_value());
         self.out.push(ResponseDelta::Grow { index, text: String::new(), extra });
     }
 
-    fn open_part_mut(&mut self, (at, number): (u64, u64)) -> Option<&mut ResponsesOpenPart> {
-        match self.items.get_mut(&at)? {
-            ResponsesStreamItem::Message { contents, .. } => contents.get_mut(&number),
+    fn open_part_mut(&mut self, place: ContentPosition) -> Option<&mut ResponsesOpenPart> {
+        match self.items.get_mut(&place.item)? {
+            ResponsesStreamItem::Message { contents, .. } => contents.get_mut(&place.content),
             ResponsesStreamItem::Call(spoken) | ResponsesStreamItem::Opaque(spoken) => Some(spoken),
             ResponsesStreamItem::Thoughts { spoken, .. } => spoken.as_mut(),
             ResponsesStreamItem::Done => None,

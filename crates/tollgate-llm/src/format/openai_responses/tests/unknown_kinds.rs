@@ -135,9 +135,9 @@ fn streamed(events: &[Value], output: &Value) -> (ChatResponse, Vec<Value>) {
     (test_fixtures::whole(&steps), arrived)
 }
 
-fn event(kind: &str, place: (u64, u64), fields: Value) -> Value {
+fn event(kind: &str, output_index: u64, content_index: u64, fields: Value) -> Value {
     let mut event = json!({"type": format!("response.{kind}"), "item_id": "msg_1",
-        "output_index": place.0, "content_index": place.1});
+        "output_index": output_index, "content_index": content_index});
     event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     event
 }
@@ -154,13 +154,13 @@ fn they_survive_in_a_stream() {
     let words = json!({"delta": "nice.", "logprobs": []});
     let events = [
         item_event("added", &begun),
-        event("content_part.added", (0, 0), json!({"part": unknown_part(0)})),
-        event("output_hologram.delta", (0, 0), json!({"frame": "1"})),
-        event("content_part.done", (0, 0), json!({"part": unknown_part(2)})),
-        event("content_part.added", (0, 1), json!({"part": text("")})),
-        event("output_text.delta", (0, 1), words),
-        event("output_text.done", (0, 1), json!({"text": "nice.", "logprobs": []})),
-        event("content_part.done", (0, 1), json!({"part": text("nice.")})),
+        event("content_part.added", 0, 0, json!({"part": unknown_part(0)})),
+        event("output_hologram.delta", 0, 0, json!({"frame": "1"})),
+        event("content_part.done", 0, 0, json!({"part": unknown_part(2)})),
+        event("content_part.added", 0, 1, json!({"part": text("")})),
+        event("output_text.delta", 0, 1, words),
+        event("output_text.done", 0, 1, json!({"text": "nice.", "logprobs": []})),
+        event("content_part.done", 0, 1, json!({"part": text("nice.")})),
         item_event("done", &done),
     ];
     let (whole, arrived) = streamed(&events, &json!([done]));
@@ -186,7 +186,7 @@ fn parts_of_which_only_the_end_of_their_message_tells_survive() {
     let done = message("msg_1", json!([text("nice."), unknown_part(2)]));
     let events = [
         item_event("added", &begun),
-        event("output_text.delta", (0, 0), json!({"delta": "nice."})),
+        event("output_text.delta", 0, 0, json!({"delta": "nice."})),
         item_event("done", &done),
     ];
     let (whole, arrived) = streamed(&events, &json!([done]));

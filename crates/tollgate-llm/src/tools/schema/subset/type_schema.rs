@@ -29,7 +29,8 @@ impl TypeSchema {
     pub(super) fn keyword(
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
-        (keyword, value): (&str, Value),
+        keyword: &str,
+        value: Value,
         at: &str,
     ) {
         let is_number = matches!(self.kind, "number" | "integer");
@@ -45,13 +46,13 @@ impl TypeSchema {
             ("minProperties" | "maxProperties", "object") => self.keep(keyword, value),
             ("minimum" | "maximum", _) if is_number => self.keep_stricter(keyword, value),
             ("exclusiveMinimum" | "exclusiveMaximum", _) if is_number => {
-                self.exclusive(writer, (keyword, value), at);
+                self.exclusive(writer, keyword, value, at);
             }
             ("enum", _) => self.choice(writer, &value, at),
             ("format", _) => self.format(writer, value, at),
             ("items", "array") => self.rest = Some(value),
             ("prefixItems", "array") => {
-                self.limit(writer, (keyword, &value), at);
+                self.limit(writer, keyword, &value, at);
                 self.first = value.as_array().cloned().unwrap_or_default();
             }
             ("properties", "object") => self.properties(writer, value, at),
@@ -60,9 +61,9 @@ impl TypeSchema {
                 self.required = names.map(str::to_owned).collect();
             }
             ("additionalProperties" | "unevaluatedProperties", "object") => {
-                self.others(writer, (keyword, value), at);
+                self.others(writer, keyword, value, at);
             }
-            _ => self.other(writer, (keyword, value), at),
+            _ => self.other(writer, keyword, value, at),
         }
     }
 
@@ -89,7 +90,8 @@ impl TypeSchema {
     fn limit(
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
-        (keyword, value): (&str, &Value),
+        keyword: &str,
+        value: &Value,
         at: &str,
     ) {
         writer.limit(at, keyword);
@@ -111,7 +113,8 @@ impl TypeSchema {
     fn exclusive(
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
-        (keyword, value): (&str, Value),
+        keyword: &str,
+        value: Value,
         at: &str,
     ) {
         let Value::Number(number) = &value else { return };
@@ -120,7 +123,7 @@ impl TypeSchema {
         match whole(number).filter(|_| self.kind == "integer") {
             Some(whole) => self.keep_stricter(plain, whole.saturating_add(step).into()),
             None => {
-                self.limit(writer, (keyword, &value), at);
+                self.limit(writer, keyword, &value, at);
                 self.keep_stricter(plain, value);
             }
         }
@@ -142,7 +145,7 @@ impl TypeSchema {
                 _ => it.is_object(),
             };
             let own: Value = all.iter().filter(fits).cloned().collect();
-            self.limit(writer, ("enum", &own), at);
+            self.limit(writer, "enum", &own, at);
         }
     }
 
@@ -156,7 +159,7 @@ impl TypeSchema {
         match (is_known, self.kind) {
             (true, _) => self.keep("format", value),
             (false, "string" | "number" | "integer") => {
-                self.limit(writer, ("format", &value), at);
+                self.limit(writer, "format", &value, at);
             }
             (false, _) => {}
         }
@@ -189,7 +192,8 @@ impl TypeSchema {
     fn others(
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
-        (keyword, value): (&str, Value),
+        keyword: &str,
+        value: Value,
         at: &str,
     ) {
         match value {
@@ -203,7 +207,7 @@ impl TypeSchema {
                 ));
             }
             Value::Object(schema) if schema.is_empty() => {}
-            schema => self.limit(writer, (keyword, &schema), at),
+            schema => self.limit(writer, keyword, &schema, at),
         }
     }
 
@@ -211,7 +215,8 @@ impl TypeSchema {
     fn other(
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
-        (keyword, value): (&str, Value),
+        keyword: &str,
+        value: Value,
         at: &str,
     ) {
         let about = match keyword {
@@ -253,7 +258,7 @@ impl TypeSchema {
             }
         };
         if about == self.kind && value != Value::Bool(false) {
-            self.limit(writer, (keyword, &value), at);
+            self.limit(writer, keyword, &value, at);
         }
     }
 
