@@ -6,16 +6,19 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use prost::Message;
+use serde::Serialize;
 use tokio::sync::mpsc;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::spans::FinishedSpan;
 
+use super::error::{ExportError, OtlpStartError};
 use super::histogram::{DroppedSpans, Histograms};
-use super::message::OtlpMessage;
 use super::queue::SpanQueue;
 use super::sender::OtlpSender;
-use super::settings::OtlpSettings;
-use super::{resource, spans};
+use super::settings::{OtlpSettings, OtlpTarget};
+use super::{message, spans};
 
 /// Minimum interval between warnings about one collector.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(60);
@@ -28,7 +31,7 @@ pub(super) struct OtlpExporter {
     heard: mpsc::Receiver<FinishedSpan>,
     queue: Arc<SpanQueue>,
     clock: Arc<dyn Clock>,
-    resource: OtlpMessage,
+    resource: Resource,
     traces: Option<ExportPipeline>,
     metrics: Option<ExportPipeline>,
     histograms: Histograms,
@@ -45,7 +48,7 @@ struct ExportPipeline {
     post: Arc<OtlpSender>,
     every: Duration,
     due: Instant,
-    sending: Option<BoxFuture<'static, Result<(), String>>>,
+    sending: Option<BoxFuture<'static, Result<(), ExportError>>>,
     /// Number of spans in the current request.
     aboard: usize,
     complained: Option<Instant>,
@@ -54,20 +57,18 @@ struct ExportPipeline {
 impl OtlpExporter {
     pub(super) fn new(
         settings: &OtlpSettings,
-        (heard, queue): (mpsc::Receiver<FinishedSpan>, Arc<SpanQueue>),
+        heard: mpsc::Receiver<FinishedSpan>,
+        queue: Arc<SpanQueue>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, OtlpStartError> {
         let now = clock.now();
         let line = |what, target: &Option<_>, every| {
-            target
-                .as_ref()
-                .map(|target| ExportPipeline::new(what, target, (every, now)))
-                .transpose()
+            target.as_ref().map(|target| ExportPipeline::new(what, target, every, now)).transpose()
         };
         Ok(Self {
             traces: line("spans", &settings.traces, settings.spans_every)?,
             metrics: line("metrics", &settings.metrics, settings.metrics_every)?,
-            resource: resource::message(&settings.resource),
+            resource: message::resource(&settings.resource),
             histograms: Histograms::default(),
             lost: DroppedSpans { since: clock.wall(), spans: 0 },
             waiting: Vec::new(),
@@ -129,7 +130,7 @@ impl OtlpExporter {
         line.send(&spans::request(&self.resource, &batch), self.clock.now());
     }
 
-    fn sent_spans(&mut self, sent: &Result<(), String>) {
+    fn sent_spans(&mut self, sent: &Result<(), ExportError>) {
         let Some(line) = &mut self.traces else { return };
         if sent.is_err() {
             self.queue.lose(line.aboard);
@@ -137,7 +138,7 @@ impl OtlpExporter {
         line.over(sent, self.clock.now());
     }
 
-    fn sent_metrics(&mut self, sent: &Result<(), String>) {
+    fn sent_metrics(&mut self, sent: &Result<(), ExportError>) {
         if let Some(line) = &mut self.metrics {
             line.over(sent, self.clock.now());
         }
@@ -190,16 +191,18 @@ impl OtlpExporter {
 impl ExportPipeline {
     fn new(
         what: &'static str,
-        target: &super::settings::OtlpTarget,
-        (every, now): (Duration, Instant),
-    ) -> Result<Self, String> {
+        target: &OtlpTarget,
+        every: Duration,
+        now: Instant,
+    ) -> Result<Self, OtlpStartError> {
         let post = Arc::new(OtlpSender::new(target)?);
-        let (sending, complained) = (None, None);
-        Ok(Self { what, post, every, due: now + every, sending, aboard: 0, complained })
+        let due = now + every;
+        Ok(Self { what, post, every, due, sending: None, aboard: 0, complained: None })
     }
 
-    fn send(&mut self, message: &OtlpMessage, now: Instant) {
-        let (post, body) = (Arc::clone(&self.post), self.post.encode(message));
+    fn send(&mut self, message: &(impl Message + Serialize), now: Instant) {
+        let post = Arc::clone(&self.post);
+        let body = post.encode(message);
         self.sending = Some(async move { post.send(body).await }.boxed());
         self.due = now + self.every;
     }
@@ -207,34 +210,34 @@ impl ExportPipeline {
     /// Waits for the request in progress, with a timeout. Returns whether it was delivered.
     async fn wait_for_delivery(&mut self, now: Instant) -> bool {
         let Some(sending) = self.sending.take() else { return true };
-        let late = || Err("a retry was pending at shutdown".to_owned());
-        let sent = tokio::time::timeout(DELIVERY_TIMEOUT, sending).await.unwrap_or_else(|_| late());
+        let sent = tokio::time::timeout(DELIVERY_TIMEOUT, sending).await;
+        let sent = sent.unwrap_or(Err(ExportError::PendingAtShutdown));
         self.over(&sent, now);
         sent.is_ok()
     }
 
     /// Sends once. Returns whether it was accepted.
-    async fn last(&mut self, message: &OtlpMessage, now: Instant) -> bool {
+    async fn last(&mut self, message: &(impl Message + Serialize), now: Instant) -> bool {
         let sent = self.post.send_last(self.post.encode(message)).await;
         self.over(&sent, now);
         sent.is_ok()
     }
 
-    fn over(&mut self, sent: &Result<(), String>, now: Instant) {
+    fn over(&mut self, sent: &Result<(), ExportError>, now: Instant) {
         self.sending = None;
         let Err(error) = sent else { return };
         let is_new =
             self.complained.is_none_or(|at| now.saturating_duration_since(at) > COMPLAINT_INTERVAL);
         if is_new {
             self.complained = Some(now);
-            tracing::warn!(what = self.what, error, "telemetry was dropped: it could not be sent");
+            tracing::warn!(what = self.what, %error, "telemetry was dropped: it could not be sent");
         }
     }
 }
 
 /// Next event of a pipeline.
 enum PipelineEvent {
-    Sent(Result<(), String>),
+    Sent(Result<(), ExportError>),
     Due,
 }
 

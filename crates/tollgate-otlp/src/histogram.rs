@@ -4,16 +4,25 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-use tollgate_engine::spans::{ERROR_TYPE, FinishedSpan, SpanAttributes, SpanKind, Value as Told};
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as AttributeValue;
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as NumberValue;
+use opentelemetry_proto::tonic::metrics::v1::{
+    AggregationTemporality, Histogram, HistogramDataPoint, Metric, NumberDataPoint,
+    ResourceMetrics, ScopeMetrics, Sum,
+};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use tollgate_engine::spans::{ERROR_TYPE, FinishedSpan, SpanAttributes, SpanKind, Value};
 
-use super::message::{OtlpMessage, OtlpValue};
-use super::spans::{attribute, nanos, scope, text_value};
+use super::message::{attribute, nanos, scope, text};
 
 /// Limit on the series of one instrument. Further ones are counted together, as OpenTelemetry
 /// specifies.
 const MOST_SERIES: usize = 2_000;
 const OVERFLOW: &str = "otel.metric.overflow";
-const CUMULATIVE: u32 = 2;
+const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
 const MCP_SECONDS: &[f64] =
     &[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
@@ -130,10 +139,11 @@ const AGENT: Instrument = Instrument {
 const ALL: [&Instrument; 7] =
     [&MCP_CLIENT, &MCP_SERVER, &MODEL, &FIRST_CHUNK, &USAGE, &TOOL, &AGENT];
 
-/// All measurements since the start.
+/// All measurements since the start. A point gets its time and its attributes when it is sent, so
+/// that they are masked with the secrets of that moment.
 #[derive(Default)]
 pub(super) struct Histograms {
-    series: HashMap<&'static str, HashMap<OtlpLabels, HistogramSeries>>,
+    series: HashMap<&'static str, HashMap<OtlpLabels, HistogramDataPoint>>,
 }
 
 /// Label values in the order of the instrument's names.
@@ -146,44 +156,35 @@ enum OtlpLabelValue {
     Flag(bool),
 }
 
-struct HistogramSeries {
-    since: SystemTime,
-    count: u64,
-    sum: f64,
-    least: f64,
-    most: f64,
-    buckets: Vec<u64>,
-}
-
 impl Histograms {
     /// Counts a span.
     pub(super) fn hear(&mut self, span: &FinishedSpan) {
         let seconds = span.took.as_secs_f64();
         let said = &span.attributes;
-        let operation = text(said, "gen_ai.operation.name");
+        let operation = text_of(said, "gen_ai.operation.name");
         let is_mcp = said.get("mcp.method.name").is_some();
         match (span.kind, is_mcp, operation) {
-            (SpanKind::Client, true, _) => self.put((&MCP_CLIENT, &[]), span, seconds),
-            (SpanKind::Server, true, _) => self.put((&MCP_SERVER, &[]), span, seconds),
+            (SpanKind::Client, true, _) => self.put(&MCP_CLIENT, &[], span, seconds),
+            (SpanKind::Server, true, _) => self.put(&MCP_SERVER, &[], span, seconds),
             (_, false, Some("chat")) => self.hear_model(span, seconds),
-            (_, false, Some("execute_tool")) => self.put((&TOOL, &[]), span, seconds),
-            (_, false, Some("invoke_agent")) => self.put((&AGENT, &[]), span, seconds),
+            (_, false, Some("execute_tool")) => self.put(&TOOL, &[], span, seconds),
+            (_, false, Some("invoke_agent")) => self.put(&AGENT, &[], span, seconds),
             _ => {}
         }
     }
 
     fn hear_model(&mut self, span: &FinishedSpan, seconds: f64) {
-        self.put((&MODEL, &[]), span, seconds);
-        if let Some(Told::Real(first)) = span.attributes.get("gen_ai.response.time_to_first_chunk")
+        self.put(&MODEL, &[], span, seconds);
+        if let Some(Value::Real(first)) = span.attributes.get("gen_ai.response.time_to_first_chunk")
         {
-            self.put((&FIRST_CHUNK, &[]), span, *first);
+            self.put(&FIRST_CHUNK, &[], span, *first);
         }
         for (key, kind) in
             [("gen_ai.usage.input_tokens", "input"), ("gen_ai.usage.output_tokens", "output")]
         {
-            if let Some(Told::Whole(tokens)) = span.attributes.get(key) {
+            if let Some(Value::Whole(tokens)) = span.attributes.get(key) {
                 let more = [("gen_ai.token.type", OtlpLabelValue::Text(kind.to_owned()))];
-                self.put((&USAGE, &more), span, *tokens as f64);
+                self.put(&USAGE, &more, span, *tokens as f64);
             }
         }
     }
@@ -191,61 +192,95 @@ impl Histograms {
     /// `more` are labels that the span does not have.
     fn put(
         &mut self,
-        (instrument, more): (&'static Instrument, &[(&'static str, OtlpLabelValue)]),
+        instrument: &'static Instrument,
+        more: &[(&'static str, OtlpLabelValue)],
         span: &FinishedSpan,
         value: f64,
     ) {
         let mut labels: OtlpLabels = instrument
             .labels
             .iter()
-            .filter_map(|name| Some((*name, label(span.attributes.get(name)?)?)))
+            .filter_map(|name| Some((*name, OtlpLabelValue::of(span.attributes.get(name)?)?)))
             .collect();
         labels.extend_from_slice(more);
         let series = self.series.entry(instrument.name).or_default();
         if series.len() >= MOST_SERIES && !series.contains_key(&labels) {
             labels = vec![(OVERFLOW, OtlpLabelValue::Flag(true))];
         }
-        let one = series.entry(labels).or_insert_with(|| HistogramSeries {
-            since: span.began,
-            count: 0,
-            sum: 0.0,
-            least: f64::INFINITY,
-            most: f64::NEG_INFINITY,
-            buckets: vec![0; instrument.bounds.len() + 1],
+        let point = series.entry(labels).or_insert_with(|| HistogramDataPoint {
+            start_time_unix_nano: nanos(span.began),
+            explicit_bounds: instrument.bounds.to_vec(),
+            bucket_counts: vec![0; instrument.bounds.len() + 1],
+            ..Default::default()
         });
-        one.count += 1;
-        one.sum += value;
-        one.least = one.least.min(value);
-        one.most = one.most.max(value);
+        point.count += 1;
+        *point.sum.get_or_insert(0.0) += value;
+        point.min = Some(point.min.map_or(value, |least| least.min(value)));
+        point.max = Some(point.max.map_or(value, |most| most.max(value)));
         // A bucket includes its upper bound.
-        one.buckets[instrument.bounds.partition_point(|bound| *bound < value)] += 1;
+        point.bucket_counts[instrument.bounds.partition_point(|bound| *bound < value)] += 1;
     }
 
     /// A request to `/v1/metrics` with the state at `now`. `lost` are dropped spans.
     pub(super) fn request(
         &self,
-        resource: &OtlpMessage,
+        resource: &Resource,
         now: SystemTime,
         lost: &DroppedSpans,
-    ) -> OtlpMessage {
-        let mut metrics: Vec<OtlpMessage> = ALL
+    ) -> ExportMetricsServiceRequest {
+        let mut metrics: Vec<Metric> = ALL
             .iter()
             .filter_map(|instrument| {
                 let series = self.series.get(instrument.name)?;
-                let points = series.iter().map(|it| point(instrument, it, now)).collect();
-                Some(metric(instrument, points))
+                let points = series.iter().map(|(labels, point)| HistogramDataPoint {
+                    attributes: labels.iter().map(|(name, value)| value.attribute(name)).collect(),
+                    time_unix_nano: nanos(now),
+                    ..point.clone()
+                });
+                Some(instrument.metric(points.collect()))
             })
             .collect();
         metrics.push(lost.metric(now));
-        let scoped = OtlpMessage::default().with(1, "scope", OtlpValue::One(scope())).with(
-            2,
-            "metrics",
-            OtlpValue::Many(metrics),
-        );
-        let of_resource = OtlpMessage::default()
-            .with(1, "resource", OtlpValue::One(resource.clone()))
-            .with(2, "scopeMetrics", OtlpValue::Many(vec![scoped]));
-        OtlpMessage::default().with(1, "resourceMetrics", OtlpValue::Many(vec![of_resource]))
+        let scoped = ScopeMetrics { scope: Some(scope()), metrics, ..Default::default() };
+        let of_resource = ResourceMetrics {
+            resource: Some(resource.clone()),
+            scope_metrics: vec![scoped],
+            ..Default::default()
+        };
+        ExportMetricsServiceRequest { resource_metrics: vec![of_resource] }
+    }
+}
+
+impl Instrument {
+    fn metric(&self, data_points: Vec<HistogramDataPoint>) -> Metric {
+        let histogram = Histogram { data_points, aggregation_temporality: CUMULATIVE };
+        Metric {
+            name: self.name.to_owned(),
+            description: self.about.to_owned(),
+            unit: self.unit.to_owned(),
+            data: Some(Data::Histogram(histogram)),
+            ..Default::default()
+        }
+    }
+}
+
+impl OtlpLabelValue {
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Text(text) => Some(Self::Text(text.to_string())),
+            Value::Whole(number) => Some(Self::Whole(*number)),
+            Value::Flag(flag) => Some(Self::Flag(*flag)),
+            Value::Real(_) | Value::Texts(_) => None,
+        }
+    }
+
+    fn attribute(&self, name: &str) -> KeyValue {
+        let value = match self {
+            Self::Text(value) => text(value),
+            Self::Whole(number) => AttributeValue::IntValue(*number),
+            Self::Flag(flag) => AttributeValue::BoolValue(*flag),
+        };
+        attribute(name, value)
     }
 }
 
@@ -256,78 +291,32 @@ pub(super) struct DroppedSpans {
 }
 
 impl DroppedSpans {
-    fn metric(&self, now: SystemTime) -> OtlpMessage {
+    fn metric(&self, now: SystemTime) -> Metric {
         let spans = i64::try_from(self.spans).unwrap_or(i64::MAX);
-        let point = OtlpMessage::default()
-            .with(2, "startTimeUnixNano", OtlpValue::Fixed64(nanos(self.since)))
-            .with(3, "timeUnixNano", OtlpValue::Fixed64(nanos(now)))
-            .with(6, "asInt", OtlpValue::Fixed64(spans.cast_unsigned()));
-        let sum = OtlpMessage::default()
-            .with(1, "dataPoints", OtlpValue::Many(vec![point]))
-            .with(2, "aggregationTemporality", OtlpValue::Small(CUMULATIVE))
-            .with(3, "isMonotonic", OtlpValue::Flag(true));
-        OtlpMessage::default()
-            .with(1, "name", OtlpValue::Text("tollgate.telemetry.spans.dropped".to_owned()))
-            .with(2, "description", OtlpValue::Text("Spans that could not be sent.".to_owned()))
-            .with(3, "unit", OtlpValue::Text("{span}".to_owned()))
-            .with(7, "sum", OtlpValue::One(sum))
-    }
-}
-
-fn metric(instrument: &Instrument, points: Vec<OtlpMessage>) -> OtlpMessage {
-    let histogram = OtlpMessage::default().with(1, "dataPoints", OtlpValue::Many(points)).with(
-        2,
-        "aggregationTemporality",
-        OtlpValue::Small(CUMULATIVE),
-    );
-    OtlpMessage::default()
-        .with(1, "name", OtlpValue::Text(instrument.name.to_owned()))
-        .with(2, "description", OtlpValue::Text(instrument.about.to_owned()))
-        .with(3, "unit", OtlpValue::Text(instrument.unit.to_owned()))
-        .with(9, "histogram", OtlpValue::One(histogram))
-}
-
-fn point(
-    instrument: &Instrument,
-    (labels, series): (&OtlpLabels, &HistogramSeries),
-    now: SystemTime,
-) -> OtlpMessage {
-    let labels = labels.iter().map(|(name, label)| {
-        let value = match label {
-            OtlpLabelValue::Text(text) => text_value(text),
-            OtlpLabelValue::Whole(number) => {
-                OtlpMessage::default().with(3, "intValue", OtlpValue::Signed(*number))
-            }
-            OtlpLabelValue::Flag(flag) => {
-                OtlpMessage::default().with(2, "boolValue", OtlpValue::Flag(*flag))
-            }
+        let point = NumberDataPoint {
+            start_time_unix_nano: nanos(self.since),
+            time_unix_nano: nanos(now),
+            value: Some(NumberValue::AsInt(spans)),
+            ..Default::default()
         };
-        attribute(name, value)
-    });
-    OtlpMessage::default()
-        .with(9, "attributes", OtlpValue::Many(labels.collect()))
-        .with(2, "startTimeUnixNano", OtlpValue::Fixed64(nanos(series.since)))
-        .with(3, "timeUnixNano", OtlpValue::Fixed64(nanos(now)))
-        .with(4, "count", OtlpValue::Fixed64(series.count))
-        .with(5, "sum", OtlpValue::Double(series.sum))
-        .with(6, "bucketCounts", OtlpValue::Fixed64s(series.buckets.clone()))
-        .with(7, "explicitBounds", OtlpValue::Doubles(instrument.bounds.to_vec()))
-        .with(11, "min", OtlpValue::Double(series.least))
-        .with(12, "max", OtlpValue::Double(series.most))
-}
-
-fn label(value: &Told) -> Option<OtlpLabelValue> {
-    match value {
-        Told::Text(text) => Some(OtlpLabelValue::Text(text.to_string())),
-        Told::Whole(number) => Some(OtlpLabelValue::Whole(*number)),
-        Told::Flag(flag) => Some(OtlpLabelValue::Flag(*flag)),
-        Told::Real(_) | Told::Texts(_) => None,
+        let sum = Sum {
+            data_points: vec![point],
+            aggregation_temporality: CUMULATIVE,
+            is_monotonic: true,
+        };
+        Metric {
+            name: "tollgate.telemetry.spans.dropped".to_owned(),
+            description: "Spans that could not be sent.".to_owned(),
+            unit: "{span}".to_owned(),
+            data: Some(Data::Sum(sum)),
+            ..Default::default()
+        }
     }
 }
 
-fn text<'s>(said: &'s SpanAttributes, name: &str) -> Option<&'s str> {
+fn text_of<'s>(said: &'s SpanAttributes, name: &str) -> Option<&'s str> {
     match said.get(name)? {
-        Told::Text(text) => Some(text),
+        Value::Text(text) => Some(text),
         _ => None,
     }
 }

@@ -1,13 +1,15 @@
 //! OTLP exporter over HTTP: sends spans and histograms to a collector. Wired in `app`. Receives
 //! spans by `SpanProcessor`. A call never waits for it: what cannot be sent is dropped and counted.
 //!
-//! Written by hand, because the official crates add more than a megabyte to the binary.
+//! The messages are those of `opentelemetry-proto`; why not the SDK is in
+//! `docs/adr/0016-telemetry-libraries.md`.
 
+mod baggage_pairs;
+mod error;
 mod exporter;
 mod histogram;
 mod message;
 mod queue;
-mod resource;
 mod sampler;
 mod sender;
 mod settings;
@@ -20,6 +22,7 @@ use tollgate_engine::clock::Clock;
 use tollgate_engine::spans::{SpanProcessor, Tracer};
 use tollgate_mcp::tasks::{self, Task};
 
+pub use error::OtlpStartError;
 pub use settings::{OtlpConfig, OtlpProtocol, OtlpSettings};
 
 use exporter::OtlpExporter;
@@ -34,14 +37,14 @@ pub struct ExporterHandle {
     task: Task,
 }
 
-/// Must be called within a runtime. Fails, in words, if a collector cannot be reached by any means.
+/// Must be called within a runtime. Fails if there can be no HTTP client.
 pub fn start(
     settings: &OtlpSettings,
     clock: &Arc<dyn Clock>,
-) -> Result<(Tracer, ExporterHandle), String> {
+) -> Result<(Tracer, ExporterHandle), OtlpStartError> {
     let (queue, heard) = SpanQueue::new(settings);
     let queue = Arc::new(queue);
-    let exporter = OtlpExporter::new(settings, (heard, Arc::clone(&queue)), Arc::clone(clock))?;
+    let exporter = OtlpExporter::new(settings, heard, Arc::clone(&queue), Arc::clone(clock))?;
     let task = tasks::spawn("otlp", exporter.run());
     let follower = Arc::clone(&queue) as Arc<dyn SpanProcessor>;
     Ok((Tracer::new(follower, Arc::clone(clock)), ExporterHandle { queue, task }))

@@ -6,9 +6,11 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::Full;
+use prost::Message;
+use serde::Serialize;
 use tollgate_mcp::web::{HttpPool, body};
 
-use super::message::OtlpMessage;
+use super::error::{ExportError, OtlpStartError};
 use super::settings::{OtlpProtocol, OtlpTarget};
 
 /// Maximum number of attempts for one batch, and the delays between them.
@@ -26,14 +28,14 @@ pub(super) struct OtlpSender {
 enum ExportAttempt {
     Taken,
     /// Permanent failure: do not retry.
-    Refused(String),
+    Refused(ExportError),
     /// The collector is unavailable or overloaded, and may send a `Retry-After`.
-    Away(String, Option<Duration>),
+    Away(ExportError, Option<Duration>),
 }
 
 impl OtlpSender {
-    pub(super) fn new(target: &OtlpTarget) -> Result<Self, String> {
-        let pool = HttpPool::new(&target.url)?;
+    pub(super) fn new(target: &OtlpTarget) -> Result<Self, OtlpStartError> {
+        let pool = HttpPool::new(&target.url).map_err(OtlpStartError::NoHttpClient)?;
         let mut headers = target.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(target.protocol.content_type()));
         let agent = concat!("tollgate/", env!("CARGO_PKG_VERSION"));
@@ -41,21 +43,24 @@ impl OtlpSender {
         Ok(Self { pool, target: target.clone(), headers })
     }
 
-    pub(super) fn encode(&self, message: &OtlpMessage) -> Bytes {
+    pub(super) fn encode(&self, message: &(impl Message + Serialize)) -> Bytes {
         match self.target.protocol {
-            OtlpProtocol::Protobuf => message.to_protobuf().into(),
-            OtlpProtocol::Json => message.to_json().into(),
+            OtlpProtocol::Protobuf => message.encode_to_vec().into(),
+            OtlpProtocol::Json => {
+                let json = serde_json::to_vec(message);
+                json.expect("all keys of an OTLP message are texts").into()
+            }
         }
     }
 
     /// Sends with retries. The error says why it gave up.
-    pub(super) async fn send(&self, body: Bytes) -> Result<(), String> {
+    pub(super) async fn send(&self, body: Bytes) -> Result<(), ExportError> {
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
             match self.attempt(body.clone()).await {
                 ExportAttempt::Taken => return Ok(()),
-                ExportAttempt::Refused(why) => return Err(why),
-                ExportAttempt::Away(why, _) if attempt == ATTEMPTS => return Err(why),
+                ExportAttempt::Refused(error) => return Err(error),
+                ExportAttempt::Away(error, _) if attempt == ATTEMPTS => return Err(error),
                 ExportAttempt::Away(_, asked) => {
                     let asked = asked.unwrap_or(Duration::ZERO).min(LONGEST_PAUSE);
                     let pause = pause.mul_f64(rand::random_range(0.5..1.5));
@@ -68,10 +73,10 @@ impl OtlpSender {
     }
 
     /// Sends once.
-    pub(super) async fn send_last(&self, body: Bytes) -> Result<(), String> {
+    pub(super) async fn send_last(&self, body: Bytes) -> Result<(), ExportError> {
         match self.attempt(body).await {
             ExportAttempt::Taken => Ok(()),
-            ExportAttempt::Refused(why) | ExportAttempt::Away(why, _) => Err(why),
+            ExportAttempt::Refused(error) | ExportAttempt::Away(error, _) => Err(error),
         }
     }
 
@@ -81,24 +86,21 @@ impl OtlpSender {
         *request.uri_mut() = self.target.url.clone();
         request.headers_mut().clone_from(&self.headers);
         let answered = async {
-            let response = self.pool.send(request).await.map_err(|failed| failed.to_string())?;
+            let response = self.pool.send(request).await.map_err(ExportError::Unsent)?;
             let fate = classify_status(response.status(), response.headers());
             body::discard(response).await;
             Ok(fate)
         };
         match tokio::time::timeout(self.target.timeout, answered).await {
             Ok(Ok(fate)) => fate,
-            Ok(Err(why)) => ExportAttempt::Away(why, None),
-            Err(_) => {
-                ExportAttempt::Away(format!("no answer within {:?}", self.target.timeout), None)
-            }
+            Ok(Err(error)) => ExportAttempt::Away(error, None),
+            Err(_) => ExportAttempt::Away(ExportError::Timeout(self.target.timeout), None),
         }
     }
 }
 
 /// The OTLP specification lists the retryable statuses.
 fn classify_status(status: StatusCode, headers: &HeaderMap) -> ExportAttempt {
-    let why = || format!("the collector answered HTTP {}", status.as_u16());
     match status {
         status if status.is_success() => ExportAttempt::Taken,
         StatusCode::TOO_MANY_REQUESTS
@@ -107,8 +109,8 @@ fn classify_status(status: StatusCode, headers: &HeaderMap) -> ExportAttempt {
         | StatusCode::GATEWAY_TIMEOUT => {
             let after = headers.get(RETRY_AFTER).and_then(|it| it.to_str().ok());
             let after = after.and_then(|text| text.trim().parse().ok());
-            ExportAttempt::Away(why(), after.map(Duration::from_secs))
+            ExportAttempt::Away(ExportError::Status(status), after.map(Duration::from_secs))
         }
-        _ => ExportAttempt::Refused(why()),
+        _ => ExportAttempt::Refused(ExportError::Status(status)),
     }
 }

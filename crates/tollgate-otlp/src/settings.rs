@@ -7,8 +7,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values::{self, MaskJudgement};
 
+use super::baggage_pairs::pairs;
+use super::error::OtlpStartError;
 use super::histogram;
-use super::resource::pairs;
 use super::sampler::Sampler;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -97,7 +98,7 @@ impl OtlpSettings {
     pub fn of(
         configured: &OtlpConfig,
         environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, OtlpStartError> {
         let said = OtlpSources { configured, environment };
         if said.variable("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
             return Ok(None);
@@ -106,7 +107,7 @@ impl OtlpSettings {
         if traces.is_none() && metrics.is_none() {
             return Ok(None);
         }
-        let milliseconds = |name: &str| -> Result<Option<Duration>, String> {
+        let milliseconds = |name: &str| -> Result<Option<Duration>, OtlpStartError> {
             Ok(said.whole(name)?.map(Duration::from_millis))
         };
         let spans_every = match configured.spans_every {
@@ -120,7 +121,7 @@ impl OtlpSettings {
             }
         };
         let least = Duration::from_millis(10);
-        let many = |name: &str, usual: usize| -> Result<usize, String> {
+        let many = |name: &str, usual: usize| -> Result<usize, OtlpStartError> {
             let said = said.whole(name)?.and_then(|it| usize::try_from(it).ok());
             Ok(said.unwrap_or(usual).clamp(1, 1 << 20))
         };
@@ -158,28 +159,28 @@ impl OtlpSources<'_> {
         [own, all].into_iter().find_map(|name| Some((self.variable(&name)?, name)))
     }
 
-    fn whole(&self, name: &str) -> Result<Option<u64>, String> {
+    fn whole(&self, name: &str) -> Result<Option<u64>, OtlpStartError> {
         let Some(text) = self.variable(name) else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| format!("`{name}` must be a whole number, not `{text}`"))
+        let invalid =
+            |_| OtlpStartError::InvalidNumber { name: name.to_owned(), value: text.clone() };
+        text.parse().map(Some).map_err(invalid)
     }
 
-    fn target(&self, signal: OtlpSignal) -> Result<Option<OtlpTarget>, String> {
-        let exporter = self.variable(&format!("OTEL_{}_EXPORTER", signal.name));
-        match exporter.as_deref() {
-            None | Some("otlp") => {}
-            Some("none") => return Ok(None),
-            Some(other) => {
-                let name = signal.name;
-                return Err(format!("`OTEL_{name}_EXPORTER` is `{other}`: `otlp` or `none`"));
-            }
+    fn target(&self, signal: OtlpSignal) -> Result<Option<OtlpTarget>, OtlpStartError> {
+        let name = format!("OTEL_{}_EXPORTER", signal.name);
+        match self.variable(&name) {
+            None => {}
+            Some(exporter) if exporter == "otlp" => {}
+            Some(exporter) if exporter == "none" => return Ok(None),
+            Some(value) => return Err(OtlpStartError::UnknownExporter { name, value }),
         }
-        let Some((url, from)) = self.url(signal) else { return Ok(None) };
+        let Some((url, name)) = self.url(signal) else { return Ok(None) };
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(format!("`{from}` must begin with http:// or https://"));
+            return Err(OtlpStartError::NoScheme { name });
         }
-        let url: Uri = url.parse().map_err(|_| format!("`{from}` is not a URL: `{url}`"))?;
+        let parsed: Result<Uri, _> = url.parse();
         Ok(Some(OtlpTarget {
-            url,
+            url: parsed.map_err(|_| OtlpStartError::InvalidUrl { name, value: url })?,
             headers: self.headers(signal)?,
             protocol: self.protocol(signal)?,
             timeout: self.timeout(signal)?,
@@ -200,34 +201,31 @@ impl OtlpSources<'_> {
         Some((below(&self.variable(all)?), all.to_owned()))
     }
 
-    fn protocol(&self, signal: OtlpSignal) -> Result<OtlpProtocol, String> {
+    fn protocol(&self, signal: OtlpSignal) -> Result<OtlpProtocol, OtlpStartError> {
         if let Some(protocol) = self.configured.protocol {
             return Ok(protocol);
         }
-        let Some((named, from)) = self.exporter(signal, "PROTOCOL") else {
+        let Some((value, name)) = self.exporter(signal, "PROTOCOL") else {
             return Ok(OtlpProtocol::Protobuf);
         };
-        OtlpProtocol::parse(&named).ok_or_else(|| {
-            let known = OtlpProtocol::NAMES.join("` or `");
-            format!("`{from}` is `{named}`, which is not supported: use `{known}`")
-        })
+        OtlpProtocol::parse(&value).ok_or(OtlpStartError::UnsupportedProtocol { name, value })
     }
 
-    fn timeout(&self, signal: OtlpSignal) -> Result<Duration, String> {
+    fn timeout(&self, signal: OtlpSignal) -> Result<Duration, OtlpStartError> {
         if let Some(timeout) = self.configured.timeout {
             return Ok(timeout);
         }
-        let Some((text, from)) = self.exporter(signal, "TIMEOUT") else { return Ok(TIMEOUT) };
+        let Some((text, name)) = self.exporter(signal, "TIMEOUT") else { return Ok(TIMEOUT) };
         let parsed = text.parse().map(Duration::from_millis);
-        parsed.map_err(|_| format!("`{from}` must be a whole number of milliseconds"))
+        parsed.map_err(|_| OtlpStartError::InvalidTimeout { name })
     }
 
-    fn headers(&self, signal: OtlpSignal) -> Result<HeaderMap, String> {
-        let (pairs, from) = match self.exporter(signal, "HEADERS") {
-            Some((text, from)) if self.configured.headers.is_empty() => {
-                let pairs = pairs(&text);
-                (pairs.ok_or_else(|| format!("`{from}` must be like `key=value,key=value`"))?, from)
-            }
+    fn headers(&self, signal: OtlpSignal) -> Result<HeaderMap, OtlpStartError> {
+        let (pairs, source) = match self.exporter(signal, "HEADERS") {
+            Some((text, name)) if self.configured.headers.is_empty() => match pairs(&text) {
+                Some(pairs) => (pairs, name),
+                None => return Err(OtlpStartError::InvalidPairs { name }),
+            },
             _ => {
                 let pairs = self.configured.headers.iter();
                 let pairs = pairs.map(|(name, value)| (name.clone(), value.reveal().to_owned()));
@@ -235,39 +233,40 @@ impl OtlpSources<'_> {
             }
         };
         let mut headers = HeaderMap::new();
-        for (name, value) in pairs {
-            let name = HeaderName::try_from(name.to_lowercase())
-                .map_err(|_| format!("`{from}`: `{name}` is not a valid header name"))?;
+        for (header, value) in pairs {
+            let Ok(name) = HeaderName::try_from(header.to_lowercase()) else {
+                return Err(OtlpStartError::InvalidHeaderName { name: source, header });
+            };
             // Values from the environment are not known to the config's masking.
             if secret_values::judge(name.as_str(), &value) == MaskJudgement::Masked {
                 secret_values::configure([&*value]);
             }
-            let mut value = HeaderValue::try_from(value)
-                .map_err(|_| format!("`{from}`: the value of `{name}` is invalid"))?;
+            let Ok(mut value) = HeaderValue::try_from(value) else {
+                return Err(OtlpStartError::InvalidHeaderValue { name: source, header });
+            };
             value.set_sensitive(true);
             headers.insert(name, value);
         }
         Ok(headers)
     }
 
-    fn sampler(&self) -> Result<Sampler, String> {
+    fn sampler(&self) -> Result<Sampler, OtlpStartError> {
         if let Some(percent) = self.configured.sample_percent {
             return Ok(Sampler::percent(percent));
         }
-        let Some(name) = self.variable("OTEL_TRACES_SAMPLER") else {
+        let Some(value) = self.variable("OTEL_TRACES_SAMPLER") else {
             return Ok(Sampler::default());
         };
         let argument = self.variable("OTEL_TRACES_SAMPLER_ARG");
-        Sampler::parse(&name, argument.as_deref()).ok_or_else(|| {
-            let argument = argument.unwrap_or_default();
-            format!("`OTEL_TRACES_SAMPLER` is `{name}` with `{argument}`, which is not a sampler")
-        })
+        let sampler = Sampler::parse(&value, argument.as_deref());
+        let argument = argument.unwrap_or_default();
+        sampler.ok_or(OtlpStartError::UnknownSampler { value, argument })
     }
 
-    fn resource(&self) -> Result<Vec<(String, String)>, String> {
-        let variable = self.variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
-        let said = pairs(&variable)
-            .ok_or("`OTEL_RESOURCE_ATTRIBUTES` must be like `key=value,key=value`")?;
+    fn resource(&self) -> Result<Vec<(String, String)>, OtlpStartError> {
+        let name = "OTEL_RESOURCE_ATTRIBUTES";
+        let said = pairs(&self.variable(name).unwrap_or_default())
+            .ok_or_else(|| OtlpStartError::InvalidPairs { name: name.to_owned() })?;
         let own = |key: &str, value: String| (key.to_owned(), value);
         let mut all = vec![
             own("service.name", SERVICE.to_owned()),

@@ -184,7 +184,7 @@ fn telemetry(config: &Config) -> (Tracer, Option<ExporterHandle>) {
         Ok(Some((tracer, exporting))) => (tracer, Some(exporting)),
         Ok(None) => (Tracer::default(), None),
         Err(error) => {
-            tracing::warn!(error, "telemetry is disabled");
+            tracing::warn!(%error, "telemetry is disabled");
             (Tracer::default(), None)
         }
     }

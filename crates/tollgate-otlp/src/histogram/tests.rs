@@ -1,12 +1,12 @@
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
+use opentelemetry_proto::tonic::resource::v1::Resource;
 use serde_json::{Value as Json, json};
 use tollgate_core::trace::SpanContext;
 use tollgate_engine::spans::{FinishedSpan, SpanAttributes, SpanKind, Value as Told};
 
 use super::{DroppedSpans, Histograms, MOST_SERIES};
-use crate::message::OtlpMessage;
 
 fn span(kind: SpanKind, said: &[(&'static str, Told)], took: u64) -> FinishedSpan {
     let mut attributes = SpanAttributes::default();
@@ -34,8 +34,8 @@ fn text(text: &'static str) -> Told {
 /// By name: the points, each with its labels, its count and where it stands among the buckets.
 fn told(histograms: &Histograms, name: &str) -> Vec<Json> {
     let lost = DroppedSpans { since: SystemTime::UNIX_EPOCH, spans: 3 };
-    let request = histograms.request(&OtlpMessage::default(), SystemTime::UNIX_EPOCH, &lost);
-    let request: Json = serde_json::from_str(&request.to_json()).unwrap();
+    let request = histograms.request(&Resource::default(), SystemTime::UNIX_EPOCH, &lost);
+    let request = serde_json::to_value(&request).unwrap();
     let metrics = request["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array().unwrap();
     let found = metrics.iter().find(|metric| metric["name"] == name);
     let points = found.map(|metric| metric["histogram"]["dataPoints"].as_array().unwrap().clone());

@@ -1,44 +1,101 @@
-use super::{OtlpMessage, OtlpValue};
+use std::borrow::Cow;
+use std::time::{Duration, UNIX_EPOCH};
 
-fn check(message: &OtlpMessage, protobuf: &str, json: &str) {
-    let bytes = message.to_protobuf();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, protobuf.replace(' ', ""));
-    assert_eq!(message.to_json(), json);
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use prost::Message;
+use serde_json::{Value as Json, json};
+use tollgate_core::secret_values;
+use tollgate_core::trace::SpanContext;
+use tollgate_engine::spans::{Event, FinishedSpan, SpanAttributes, SpanKind, Value};
+
+use crate::{message, spans};
+
+const SECRET: &str = "hunter2-hunter2-hunter2";
+
+fn attributes(pairs: &[(&'static str, Value)]) -> SpanAttributes {
+    let mut attributes = SpanAttributes::default();
+    for (name, value) in pairs {
+        attributes.set(name, value.clone());
+    }
+    attributes
+}
+
+/// A request with one span whose texts all contain `word`.
+fn request(word: &str) -> ExportTraceServiceRequest {
+    let text = || Value::from(word.to_owned());
+    let context = format!("00-{}ab-{}-01", "0".repeat(30), "2".repeat(16));
+    let span = FinishedSpan {
+        context: SpanContext::parse(&context).unwrap(),
+        parent: None,
+        name: Cow::Owned(word.to_owned()),
+        kind: SpanKind::Client,
+        began: UNIX_EPOCH + Duration::from_nanos(u64::MAX - 5),
+        took: Duration::from_nanos(5),
+        attributes: attributes(&[
+            ("text", text()),
+            ("texts", Value::Texts(vec![word.to_owned()])),
+            ("whole", Value::Whole(-1)),
+            ("real", Value::Real(1.5)),
+            ("flag", Value::Flag(false)),
+        ]),
+        events: vec![Event {
+            after: Duration::from_nanos(1),
+            name: "sent",
+            attributes: attributes(&[("text", text())]),
+        }],
+        error: Some(word.to_owned()),
+    };
+    spans::request(&message::resource(&[("region".to_owned(), word.to_owned())]), &[span])
 }
 
 #[test]
-fn every_kind_of_field_has_both_forms() {
-    let one = |value: OtlpValue| OtlpMessage::default().with(1, "f", value);
-    check(&one(OtlpValue::Text("é\"".to_owned())), "0a 03 c3a922", r#"{"f":"é\""}"#);
-    check(&one(OtlpValue::Text(String::new())), "0a 00", r#"{"f":""}"#);
-    check(&one(OtlpValue::Id(vec![0, 0xab])), "0a 02 00ab", r#"{"f":"00ab"}"#);
-    check(&one(OtlpValue::Flag(true)), "08 01", r#"{"f":true}"#);
-    check(&one(OtlpValue::Small(300)), "08 ac02", r#"{"f":300}"#);
-    check(&one(OtlpValue::Signed(-1)), "08 ffffffffffffffffff01", r#"{"f":"-1"}"#);
-    check(&one(OtlpValue::Fixed32(1)), "0d 01000000", r#"{"f":1}"#);
-    check(
-        &one(OtlpValue::Fixed64(u64::MAX)),
-        "09 ffffffffffffffff",
-        r#"{"f":"18446744073709551615"}"#,
-    );
-    check(&one(OtlpValue::Double(1.5)), "09 000000000000f83f", r#"{"f":1.5}"#);
-    check(&one(OtlpValue::Double(f64::NAN)), "09 000000000000f87f", r#"{"f":"NaN"}"#);
-    check(
-        &one(OtlpValue::Fixed64s(vec![1, 2])),
-        "0a 10 0100000000000000 0200000000000000",
-        r#"{"f":["1","2"]}"#,
-    );
-    check(&one(OtlpValue::Doubles(vec![2.0])), "0a 08 0000000000000040", r#"{"f":[2.0]}"#);
+fn ids_are_hexadecimal_and_large_numbers_are_texts_in_json() {
+    let request = serde_json::to_value(request("it")).unwrap();
+    let of_resource = &request["resourceSpans"][0];
+    let region = json!([{ "key": "region", "value": { "stringValue": "it" } }]);
+    assert_eq!(of_resource["resource"]["attributes"], region);
+    let scoped = &of_resource["scopeSpans"][0];
+    assert_eq!(scoped["scope"]["name"], "tollgate");
+    let span = &scoped["spans"][0];
+    let values: Vec<&Json> =
+        span["attributes"].as_array().unwrap().iter().map(|it| &it["value"]).collect();
+    let expected = [
+        json!({ "stringValue": "it" }),
+        json!({ "arrayValue": { "values": [{ "stringValue": "it" }] } }),
+        json!({ "intValue": "-1" }),
+        json!({ "doubleValue": 1.5 }),
+        json!({ "boolValue": false }),
+    ];
+    assert_eq!(values, expected.iter().collect::<Vec<_>>());
+    for (field, expected) in [
+        ("traceId", json!(format!("{}ab", "0".repeat(30)))),
+        ("spanId", json!("2".repeat(16))),
+        ("kind", json!(3)),
+        ("flags", json!(1)),
+        ("startTimeUnixNano", json!((u64::MAX - 5).to_string())),
+        ("endTimeUnixNano", json!(u64::MAX.to_string())),
+    ] {
+        assert_eq!(span[field], expected, "{field}");
+    }
+    assert_eq!(span["status"], json!({ "message": "it", "code": 2 }));
+    assert_eq!(span["events"][0]["timeUnixNano"], (u64::MAX - 4).to_string());
 }
 
 #[test]
-fn messages_stand_in_messages() {
-    let inner = |text: &str| OtlpMessage::default().with(2, "g", OtlpValue::Text(text.to_owned()));
-    let both = OtlpMessage::default().with(16, "one", OtlpValue::One(inner("a"))).with(
-        3,
-        "many",
-        OtlpValue::Many(vec![inner("b"), OtlpMessage::default()]),
-    );
-    check(&both, "8201 03 120161 1a 03 120162 1a 00", r#"{"one":{"g":"a"},"many":[{"g":"b"},{}]}"#);
+fn both_forms_say_the_same() {
+    let request = request("it");
+    let bytes = request.encode_to_vec();
+    assert_eq!(ExportTraceServiceRequest::decode(bytes.as_slice()).unwrap(), request);
+    let json = serde_json::to_vec(&request).unwrap();
+    assert_eq!(serde_json::from_slice::<ExportTraceServiceRequest>(&json).unwrap(), request);
+}
+
+#[test]
+fn no_text_of_a_span_or_a_resource_shows_a_secret() {
+    secret_values::configure([SECRET]);
+    let request = request(SECRET);
+    let json = serde_json::to_string(&request).unwrap();
+    assert!(!json.contains(SECRET), "{json}");
+    let bytes = request.encode_to_vec();
+    assert!(!bytes.windows(SECRET.len()).any(|it| it == SECRET.as_bytes()));
 }

@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use tollgate_core::secret::Secret;
 
-use super::{OtlpConfig, OtlpProtocol, OtlpSettings};
+use super::{OtlpConfig, OtlpProtocol, OtlpSettings, OtlpStartError};
 
 fn of(
     configured: &OtlpConfig,
     variables: &[(&'static str, &'static str)],
-) -> Result<Option<OtlpSettings>, String> {
+) -> Result<Option<OtlpSettings>, OtlpStartError> {
     let variable = |name: &str| {
         let named = variables.iter().rfind(|(known, _)| *known == name);
         named.map(|(_, value)| (*value).to_owned())
@@ -18,7 +18,7 @@ fn of(
 /// Where spans and metrics go, or why nothing does.
 fn check(variables: &[(&'static str, &'static str)], expected: &str) {
     let told = match of(&OtlpConfig::default(), variables) {
-        Err(why) => why,
+        Err(error) => error.to_string(),
         Ok(None) => "off".to_owned(),
         Ok(Some(settings)) => {
             let place = |target: &Option<super::OtlpTarget>| {

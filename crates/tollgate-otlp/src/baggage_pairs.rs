@@ -1,12 +1,4 @@
-//! Resource attributes, from `OTEL_RESOURCE_ATTRIBUTES` and the config.
-
-use super::message::{OtlpMessage, OtlpValue};
-use super::spans::{attribute, text_value};
-
-pub(super) fn message(attributes: &[(String, String)]) -> OtlpMessage {
-    let attributes = attributes.iter().map(|(key, value)| attribute(key, text_value(value)));
-    OtlpMessage::default().with(1, "attributes", OtlpValue::Many(attributes.collect()))
-}
+//! Lists of pairs in environment variables: resource attributes and headers.
 
 /// Comma-separated pairs in the format of baggage: values may be percent-encoded. `None` if the
 /// list is invalid. The specification then requires to ignore all of it.
