@@ -201,7 +201,8 @@ impl AuditLedger {
     ) -> Result<(), AuditWriteError> {
         match (weight, policy) {
             (RowDurability::Durable, OnAuditFailure::Refuse) => {
-                self.trouble().map_or(Ok(()), |why| Err(AuditWriteError { why }))
+                let trouble = self.trouble().or_else(|| self.0.as_ref()?.find_displaced_files());
+                trouble.map_or(Ok(()), |why| Err(AuditWriteError { why }))
             }
             (RowDurability::Queued, _) | (_, OnAuditFailure::Continue) => Ok(()),
         }
@@ -288,6 +289,14 @@ impl AuditLedgerInner {
             _ = failing.wait_for(Option::is_some) => None,
         };
         AuditReservation { open: self, permit }
+    }
+
+    /// Looks for itself: a call must not run because the writer has not noticed yet. The writer
+    /// reports it.
+    fn find_displaced_files(&self) -> Option<Error> {
+        let why = self.trail.check_files().err()?;
+        self.thread.unpark();
+        Some(why)
     }
 
     fn wake(&self, weight: RowDurability) {

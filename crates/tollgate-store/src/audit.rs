@@ -1,12 +1,13 @@
 //! The audit ledger: an append-only, hash-chained log of rows in a total order. Several processes
 //! may write to one ledger. Which rows are written, and when, is decided elsewhere.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rusqlite::Connection;
 
-use crate::database::{self, Store};
+use crate::database::{self, FilesInUse, Store};
 use crate::error::Error;
 
 mod anchor;
@@ -92,15 +93,15 @@ pub struct AuditRow {
 /// The ledger of a store. It has its own connections, so that measurements do not wait for it.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    file: PathBuf,
+    files: Arc<FilesInUse>,
     anchor: AnchorFile,
 }
 
 impl Store {
     /// `None` for an in-memory database, which is visible to a single connection only.
     pub fn audit(&self) -> Option<Audit> {
-        let file = self.file()?.to_owned();
-        Some(Audit { anchor: AnchorFile::of(&file), file })
+        let files = Arc::clone(self.files()?);
+        Some(Audit { anchor: AnchorFile::of(files.database()), files })
     }
 
     /// Marks a new ledger as not the first one of its data directory, so that the comparison with
@@ -116,7 +117,7 @@ impl Audit {
     pub fn journal(&self) -> Result<AuditJournal, Error> {
         let connection = self.connect()?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        Ok(AuditJournal::new(connection, self.anchor.clone()))
+        Ok(AuditJournal::new(connection, Arc::clone(&self.files), self.anchor.clone()))
     }
 
     pub fn reader(&self) -> Result<AuditReader, Error> {
@@ -126,11 +127,17 @@ impl Audit {
     }
 
     pub fn file(&self) -> &Path {
-        &self.file
+        self.files.database()
+    }
+
+    /// Fails if rows that are written now would not be found later: the files of the open database
+    /// were removed or replaced.
+    pub fn check_files(&self) -> Result<(), Error> {
+        self.files.check()
     }
 
     fn connect(&self) -> Result<Connection, Error> {
-        let connection = database::connect(&self.file)?;
+        let connection = database::connect_again(&self.files)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok(connection)
     }

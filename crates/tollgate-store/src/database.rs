@@ -4,7 +4,8 @@
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -13,12 +14,23 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use crate::error::{Error, OpenError};
 use crate::migrations::{self, FileFormat, STORE};
 
+mod files_in_use;
+
+use files_in_use::FileIdentity;
+pub(crate) use files_in_use::FilesInUse;
+
 /// Persistent storage. Every method may block; calls are serialized.
 #[derive(Debug)]
 pub struct Store {
     connection: Mutex<Connection>,
     /// `None` in memory.
-    file: Option<PathBuf>,
+    files: Option<Arc<FilesInUse>>,
+}
+
+/// A database and its files, as the first connection found them.
+pub(crate) struct OpenedDatabase {
+    pub(crate) connection: Connection,
+    pub(crate) files: Arc<FilesInUse>,
 }
 
 /// How long to wait for the write lock of another process.
@@ -32,19 +44,20 @@ const WAL_RETRY_PAUSE: Duration = Duration::from_millis(50);
 impl Store {
     /// The tables alone, without the files beside them.
     pub(crate) fn open_database(file: &Path) -> Result<Self, OpenError> {
-        let connection = Mutex::new(open(file, &STORE)?);
-        Ok(Self { connection, file: Some(file.to_owned()) })
+        let OpenedDatabase { connection, files } = open(file, &STORE)?;
+        Ok(Self { connection: Mutex::new(connection), files: Some(files) })
     }
 
     /// A private in-memory database, dropped with this value.
     pub fn in_memory() -> Result<Self, Error> {
         let mut connection = Connection::open_in_memory()?;
         prepare(&mut connection, &STORE)?;
-        Ok(Self { connection: Mutex::new(connection), file: None })
+        Ok(Self { connection: Mutex::new(connection), files: None })
     }
 
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
+    /// `None` in memory.
+    pub(crate) fn files(&self) -> Option<&Arc<FilesInUse>> {
+        self.files.as_ref()
     }
 
     pub(crate) fn read<T>(
@@ -63,15 +76,16 @@ impl Store {
         // Take the write lock at once: a later upgrade may be refused without waiting.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let done = work(&transaction)?;
+        self.files.as_ref().map_or(Ok(()), |files| files.check())?;
         transaction.commit()?;
         Ok(done)
     }
 }
 
 /// The first connection to a file of this format, created if missing.
-pub(crate) fn open(file: &Path, format: &FileFormat<'_>) -> Result<Connection, OpenError> {
+pub(crate) fn open(file: &Path, format: &FileFormat<'_>) -> Result<OpenedDatabase, OpenError> {
     let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
-    make_private(file).map_err(|error| unusable(error.into()))?;
+    let opened = make_private(file).map_err(|error| unusable(error.into()))?;
     let mut connection = connect(file).map_err(|error| unusable(error.into()))?;
     let known = u32::try_from(format.steps.len()).unwrap_or(u32::MAX);
     match migrations::version(&connection, format).map_err(|error| unusable(error.into()))? {
@@ -82,7 +96,10 @@ pub(crate) fn open(file: &Path, format: &FileFormat<'_>) -> Result<Connection, O
         Some(_) => {}
     }
     prepare(&mut connection, format).map_err(unusable)?;
-    Ok(connection)
+    let files = FilesInUse::of(file, opened).map_err(|error| unusable(error.into()))?;
+    // It may have been replaced before the connection was made.
+    files.check().map_err(unusable)?;
+    Ok(OpenedDatabase { connection, files: Arc::new(files) })
 }
 
 /// Another connection to an existing file.
@@ -93,9 +110,17 @@ pub(crate) fn connect(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Another connection to the very file that the first one opened.
+pub(crate) fn connect_again(files: &FilesInUse) -> Result<Connection, Error> {
+    files.check()?;
+    let connection = connect(files.database())?;
+    files.check()?;
+    Ok(connection)
+}
+
 /// Ensures that the file exists, is a regular file, and is readable by this user only. SQLite
 /// creates its side files with the same mode.
-fn make_private(file: &Path) -> io::Result<()> {
+fn make_private(file: &Path) -> io::Result<FileIdentity> {
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let found = opened.open(file)?.metadata()?;
@@ -106,7 +131,7 @@ fn make_private(file: &Path) -> io::Result<()> {
         // May fail for a file of another owner: write access to it was then given on purpose.
         let _ = fs::set_permissions(file, fs::Permissions::from_mode(0o600));
     }
-    Ok(())
+    Ok(FileIdentity::of(&found))
 }
 
 fn prepare(connection: &mut Connection, format: &FileFormat<'_>) -> Result<(), Error> {

@@ -38,8 +38,31 @@ pub enum Error {
     /// An I/O error for which SQLite gives no reason.
     #[error("disk I/O failed ({0}); the file system may have become read-only")]
     Disk(String),
+    /// What is written would not be found by the next process.
+    #[error("{0} was removed or replaced while in use")]
+    Displaced(DatabaseFile),
+    #[error("its file was truncated while in use")]
+    Truncated,
     #[error("{0}")]
     Failed(String),
+}
+
+/// One of the files of a SQLite database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DatabaseFile {
+    Database,
+    Log,
+    LogIndex,
+}
+
+impl std::fmt::Display for DatabaseFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Database => "its file",
+            Self::Log => "its write-ahead log (`-wal`)",
+            Self::LogIndex => "the index of its write-ahead log (`-shm`)",
+        })
+    }
 }
 
 impl Error {
@@ -60,6 +83,10 @@ impl Error {
                 "check the kernel log (`dmesg`), repair the file system and restart the gateway, \
                  or set another `data` directory"
             }
+            Self::Displaced(_) => {
+                "move the same file back, or stop the gateway, restore a backup and start it again"
+            }
+            Self::Truncated => "stop the gateway, restore a backup and start it again",
             Self::Failed(_) => "fix that, or set another `data` directory",
         }
     }

@@ -108,7 +108,7 @@ impl StoredKeyTable<'_> {
     }
 
     fn marker(self) -> Option<KeyMarker> {
-        self.store.file().map(KeyMarker::of)
+        self.store.files().map(|files| KeyMarker::of(files.database()))
     }
 
     /// A name can be reused once its key is revoked.

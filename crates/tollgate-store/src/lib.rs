@@ -15,4 +15,4 @@ mod open;
 pub mod pins;
 
 pub use database::Store;
-pub use error::{Error, OpenError};
+pub use error::{DatabaseFile, Error, OpenError};

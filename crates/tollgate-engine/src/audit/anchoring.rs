@@ -50,6 +50,8 @@ fn keep_anchored(trail: &Audit, shared: &AuditWriterState, ending: &AtomicBool) 
         if last != anchored || is_ending {
             match trail.move_anchor() {
                 Ok(()) => (anchored, is_failing) = (last, false),
+                // Reported by the writer. Without its file the trail has no end to note.
+                Err(Error::Displaced(_) | Error::Truncated) => {}
                 // Logged once; the next tick retries.
                 Err(error) if !is_failing => {
                     tracing::warn!(%error, "cannot write the anchor file of the audit trail");

@@ -107,7 +107,7 @@ impl AuditWriter {
     /// Sleeps until there is something to do.
     fn rest(&mut self) {
         self.look_after_space();
-        if self.tidy() == RetentionProgress::InPart {
+        if self.has_its_files() && self.tidy() == RetentionProgress::InPart {
             return;
         }
         self.shared.idle.store(true, Ordering::SeqCst);
@@ -243,6 +243,15 @@ impl AuditWriter {
         } else {
             tracing::info!("the disk of the audit trail has enough space again")
         }
+    }
+
+    /// The trail may be removed or replaced while nothing is written; also notices that it is back.
+    fn has_its_files(&self) -> bool {
+        let checked = self.trail.check_files();
+        if checked.is_err() || self.shared.failing.borrow().is_some() {
+            self.tell(checked.as_ref().err());
+        }
+        checked.is_ok()
     }
 
     /// Removes some expired rows; the rest follow later.

@@ -1,6 +1,7 @@
 //! Writer of the audit ledger: appends rows at the end, and removes old ones from the beginning
 //! (retention).
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use rusqlite::{
@@ -11,6 +12,7 @@ use super::AuditEntry;
 use super::anchor::{AnchorFile, RowMark};
 use super::chain::{self, ChainHash};
 use super::reconcile::anchor_cut;
+use crate::database::FilesInUse;
 use crate::error::Error;
 use crate::number::{micros, millis, time, to_signed, to_unsigned};
 
@@ -18,6 +20,7 @@ use crate::number::{micros, millis, time, to_signed, to_unsigned};
 #[derive(Debug)]
 pub struct AuditJournal {
     connection: Connection,
+    files: Arc<FilesInUse>,
     anchor: AnchorFile,
 }
 
@@ -37,8 +40,8 @@ struct TrailEnd {
 }
 
 impl AuditJournal {
-    pub(super) fn new(connection: Connection, anchor: AnchorFile) -> Self {
-        Self { connection, anchor }
+    pub(super) fn new(connection: Connection, files: Arc<FilesInUse>, anchor: AnchorFile) -> Self {
+        Self { connection, files, anchor }
     }
 
     /// Appends all entries or none, and returns the sequence number of the last row.
@@ -59,6 +62,7 @@ impl AuditJournal {
         transaction
             .prepare_cached(move_end)?
             .execute((to_signed(last.sequence), last.hash.as_slice()))?;
+        self.files.check()?;
         transaction.commit()?;
         Ok(last.sequence)
     }
@@ -84,6 +88,7 @@ impl AuditJournal {
         transaction.execute(moved, (to_signed(until), hash.as_slice()))?;
         // The lock keeps others from comparing between the two steps.
         let locked = self.anchor.lock()?;
+        self.files.check()?;
         anchor_cut(&locked, RowMark { sequence: until, hash })?;
         transaction.commit()?;
         Ok(until - cut.sequence)

@@ -3,7 +3,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Instant, SystemTime};
@@ -22,7 +22,7 @@ use super::{
     EmbeddingVector, EntityFilter, ExportCursor, MOST_AT_ONCE, MemoryCounts, MemoryDatabase,
     MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage, UnreadTranscript,
 };
-use crate::database;
+use crate::database::{self, FilesInUse, OpenedDatabase};
 use crate::error::{Error, OpenError};
 use crate::migrations::MEMORY;
 
@@ -53,16 +53,16 @@ pub(super) struct SqliteMemory {
     readers: ReaderPool,
     writer: SqliteWriter,
     meanings: Arc<SqliteVectorSearch>,
-    file: PathBuf,
+    files: Arc<FilesInUse>,
 }
 
 impl SqliteMemory {
     pub(super) fn open(file: &Path) -> Result<Self, OpenError> {
         let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
-        let connection = database::open(file, &MEMORY)?;
+        let OpenedDatabase { connection, files } = database::open(file, &MEMORY)?;
         let readers = ReaderPool::start(file).map_err(unusable)?;
-        let writer = SqliteWriter::start(connection).map_err(unusable)?;
-        Ok(Self { readers, writer, meanings: Arc::default(), file: file.to_owned() })
+        let writer = SqliteWriter::start(connection, Arc::clone(&files)).map_err(unusable)?;
+        Ok(Self { readers, writer, meanings: Arc::default(), files })
     }
 
     async fn read<T: Send + 'static>(
@@ -299,28 +299,33 @@ impl MemoryDatabase for SqliteMemory {
     }
 
     async fn ping(&self) -> Result<(), MemoryError> {
-        self.read(|from| Ok(from.query_row("SELECT 1", [], |_| Ok(()))?)).await
+        let files = Arc::clone(&self.files);
+        self.read(move |from| {
+            files.check()?;
+            Ok(from.query_row("SELECT 1", [], |_| Ok(()))?)
+        })
+        .await
     }
 
     async fn backup(&self, to: &Path) -> Result<(), MemoryError> {
         let (reply, answer) = oneshot::channel();
-        let file = self.file.clone();
+        let files = Arc::clone(&self.files);
         let to = to.to_owned();
         // Takes as long as it takes; readers are not blocked.
         let thread = thread::Builder::new().name("memory-backup".to_owned());
-        let copying = thread.spawn(move || drop(reply.send(copy(&file, &to))));
+        let copying = thread.spawn(move || drop(reply.send(copy(&files, &to))));
         copying.map_err(|error| MemoryError::Failed(error.into()))?;
         Ok(answer.await.unwrap_or_else(|_| Err(Error::Failed("it was interrupted".to_owned())))?)
     }
 }
 
 /// Copies into a new file that only this user can read.
-fn copy(file: &Path, to: &Path) -> Result<(), Error> {
+fn copy(files: &FilesInUse, to: &Path) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     let made = options.write(true).create_new(true).mode(0o600).open(to)?;
     let target = to.to_str().ok_or_else(|| Error::Failed("its name is not valid UTF-8".to_owned()));
     let copied = target.and_then(|to| {
-        database::connect(file)?.execute("VACUUM INTO ?1", [to])?;
+        database::connect_again(files)?.execute("VACUUM INTO ?1", [to])?;
         Ok(made.sync_all()?)
     });
     if copied.is_err() {

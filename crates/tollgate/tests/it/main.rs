@@ -15,6 +15,7 @@ mod config_edits;
 mod confine;
 mod convert;
 mod descriptors;
+mod displaced_database;
 mod fake;
 mod floods;
 mod full_disk;

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use super::queue::BoundedQueue;
 use super::readers::{queue_error, threads_ended_error};
 use super::{MemoryError, STATEMENTS, now};
+use crate::database::FilesInUse;
 use crate::error::Error;
 
 /// How long we wait for another process, and how long others wait for us.
@@ -51,11 +52,12 @@ struct WriteWork<T, F> {
 /// State of the thread. However it ends, no caller is left waiting.
 struct WriterThread {
     connection: Connection,
+    files: Arc<FilesInUse>,
     queue: Arc<BoundedQueue<QueuedWrite>>,
 }
 
 impl SqliteWriter {
-    pub(super) fn start(connection: Connection) -> Result<Self, Error> {
+    pub(super) fn start(connection: Connection, files: Arc<FilesInUse>) -> Result<Self, Error> {
         // Acknowledged data must be on disk (fsync on every commit).
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -64,7 +66,7 @@ impl SqliteWriter {
         connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         let queue = Arc::new(BoundedQueue::new(WAITING));
-        let pen = WriterThread { connection, queue: Arc::clone(&queue) };
+        let pen = WriterThread { connection, files, queue: Arc::clone(&queue) };
         let thread = thread::Builder::new().name("memory-write".to_owned());
         Ok(Self { queue, thread: Some(thread.spawn(move || pen.run())?) })
     }
@@ -161,6 +163,7 @@ impl WriterThread {
             }
             each.push(ended);
         }
+        self.files.check()?;
         transaction.commit()?;
         Ok(each)
     }
