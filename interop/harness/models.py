@@ -29,6 +29,14 @@ FAULTS = [
     *(f"echo.{name}" for name in faults.RAW),
     *(f"args-{name}" for name in script.ARGUMENTS),
 ]
+# Models that judge requests as their vendor does (`provider/vendors.py`), and what they do.
+STRICT = {
+    "chat": ["gpt-4.1", "gpt-5.5", "gpt-6-sol"],
+    "responses": ["gpt-4.1", "gpt-5.5", "gpt-6.1-sol"],
+    "anthropic": ["claude-haiku-4-5", "claude-opus-4-6", "claude-opus-4-8", "claude-opus-5-5", "claude-fable-5-2"],
+    "gemini": ["gemini-2.5-flash", "gemini-3.8-flash", "gemini-4-argon"],
+}
+STRICT_SCRIPTS = ["echo", "instructed", "rounds-2", "parallel", "text-and-tool", "mixed", "wordy"]
 # The same providers, asked with more or less patience: how their models' names begin -> settings.
 MANNERS = {
     "": {"timeout_ms": 15_000, "retries": 0},
@@ -62,12 +70,17 @@ def model(kind: str, id: str, manner: str = "") -> dict:
 
 def named_models() -> dict:
     wanted = {"": [*SCRIPTS, *FAULTS], **IN_MANNER}
-    return {
+    found = {
         f"{manner}{kind}-{id}": model(kind, id, manner)
         for manner, ids in wanted.items()
         for id in ids
         for kind in KINDS
     }
+    for kind, names in STRICT.items():
+        found |= {
+            f"{kind}-{name}+{script}": model(kind, f"{name}+{script}") for name in names for script in STRICT_SCRIPTS
+        }
+    return found
 
 
 def config(url: str) -> dict:

@@ -155,7 +155,8 @@ def events(asked: Asked, answer: Answer, number: int, body: dict) -> list[tuple[
 
 def error(refusal: Refusal) -> dict:
     kind, code = KINDS[refusal.kind]
-    return {"error": {"message": refusal.message, "type": kind, "param": None, "code": code}}
+    said = {"message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.code or code}
+    return {"error": said}
 
 
 def error_event(refusal: Refusal, _number: int) -> tuple[str | None, dict]:

@@ -145,6 +145,8 @@ def error(refusal: Refusal) -> dict:
     if refusal.retry_s is not None:
         wait = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{refusal.retry_s}s"}
         said["details"] = [wait]
+    elif refusal.details:
+        said["details"] = list(refusal.details)
     return {"error": said}
 
 

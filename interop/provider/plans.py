@@ -3,6 +3,11 @@
 `tool-once`, `many-500`: a script (`script.py`; without one, `echo`). `tool-once.odd-chunks`: a fault of its way
 (`faults.py`). `rate-limited`, `rate-limited-2`: refusals, for ever or for so many requests. `silent`, `cut`, `bom`,
 `mistyped`: nothing comes, half of it comes, a byte order mark comes first, events come as `application/json`.
+
+Before them, with a plus sign, may stand the name of a vendor's model (`vendors.py`): `gpt-6.1-sol+tool-once.cut`.
+Its requests are then judged as the vendor does (`strict_*.py`). Ways of such models: `done-only` (Responses: arguments
+come at once, in `.done`), `redacted` (Anthropic: thinking that cannot be read comes too), `unconfirmed` (refuses also
+what is only believed to be refused).
 """
 
 import re
@@ -12,7 +17,8 @@ from dataclasses import dataclass, field
 from provider import faults, script
 from provider.words import Answer, Asked, Refusal
 
-WAYS = {"silent", "cut", "bom", "mistyped"}
+VENDOR_WAYS = {"done-only", "redacted", "unconfirmed"}
+WAYS = {"silent", "cut", "bom", "mistyped", *VENDOR_WAYS}
 
 
 @dataclass
@@ -55,9 +61,12 @@ class Plan:
         return True
 
 
-def plan(model: str) -> Plan:
+def plan(model: str, words: str | None = None) -> Plan:
+    """What the model does: by its name, or by the words that stand behind the vendor's."""
     found = Plan()
-    for word in model.split("."):
+    if words == "":
+        return found
+    for word in (model if words is None else words).split("."):
         if not found.take(word):
             raise Refusal(404, f"The model `{model}` does not exist or you do not have access to it.", "model")
     return found

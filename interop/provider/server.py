@@ -11,9 +11,27 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
-from provider import chat, faults, gemini, messages, plans, responses
-from provider.words import Refusal, invalid
+from provider import (
+    chat,
+    faults,
+    gemini,
+    messages,
+    plans,
+    reply_chat,
+    reply_gemini,
+    reply_messages,
+    reply_responses,
+    responses,
+    strict_chat,
+    strict_gemini,
+    strict_messages,
+    strict_responses,
+    vendors,
+)
+from provider.issued import Issued, Visit
+from provider.words import Refusal, Reply, invalid
 
 ROUTES = [
     (re.compile(r"/chat/completions$"), chat),
@@ -21,6 +39,13 @@ ROUTES = [
     (re.compile(r"/messages$"), messages),
     (gemini.ADDRESS, gemini),
 ]
+# How the vendors judge a request and write an answer.
+VENDORS = {
+    "chat": (strict_chat, reply_chat),
+    "responses": (strict_responses, reply_responses),
+    "anthropic": (strict_messages, reply_messages),
+    "gemini": (strict_gemini, reply_gemini),
+}
 # Models write JSON that is nested deeper than Python likes.
 sys.setrecursionlimit(20_000)
 # No request of a test waits longer than this, whatever it is for.
@@ -61,6 +86,7 @@ class Provider:
     def __init__(self, port: int = 0):
         self.seen: list[Seen] = []
         self.tried: Counter[str] = Counter()
+        self.issued = Issued()
         self.numbers = itertools.count(1)
         self.server = Server(("127.0.0.1", port), type("Bound", (Handler,), {"provider": self}))
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -69,6 +95,7 @@ class Provider:
     def forget(self) -> None:
         self.seen.clear()
         self.tried.clear()
+        self.issued = Issued()
 
     def stop(self) -> None:
         self.server.shutdown()
@@ -109,31 +136,72 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             seen.done.set()
 
+    def do_GET(self):
+        """A response that was stored, as its owner reads it."""
+        owner = chat.key({name.lower(): value for name, value in self.headers.items()})
+        id = self.path.split("?")[0].rpartition("/responses/")[2]
+        found = self.provider.issued.stored.get(id)
+        if found and found.owner == owner:
+            return self.send(200, {"content-type": "application/json"}, json.dumps(found.answer).encode())
+        refusal = Refusal(404, f"Response with id '{id}' not found.", "invalid")
+        return self.send(404, {"content-type": "application/json"}, json.dumps(chat.error(refusal)).encode())
+
     def answer(self, dialect, seen: Seen) -> None:
         if dialect.key(seen.headers) is None:
             raise Refusal(401, "You didn't provide an API key.", "key")
         if dialect is messages:
             messages.check_version(seen.headers, seen.body)
+        path = unquote(self.path.split("?")[0])
+        name = gemini.ADDRESS.search(path)["model"] if dialect is gemini else seen.body.get("model")
+        vendor, words = vendors.find(name) if isinstance(name, str) else (None, "")
+        if vendor:
+            return self.answer_as_vendor(dialect, seen, vendor, words)
         try:
-            asked = dialect.read(seen.body, self.path.split("?")[0])
+            asked = dialect.read(seen.body, path)
         except (AttributeError, KeyError, TypeError) as error:
             raise invalid(f"a field is missing or has the wrong type: {error!r}") from None
         plan = plans.plan(asked.model)
-        self.provider.refuse(asked.model, plan)
-        if "silent" in plan.ways:
-            return self.wait(PATIENCE_S)
-        if plan.raw:
-            seen.status = plan.raw.status
-            return self.send(plan.raw.status, plan.raw.headers, plan.raw.body, plan.raw.length)
+        if self.fail(asked.model, plan, seen):
+            return None
         answer = plan.script(asked)
         number = next(self.provider.numbers)
+        whole = dialect.write(asked, answer, number, seen.body) if not asked.stream else {}
+        events = dialect.events(asked, answer, number, seen.body) if asked.stream else []
+        return self.deliver(Reply(whole, events), asked.stream, plan, dialect, seen)
+
+    def answer_as_vendor(self, dialect, seen: Seen, vendor, words: str) -> None:
+        path = unquote(self.path.split("?")[0])
+        plan = plans.plan(vendor.name, words)
+        if dialect.NAME not in vendor.dialects:
+            raise Refusal(404, f"The model `{vendor.name}` does not exist or you do not have access to it.", "model")
+        visit = Visit(vendor, dialect.key(seen.headers), seen.headers, self.provider.issued, plan.ways)
+        judge, writer = VENDORS[dialect.NAME]
+        plain = judge.check(seen.body, visit)
+        if self.fail(f"{vendor.name}+{words}", plan, seen):
+            return None
+        # Nothing is left for the script to refuse: everything that comes back was checked.
+        asked = replace(dialect.read(plain, path), unsigned=0)
+        body = plain if dialect in (responses, gemini) else seen.body
+        reply = writer.reply(asked, plan.script(asked), body, visit)
+        return self.deliver(reply, asked.stream, plan, dialect, seen)
+
+    def fail(self, model: str, plan: plans.Plan, seen: Seen) -> bool:
+        """Whether that was all."""
+        self.provider.refuse(model, plan)
+        if "silent" in plan.ways:
+            self.wait(PATIENCE_S)
+        elif plan.raw:
+            seen.status = plan.raw.status
+            self.send(plan.raw.status, plan.raw.headers, plan.raw.body, plan.raw.length)
+        return "silent" in plan.ways or plan.raw is not None
+
+    def deliver(self, reply: Reply, streamed: bool, plan: plans.Plan, dialect, seen: Seen) -> None:
         seen.status = 200
-        if asked.stream:
-            return self.stream(plan.of_events(dialect.events(asked, answer, number, seen.body), dialect), plan)
+        if streamed:
+            return self.stream(plan.of_events(reply.events, dialect), plan)
         if plan.chunks is faults.slowly:
             self.wait(2)
-        body = json.dumps(dialect.write(asked, answer, number, seen.body)).encode()
-        return self.send(200, {"content-type": "application/json"}, body)
+        return self.send(200, {"content-type": "application/json"}, json.dumps(reply.whole).encode())
 
     def stream(self, events: list[faults.Event], plan: plans.Plan) -> None:
         self.send_response(200)

@@ -42,6 +42,18 @@ class Usage:
     cached: int = 4
     output: int = 7
     thought: int = 2
+    written: int = 0
+    """Of the input, into the cache."""
+    written_1h: int = 0
+    """Of those, for an hour."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer on the wire, both ways."""
+
+    whole: dict
+    events: list[tuple[str | None, dict | str]]
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,12 @@ class Refusal(Exception):
     """`invalid`, `key`, `model`, `rate`, `overloaded`, `length` or `failed`; each dialect has its own word for it."""
     headers: dict[str, str] = field(default_factory=dict)
     retry_s: int | None = None
+    param: str | None = None
+    """OpenAI: the field that is wrong."""
+    code: str | None = None
+    """OpenAI: its own word, where that of `kind` is not the one."""
+    details: tuple[dict, ...] = ()
+    """Gemini: what stands beside the message."""
 
 
 def invalid(message: str) -> Refusal:
