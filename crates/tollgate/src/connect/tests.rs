@@ -88,12 +88,14 @@ fn check(old: &str, expected: &str) {
 #[test]
 fn an_entry_is_put_beside_what_is_there() {
     let own = "\"tollgate\": {\n      \"url\": \"u\"\n    }";
+    // Commas behind the last member, where the file has them.
+    let trailing = "\"tollgate\": {\n      \"url\": \"u\",\n    },";
     check("", &format!("{{\n  \"mcpServers\": {{\n    {own}\n  }}\n}}\n"));
     check("{}", &format!("{{\n  \"mcpServers\": {{\n    {own}\n  }}\n}}"));
     check(
         "{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {\n    \"x\": { \"url\": \"y\" }, // last\n  },\n}\n",
         &format!(
-            "{{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {{\n    \"x\": {{ \"url\": \"y\" }}, // last\n    {own}\n  }},\n}}\n"
+            "{{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {{\n    \"x\": {{ \"url\": \"y\" }}, // last\n    {trailing}\n  }},\n}}\n"
         ),
     );
     check(
@@ -112,6 +114,10 @@ fn an_entry_is_put_beside_what_is_there() {
             &format!("{{\n  \"mcpServers\": {{\n    \"x\": {{}}, {remark}\n    {own}\n  }}\n}}\n"),
         );
     }
+    check(
+        "{\r\n\t\"mcpServers\": {\r\n\t\t// none yet\r\n\t}\r\n}\r\n",
+        "{\r\n\t\"mcpServers\": {\r\n\t\t// none yet\r\n\t\t\"tollgate\": {\r\n\t\t\t\"url\": \"u\"\r\n\t\t}\r\n\t}\r\n}\r\n",
+    );
     check(
         "{\n  \"other\": []\n}\n",
         &format!("{{\n  \"other\": [],\n  \"mcpServers\": {{\n    {own}\n  }}\n}}\n"),

@@ -32,7 +32,7 @@ fn b_cf_2_depth_and_size_have_an_end() {
 #[test]
 fn b_cf_3_keys_that_stand_twice_are_named() {
     let json = "{\"mcpServers\": {\n\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"y\"}}}";
-    assert_eq!(refused(json).to_string(), "line 3, column 5: duplicate key `a`");
+    assert_eq!(refused(json).to_string(), "line 3, column 1: duplicate key `a`");
     let yaml = "servers:\n  a: {url: x}\n  a: {url: y}\n";
     assert!(refused(yaml).to_string().contains("duplicate key `a`"));
     let toml = "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a]\ncommand = \"y\"\n";
@@ -102,13 +102,19 @@ fn b_cf_9_times_that_make_no_sense_are_left_behind() {
 #[test]
 fn broken_texts_are_refused_with_the_place() {
     for (text, why) in [
-        ("{\"mcpServers\": {", "line 1, column 17"),
+        ("{\"mcpServers\": {", "line 1, column 16: `}` is missing"),
         ("{\"mcpServers\": {\"a\" {}}}", "line 1, column 21: `:` is missing"),
         ("{\n  \"a\": nope\n}", "line 2, column 8: this is not JSON"),
         ("{\"a\": \"x", "line 1, column 7: a string is not closed"),
         ("{} /* x", "a comment is not closed"),
         ("{\"a\": 1} x", "something follows the end"),
-        ("{'a': 1}", "a key in double quotes is missing"),
+        ("{'a': 1}", "line 1, column 2: JSON needs double quotes"),
+        ("{a: 1}", "a key in double quotes is missing"),
+        ("{\"a\": \"\t\"}", "line 1, column 7: this is not JSON"),
+        ("{\"a\": 1e400}", "this is not JSON"),
+        ("{\"a\": 0x10}", "this is not JSON"),
+        ("{\"a\": [1 2]}", "`,` is missing"),
+        ("// nothing", "it ends unexpectedly"),
         ("{\"a\": \"\\x\"}", "this is not a JSON string"),
     ] {
         let found = refused(text).to_string();
