@@ -19,7 +19,7 @@ use crate::conversation::{ChatRequest, ChatResponse};
 use crate::delta::ResponseDelta;
 use crate::error::LlmError;
 use crate::gateway_report::{GatewayReport, StreamNote};
-use crate::provider::{ModelHandle, ModelRegistry};
+use crate::provider::{ModelConfigError, ModelHandle, ModelRegistry};
 use crate::settings::LlmSettings;
 
 mod calls;
@@ -124,9 +124,8 @@ impl ChatService {
         Self { gate, clock, models: ArcSwap::from_pointee(models), figures }
     }
 
-    /// Hot reload: replaces the models. Returns an error message and changes nothing if a provider
-    /// is unusable. Answers in progress keep the models they started with.
-    pub fn reconfigure(&self, settings: &LlmSettings) -> Result<(), String> {
+    /// Hot reload: replaces the models. Fails and changes nothing if a provider is unusable. Answers in progress keep the models they started with.
+    pub fn reconfigure(&self, settings: &LlmSettings) -> Result<(), ModelConfigError> {
         let models =
             ModelRegistry::new(settings, Arc::clone(&self.clock), Some(&self.models.load()))?;
         self.models.store(Arc::new(models));

@@ -157,7 +157,7 @@ fn reply_with_text(request: &ChatRequest, moment: &ConversationProgress<'_>) -> 
             OfflineReply { parts: vec![MessagePart::text(text)], stop }
         }
         Err(why) => OfflineReply {
-            parts: vec![MessagePart::new(PartContent::Refusal(why))],
+            parts: vec![MessagePart::new(PartContent::Refusal(why.to_string()))],
             stop: StopReason::Refused,
         },
     }

@@ -11,6 +11,7 @@ use crate::settings::{self, LlmSettings, ProviderKind, RemoteEmbeddingSettings};
 
 mod ask_error;
 mod concurrency_limit;
+mod config_error;
 mod delta_stream;
 mod embedding;
 mod endpoint;
@@ -30,6 +31,7 @@ mod retry_hint;
 mod urls;
 
 pub use ask_error::{AskError, RetryTarget};
+pub use config_error::{ModelConfigError, ProviderSetupError, ProviderUrlError};
 pub use delta_stream::DeltaStream;
 pub use fallback_chain::{ChainAnswer, FallbackChain};
 pub use forwarded_headers::carry;
@@ -64,12 +66,12 @@ struct ProviderEntry {
 
 impl ModelRegistry {
     /// Unchanged providers keep the connections and concurrency slots that they have in `earlier`.
-    /// Returns an error message if a provider is unusable, for example because its URL is invalid.
+    /// Fails if a provider is unusable, for example because its URL is invalid.
     pub fn new(
         settings: &LlmSettings,
         clock: Arc<dyn Clock>,
         earlier: Option<&Self>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ModelConfigError> {
         let providers = settings.providers.iter().map(|provider| provider_entry(provider, earlier));
         let providers = providers.collect::<Result<Vec<_>, _>>()?;
         let mut models = Self { models: Vec::new(), providers, clock };
@@ -107,19 +109,17 @@ impl ModelRegistry {
         &self.models
     }
 
-    /// A remote embedding model. Returns an error message if its provider does not exist or has no
-    /// embeddings.
+    /// A remote embedding model. Fails if its provider does not exist or has no embeddings.
     pub fn embedder(
         &self,
         settings: &RemoteEmbeddingSettings,
-    ) -> Result<Arc<dyn Embedder>, String> {
+    ) -> Result<Arc<dyn Embedder>, ModelConfigError> {
         let name = &settings.provider;
         let served = self.providers.iter().find(|served| served.name == *name);
-        let served = served.ok_or_else(|| {
-            format!("the embedding names provider `{name}`, which does not exist")
-        })?;
+        let served =
+            served.ok_or_else(|| ModelConfigError::UnknownEmbeddingProvider(name.clone()))?;
         let remote =
-            served.remote.as_ref().ok_or_else(|| embedding::no_embeddings_message(name))?;
+            served.remote.as_ref().ok_or_else(|| ModelConfigError::NoEmbeddings(name.clone()))?;
         let clock = Arc::clone(&self.clock);
         Ok(Arc::new(embedding::RemoteEmbedder::new(settings, Arc::clone(remote), clock)?))
     }
@@ -128,12 +128,13 @@ impl ModelRegistry {
         self.models.iter().find(|model| model.settings.name == name)
     }
 
-    fn serve(&self, model: settings::ModelSettings) -> Result<ModelHandle, String> {
+    fn serve(&self, model: settings::ModelSettings) -> Result<ModelHandle, ModelConfigError> {
         let clock = Arc::clone(&self.clock);
         let Some(name) = &model.provider else { return Ok(ModelHandle::in_process(model, clock)) };
         let served = self.providers.iter().find(|served| served.name == *name);
-        let served = served.ok_or_else(|| {
-            format!("model `{}` names provider `{name}`, which does not exist", model.name)
+        let served = served.ok_or_else(|| ModelConfigError::UnknownProvider {
+            model: model.name.clone(),
+            provider: name.clone(),
         })?;
         match &served.remote {
             Some(remote) => ModelHandle::remote(model, Arc::clone(remote), clock),
@@ -145,7 +146,7 @@ impl ModelRegistry {
 fn provider_entry(
     provider: &settings::ProviderSettings,
     earlier: Option<&ModelRegistry>,
-) -> Result<ProviderEntry, String> {
+) -> Result<ProviderEntry, ModelConfigError> {
     let settings::ProviderSettings { name, kind, .. } = provider;
     let remote = match kind {
         ProviderKind::Offline => None,

@@ -12,10 +12,13 @@ use tokio::sync::Semaphore;
 use tollgate_core::digest::{DigestBuilder, hex};
 use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpose};
 
+pub use self::error::OpenStaticModelError;
+use self::error::StaticModelError;
 use self::files::StaticModelFiles;
 use self::table::{UnknownTokenRule, VectorTable};
 use self::tokenizer::Tokenizer;
 
+mod error;
 mod files;
 mod table;
 mod tokenizer;
@@ -39,16 +42,17 @@ struct StaticModelParts {
     table: VectorTable,
 }
 
-/// Reads the whole model, which takes a moment. Returns an error message if the directory contains
-/// no model, or an unsupported one.
-pub fn open(directory: &Path) -> Result<Arc<dyn Embedder>, String> {
-    let said = |why: String| format!("no embedding model in `{}`: {why}", directory.display());
-    let files = files::find(directory).map_err(said)?;
-    Ok(Arc::new(StaticEmbedder::read(files).map_err(said)?))
+/// Reads the whole model, which takes a moment. Fails if the directory contains no model, or an
+/// unsupported one.
+pub fn open(directory: &Path) -> Result<Arc<dyn Embedder>, OpenStaticModelError> {
+    let embedder = files::find(directory).and_then(StaticEmbedder::read);
+    let embedder =
+        embedder.map_err(|why| OpenStaticModelError::new(directory.to_owned(), why))?;
+    Ok(Arc::new(embedder))
 }
 
 impl StaticEmbedder {
-    fn read(files: StaticModelFiles) -> Result<Self, String> {
+    fn read(files: StaticModelFiles) -> Result<Self, StaticModelError> {
         let StaticModelFiles { tokenizer, tensors } = files;
         let tokenizer = files::read(&tokenizer)?;
         let tensors = files::read(&tensors)?;

@@ -12,9 +12,14 @@ pub fn cookies(headers: &HeaderMap) -> Vec<(&str, &str)> {
     logins::cookies(headers).collect()
 }
 
-/// The key that a request presents. `Err`: there are two, or one that is ambiguous.
-pub fn presented_key(headers: &HeaderMap) -> Result<Option<&[u8]>, String> {
-    credentials::read_credential(headers).map_err(|problem| problem.code.to_owned())
+/// Request headers are ambiguous; has the code of the refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RefusedHeadersError(&'static str);
+
+/// The key that a request presents. Fails if there are two, or one that is ambiguous.
+pub fn presented_key(headers: &HeaderMap) -> Result<Option<&[u8]>, RefusedHeadersError> {
+    credentials::read_credential(headers).map_err(|problem| RefusedHeadersError(problem.code))
 }
 
 /// Whether JSON and event streams are accepted.
@@ -35,11 +40,14 @@ pub fn host(value: &HeaderValue) -> Option<String> {
 }
 
 /// The headers of a request for a WebSocket on this path after its key was brought to `authorization`, and what is left of the
-/// path; `Err`: it shows two keys.
-pub fn bring_websocket_key(path: &str, headers: HeaderMap) -> Result<(String, HeaderMap), String> {
+/// path. Fails if it shows two keys.
+pub fn bring_websocket_key(
+    path: &str,
+    headers: HeaderMap,
+) -> Result<(String, HeaderMap), RefusedHeadersError> {
     let (mut parts, ()) = Request::new(()).into_parts();
-    parts.uri = path.parse().map_err(|_| "bad_path".to_owned())?;
+    parts.uri = path.parse().map_err(|_| RefusedHeadersError("bad_path"))?;
     parts.headers = headers;
-    realtime::bring_key(&mut parts).map_err(|problem| problem.code.to_owned())?;
+    realtime::bring_key(&mut parts).map_err(|problem| RefusedHeadersError(problem.code))?;
     Ok((parts.uri.to_string(), parts.headers))
 }

@@ -20,6 +20,8 @@ use tokio_util::sync::CancellationToken;
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::panics;
+use tollgate_llm::provider::ModelConfigError;
+use tollgate_llm::settings::LlmSettings;
 use tollgate_mcp::tasks;
 
 use crate::access::TrustedProxies;
@@ -97,8 +99,8 @@ struct HttpApp {
 const SWEEP: Duration = Duration::from_secs(60);
 
 impl HttpServer {
-    /// Must be called within a runtime. Fails with a message if a model provider cannot be used.
-    pub fn new(gate: Arc<Gate>, options: &HttpServerOptions) -> Result<Self, String> {
+    /// Must be called within a runtime. Fails if a model provider cannot be used.
+    pub fn new(gate: Arc<Gate>, options: &HttpServerOptions) -> Result<Self, ModelConfigError> {
         panics::watch();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let mut front = AppState::new(gate, Arc::clone(&clock), options.limits.clone());
@@ -128,9 +130,8 @@ impl HttpServer {
         Ok(server)
     }
 
-    /// Replaces the models. Fails with a message, and changes nothing, if a provider cannot be
-    /// used.
-    pub fn set_models(&self, models: &tollgate_llm::settings::LlmSettings) -> Result<(), String> {
+    /// Replaces the models. Fails, and changes nothing, if a provider cannot be used.
+    pub fn set_models(&self, models: &LlmSettings) -> Result<(), ModelConfigError> {
         self.app.front.chat.reconfigure(models)
     }
 

@@ -62,11 +62,20 @@ impl fmt::Display for Requirement {
     }
 }
 
+/// Why this machine does not have what a test needs.
+struct UnmetRequirementError(String);
+
+impl UnmetRequirementError {
+    fn new(reason: impl fmt::Display) -> Self {
+        Self(reason.to_string())
+    }
+}
+
 #[must_use]
 #[track_caller]
 pub fn require_root() -> bool {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    let reason = if is_root { Ok(()) } else { Err("this user is not root".to_owned()) };
+    let reason = if is_root { Ok(()) } else { Err(UnmetRequirementError::new("this user is not root")) };
     report_unless_met(Requirement::Root, reason)
 }
 
@@ -91,11 +100,13 @@ pub fn require_loop_device() -> bool {
     report_unless_met(Requirement::LoopDevice, try_loop_device())
 }
 
-fn try_loop_device() -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+fn try_loop_device() -> Result<(), UnmetRequirementError> {
+    let folder = tempfile::tempdir().map_err(UnmetRequirementError::new)?;
     let script = "cd \"$0\" && mkdir mounted && truncate -s 2m disk && mkfs.ext4 -q -F disk && \
                   mount -o loop disk mounted && umount mounted";
-    let folder = folder.path().to_str().ok_or("its name is not valid UTF-8")?;
+    let folder = folder.path().to_str();
+    let folder =
+        folder.ok_or_else(|| UnmetRequirementError::new("its name is not valid UTF-8"))?;
     try_command("unshare", &["--mount", "sh", "-c", script, folder])
 }
 
@@ -103,7 +114,7 @@ fn try_loop_device() -> Result<(), String> {
 #[track_caller]
 pub fn require_cgroup() -> bool {
     let tried = MemoryCgroup::new("tollgate-probe", 64 << 20);
-    report_unless_met(Requirement::Cgroup, tried.map(drop).map_err(|error| error.to_string()))
+    report_unless_met(Requirement::Cgroup, tried.map(drop).map_err(UnmetRequirementError::new))
 }
 
 #[must_use]
@@ -111,7 +122,7 @@ pub fn require_cgroup() -> bool {
 pub fn require_program(name: &'static str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&paths).any(|folder| folder.join(name).is_file());
-    let reason = if found { Ok(()) } else { Err("it is not in the path".to_owned()) };
+    let reason = if found { Ok(()) } else { Err(UnmetRequirementError::new("it is not in the path")) };
     report_unless_met(Requirement::Program(name), reason)
 }
 
@@ -130,15 +141,18 @@ pub fn report(requirement: Requirement, reason: &str) {
 }
 
 #[track_caller]
-fn report_unless_met(requirement: Requirement, tried: Result<(), String>) -> bool {
-    tried.map_err(|reason| report(requirement, &reason)).is_ok()
+fn report_unless_met(requirement: Requirement, tried: Result<(), UnmetRequirementError>) -> bool {
+    tried.map_err(|unmet| report(requirement, &unmet.0)).is_ok()
 }
 
-fn try_command(program: &str, words: &[&str]) -> Result<(), String> {
+fn try_command(program: &str, words: &[&str]) -> Result<(), UnmetRequirementError> {
     let run = Command::new(program).args(words).output();
-    let run = run.map_err(|error| format!("{program}: {error}"))?;
-    let said = || String::from_utf8_lossy(&run.stderr).into_owned();
-    if run.status.success() { Ok(()) } else { Err(said()) }
+    let run = run.map_err(|error| UnmetRequirementError(format!("{program}: {error}")))?;
+    if run.status.success() {
+        Ok(())
+    } else {
+        Err(UnmetRequirementError::new(String::from_utf8_lossy(&run.stderr)))
+    }
 }
 
 /// As the runner calls it: libtest names the thread, unless there is only one.

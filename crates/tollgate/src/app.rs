@@ -100,7 +100,8 @@ impl App {
             models: config.llm.clone(),
         };
         let server =
-            HttpServer::new(Arc::clone(&running.gate), &options).map_err(CommandError::new)?;
+            HttpServer::new(Arc::clone(&running.gate), &options)
+                .map_err(|why| CommandError::new(why.to_string()))?;
         server.set_trusted_proxies(config.trusted_proxies.clone());
         let reading = server.clone();
         blocking(move || reading.read_keys()).await?;
@@ -125,7 +126,7 @@ impl App {
             self.server.set_hosts(&config.hosts);
             self.server.set_trusted_proxies(config.trusted_proxies.clone());
             if let Err(why) = self.server.set_models(&config.llm) {
-                tracing::warn!(why, "cannot apply the new models; the old ones remain in use");
+                tracing::warn!(%why, "cannot apply the new models; the old ones remain in use");
             }
         };
         self.running.reconfigure(&config.settings, swapped).await
@@ -317,7 +318,8 @@ fn prepare(config: &Config) -> Result<(), CommandError> {
 /// own files.
 pub fn fit(config: &Config) -> Result<(), CommandError> {
     // Checked before anything is changed.
-    ModelRegistry::new(&config.llm, Arc::new(SystemClock), None).map_err(CommandError::new)?;
+    ModelRegistry::new(&config.llm, Arc::new(SystemClock), None)
+        .map_err(|why| CommandError::new(why.to_string()))?;
     let ours = private(config);
     let ours: Vec<&Path> = ours.iter().map(PathBuf::as_path).collect();
     let base = &config.settings.builtin.files;

@@ -192,8 +192,13 @@ pub fn values(text: &str) -> serde_json::Value {
     tree.map_or(serde_json::Value::Null, |tree| json::from_node(&tree))
 }
 
-/// The parsed values of any YAML, or the position of the error.
-pub fn yaml(text: &str) -> Result<serde_json::Value, String> {
+/// Where a YAML text is malformed, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct YamlSyntaxError(String);
+
+/// The parsed values of any YAML.
+pub fn yaml(text: &str) -> Result<serde_json::Value, YamlSyntaxError> {
     let mut problems = Problems::default();
     let tree = yaml_tree::parse(text, &mut problems);
     if !problems.has_errors() {
@@ -206,7 +211,7 @@ pub fn yaml(text: &str) -> Result<serde_json::Value, String> {
         }
         DiagnosticLocation::File | DiagnosticLocation::Flag(_) => found.message.clone(),
     });
-    Err(first.unwrap_or_else(|| "it cannot be read".to_owned()))
+    Err(YamlSyntaxError(first.unwrap_or_else(|| "it cannot be read".to_owned())))
 }
 
 fn finish(

@@ -4,6 +4,7 @@
 //! The link is shown, never opened: a text of a server must not become part of a command line. Used
 //! by the command and by the running gateway.
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,28 +44,48 @@ pub(crate) struct OauthConsent<'a> {
     login: &'a OauthLoginSettings,
 }
 
+/// Why a server needs no login.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NeedsNoLoginError {
+    #[error("`{0}` is a local process and needs no login")]
+    LocalProcess(String),
+    #[error("`{0}` needs no login; set `auth: {{ login: true }}` if it does")]
+    NotConfigured(String),
+}
+
+/// Why there is no consent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConsentError {
+    #[error("cannot listen: {0}")]
+    Listen(io::Error),
+    #[error("nobody completed the login within 10 minutes")]
+    Timeout,
+    /// A message of the authorization flow.
+    #[error("{0}")]
+    Flow(String),
+}
+
 impl<'a> OauthConsent<'a> {
-    /// The error says why it needs no login.
-    pub(crate) fn to(server: &'a Server) -> Result<Self, String> {
-        let name = &server.id;
+    pub(crate) fn to(server: &'a Server) -> Result<Self, NeedsNoLoginError> {
+        let name = || server.id.to_string();
         let endpoint = match &server.transport {
             ServerTransport::StreamableHttp(endpoint) | ServerTransport::Sse(endpoint) => endpoint,
             ServerTransport::Stdio(_) => {
-                return Err(format!("`{name}` is a local process and needs no login"));
+                return Err(NeedsNoLoginError::LocalProcess(name()));
             }
         };
         match &endpoint.auth {
             ServerAuth::Login(login) => Ok(Self { server, endpoint, login }),
-            _ => Err(format!("`{name}` needs no login; set `auth: {{ login: true }}` if it does")),
+            _ => Err(NeedsNoLoginError::NotConfigured(name())),
         }
     }
 
     /// Waits for the consent, with a timeout. The browser is redirected to this machine.
-    pub(crate) async fn ask(self, store: Arc<Store>, show: ShowLink) -> Result<(), String> {
-        let listener = TcpListener::bind("127.0.0.1:0").await;
-        let listener = listener.map_err(|error| format!("cannot listen: {error}"))?;
-        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-        let kept = LoginTokenStore::new(store, &self.server.id, &self.endpoint.url)?;
+    pub(crate) async fn ask(self, store: Arc<Store>, show: ShowLink) -> Result<(), ConsentError> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(ConsentError::Listen)?;
+        let port = listener.local_addr().map_err(ConsentError::Listen)?.port();
+        let tokens = LoginTokenStore::new(store, &self.server.id, &self.endpoint.url)
+            .map_err(|why| ConsentError::Flow(why.to_string()))?;
         let authorization = Authorization {
             server_url: self.endpoint.url.clone(),
             redirect_uri: format!("http://127.0.0.1:{port}{PATH}"),
@@ -72,10 +93,10 @@ impl<'a> OauthConsent<'a> {
             issuer: self.login.issuer.clone(),
             scopes: self.login.scopes.clone(),
         };
-        let code = AuthorizationCode::new(authorization, open(listener, port, show)).keeping(kept);
+        let code = AuthorizationCode::new(authorization, open(listener, port, show)).keeping(tokens);
         match timeout(CONSENT_TIMEOUT, code.ask()).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err("nobody completed the login within 10 minutes".to_owned()),
+            Ok(outcome) => outcome.map_err(|why| ConsentError::Flow(why.to_string())),
+            Err(_) => Err(ConsentError::Timeout),
         }
     }
 }

@@ -110,9 +110,13 @@ impl CodeModeScript {
     }
 
     /// What the last program did.
-    fn judge(&mut self, running: &RunningProgram, seen: &VisibleContext) -> Result<(), String> {
+    fn judge(
+        &mut self,
+        running: &RunningProgram,
+        seen: &VisibleContext,
+    ) -> Result<(), ProgramFailedError> {
         if is_failure(seen.last()) {
-            return if running.is_wrong { Ok(()) } else { Err(seen.last().to_owned()) };
+            return if running.is_wrong { Ok(()) } else { Err(ProgramFailedError(seen.last().to_owned())) };
         }
         for at in &running.program.ran {
             let is_known = self.truth.0[*at].facts().all(|fact| seen.has(fact));
@@ -151,6 +155,11 @@ impl CodeModeScript {
         ScriptMove::Call(vec![call(seen, "executeToolCode", json!({ "code": source }))])
     }
 }
+
+/// What a program that should work said instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct ProgramFailedError(String);
 
 impl ModelScript for CodeModeScript {
     fn next(&mut self, seen: &VisibleContext) -> ScriptMove {

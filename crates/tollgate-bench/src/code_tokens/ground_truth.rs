@@ -61,7 +61,8 @@ impl GroundTruth {
         for arguments in &done.calls {
             let answer = world.call(&step.tool, arguments);
             match (&step.kind, answer) {
-                (PlanStepKind::Fails(word), Err(message)) => {
+                (PlanStepKind::Fails(word), Err(failure)) => {
+                    let message = failure.to_string();
                     assert!(message.contains(word.as_str()), "{message}");
                     done.said.push(word.clone());
                 }

@@ -114,7 +114,8 @@ impl CodeTokenHarness {
         let chair: CurrentConversation = Arc::new(Mutex::new(None));
         let provider = ServerThread::start("mind", ScriptedModel(Arc::clone(&chair)))?;
         let chat = Arc::new(ChatService::offline(Arc::clone(&running.gate), Arc::new(SystemClock)));
-        chat.reconfigure(&models(&provider)).map_err(BenchError::Process)?;
+        let configured = chat.reconfigure(&models(&provider));
+        configured.map_err(|why| BenchError::Process(why.to_string()))?;
         let stage = Self { way, running, chat, chair, world, _provider: provider, _served: served };
         stage.has(tools).await?;
         Ok(stage)

@@ -106,7 +106,7 @@ impl MockServers {
                 // As most servers do it: JSON in a text, and nothing said of its form beforehand.
                 let (text, is_error) = match answer {
                     Ok(answer) => (answer.to_string(), false),
-                    Err(message) => (message, true),
+                    Err(failure) => (failure.to_string(), true),
                 };
                 Some(json!({ "content": [{ "type": "text", "text": text }], "isError": is_error }))
             }

@@ -60,13 +60,18 @@ pub(super) struct SimulatedWorld {
     pub(super) changes: Vec<WorldChange>,
 }
 
+/// What a tool says when it fails.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct SimulatedToolError(String);
+
 impl SimulatedWorld {
-    /// What the tool says; an error in its own words.
+    /// What the tool says.
     pub(super) fn call(
         &mut self,
         tool: &ToolRef,
         arguments: &PlanArguments,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, SimulatedToolError> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         match tool.name.as_str() {
             "query" => {
@@ -79,7 +84,8 @@ impl SimulatedWorld {
             }
             "read_text_file" if text("path").starts_with("nonexistent") => {
                 let path = text("path");
-                Err(format!("ENOENT: no such file or directory, open '{path}'"))
+                let message = format!("ENOENT: no such file or directory, open '{path}'");
+                Err(SimulatedToolError(message))
             }
             "read_text_file" => {
                 Ok(self.file(text("path")).unwrap_or_else(|| answer_by_shape(tool, arguments)))

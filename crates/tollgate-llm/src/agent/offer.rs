@@ -151,7 +151,7 @@ impl ToolOffer {
     pub(super) fn search(&mut self, request: &ChatRequest, call: &FunctionCall) -> Outcome {
         let found = match &self.own {
             Some(own) => search::search(&own.window_request(request), &call.arguments),
-            None => Err("tool search is not available".to_owned()),
+            None => Err(search::ToolSearchError::Unavailable),
         };
         match found {
             Ok(found) => {
@@ -160,7 +160,9 @@ impl ToolOffer {
                 }
                 shaping::gateway_answer(&found.text)
             }
-            Err(why) => shaping::failure(CallStatus::InvalidArguments, &why, Duration::ZERO),
+            Err(why) => {
+                shaping::failure(CallStatus::InvalidArguments, &why.to_string(), Duration::ZERO)
+            }
         }
     }
 }

@@ -47,6 +47,12 @@ pub(super) fn strict_of(function: &Function) -> Option<bool> {
     chat().or_else(responses)
 }
 
+/// A tool choice of another dialect that this one has no word for. The message names the field, for
+/// the list of what was not sent.
+#[derive(Debug, thiserror::Error)]
+#[error("field `tool_choice`")]
+pub(super) struct InexpressibleToolChoiceError;
+
 /// A tool choice that allows only some of the tools.
 #[derive(Debug)]
 pub(super) struct AllowedTools<'a> {

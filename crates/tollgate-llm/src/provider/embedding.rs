@@ -16,6 +16,7 @@ use tollgate_core::text::HumanDuration;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpose};
 
+use super::config_error::ModelConfigError;
 use super::ask_error::AskError;
 use super::endpoint::ACCEPT_JSON;
 use super::error_mapping;
@@ -70,17 +71,17 @@ impl RemoteEmbedder {
         settings: &RemoteEmbeddingSettings,
         remote: Arc<RemoteProvider>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ModelConfigError> {
         let RemoteEmbeddingSettings { provider, model, .. } = settings;
         let (wire, dialect) = match remote.settings.kind {
             ProviderKind::OpenAi => (EmbeddingApi::OpenAi, Dialect::OpenAiChat),
             ProviderKind::Gemini => (EmbeddingApi::Gemini, Dialect::Gemini),
             ProviderKind::Anthropic | ProviderKind::Deepgram | ProviderKind::Offline => {
-                return Err(no_embeddings_message(provider));
+                return Err(ModelConfigError::NoEmbeddings(provider.clone()));
             }
         };
         let url = urls::embeddings(&remote.base, dialect, model)
-            .map_err(|why| format!("embedding model `{model}`: {why}"))?;
+            .map_err(|why| ModelConfigError::EmbeddingModel { name: model.clone(), why })?;
         Ok(Self {
             name: name(settings),
             wire,
@@ -307,12 +308,4 @@ fn name(settings: &RemoteEmbeddingSettings) -> String {
         name.push_str(&format!("+{}", hex(&sum[..4])));
     }
     name
-}
-
-/// Error for providers without embedding models.
-pub(super) fn no_embeddings_message(provider: &str) -> String {
-    format!(
-        "provider `{provider}` has no embeddings: use a provider of kind `openai` or `gemini`, or \
-         a model in a directory"
-    )
 }

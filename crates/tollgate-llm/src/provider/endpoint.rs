@@ -15,6 +15,7 @@ use tollgate_engine::clock::Clock;
 use tollgate_mcp::offload::offload_if_large;
 use tollgate_mcp::web::body::EventStream;
 
+use super::config_error::ModelConfigError;
 use super::ask_error::AskError;
 use super::delta_stream::{DeltaStream, ProviderEventStream};
 use super::error_mapping;
@@ -74,21 +75,21 @@ impl ModelEndpoint {
     pub(super) fn new(
         model: &settings::ModelSettings,
         remote: Arc<RemoteProvider>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ModelConfigError> {
         let dialect = match (remote.settings.kind, model.api) {
             (ProviderKind::Anthropic, _) => Dialect::Anthropic,
             (ProviderKind::Gemini, _) => Dialect::Gemini,
             (_, ProviderApi::Responses) => Dialect::OpenAiResponses,
             (_, ProviderApi::Chat | ProviderApi::Realtime) => Dialect::OpenAiChat,
         };
-        let said = |why: String| format!("model `{}`: {why}", model.name);
+        let refused = |why| ModelConfigError::Model { name: model.name.clone(), why };
         let format = format::of(dialect);
         let url = |delivery| urls::endpoint(&remote.base, dialect, &model.id, delivery);
         let whole = url(ResponseDelivery::Whole);
         let streamed = url(ResponseDelivery::Streamed);
         let label = Arc::new(ModelLabel::new(&remote.settings, &model.id));
-        let whole = whole.map_err(said)?;
-        let streamed = streamed.map_err(said)?;
+        let whole = whole.map_err(refused)?;
+        let streamed = streamed.map_err(refused)?;
         Ok(Self { remote, format, id: model.id.clone(), whole, streamed, label })
     }
 

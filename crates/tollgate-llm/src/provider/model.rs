@@ -6,6 +6,7 @@ use http::{Response as HttpResponse, Uri};
 use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
 
+use super::config_error::ModelConfigError;
 use super::ask_error::AskError;
 use super::delta_stream::DeltaStream;
 use super::endpoint::ModelEndpoint;
@@ -46,7 +47,7 @@ impl ModelHandle {
         settings: settings::ModelSettings,
         remote: Arc<RemoteProvider>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ModelConfigError> {
         let place = if settings.is_live_at(remote.settings.kind) {
             ModelBackend::Live(remote)
         } else {

@@ -14,6 +14,7 @@ use tollgate_mcp::tasks::TaskGroup;
 use tollgate_mcp::web::{DedicatedConnection, HttpPool, HttpRequestError};
 
 use super::concurrency_limit::{ProviderConcurrencyLimit, ProviderPermit};
+use super::config_error::{ModelConfigError, ProviderSetupError};
 use super::forwarded_headers;
 use super::urls::{self, ProviderBaseUrl};
 use crate::error::{LlmError, LlmErrorKind};
@@ -40,11 +41,16 @@ pub(super) struct RemoteProvider {
 }
 
 impl RemoteProvider {
-    pub(super) fn new(settings: ProviderSettings) -> Result<Self, String> {
-        let said = |why: String| format!("provider `{}`: {why}", settings.name);
-        let base = urls::base(&settings).map_err(said)?;
-        let pool = HttpPool::new(base.origin()).map_err(said)?;
-        let headers = headers(&settings).map_err(said)?;
+    pub(super) fn new(settings: ProviderSettings) -> Result<Self, ModelConfigError> {
+        let name = settings.name.clone();
+        Self::connect_to(settings).map_err(|why| ModelConfigError::Provider { name, why })
+    }
+
+    fn connect_to(settings: ProviderSettings) -> Result<Self, ProviderSetupError> {
+        let base = urls::base(&settings)?;
+        let pool = HttpPool::new(base.origin())
+            .map_err(|error| ProviderSetupError::Client(error.to_string()))?;
+        let headers = headers(&settings)?;
         let slots = ProviderConcurrencyLimit::new(settings.concurrent);
         Ok(Self { settings, base, pool, headers, slots, drains: OnceLock::new() })
     }
@@ -98,7 +104,7 @@ pub(super) fn trace_headers(headers: &mut HeaderMap, trace: Option<&Trace>) {
     }
 }
 
-fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
+fn headers(settings: &ProviderSettings) -> Result<HeaderMap, ProviderSetupError> {
     let mut headers = HeaderMap::new();
     headers.insert(header::USER_AGENT, USER_AGENT);
     if settings.kind == ProviderKind::Anthropic {
@@ -106,9 +112,9 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
     }
     for (name, value) in &settings.headers {
         let name = HeaderName::try_from(name.as_str())
-            .map_err(|_| format!("`{name}` is not a valid header name"))?;
+            .map_err(|_| ProviderSetupError::HeaderName(name.clone()))?;
         let mut value = HeaderValue::try_from(value.reveal())
-            .map_err(|_| format!("the value of header `{name}` is invalid"))?;
+            .map_err(|_| ProviderSetupError::HeaderValue(name.to_string()))?;
         // The value may be a key.
         value.set_sensitive(true);
         headers.insert(name, value);
@@ -129,8 +135,8 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, String> {
                 (header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
             }
         };
-        let mut value = HeaderValue::try_from(text)
-            .map_err(|_| "its `api_key` has invalid characters".to_owned())?;
+        let mut value =
+            HeaderValue::try_from(text).map_err(|_| ProviderSetupError::ApiKey)?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }

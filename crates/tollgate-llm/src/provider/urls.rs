@@ -3,6 +3,7 @@
 use http::Uri;
 use tollgate_core::text::percent_encoded;
 
+use super::config_error::ProviderUrlError;
 use crate::conversation::ResponseDelivery;
 use crate::dialect::Dialect;
 use crate::settings::{ProviderKind, ProviderSettings};
@@ -28,7 +29,7 @@ impl ProviderBaseUrl {
     }
 }
 
-pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, String> {
+pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, ProviderUrlError> {
     let usual = match provider.kind {
         ProviderKind::Anthropic => ANTHROPIC_BASE_URL,
         ProviderKind::Gemini => GEMINI_BASE_URL,
@@ -36,7 +37,7 @@ pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, Strin
         ProviderKind::OpenAi | ProviderKind::Offline => OPENAI_BASE_URL,
     };
     let url = provider.base_url.as_deref().unwrap_or(usual);
-    let origin = url.parse().map_err(|error| format!("`base_url` is not a URL: {error}"))?;
+    let origin = url.parse().map_err(ProviderUrlError::Base)?;
     let (before, query) = match url.split_once('?') {
         Some((before, query)) => (before, Some(query.to_owned())),
         None => (url, None),
@@ -50,7 +51,7 @@ pub(super) fn endpoint(
     dialect: Dialect,
     id: &str,
     delivery: ResponseDelivery,
-) -> Result<Uri, String> {
+) -> Result<Uri, ProviderUrlError> {
     let ProviderBaseUrl { before, query, .. } = base;
     let (path, sse) = match (dialect, delivery) {
         (Dialect::OpenAiChat, _) => ("/chat/completions".to_owned(), None),
@@ -71,7 +72,7 @@ pub(super) fn socket(
     base: &ProviderBaseUrl,
     path: &str,
     query: &[(&str, &str)],
-) -> Result<Uri, String> {
+) -> Result<Uri, ProviderUrlError> {
     let ProviderBaseUrl { before, query: own, .. } = base;
     // These paths contain the version themselves.
     let before = match (path.starts_with("/ws/"), before.rsplit_once('/')) {
@@ -89,7 +90,7 @@ pub(super) fn embeddings(
     base: &ProviderBaseUrl,
     dialect: Dialect,
     id: &str,
-) -> Result<Uri, String> {
+) -> Result<Uri, ProviderUrlError> {
     let ProviderBaseUrl { before, query, .. } = base;
     let path = match dialect {
         Dialect::Gemini => gemini(before, id, "batchEmbedContents"),
@@ -100,12 +101,12 @@ pub(super) fn embeddings(
     url(format!("{before}{path}"), query.as_deref())
 }
 
-fn url(path: String, query: Option<&str>) -> Result<Uri, String> {
+fn url(path: String, query: Option<&str>) -> Result<Uri, ProviderUrlError> {
     let url = match query {
         Some(query) => format!("{path}?{query}"),
         None => path,
     };
-    url.parse().map_err(|error| format!("cannot build its URL: {error}"))
+    url.parse().map_err(ProviderUrlError::Endpoint)
 }
 
 fn gemini(base: &str, id: &str, method: &str) -> String {

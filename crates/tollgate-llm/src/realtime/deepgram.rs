@@ -80,7 +80,7 @@ impl DeepgramVoiceAgent {
         let think = agent.get("think").cloned().unwrap_or_else(|| json!({}));
         let set = match self.think.set(think, &self.opening.offer) {
             Ok(set) => set,
-            Err(named) => return DialectStep::swallow().and([not_offered(&named)]),
+            Err(other) => return DialectStep::swallow().and([not_offered(&other.model)]),
         };
         self.settings = DeepgramSettingsState::Sent;
         if set.merged != json!({}) {
@@ -101,7 +101,7 @@ impl DeepgramVoiceAgent {
                 let warnings = set.left_out.iter().map(|named| not_offered(named));
                 DialectStep::replace(message.to_string()).and(warnings)
             }
-            Err(named) => DialectStep::swallow().and([not_offered(&named)]),
+            Err(other) => DialectStep::swallow().and([not_offered(&other.model)]),
         }
     }
 
@@ -301,9 +301,8 @@ impl RealtimeDialect for DeepgramVoiceAgent {
             tier_request::TIER_MESSAGE_TYPE => {
                 return match tier_request::tier(text) {
                     Ok(tier) => DialectStep::swallow().and([DialectAction::Tier(tier)]),
-                    Err(why) => {
-                        DialectStep::swallow().and([warning("UNPARSABLE_CLIENT_MESSAGE", &why)])
-                    }
+                    Err(why) => DialectStep::swallow()
+                        .and([warning("UNPARSABLE_CLIENT_MESSAGE", &why.to_string())]),
                 };
             }
             _ => return DialectStep::forward(),

@@ -8,6 +8,8 @@ use serde_json::Value;
 use tollgate_core::budget::Tier;
 use tollgate_core::tool::{ResultDelivery, ToolEffect};
 
+use crate::error::LlmError;
+
 /// One provider's protocol as a state machine. It sees every message of both sides and decides its
 /// fate; all ordering rules of the protocol are in here.
 ///
@@ -206,7 +208,7 @@ pub enum DialectEvent {
     Route,
     /// Text of an answer by another model; `Err`: there is none, and the realtime model answers
     /// itself.
-    Speak(Result<String, String>),
+    Speak(Result<String, NoDeepAnswerError>),
     /// Confirms a tier that the client requested.
     Tier {
         tier: Option<Tier>,
@@ -214,6 +216,19 @@ pub enum DialectEvent {
     },
     /// The time named by [`RealtimeDialect::wakes`] has come.
     Time,
+}
+
+/// Why another model gave no answer. State machines only need to know that there is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoDeepAnswerError {
+    #[error("there is no fallback model")]
+    NoModel,
+    #[error("{0}")]
+    Failed(LlmError),
+    #[error("no answer arrived in time")]
+    Timeout,
+    #[error("the answer is empty")]
+    Empty,
 }
 
 /// Answer to a call.

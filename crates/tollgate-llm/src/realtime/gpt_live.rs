@@ -312,7 +312,7 @@ impl GptLive {
         }
     }
 
-    fn speak(&mut self, words: Result<String, String>) -> Vec<DialectAction> {
+    fn speak(&mut self, words: Result<String, NoDeepAnswerError>) -> Vec<DialectAction> {
         let Some(delegation) = self.delegated.pop_front() else { return Vec::new() };
         match words {
             Ok(words) => self.append("session.commentary.append", &words, Some(&delegation)),
@@ -357,7 +357,7 @@ impl RealtimeDialect for GptLive {
             tier_request::TIER_MESSAGE_TYPE => {
                 return DialectStep::swallow().and([match tier_request::tier(text) {
                     Ok(tier) => DialectAction::Tier(tier),
-                    Err(why) => self.ids.error("invalid_event", &why, None),
+                    Err(why) => self.ids.error("invalid_event", &why.to_string(), None),
                 }]);
             }
             _ => return DialectStep::forward(),
@@ -370,7 +370,7 @@ impl RealtimeDialect for GptLive {
             },
             Err(why) => {
                 let why = format!("the message was not forwarded: {why}");
-                DialectStep::swallow().and([self.ids.error("invalid_event", &why, None)])
+                DialectStep::swallow().and([self.ids.error("invalid_event", &why.to_string(), None)])
             }
         }
     }

@@ -50,7 +50,7 @@ pub(super) struct RealtimeSession {
     ledger: CallTable,
     running: FuturesUnordered<BoxFuture<'static, BackgroundResult>>,
     /// Answers of another model, in the order of the requests.
-    speaking: FuturesOrdered<BoxFuture<'static, Result<String, String>>>,
+    speaking: FuturesOrdered<BoxFuture<'static, Result<String, NoDeepAnswerError>>>,
     errands: HashMap<String, RunningCall>,
     slow: (mpsc::Sender<SlowCallNotice>, mpsc::Receiver<SlowCallNotice>),
     outbox: VecDeque<DriverCommand>,
@@ -106,7 +106,7 @@ pub(super) enum DriverCommand {
 /// An event of background work.
 pub(super) enum BackgroundEvent {
     Came(Box<BackgroundResult>),
-    Spoken(Result<String, String>),
+    Spoken(Result<String, NoDeepAnswerError>),
     Slow { id: String, message: Arc<str> },
 }
 

@@ -5,25 +5,35 @@
 
 use serde_json::json;
 use tollgate_core::budget::Tier;
-use tollgate_core::json::Object;
+use tollgate_core::json::{MalformedJsonError, Object};
 
 /// The `type` of such messages.
 pub(super) const TIER_MESSAGE_TYPE: &str = "tollgate.tier";
 
-/// The requested tier; `None`: automatic selection. `Err` describes the mistake.
-pub(super) fn tier(text: &str) -> Result<Option<Tier>, String> {
-    let message = Object::parse(text)
-        .map_err(|error| format!("`{TIER_MESSAGE_TYPE}` is invalid: {error}"))?;
-    of(&message).map_err(|why| format!("`{TIER_MESSAGE_TYPE}`: {why}"))
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TierMessageError {
+    #[error("`{TIER_MESSAGE_TYPE}` is invalid: {0}")]
+    Malformed(#[from] MalformedJsonError),
+    #[error("`{TIER_MESSAGE_TYPE}`: {0}")]
+    Tier(#[from] UnknownTierError),
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`tier` must be `fast`, `standard`, `deep` or null")]
+pub(super) struct UnknownTierError;
+
+/// The requested tier; `None`: automatic selection.
+pub(super) fn tier(text: &str) -> Result<Option<Tier>, TierMessageError> {
+    Ok(of(&Object::parse(text)?)?)
 }
 
 /// The requested tier in the field `tier`, in any dialect.
-pub(super) fn of(message: &Object<'_>) -> Result<Option<Tier>, &'static str> {
+pub(super) fn of(message: &Object<'_>) -> Result<Option<Tier>, UnknownTierError> {
     if message.get("tier").is_some_and(|value| value.get() == "null") {
         return Ok(None);
     }
     let named = message.string("tier").as_deref().and_then(Tier::parse);
-    named.map(Some).ok_or("`tier` must be `fast`, `standard`, `deep` or null")
+    named.map(Some).ok_or(UnknownTierError)
 }
 
 /// Message with the current tier, and the reason.
@@ -48,7 +58,7 @@ mod tests {
         for text in
             [r#"{}"#, r#"{"tier":"FAST"}"#, r#"{"tier":3}"#, r#"{"tier":"fast","tier":"deep"}"#]
         {
-            let refused = tier(text).expect_err(text);
+            let refused = tier(text).expect_err(text).to_string();
             assert!(refused.contains("tollgate.tier"), "{refused}");
         }
     }

@@ -114,7 +114,7 @@ fn news(word: &str, rest: &str) -> DialectEvent {
         "slow" => DialectEvent::Slow { id: first.to_owned(), message: Arc::from(others) },
         "route" => DialectEvent::Route,
         "speak" => DialectEvent::Speak(Ok(rest.to_owned())),
-        "speak-nothing" => DialectEvent::Speak(Err("nobody knows".to_owned())),
+        "speak-nothing" => DialectEvent::Speak(Err(NoDeepAnswerError::Empty)),
         "tier" => DialectEvent::Tier { tier: Tier::parse(first), reason: others.to_owned() },
         "time" => DialectEvent::Time,
         _ => panic!("no such line: {word} {rest}"),

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::error::StaticModelError;
+
 /// Larger files are rejected.
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
@@ -13,28 +15,28 @@ pub(super) struct StaticModelFiles {
 
 /// Searches the directory itself, and the folders that WordLlama and sentence-transformers use in
 /// it.
-pub(super) fn find(directory: &Path) -> Result<StaticModelFiles, String> {
+pub(super) fn find(directory: &Path) -> Result<StaticModelFiles, StaticModelError> {
     if !directory.is_dir() {
-        return Err("it is not a directory".to_owned());
+        return Err(StaticModelError::NotADirectory);
     }
     let is_tokenizer =
         |name: &str| name == "tokenizer.json" || name.ends_with("_tokenizer_config.json");
     let is_tensors = |name: &str| name.ends_with(".safetensors");
     let within = |folder: &'static str| ["", folder, "0_StaticEmbedding"];
     let tokenizer = only(directory, &within("tokenizers"), is_tokenizer);
-    let tokenizer = tokenizer?.ok_or("there is no `tokenizer.json`")?;
+    let tokenizer = tokenizer?.ok_or(StaticModelError::NoTokenizer)?;
     let tensors = only(directory, &within("weights"), is_tensors);
-    let tensors = tensors?.ok_or("there is no `model.safetensors`")?;
+    let tensors = tensors?.ok_or(StaticModelError::NoTensors)?;
     Ok(StaticModelFiles { tokenizer, tensors })
 }
 
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let said = |error| format!("`{}` cannot be read: {error}", path.display());
-    let size = fs::metadata(path).map_err(said)?.len();
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, StaticModelError> {
+    let unreadable = |error| StaticModelError::Unreadable { path: path.to_owned(), error };
+    let size = fs::metadata(path).map_err(unreadable)?.len();
     if size > MAX_FILE_BYTES {
-        return Err(format!("`{}` has {size} bytes: it is not a static model", path.display()));
+        return Err(StaticModelError::TooLarge { path: path.to_owned(), size });
     }
-    fs::read(path).map_err(said)
+    fs::read(path).map_err(unreadable)
 }
 
 /// The file in the first folder that has one; it must be the only one there.
@@ -42,7 +44,7 @@ fn only(
     directory: &Path,
     folders: &[&str],
     fits: impl Fn(&str) -> bool,
-) -> Result<Option<PathBuf>, String> {
+) -> Result<Option<PathBuf>, StaticModelError> {
     for folder in folders {
         let Ok(entries) = fs::read_dir(directory.join(folder)) else { continue };
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -54,9 +56,9 @@ fn only(
             [] => {}
             [one] => return Ok(Some(one.clone())),
             [one, two, ..] => {
-                let one = one.display();
-                let two = two.display();
-                return Err(format!("`{one}` and `{two}` both exist: remove one of them"));
+                let one = one.clone();
+                let two = two.clone();
+                return Err(StaticModelError::Ambiguous { one, two });
             }
         }
     }

@@ -52,30 +52,61 @@ enum TensorDtype {
     I64,
 }
 
+#[derive(Debug, thiserror::Error)]
+pub(super) enum VectorTableError {
+    #[error("its tensor file is not in `safetensors` format")]
+    Format,
+    #[error("its tensor `{name}` {why}")]
+    Tensor { name: &'static str, why: TensorError },
+    #[error("it has neither tensor `embeddings` nor `embedding.weight`")]
+    NoEmbeddings,
+    #[error("its embeddings are not a table")]
+    NotATable,
+    #[error("its table has {rows} rows of {dimensions} numbers")]
+    Size { rows: usize, dimensions: usize },
+    #[error("its embeddings have an unsupported type")]
+    ElementType,
+    #[error("its `mapping` refers to missing rows")]
+    Mapping,
+}
+
+/// The end of a sentence that begins with the tensor.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TensorError {
+    #[error("is of kind `{0}`, which is not supported")]
+    Dtype(String),
+    #[error("has no shape")]
+    NoShape,
+    #[error("has no place")]
+    NoOffsets,
+    #[error("is not where the header says; the file may be truncated")]
+    OutOfBounds,
+}
+
 impl VectorTable {
-    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, String> {
+    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, VectorTableError> {
         let (header, data) = header(&bytes)?;
-        let find = |name: &str| match header.get(name) {
+        let find = |name: &'static str| match header.get(name) {
             Some(tensor) => Tensor::read(tensor, data..bytes.len())
                 .map(Some)
-                .map_err(|why| format!("its tensor `{name}` {why}")),
+                .map_err(|why| VectorTableError::Tensor { name, why }),
             None => Ok(None),
         };
         let (vectors, unknown) = match (find("embeddings")?, find("embedding.weight")?) {
             (Some(vectors), _) => (vectors, UnknownTokenRule::Skipped),
             (None, Some(vectors)) => (vectors, UnknownTokenRule::Counted),
             (None, None) => {
-                return Err("it has neither tensor `embeddings` nor `embedding.weight`".to_owned());
+                return Err(VectorTableError::NoEmbeddings);
             }
         };
         let &[rows, dimensions] = &vectors.shape[..] else {
-            return Err("its embeddings are not a table".to_owned());
+            return Err(VectorTableError::NotATable);
         };
         if rows == 0 || !(1..=MAX_DIMENSIONS).contains(&dimensions) {
-            return Err(format!("its table has {rows} rows of {dimensions} numbers"));
+            return Err(VectorTableError::Size { rows, dimensions });
         }
         if matches!(vectors.kind, TensorDtype::I32 | TensorDtype::I64) {
-            return Err("its embeddings have an unsupported type".to_owned());
+            return Err(VectorTableError::ElementType);
         }
         let numbers = |tensor: Tensor| {
             let size = tensor.kind.size();
@@ -86,7 +117,7 @@ impl VectorTable {
         let rows_of = find("mapping")?
             .map(|tensor| numbers(tensor).into_iter().map(|it| it as usize).collect::<Vec<_>>());
         if rows_of.as_ref().is_some_and(|rows_of| rows_of.iter().any(|row| *row >= rows)) {
-            return Err("its `mapping` refers to missing rows".to_owned());
+            return Err(VectorTableError::Mapping);
         }
         Ok(Self { vectors, rows, dimensions, unknown, weights, rows_of, bytes })
     }
@@ -130,8 +161,8 @@ pub(super) fn sample(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The header, and the offset of the data.
-fn header(bytes: &[u8]) -> Result<(Value, usize), String> {
-    let broken = || "its tensor file is not in `safetensors` format".to_owned();
+fn header(bytes: &[u8]) -> Result<(Value, usize), VectorTableError> {
+    let broken = || VectorTableError::Format;
     let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| broken())?;
     let text = rest.get(..length).filter(|_| length <= MAX_HEADER_BYTES).ok_or_else(broken)?;
@@ -141,7 +172,7 @@ fn header(bytes: &[u8]) -> Result<(Value, usize), String> {
 
 impl Tensor {
     /// `data` is the range of all tensors' data.
-    fn read(header: &Value, data: Range<usize>) -> Result<Self, String> {
+    fn read(header: &Value, data: Range<usize>) -> Result<Self, TensorError> {
         let kind = match header["dtype"].as_str().unwrap_or_default() {
             "F64" => TensorDtype::F64,
             "F32" => TensorDtype::F32,
@@ -150,13 +181,13 @@ impl Tensor {
             "I8" => TensorDtype::I8,
             "I32" => TensorDtype::I32,
             "I64" => TensorDtype::I64,
-            other => return Err(format!("is of kind `{other}`, which is not supported")),
+            other => return Err(TensorError::Dtype(other.to_owned())),
         };
         let whole = |value: &Value| value.as_u64().and_then(|it| usize::try_from(it).ok());
         let list = |value: &Value| value.as_array()?.iter().map(whole).collect::<Option<Vec<_>>>();
-        let shape = list(&header["shape"]).ok_or("has no shape")?;
-        let offsets = list(&header["data_offsets"]).ok_or("has no place")?;
-        let &[start, end] = &offsets[..] else { return Err("has no place".to_owned()) };
+        let shape = list(&header["shape"]).ok_or(TensorError::NoShape)?;
+        let offsets = list(&header["data_offsets"]).ok_or(TensorError::NoOffsets)?;
+        let &[start, end] = &offsets[..] else { return Err(TensorError::NoOffsets) };
         let length = shape.iter().try_fold(kind.size(), |all, side| all.checked_mul(*side));
         let place = data.start.checked_add(start).zip(data.start.checked_add(end));
         match place {
@@ -165,7 +196,7 @@ impl Tensor {
             {
                 Ok(Self { kind, shape, at: first..last })
             }
-            _ => Err("is not where the header says; the file may be truncated".to_owned()),
+            _ => Err(TensorError::OutOfBounds),
         }
     }
 }

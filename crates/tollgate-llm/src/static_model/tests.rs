@@ -110,7 +110,7 @@ async fn many_texts_come_back_in_their_order() {
 #[test]
 fn a_directory_that_holds_no_model_is_told() {
     let check = |directory: &Path, why: &str| {
-        let said = open(directory).err().unwrap();
+        let said = open(directory).err().unwrap().to_string();
         let beginning = format!("no embedding model in `{}`: ", directory.display());
         assert!(said.starts_with(&beginning) && said.contains(why), "{said}");
     };

@@ -29,16 +29,52 @@ enum TokenizerModel {
     WordPiece(WordPiece),
 }
 
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TokenizerError {
+    #[error("its tokenizer is not JSON: {0}")]
+    NotJson(serde_json::Error),
+    #[error("its tokenizer {0}")]
+    Part(#[from] TokenizerPartError),
+}
+
+/// The end of a sentence that begins with the tokenizer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TokenizerPartError {
+    #[error(
+        "has a {what} of kind `{kind}`, which is not supported: use another model, or serve this \
+         one behind an endpoint"
+    )]
+    Unsupported { what: &'static str, kind: String },
+    #[error("has no `{0}` where one is expected")]
+    MissingField(&'static str),
+    #[error("has no vocabulary")]
+    NoVocabulary,
+    #[error("has a vocabulary without numbers")]
+    VocabularyWithoutNumbers,
+    #[error("does not have its own unknown token")]
+    NoUnknownToken,
+    #[error("has no merges")]
+    NoMerges,
+    #[error("has an invalid merge")]
+    InvalidMerge,
+    #[error("has the merge `{left} {right}`, but not its parts")]
+    MergeWithoutParts { left: String, right: String },
+    #[error("has a `replacement` without a character")]
+    EmptyReplacement,
+    #[error("has a replacement without a pattern")]
+    ReplacementWithoutPattern,
+    #[error("has an unsupported pattern: `{0}`")]
+    UnsupportedPattern(String),
+    #[error("cannot be used: {0}")]
+    OwnPattern(regex::Error),
+}
+
 impl Tokenizer {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
-        let json = serde_json::from_slice::<Value>(bytes)
-            .map_err(|error| format!("its tokenizer is not JSON: {error}"))?;
-        let said = |why: String| format!("its tokenizer {why}");
-        let normal =
-            steps(&json["normalizer"], "normalizers", TextNormalizer::read).map_err(said)?;
-        let split =
-            steps(&json["pre_tokenizer"], "pretokenizers", PreTokenizer::read).map_err(said)?;
-        let model = TokenizerModel::read(&json["model"]).map_err(said)?;
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, TokenizerError> {
+        let json = serde_json::from_slice::<Value>(bytes).map_err(TokenizerError::NotJson)?;
+        let normal = steps(&json["normalizer"], "normalizers", TextNormalizer::read)?;
+        let split = steps(&json["pre_tokenizer"], "pretokenizers", PreTokenizer::read)?;
+        let model = TokenizerModel::read(&json["model"])?;
         Ok(Self { normal, split, model })
     }
 
@@ -69,7 +105,7 @@ impl Tokenizer {
 }
 
 impl TokenizerModel {
-    fn read(json: &Value) -> Result<Self, String> {
+    fn read(json: &Value) -> Result<Self, TokenizerPartError> {
         // Early files do not name the type.
         let kind = json["type"].as_str().unwrap_or(match json.get("merges") {
             Some(_) => "BPE",
@@ -79,7 +115,7 @@ impl TokenizerModel {
             "BPE" => Ok(Self::Bpe(Bpe::read(json)?)),
             "Unigram" => Ok(Self::Unigram(Unigram::read(json)?)),
             "WordPiece" => Ok(Self::WordPiece(WordPiece::read(json)?)),
-            other => Err(not_understood("model", other)),
+            other => Err(unsupported("model", other)),
         }
     }
 }
@@ -88,8 +124,8 @@ impl TokenizerModel {
 fn steps<T>(
     json: &Value,
     list: &str,
-    read: impl Fn(&Value) -> Result<Vec<T>, String> + Copy,
-) -> Result<Vec<T>, String> {
+    read: impl Fn(&Value) -> Result<Vec<T>, TokenizerPartError> + Copy,
+) -> Result<Vec<T>, TokenizerPartError> {
     if json.is_null() {
         return Ok(Vec::new());
     }
@@ -101,26 +137,23 @@ fn steps<T>(
     read(json)
 }
 
-fn not_understood(what: &str, kind: &str) -> String {
-    format!(
-        "has a {what} of kind `{kind}`, which is not supported: use another model, or serve this \
-         one behind an endpoint"
-    )
+fn unsupported(what: &'static str, kind: impl Into<String>) -> TokenizerPartError {
+    TokenizerPartError::Unsupported { what, kind: kind.into() }
 }
 
-fn text<'a>(json: &'a Value, key: &str) -> Result<&'a str, String> {
-    json[key].as_str().ok_or_else(|| format!("has no `{key}` where one is expected"))
+fn text<'a>(json: &'a Value, key: &'static str) -> Result<&'a str, TokenizerPartError> {
+    json[key].as_str().ok_or(TokenizerPartError::MissingField(key))
 }
 
 /// Tokens and their ids.
-fn vocabulary(json: &Value) -> Result<std::collections::HashMap<String, u32>, String> {
-    let vocabulary = json["vocab"].as_object().ok_or("has no vocabulary")?;
+fn vocabulary(json: &Value) -> Result<std::collections::HashMap<String, u32>, TokenizerPartError> {
+    let vocabulary = json["vocab"].as_object().ok_or(TokenizerPartError::NoVocabulary)?;
     let entry = |(piece, id): (&String, &Value)| {
         let id = id.as_u64().and_then(|id| u32::try_from(id).ok());
         Some((piece.clone(), id?))
     };
     let vocabulary = vocabulary.iter().map(entry).collect::<Option<_>>();
-    vocabulary.ok_or_else(|| "has a vocabulary without numbers".to_owned())
+    vocabulary.ok_or(TokenizerPartError::VocabularyWithoutNumbers)
 }
 
 #[cfg(test)]

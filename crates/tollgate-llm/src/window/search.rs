@@ -8,7 +8,7 @@ use tollgate_core::text::truncate_chars;
 use super::{WindowRequest, visible};
 use crate::conversation::Function;
 use crate::extra::Extra;
-use crate::tools::arguments;
+use crate::tools::arguments::{self, ArgumentsError};
 
 /// Name of the tool, unless another one has it.
 const SEARCH_TOOL_NAME: &str = "searchTools";
@@ -85,9 +85,25 @@ pub(super) fn tool(asked: &WindowRequest<'_>) -> Function {
     }
 }
 
-/// Searches the tools that are visible in this turn. Errors are messages for the model.
-pub fn search(asked: &WindowRequest<'_>, arguments: &str) -> Result<ToolSearchHits, String> {
-    let (query, limit) = parse_query(arguments)?;
+/// Why a search cannot be done; the message is for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolSearchError {
+    #[error("tool search is not available")]
+    Unavailable,
+    #[error(transparent)]
+    Arguments(#[from] ArgumentsError),
+    #[error("`query` must say what the tool should do")]
+    Query,
+    #[error("`limit` must be a whole number above 0")]
+    Limit,
+}
+
+/// Searches the tools that are visible in this turn.
+pub fn search(
+    asked: &WindowRequest<'_>,
+    arguments: &str,
+) -> Result<ToolSearchHits, ToolSearchError> {
+    let ToolSearchArguments { query, limit } = parse_query(arguments)?;
     let visible = visible(asked);
     let best = asked.stock.index().best(&RelevanceQuery::new(&query), visible.len());
     let best = best.into_iter().filter(|place| visible.binary_search(place).is_ok());
@@ -104,19 +120,24 @@ pub fn search(asked: &WindowRequest<'_>, arguments: &str) -> Result<ToolSearchHi
     })
 }
 
-fn parse_query(arguments: &str) -> Result<(String, usize), String> {
-    let arguments = arguments::parse(arguments).map_err(|unreadable| unreadable.to_string())?;
+struct ToolSearchArguments {
+    query: String,
+    limit: usize,
+}
+
+fn parse_query(arguments: &str) -> Result<ToolSearchArguments, ToolSearchError> {
+    let arguments = arguments::parse(arguments)?;
     let query = arguments.get("query").and_then(Value::as_str).map(str::trim);
     let query = query.filter(|query| !query.is_empty());
-    let query = query.ok_or("`query` must say what the tool should do")?;
+    let query = query.ok_or(ToolSearchError::Query)?;
     let limit = match arguments.get("limit") {
         None | Some(Value::Null) => DEFAULT_RESULTS,
         Some(limit) => {
             let limit = limit.as_u64().filter(|limit| *limit > 0);
-            limit.ok_or("`limit` must be a whole number above 0")?.min(MAX_RESULTS)
+            limit.ok_or(ToolSearchError::Limit)?.min(MAX_RESULTS)
         }
     };
-    Ok((query.to_owned(), limit as usize))
+    Ok(ToolSearchArguments { query: query.to_owned(), limit: limit as usize })
 }
 
 fn hit_json(function: &Function) -> Value {

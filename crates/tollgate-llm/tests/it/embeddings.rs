@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpose};
-use tollgate_llm::provider::ModelRegistry;
+use tollgate_llm::provider::{ModelConfigError, ModelRegistry};
 use tollgate_llm::settings::{
     LlmSettings, ProviderKind, ProviderSettings, ProviderTimeouts, RemoteEmbeddingSettings,
 };
@@ -26,7 +26,7 @@ fn settings() -> RemoteEmbeddingSettings {
 fn embedder(
     provider: ProviderSettings,
     settings: &RemoteEmbeddingSettings,
-) -> Result<Arc<dyn Embedder>, String> {
+) -> Result<Arc<dyn Embedder>, ModelConfigError> {
     let all = LlmSettings { providers: vec![provider], models: Vec::new() };
     ModelRegistry::new(&all, clock(), None).unwrap().embedder(settings)
 }
@@ -109,14 +109,14 @@ async fn gemini_is_asked_in_its_own_form() {
 fn a_provider_without_embeddings_is_an_error_of_the_config() {
     let address = "127.0.0.1:1".parse().unwrap();
     for kind in [ProviderKind::Offline, ProviderKind::Anthropic] {
-        let why = embedder(provider(kind, address), &settings()).err().unwrap();
+        let why = embedder(provider(kind, address), &settings()).err().unwrap().to_string();
         assert!(
             why.starts_with("provider `fake` has no embeddings: use a provider of kind"),
             "{why}"
         );
     }
     let other = RemoteEmbeddingSettings { provider: "other".to_owned(), ..settings() };
-    let why = embedder(provider(ProviderKind::OpenAi, address), &other).err().unwrap();
+    let why = embedder(provider(ProviderKind::OpenAi, address), &other).err().unwrap().to_string();
     assert_eq!(why, "the embedding names provider `other`, which does not exist");
 }
 

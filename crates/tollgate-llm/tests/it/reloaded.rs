@@ -98,5 +98,5 @@ async fn each_kind_of_provider_has_its_dialect() {
 fn a_model_of_nobody_is_refused() {
     let settings = LlmSettings { providers: Vec::new(), models: vec![model("m")] };
     let error = ModelRegistry::new(&settings, clock(), None).map(drop).unwrap_err();
-    assert_eq!(error, "model `m` names provider `fake`, which does not exist");
+    assert_eq!(error.to_string(), "model `m` names provider `fake`, which does not exist");
 }

@@ -79,7 +79,7 @@ impl PacedClient {
             seen.latencies.push(now().saturating_duration_since(due));
             if let Err(reason) = called {
                 seen.failures += 1;
-                seen.reasons.push(reason);
+                seen.reasons.push(reason.to_string());
                 client = None;
             }
             due += period;
@@ -88,20 +88,23 @@ impl PacedClient {
         seen
     }
 
-    fn call(&self, client: &mut Option<BlockingHttpClient>) -> Result<(), String> {
+    fn call(&self, client: &mut Option<BlockingHttpClient>) -> Result<(), PacedCallError> {
         let mut connected = match client.take() {
             Some(client) => client,
             None => BlockingHttpClient::connect(self.address, TIMEOUT)
-                .map_err(|error| format!("connecting: {error}"))?,
+                .map_err(PacedCallError::Connect)?,
         };
         let sent = connected.post("/v1/tools/execute", &call_headers(&self.key), CALL);
-        let reply = sent.map_err(|error| format!("calling: {error}"))?;
+        let reply = sent.map_err(PacedCallError::Call)?;
         *client = Some(connected);
         let text = String::from_utf8_lossy(&reply.body);
         if reply.status == 200 && text.contains("\"ok\"") {
             Ok(())
         } else {
-            Err(format!("status {}: {}", reply.status, text.chars().take(200).collect::<String>()))
+            Err(PacedCallError::Answer {
+                status: reply.status,
+                text: text.chars().take(200).collect(),
+            })
         }
     }
 }

@@ -19,7 +19,7 @@ pub async fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, Comm
         Some(EmbeddingSettings::Served(served)) => {
             let models = ModelRegistry::new(&config.llm, Arc::new(SystemClock), None);
             let embedder = models.and_then(|models| models.embedder(served));
-            embedder.map(Some).map_err(CommandError::new)
+            embedder.map(Some).map_err(|why| CommandError::new(why.to_string()))
         }
         Some(EmbeddingSettings::Local(directory)) => {
             let directory = directory.clone();

@@ -59,7 +59,7 @@ async fn measure(
     let first = if order.is_some() { whole / SHARE } else { whole };
     output.note(&format!("{} at a time, for {} s …", wanted.connections, wanted.seconds));
     let base = load(wanted.connections, first, || async {
-        gateway.health().await.map(drop).map_err(|failure| failure.to_string())
+        gateway.health().await.map(drop).map_err(|failure| FailedCallError(failure.to_string()))
     });
     let base = base.await;
     let Some((name, arguments)) = order else { return Ok((base, None)) };
@@ -74,9 +74,9 @@ async fn measure(
             }
             Ok(outcome) => {
                 let said = |key: &str| outcome[key].as_str().unwrap_or_default().to_owned();
-                Err(format!("{}: {}", said("status"), said("message")))
+                Err(FailedCallError(format!("{}: {}", said("status"), said("message"))))
             }
-            Err(failure) => Err(failure.to_string()),
+            Err(failure) => Err(FailedCallError(failure.to_string())),
         }
     });
     Ok((base, Some(tool.await)))
@@ -107,7 +107,7 @@ async fn order(
 /// Sends calls one after the other on each connection until the time is over.
 async fn load<F>(connections: u32, time: Duration, call: impl Fn() -> F) -> LoadStatistics
 where
-    F: Future<Output = Result<(), String>>,
+    F: Future<Output = Result<(), FailedCallError>>,
 {
     let began = SystemClock.now();
     let until = began + time;
@@ -118,7 +118,7 @@ where
 
 async fn run_connection<F>(until: Instant, call: &impl Fn() -> F) -> statistics::ConnectionResults
 where
-    F: Future<Output = Result<(), String>>,
+    F: Future<Output = Result<(), FailedCallError>>,
 {
     let mut lane = statistics::ConnectionResults::default();
     loop {

@@ -2,7 +2,16 @@
 
 use super::expand::{self, Environment};
 
-/// The text with its variables expanded. `Err`: the message for the operator.
-pub fn expand(text: &str, environment: &dyn Environment) -> Result<String, String> {
-    expand::expand(text, environment).map_err(|bad| format!("{bad}: {}", bad.help()))
+/// The message for the operator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnexpandableTextError(String);
+
+/// The text with its variables expanded.
+pub fn expand(
+    text: &str,
+    environment: &dyn Environment,
+) -> Result<String, UnexpandableTextError> {
+    expand::expand(text, environment)
+        .map_err(|bad| UnexpandableTextError(format!("{bad}: {}", bad.help())))
 }

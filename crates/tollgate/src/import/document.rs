@@ -30,7 +30,9 @@ pub fn parse_document(text: &str, file: Option<&Path>) -> Result<Value, ImportEr
         // A pasted `"name": { … }` lacks its braces.
         DocumentSyntax::Pair => jsonc::parse(&format!("{{{}}}", text.trim_end_matches(','))),
         DocumentSyntax::Toml => toml::parse(text),
-        DocumentSyntax::Yaml => config::yaml(text).map_err(ImportError::Syntax),
+        DocumentSyntax::Yaml => {
+            config::yaml(text).map_err(|error| ImportError::Syntax(error.to_string()))
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use tempfile::TempDir;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 
 use super::{LocalCa, file, key_file};
+use crate::command_error::CommandError;
 
-fn obtain(data: &Path) -> Result<LocalCa, String> {
-    LocalCa::obtain(data, SystemClock.wall()).map_err(|error| error.to_string())
+fn obtain(data: &Path) -> Result<LocalCa, CommandError> {
+    LocalCa::obtain(data, SystemClock.wall())
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn names_and_addresses_are_signed_for_and_nonsense_is_told() {
 fn files_that_do_not_fit_are_told_and_left_alone() {
     let data = TempDir::new().unwrap();
     let check = |expected: &str| {
-        let told = obtain(data.path()).err().unwrap();
+        let told = obtain(data.path()).err().unwrap().to_string();
         assert!(told.contains(expected), "{told}");
     };
     obtain(data.path()).unwrap();

@@ -40,9 +40,20 @@ pub(super) fn read(text: &str) -> Result<ImportedTranscript, TranscriptError> {
     Ok(ImportedTranscript { date, said })
 }
 
+/// Why an entry is not a line of a transcript.
+#[derive(Debug, thiserror::Error)]
+enum TranscriptEntryError {
+    #[error("it is not an object")]
+    NotAnObject,
+    #[error("it has none of `{}`", .0.join("`, `"))]
+    Missing(&'static [&'static str]),
+    #[error("`{0}` is not a time")]
+    Time(Value),
+}
+
 /// `None`: it has no text.
-fn one(item: &Value) -> Result<Option<TranscriptLine>, String> {
-    let fields = item.as_object().ok_or("it is not an object")?;
+fn one(item: &Value) -> Result<Option<TranscriptLine>, TranscriptEntryError> {
+    let fields = item.as_object().ok_or(TranscriptEntryError::NotAnObject)?;
     let text = match first(fields, TEXTS) {
         Some(Value::String(text)) => text.clone(),
         // Chat format: parts, some of which are texts.
@@ -51,12 +62,12 @@ fn one(item: &Value) -> Result<Option<TranscriptLine>, String> {
             texts.collect::<Vec<_>>().join(" ")
         }
         Some(Value::Null) => String::new(),
-        _ => return Err(format!("it has none of `{}`", TEXTS.join("`, `"))),
+        _ => return Err(TranscriptEntryError::Missing(TEXTS)),
     };
     let speaker = match first(fields, SPEAKERS) {
         Some(Value::String(speaker)) if !speaker.trim().is_empty() => speaker.clone(),
         Some(Value::Number(number)) => format!("Speaker {number}"),
-        _ => return Err(format!("it has none of `{}`", SPEAKERS.join("`, `"))),
+        _ => return Err(TranscriptEntryError::Missing(SPEAKERS)),
     };
     let when = when(first(fields, TIMES))?;
     let is_said = !text.trim().is_empty();
@@ -67,8 +78,8 @@ fn first<'f>(fields: &'f Map<String, Value>, names: &[&str]) -> Option<&'f Value
     names.iter().find_map(|name| fields.get(*name))
 }
 
-fn when(value: Option<&Value>) -> Result<UtteranceTime, String> {
-    let wrong = |value: &Value| format!("`{value}` is not a time");
+fn when(value: Option<&Value>) -> Result<UtteranceTime, TranscriptEntryError> {
+    let wrong = |value: &Value| TranscriptEntryError::Time(value.clone());
     match value {
         None | Some(Value::Null) => Ok(UtteranceTime::Next),
         Some(value @ Value::String(text)) => match (date::parse(text), super::clock(text)) {

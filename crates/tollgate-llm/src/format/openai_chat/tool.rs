@@ -7,7 +7,7 @@ use super::DIALECT;
 use crate::conversation::{ChatTool, Function, FunctionCall, MessagePart, PartContent, ToolChoice};
 use crate::error::LlmError;
 use crate::format::fields::{FieldReader, unknown, wrong};
-use crate::format::openai_common::{AllowedTools, strict_of};
+use crate::format::openai_common::{AllowedTools, InexpressibleToolChoiceError, strict_of};
 
 pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatTool>, LlmError> {
     list.into_iter()
@@ -112,8 +112,10 @@ pub(super) fn read_legacy_choice(fields: &mut FieldReader) -> Result<ToolChoice,
     }
 }
 
-/// `Err` has the choice that the dialect cannot express.
-pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String> {
+/// Fails if the dialect cannot express the choice.
+pub(super) fn write_choice(
+    choice: &ToolChoice,
+) -> Result<Option<Value>, InexpressibleToolChoiceError> {
     Ok(Some(match choice {
         ToolChoice::Unsaid => return Ok(None),
         ToolChoice::Auto => "auto".into(),
@@ -123,7 +125,7 @@ pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String>
         ToolChoice::Opaque { dialect: DIALECT, value } => value.clone(),
         ToolChoice::Opaque { dialect, value } => match AllowedTools::read(*dialect, value) {
             Some(allowed) => allowed.chat(),
-            None => return Err("field `tool_choice`".to_owned()),
+            None => return Err(InexpressibleToolChoiceError),
         },
     }))
 }

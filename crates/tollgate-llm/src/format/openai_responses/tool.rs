@@ -7,7 +7,7 @@ use super::DIALECT;
 use crate::conversation::{ChatTool, Function, ToolChoice};
 use crate::error::LlmError;
 use crate::format::fields::{FieldReader, unknown, wrong};
-use crate::format::openai_common::{self, AllowedTools};
+use crate::format::openai_common::{self, AllowedTools, InexpressibleToolChoiceError};
 
 pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatTool>, LlmError> {
     list.into_iter()
@@ -76,8 +76,10 @@ pub(super) fn read_choice(fields: &mut FieldReader) -> Result<ToolChoice, LlmErr
     }
 }
 
-/// `Err` has the choice that the dialect cannot express.
-pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String> {
+/// Fails if the dialect cannot express the choice.
+pub(super) fn write_choice(
+    choice: &ToolChoice,
+) -> Result<Option<Value>, InexpressibleToolChoiceError> {
     Ok(Some(match choice {
         ToolChoice::Unsaid => return Ok(None),
         ToolChoice::Auto => "auto".into(),
@@ -87,7 +89,7 @@ pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String>
         ToolChoice::Opaque { dialect: DIALECT, value } => value.clone(),
         ToolChoice::Opaque { dialect, value } => match AllowedTools::read(*dialect, value) {
             Some(allowed) => allowed.responses(),
-            None => return Err("field `tool_choice`".to_owned()),
+            None => return Err(InexpressibleToolChoiceError),
         },
     }))
 }

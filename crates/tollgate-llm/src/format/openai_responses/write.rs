@@ -35,7 +35,7 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     match tool::write_choice(&request.tool_choice) {
         Ok(Some(choice)) => drop(body.insert("tool_choice".to_owned(), choice)),
         Ok(None) => {}
-        Err(what) => lost.say(what),
+        Err(inexpressible) => lost.say(inexpressible.to_string()),
     }
     options(&request.options, &mut body);
     lose(&request.options, &mut lost);

@@ -5,19 +5,20 @@ use std::time::Duration;
 use tollgate_engine::clock::{Clock, SystemClock};
 
 use super::CallPairing;
+use crate::error::LlmError;
 use crate::conversation::{CallEnd, CallResult, ChatRole, FunctionCall};
 
-fn call(pairing: &mut CallPairing, id: &str, name: &str) -> Result<(), String> {
+fn call(pairing: &mut CallPairing, id: &str, name: &str) -> Result<(), LlmError> {
     let call = FunctionCall { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
-    pairing.call(&call, id).map_err(|failure| failure.message)
+    pairing.call(&call, id)
 }
 
 /// The name of the tool that is answered.
-fn result(pairing: &mut CallPairing, id: &str) -> Result<Option<String>, String> {
+fn result(pairing: &mut CallPairing, id: &str) -> Result<Option<String>, LlmError> {
     let call_id = id.to_owned();
     let mut result = CallResult { call_id, name: None, parts: Vec::new(), end: CallEnd::Well };
     let paired = pairing.result(&mut result, "result");
-    paired.map(|()| result.name).map_err(|failure| failure.message)
+    paired.map(|()| result.name)
 }
 
 #[test]
@@ -27,7 +28,7 @@ fn the_oldest_call_of_a_name_is_answered_first_and_ids_may_be_used_again() {
         call(&mut pairing, id, name).unwrap();
     }
     assert_eq!(
-        call(&mut pairing, "3", "roll").unwrap_err(),
+        call(&mut pairing, "3", "roll").unwrap_err().message,
         "`3`: call id `3` is already used by `3`"
     );
     let mut pairing = CallPairing::default();
@@ -36,7 +37,7 @@ fn the_oldest_call_of_a_name_is_answered_first_and_ids_may_be_used_again() {
     }
     assert_eq!((pairing.open_for("roll"), pairing.open_for("talk")), (Some("1"), None));
     assert_eq!(result(&mut pairing, "1"), Ok(Some("roll".to_owned())));
-    assert!(result(&mut pairing, "1").unwrap_err().contains("already has its result"));
+    assert!(result(&mut pairing, "1").unwrap_err().message.contains("already has its result"));
     assert_eq!(pairing.open_for("roll"), Some("3"));
     assert!(
         pairing

@@ -3,12 +3,12 @@ use http::{HeaderMap, HeaderName};
 
 use super::{PassThroughRequest, is_for_client};
 use crate::conversation::ResponseDelivery;
+use crate::error::LlmError;
 use crate::format::RequestUrlParams;
 
-fn read(body: &str) -> Result<PassThroughRequest, String> {
+fn read(body: &str) -> Result<PassThroughRequest, LlmError> {
     let body = Bytes::from(body.to_owned());
     PassThroughRequest::read(body, HeaderMap::new(), &RequestUrlParams::default())
-        .map_err(|failure| failure.message)
 }
 
 fn check(body: &str, model: Option<&str>, sent: &str) {
@@ -45,7 +45,7 @@ fn b_ch_10_stream_is_a_yes_or_a_no() {
     ] {
         assert_eq!(read(body).unwrap().delivery, delivery, "{body}");
     }
-    assert_eq!(read(r#"{"stream":"yes"}"#).unwrap_err(), "`stream` must be true or false");
+    assert_eq!(read(r#"{"stream":"yes"}"#).unwrap_err().message, "`stream` must be true or false");
     let address = RequestUrlParams { model: Some("m"), delivery: Some(ResponseDelivery::Streamed) };
     let passed =
         PassThroughRequest::read(Bytes::from_static(b"{}"), HeaderMap::new(), &address).unwrap();

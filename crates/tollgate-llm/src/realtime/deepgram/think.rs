@@ -43,6 +43,13 @@ enum ClientThink {
     Here(Value),
 }
 
+/// The client requested a model that is not the session's.
+#[derive(Debug, thiserror::Error)]
+#[error("the session has another model than `{model}`")]
+pub(super) struct OtherModelError {
+    pub(super) model: String,
+}
+
 /// A change by the client, with ours merged in.
 #[derive(Debug)]
 pub(super) struct MergedThink {
@@ -67,20 +74,20 @@ impl ThinkConfig {
         self.client = ClientThink::Elsewhere;
     }
 
-    /// Applies a change by the client. A session has one model: `Err` names another one that the
-    /// client requested, and then nothing changes.
+    /// Applies a change by the client. A session has one model: fails, and changes nothing, if the
+    /// client requests only others.
     pub(super) fn set(
         &mut self,
         think: Value,
         offer: &RealtimeOffer,
-    ) -> Result<MergedThink, String> {
+    ) -> Result<MergedThink, OtherModelError> {
         let asked = self.asked.clone().or_else(|| model_of(&think));
         let mut left_out = Vec::new();
-        let mut settled = |mut block: Value| match settle(&mut block, &self.model, asked.as_deref())
+        let mut settled = |mut block: Value| match set_model(&mut block, &self.model, asked.as_deref())
         {
             Ok(()) => Some(block),
-            Err(named) => {
-                left_out.push(named);
+            Err(other) => {
+                left_out.push(other.model);
                 None
             }
         };
@@ -91,7 +98,9 @@ impl ThinkConfig {
             }
             block => settled(block),
         };
-        let Some(think) = think else { return Err(left_out.pop().unwrap_or_default()) };
+        let Some(think) = think else {
+            return Err(OtherModelError { model: left_out.pop().unwrap_or_default() });
+        };
         self.asked = asked;
         let names = blocks(&think).iter().flat_map(functions).filter_map(name_of).collect();
         self.former = std::mem::replace(&mut self.names, names);
@@ -158,14 +167,20 @@ pub(super) fn model_of(think: &Value) -> Option<String> {
     Some(model.to_owned())
 }
 
-/// Sets the model of a block to the session's, or returns the other model that it names.
-fn settle(block: &mut Value, model: &str, asked: Option<&str>) -> Result<(), String> {
+/// Sets the model of a block to the session's. Fails if it names another.
+fn set_model(
+    block: &mut Value,
+    model: &str,
+    asked: Option<&str>,
+) -> Result<(), OtherModelError> {
     let Some(block) = block.as_object_mut().filter(|_| !model.is_empty()) else { return Ok(()) };
     let provider = block.entry("provider").or_insert_with(|| json!({}));
     let Some(provider) = provider.as_object_mut() else { return Ok(()) };
     match provider.get("model").and_then(Value::as_str) {
         Some(named) if named == model => return Ok(()),
-        Some(named) if Some(named) != asked => return Err(named.to_owned()),
+        Some(named) if Some(named) != asked => {
+            return Err(OtherModelError { model: named.to_owned() });
+        }
         Some(_) | None => {}
     }
     let known = MODEL_PROVIDERS.iter().find(|(prefix, _)| model.starts_with(prefix));

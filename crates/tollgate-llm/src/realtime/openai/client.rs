@@ -257,7 +257,7 @@ impl OpenAiRealtime {
                 Ok(tier) => return Ok(DialectStep::swallow().and([DialectAction::Tier(tier)])),
                 Err(why) => ClientRefusal {
                     code: "invalid_value",
-                    message: why.to_owned(),
+                    message: why.to_string(),
                     param: Some("tier"),
                 },
             },

@@ -196,7 +196,7 @@ impl OpenAiRealtime {
 
     pub(super) fn speak(
         &mut self,
-        words: Result<String, String>,
+        words: Result<String, NoDeepAnswerError>,
         now: Instant,
         out: &mut Vec<DialectAction>,
     ) {

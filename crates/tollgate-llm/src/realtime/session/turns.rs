@@ -322,8 +322,7 @@ impl RealtimeSession {
             .turn_request(self.call_progress.wish_beyond(&self.session_request.party));
         let asked = TurnRequest { trace: self.told.trace().cloned(), ..asked };
         let (Ok(turn), false) = (self.session_registry.gate.turn(asked), chain.is_empty()) else {
-            let why = "there is no fallback model".to_owned();
-            self.speaking.push_back(async { Err(why) }.boxed());
+            self.speaking.push_back(async { Err(NoDeepAnswerError::NoModel) }.boxed());
             return;
         };
         let turn = Turn { taint: self.call_progress.taint(turn.began), ..turn };
@@ -348,14 +347,14 @@ impl RealtimeSession {
         let order = CompletionRequest { request, acting: Some(acting), chain, lease, trace };
         let chat = Arc::clone(&self.session_registry.chat);
         let answered = async move {
-            let prepared = chat.prepare(order).map_err(|failure| failure.to_string())?;
+            let prepared = chat.prepare(order).map_err(NoDeepAnswerError::Failed)?;
             let answer = tokio::time::timeout(CASCADE_TIMEOUT, prepared.run(None)).await;
-            let answer = answer.map_err(|_| "no answer arrived in time".to_owned())?;
-            let answer = answer.map_err(|failure| failure.to_string())?;
+            let answer = answer.map_err(|_| NoDeepAnswerError::Timeout)?;
+            let answer = answer.map_err(NoDeepAnswerError::Failed)?;
             let texts: Vec<&str> =
                 answer.response.parts.iter().filter_map(MessagePart::as_text).collect();
             match texts.join("\n").trim() {
-                "" => Err("the answer is empty".to_owned()),
+                "" => Err(NoDeepAnswerError::Empty),
                 text => Ok(text.to_owned()),
             }
         };

@@ -77,7 +77,7 @@ fn tokens_may_share_rows_and_count_differently() {
 #[test]
 fn what_is_no_table_is_told() {
     let check = |header: &Value, data: &[u8], why: &str| {
-        let said = VectorTable::read(file(header, data)).err().unwrap();
+        let said = VectorTable::read(file(header, data)).err().unwrap().to_string();
         assert!(said.contains(why), "{header}: {said}");
     };
     for bytes in
@@ -87,6 +87,7 @@ fn what_is_no_table_is_told() {
             VectorTable::read(bytes.to_vec())
                 .err()
                 .unwrap()
+                .to_string()
                 .contains("not in `safetensors` format")
         );
     }

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use serde_json::Value;
 
-use super::{not_understood, vocabulary};
+use super::{TokenizerPartError, unsupported, vocabulary};
 
 pub(super) struct Bpe {
     vocabulary: HashMap<String, u32>,
@@ -52,21 +52,23 @@ struct BpePair {
 }
 
 impl Bpe {
-    pub(super) fn read(json: &Value) -> Result<Self, String> {
+    pub(super) fn read(json: &Value) -> Result<Self, TokenizerPartError> {
         for key in ["continuing_subword_prefix", "end_of_word_suffix"] {
             if json[key].as_str().is_some_and(|text| !text.is_empty()) {
-                return Err(not_understood("model", &format!("BPE with `{key}`")));
+                return Err(unsupported("model", format!("BPE with `{key}`")));
             }
         }
         let vocabulary = vocabulary(json)?;
-        let merges = json["merges"].as_array().ok_or("has no merges")?;
+        let merges = json["merges"].as_array().ok_or(TokenizerPartError::NoMerges)?;
         let mut pairs = HashMap::with_capacity(merges.len());
         for (rank, merge) in (0..).zip(merges) {
-            let (left, right) = sides(merge).ok_or("has an invalid merge")?;
+            let (left, right) = sides(merge).ok_or(TokenizerPartError::InvalidMerge)?;
             let id = |piece: &str| vocabulary.get(piece).copied();
             let known = (id(left), id(right), id(&format!("{left}{right}")));
             let (Some(left), Some(right), Some(becomes)) = known else {
-                return Err(format!("has the merge `{left} {right}`, but not its parts"));
+                let left = left.to_owned();
+                let right = right.to_owned();
+                return Err(TokenizerPartError::MergeWithoutParts { left, right });
             };
             pairs.insert((left, right), (rank, becomes));
         }

@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
-use super::{not_understood, text};
+use super::{TokenizerPartError, text, unsupported};
 
 pub(super) enum TextNormalizer {
     Lowercase,
@@ -38,7 +38,7 @@ const INVISIBLE: &str = r"[\p{Cc}\p{Cf}\p{Co}\x{FFFD}--[\t\n\r]]";
 const ACCENTS: &str = r"\p{Mn}";
 
 impl TextNormalizer {
-    pub(super) fn read(json: &Value) -> Result<Vec<Self>, String> {
+    pub(super) fn read(json: &Value) -> Result<Vec<Self>, TokenizerPartError> {
         let one = match json["type"].as_str().unwrap_or_default() {
             "BertNormalizer" => return bert(json),
             "Lowercase" => Self::Lowercase,
@@ -51,7 +51,7 @@ impl TextNormalizer {
             "Strip" => Self::Trim,
             "Prepend" => Self::Prepend(text(json, "prepend")?.to_owned()),
             "Replace" => replace(json)?,
-            other => return Err(not_understood("normalizer", other)),
+            other => return Err(unsupported("normalizer", other)),
         };
         Ok(vec![one])
     }
@@ -79,7 +79,7 @@ impl TextNormalizer {
     }
 }
 
-fn bert(json: &Value) -> Result<Vec<TextNormalizer>, String> {
+fn bert(json: &Value) -> Result<Vec<TextNormalizer>, TokenizerPartError> {
     let says = |key: &str, unsaid: &str| match &json[key] {
         Value::Null => json[unsaid].as_bool().unwrap_or(true),
         value => value.as_bool().unwrap_or(true),
@@ -103,16 +103,17 @@ fn bert(json: &Value) -> Result<Vec<TextNormalizer>, String> {
     Ok(steps)
 }
 
-fn replace(json: &Value) -> Result<TextNormalizer, String> {
+fn replace(json: &Value) -> Result<TextNormalizer, TokenizerPartError> {
     let by = text(json, "content")?.to_owned();
     let pattern = match (&json["pattern"]["String"], &json["pattern"]["Regex"]) {
         (Value::String(plain), _) => pattern(&regex::escape(plain))?,
         (_, Value::String(expression)) => pattern(expression)?,
-        _ => return Err("has a replacement without a pattern".to_owned()),
+        _ => return Err(TokenizerPartError::ReplacementWithoutPattern),
     };
     Ok(TextNormalizer::Replace { pattern, by })
 }
 
-fn pattern(expression: &str) -> Result<Regex, String> {
-    Regex::new(expression).map_err(|_| format!("has an unsupported pattern: `{expression}`"))
+fn pattern(expression: &str) -> Result<Regex, TokenizerPartError> {
+    Regex::new(expression)
+        .map_err(|_| TokenizerPartError::UnsupportedPattern(expression.to_owned()))
 }

@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::Value;
 
-use super::{not_understood, text};
+use super::{TokenizerPartError, text, unsupported};
 
 pub(super) enum PreTokenizer {
     /// The matches of the pattern are the words.
@@ -31,10 +31,9 @@ const WORDS: &str = r"\S+";
 const WORDS_AND_OTHERS: &str = r"\w+|[^\w\s]+";
 
 impl PreTokenizer {
-    pub(super) fn read(json: &Value) -> Result<Vec<Self>, String> {
+    pub(super) fn read(json: &Value) -> Result<Vec<Self>, TokenizerPartError> {
         let find = |pattern: &str| {
-            let pattern =
-                Regex::new(pattern).map_err(|error| format!("cannot be used: {error}"))?;
+            let pattern = Regex::new(pattern).map_err(TokenizerPartError::OwnPattern)?;
             Ok(vec![Self::Find(pattern)])
         };
         match json["type"].as_str().unwrap_or_default() {
@@ -43,7 +42,7 @@ impl PreTokenizer {
             "Whitespace" => find(WORDS_AND_OTHERS),
             "Metaspace" => {
                 let mark = text(json, "replacement")?.chars().next();
-                let mark = mark.ok_or("has a `replacement` without a character")?;
+                let mark = mark.ok_or(TokenizerPartError::EmptyReplacement)?;
                 // Older files have `add_prefix_space` instead.
                 let first = match (json["prepend_scheme"].as_str(), &json["add_prefix_space"]) {
                     (Some("never"), _) | (None, Value::Bool(false)) => FirstWordMark::AsItIs,
@@ -55,7 +54,7 @@ impl PreTokenizer {
                 };
                 Ok(vec![Self::Marked { mark, first, split }])
             }
-            other => Err(not_understood("pre-tokenizer", other)),
+            other => Err(unsupported("pre-tokenizer", other)),
         }
     }
 

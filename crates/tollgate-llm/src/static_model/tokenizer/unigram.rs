@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::TokenizerPartError;
+
 pub(super) struct Unigram {
     /// Tokens with their ids and log probabilities.
     vocabulary: HashMap<String, (u32, f64)>,
@@ -27,15 +29,15 @@ struct ViterbiStep {
 const UNKNOWN_PENALTY: f64 = 10.0;
 
 impl Unigram {
-    pub(super) fn read(json: &Value) -> Result<Self, String> {
-        let entries = json["vocab"].as_array().ok_or("has no vocabulary")?;
+    pub(super) fn read(json: &Value) -> Result<Self, TokenizerPartError> {
+        let entries = json["vocab"].as_array().ok_or(TokenizerPartError::NoVocabulary)?;
         let entry = |(id, entry): (u32, &Value)| {
             let piece = entry.get(0)?.as_str()?;
             let score = entry.get(1)?.as_f64()?;
             Some((piece.to_owned(), (id, score)))
         };
         let vocabulary = (0..).zip(entries).map(entry).collect::<Option<HashMap<_, _>>>();
-        let vocabulary = vocabulary.ok_or("has a vocabulary without numbers")?;
+        let vocabulary = vocabulary.ok_or(TokenizerPartError::VocabularyWithoutNumbers)?;
         let unknown = json["unk_id"].as_u64().and_then(|id| u32::try_from(id).ok());
         let longest = vocabulary.keys().map(String::len).max().unwrap_or_default();
         let least = vocabulary.values().map(|(_, score)| *score).fold(0.0, f64::min);

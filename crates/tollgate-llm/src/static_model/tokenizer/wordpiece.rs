@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{text, vocabulary};
+use super::{TokenizerPartError, text, vocabulary};
 
 pub(super) struct WordPiece {
     vocabulary: HashMap<String, u32>,
@@ -16,11 +16,11 @@ pub(super) struct WordPiece {
 }
 
 impl WordPiece {
-    pub(super) fn read(json: &Value) -> Result<Self, String> {
+    pub(super) fn read(json: &Value) -> Result<Self, TokenizerPartError> {
         let vocabulary = vocabulary(json)?;
         let unknown = text(json, "unk_token")?;
         let unknown = vocabulary.get(unknown).copied();
-        let unknown = unknown.ok_or("does not have its own unknown token")?;
+        let unknown = unknown.ok_or(TokenizerPartError::NoUnknownToken)?;
         let longest = json["max_input_chars_per_word"].as_u64().unwrap_or(100);
         Ok(Self {
             vocabulary,

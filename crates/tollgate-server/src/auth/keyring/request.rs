@@ -1,5 +1,6 @@
 //! Request to create a key: its permissions, parsed and validated.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use tollgate_core::date;
@@ -36,10 +37,15 @@ pub struct KeyRequest {
     expires: Option<SystemTime>,
 }
 
+/// Says what is wrong with a request for a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidKeyRequestError(Cow<'static, str>);
+
 impl KeyRequest {
-    /// Parses the JSON of a request. The error says what is wrong with it.
-    pub fn parse(json: &[u8], now: SystemTime) -> Result<Self, String> {
-        Self::read(json, now).map_err(|problem| problem.detail.into_owned())
+    /// Parses the JSON of a request.
+    pub fn parse(json: &[u8], now: SystemTime) -> Result<Self, InvalidKeyRequestError> {
+        Self::read(json, now).map_err(|problem| InvalidKeyRequestError(problem.detail))
     }
 
     pub(crate) fn read(json: &[u8], now: SystemTime) -> Result<Self, ApiError> {

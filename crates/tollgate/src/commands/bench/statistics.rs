@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+/// Why a call of the load test counts as failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct FailedCallError(pub(super) String);
+
 /// Results of one connection.
 #[derive(Default)]
 pub(super) struct ConnectionResults {
@@ -13,9 +18,9 @@ pub(super) struct ConnectionResults {
 }
 
 impl ConnectionResults {
-    pub(super) fn note(&mut self, took: Duration, answer: Result<(), String>) {
+    pub(super) fn note(&mut self, took: Duration, answer: Result<(), FailedCallError>) {
         self.took.push(took);
-        if let Err(why) = answer {
+        if let Err(FailedCallError(why)) = answer {
             *self.complaints.entry(why).or_default() += 1;
         }
     }

@@ -16,7 +16,7 @@ pub(super) async fn run(name: &str, config: &Config, output: Output) -> Result<(
     let server = config.settings.servers.iter().find(|server| server.id.as_str() == name);
     let server = server
         .ok_or_else(|| CommandError::new(format!("there is no server `{name}` in the config")))?;
-    let consent = OauthConsent::to(server).map_err(CommandError::new)?;
+    let consent = OauthConsent::to(server).map_err(|why| CommandError::new(why.to_string()))?;
     let store = Arc::new(app::store(config).await?);
     let ledger = app::ledger(config, &store).await?;
     let show = move |url: String| {

@@ -133,7 +133,7 @@ fn without_words_the_model_helps_itself() {
     Talk::with("roll").check([
         (speech("committed"), "passes | turn began"),
         (route(), "Delegate"),
-        (Says::News(DialectEvent::Speak(Err("no model".to_owned()))), "provider: create tg-2"),
+        (Says::News(DialectEvent::Speak(Err(NoDeepAnswerError::NoModel))), "provider: create tg-2"),
         (created_by_us("r1", "tg-2"), "client: response.created \"r1\" [] null"),
     ]);
 }

@@ -286,7 +286,7 @@ impl World {
         if self.gate.routed {
             self.gate.routed = false;
             let words =
-                if extra.is_multiple_of(3) { Err("no".to_owned()) } else { Ok("words".to_owned()) };
+                if extra.is_multiple_of(3) { Err(NoDeepAnswerError::Empty) } else { Ok("words".to_owned()) };
             self.news(DialectEvent::Speak(words));
         } else if is_open {
             self.gate.routed = true;
