@@ -25,8 +25,6 @@ pub mod generic_error;
 pub mod names;
 pub mod openai_chat;
 mod openai_common;
-mod openai_error;
-mod openai_media;
 pub mod openai_responses;
 pub mod pairing;
 pub mod result_media;

@@ -46,8 +46,7 @@ struct StaticModelParts {
 /// unsupported one.
 pub fn open(directory: &Path) -> Result<Arc<dyn Embedder>, OpenStaticModelError> {
     let embedder = files::find(directory).and_then(StaticEmbedder::read);
-    let embedder =
-        embedder.map_err(|why| OpenStaticModelError::new(directory.to_owned(), why))?;
+    let embedder = embedder.map_err(|why| OpenStaticModelError::new(directory.to_owned(), why))?;
     Ok(Arc::new(embedder))
 }
 

@@ -75,7 +75,8 @@ impl UnmetRequirementError {
 #[track_caller]
 pub fn require_root() -> bool {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    let reason = if is_root { Ok(()) } else { Err(UnmetRequirementError::new("this user is not root")) };
+    let reason =
+        if is_root { Ok(()) } else { Err(UnmetRequirementError::new("this user is not root")) };
     report_unless_met(Requirement::Root, reason)
 }
 
@@ -105,8 +106,7 @@ fn try_loop_device() -> Result<(), UnmetRequirementError> {
     let script = "cd \"$0\" && mkdir mounted && truncate -s 2m disk && mkfs.ext4 -q -F disk && \
                   mount -o loop disk mounted && umount mounted";
     let folder = folder.path().to_str();
-    let folder =
-        folder.ok_or_else(|| UnmetRequirementError::new("its name is not valid UTF-8"))?;
+    let folder = folder.ok_or_else(|| UnmetRequirementError::new("its name is not valid UTF-8"))?;
     try_command("unshare", &["--mount", "sh", "-c", script, folder])
 }
 
@@ -122,7 +122,8 @@ pub fn require_cgroup() -> bool {
 pub fn require_program(name: &'static str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&paths).any(|folder| folder.join(name).is_file());
-    let reason = if found { Ok(()) } else { Err(UnmetRequirementError::new("it is not in the path")) };
+    let reason =
+        if found { Ok(()) } else { Err(UnmetRequirementError::new("it is not in the path")) };
     report_unless_met(Requirement::Program(name), reason)
 }
 

@@ -99,9 +99,8 @@ impl App {
             limits: open_files::fit(config.front.clone()),
             models: config.llm.clone(),
         };
-        let server =
-            HttpServer::new(Arc::clone(&running.gate), &options)
-                .map_err(|why| CommandError::new(why.to_string()))?;
+        let server = HttpServer::new(Arc::clone(&running.gate), &options)
+            .map_err(|why| CommandError::new(why.to_string()))?;
         server.set_trusted_proxies(config.trusted_proxies.clone());
         let reading = server.clone();
         blocking(move || reading.read_keys()).await?;

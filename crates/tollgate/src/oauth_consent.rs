@@ -93,7 +93,8 @@ impl<'a> OauthConsent<'a> {
             issuer: self.login.issuer.clone(),
             scopes: self.login.scopes.clone(),
         };
-        let code = AuthorizationCode::new(authorization, open(listener, port, show)).keeping(tokens);
+        let code =
+            AuthorizationCode::new(authorization, open(listener, port, show)).keeping(tokens);
         match timeout(CONSENT_TIMEOUT, code.ask()).await {
             Ok(outcome) => outcome.map_err(|why| ConsentError::Flow(why.to_string())),
             Err(_) => Err(ConsentError::Timeout),

@@ -116,7 +116,11 @@ impl CodeModeScript {
         seen: &VisibleContext,
     ) -> Result<(), ProgramFailedError> {
         if is_failure(seen.last()) {
-            return if running.is_wrong { Ok(()) } else { Err(ProgramFailedError(seen.last().to_owned())) };
+            return if running.is_wrong {
+                Ok(())
+            } else {
+                Err(ProgramFailedError(seen.last().to_owned()))
+            };
         }
         for at in &running.program.ran {
             let is_known = self.truth.0[*at].facts().all(|fact| seen.has(fact));

@@ -11,10 +11,10 @@ use crate::format::{
 };
 use crate::gateway_report::GatewayReport;
 
-mod block_writer;
-mod blocks;
-mod compose;
 mod errors;
+mod history;
+mod part_reader;
+mod part_writer;
 mod request_reader;
 mod request_writer;
 mod response;
@@ -72,7 +72,7 @@ impl DialectCodec for AnthropicCodec {
     }
 
     fn write_history(&self, messages: &[ChatMessage]) -> Value {
-        compose::history(messages)
+        history::history(messages)
     }
 }
 

@@ -12,13 +12,12 @@ use crate::format::{
 };
 use crate::gateway_report::GatewayReport;
 
-mod compose;
-mod config_reader;
-mod config_writer;
 mod errors;
+mod history;
+mod part_reader;
 mod part_writer;
-mod parts;
 mod request_reader;
+mod request_writer;
 mod response;
 mod schema;
 mod spelling;
@@ -43,7 +42,7 @@ impl DialectCodec for GeminiCodec {
     }
 
     fn write_request(&self, request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
-        config_writer::write(request)
+        request_writer::write(request)
     }
 
     fn read_response(&self, body: Value) -> Result<ChatResponse, MalformedResponseError> {
@@ -76,7 +75,7 @@ impl DialectCodec for GeminiCodec {
     }
 
     fn write_history(&self, messages: &[ChatMessage]) -> Value {
-        compose::history(messages)
+        history::history(messages)
     }
 }
 

@@ -8,6 +8,9 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::encoding_losses::EncodingLosses;
 
+pub(super) mod errors;
+pub(super) mod media;
+
 /// Fields with the same meaning in both dialects.
 const ALIKE: &[&str] = &[
     "metadata",

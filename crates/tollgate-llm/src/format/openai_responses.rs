@@ -8,11 +8,11 @@
 
 use serde_json::{Map, Value};
 
+use super::openai_common::{errors, media};
 use super::{
     DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport, RequestUrlParams,
     StreamReader, StreamWriter,
 };
-use super::{openai_error, openai_media};
 use crate::conversation::{ChatMessage, ChatRequest, ChatResponse, MessagePart};
 use crate::dialect::Dialect;
 use crate::error::LlmError;
@@ -21,16 +21,17 @@ use crate::gateway_report::GatewayReport;
 
 mod echo;
 mod history;
-mod items;
-mod output;
-mod part;
-mod request;
+mod item_reader;
+mod message_reader;
+mod part_reader;
+mod part_writer;
+mod request_reader;
+mod request_writer;
 mod response;
 mod stream_reader;
 mod stream_writer;
 mod tool;
 mod usage;
-mod write;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
 
@@ -55,11 +56,11 @@ impl DialectCodec for OpenAiResponsesCodec {
     }
 
     fn read_request(&self, body: Value, _: &RequestUrlParams<'_>) -> Result<ChatRequest, LlmError> {
-        request::read(body)
+        request_reader::read(body)
     }
 
     fn write_request(&self, request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
-        write::write(request)
+        request_writer::write(request)
     }
 
     fn read_response(&self, body: Value) -> Result<ChatResponse, MalformedResponseError> {
@@ -84,11 +85,11 @@ impl DialectCodec for OpenAiResponsesCodec {
     }
 
     fn read_error(&self, status: u16, body: &[u8]) -> ProviderErrorReport {
-        openai_error::read(status, body)
+        errors::read(status, body)
     }
 
     fn write_error(&self, failure: &LlmError) -> Value {
-        openai_error::write(failure)
+        errors::write(failure)
     }
 
     fn write_history(&self, messages: &[ChatMessage]) -> Value {

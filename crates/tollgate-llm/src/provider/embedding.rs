@@ -16,8 +16,8 @@ use tollgate_core::text::HumanDuration;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::embedding::{EmbedError, Embedder, Embedding, EmbeddingPurpose};
 
-use super::config_error::ModelConfigError;
 use super::ask_error::AskError;
+use super::config_error::ModelConfigError;
 use super::endpoint::ACCEPT_JSON;
 use super::error_mapping;
 use super::label::ModelLabel;

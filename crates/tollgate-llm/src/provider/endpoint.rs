@@ -15,8 +15,8 @@ use tollgate_engine::clock::Clock;
 use tollgate_mcp::offload::offload_if_large;
 use tollgate_mcp::web::body::EventStream;
 
-use super::config_error::ModelConfigError;
 use super::ask_error::AskError;
+use super::config_error::ModelConfigError;
 use super::delta_stream::{DeltaStream, ProviderEventStream};
 use super::error_mapping;
 use super::forwarded_headers;

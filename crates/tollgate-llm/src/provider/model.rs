@@ -6,8 +6,8 @@ use http::{Response as HttpResponse, Uri};
 use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
 
-use super::config_error::ModelConfigError;
 use super::ask_error::AskError;
+use super::config_error::ModelConfigError;
 use super::delta_stream::DeltaStream;
 use super::endpoint::ModelEndpoint;
 use super::gen_ai_span;

@@ -135,8 +135,7 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, ProviderSetupError>
                 (header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
             }
         };
-        let mut value =
-            HeaderValue::try_from(text).map_err(|_| ProviderSetupError::ApiKey)?;
+        let mut value = HeaderValue::try_from(text).map_err(|_| ProviderSetupError::ApiKey)?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }

@@ -370,7 +370,11 @@ impl RealtimeDialect for GptLive {
             },
             Err(why) => {
                 let why = format!("the message was not forwarded: {why}");
-                DialectStep::swallow().and([self.ids.error("invalid_event", &why.to_string(), None)])
+                DialectStep::swallow().and([self.ids.error(
+                    "invalid_event",
+                    &why.to_string(),
+                    None,
+                )])
             }
         }
     }

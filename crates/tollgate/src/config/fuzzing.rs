@@ -8,10 +8,7 @@ use super::expand::{self, Environment};
 pub struct UnexpandableTextError(String);
 
 /// The text with its variables expanded.
-pub fn expand(
-    text: &str,
-    environment: &dyn Environment,
-) -> Result<String, UnexpandableTextError> {
+pub fn expand(text: &str, environment: &dyn Environment) -> Result<String, UnexpandableTextError> {
     expand::expand(text, environment)
         .map_err(|bad| UnexpandableTextError(format!("{bad}: {}", bad.help())))
 }

@@ -13,7 +13,7 @@ use crate::format::fields::{FieldReader, unknown, wrong};
 use crate::format::names;
 use crate::format::pairing::CallPairing;
 
-use super::blocks;
+use super::part_reader;
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -69,7 +69,7 @@ fn share(fields: &mut FieldReader, key: &str) -> Result<Option<serde_json::Numbe
 
 fn system(fields: &mut FieldReader) -> Result<Option<ChatMessage>, LlmError> {
     let Some(system) = fields.take("system") else { return Ok(None) };
-    let parts = blocks::read_all(system, "system")?;
+    let parts = part_reader::read_all(system, "system")?;
     only_text(&parts, "system")?;
     let said = parts.iter().any(|part| part.as_text() != Some(""));
     Ok(said.then(|| ChatMessage::new(ChatRole::System, parts)))
@@ -112,7 +112,7 @@ fn message(value: Value, at: String, pairing: &mut CallPairing) -> Result<ChatMe
     };
     let at = fields.place("content");
     let Some(content) = fields.take("content") else { return Err(fields.missing("content")) };
-    let mut parts = blocks::read_all(content, &at)?;
+    let mut parts = part_reader::read_all(content, &at)?;
     match role {
         ChatRole::System | ChatRole::Developer => only_text(&parts, &at)?,
         ChatRole::Assistant | ChatRole::User => pairing.turn(role)?,

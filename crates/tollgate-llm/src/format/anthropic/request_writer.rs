@@ -10,8 +10,8 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::EncodedRequest;
 
-use super::block_writer::AnthropicBlockWriter;
-use super::compose::{AnthropicMessages, compose, content};
+use super::history::{AnthropicMessages, compose, content};
+use super::part_writer::AnthropicBlockWriter;
 
 const OWN: Dialect = Dialect::Anthropic;
 

@@ -11,8 +11,8 @@ use crate::format::MalformedResponseError;
 use crate::format::fields::FieldReader;
 use crate::gateway_report::GatewayReport;
 
-use super::block_writer::AnthropicBlockWriter;
-use super::{blocks, compose};
+use super::part_writer::AnthropicBlockWriter;
+use super::{history, part_reader};
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -28,7 +28,7 @@ pub(super) fn read(body: Value) -> Result<ChatResponse, MalformedResponseError> 
     let Some(content @ Value::Array(_)) = fields.take("content") else {
         return Err(MalformedResponseError("`content` is not a list of blocks".to_owned()));
     };
-    let parts = blocks::read_all(content, "content").map_err(malformed_response)?;
+    let parts = part_reader::read_all(content, "content").map_err(malformed_response)?;
     let reason = fields.take("stop_reason");
     let sequence = fields.take("stop_sequence");
     let spent = AnthropicUsage::read(&fields.take("usage").unwrap_or_default());
@@ -64,7 +64,7 @@ pub(super) fn write(response: &ChatResponse, told: Option<&GatewayReport>) -> Va
     message.insert("usage".to_owned(), usage_json(&response.usage));
     response.extra.write_into(OWN, &mut message);
     if let Some(told) = told {
-        message.insert("tollgate".to_owned(), told.json(compose::history(&told.history)));
+        message.insert("tollgate".to_owned(), told.json(history::history(&told.history)));
     }
     message.into()
 }

@@ -12,7 +12,7 @@ use crate::extra::Extra;
 use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
 
 use super::response::{AnthropicUsage, malformed_response, stop};
-use super::{blocks, errors};
+use super::{errors, part_reader};
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -131,7 +131,7 @@ impl AnthropicStreamReader {
         }
         let value = event.remove("content_block").unwrap_or_default();
         let MessagePart { content, extra } =
-            blocks::read(value, "content_block".to_owned()).map_err(malformed_response)?;
+            part_reader::read(value, "content_block".to_owned()).map_err(malformed_response)?;
         let index = self.opened;
         let (opening, text, signature) = match content {
             PartContent::Text(text) => (PartOpening::Text, text, None),

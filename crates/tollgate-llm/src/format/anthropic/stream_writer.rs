@@ -13,9 +13,9 @@ use crate::extra::Extra;
 use crate::format::{ChatSseEvent, StreamWriter};
 use crate::gateway_report::GatewayReport;
 
-use super::block_writer::{AnthropicBlockWriter, as_text, with};
+use super::part_writer::{AnthropicBlockWriter, as_text, with};
 use super::response::{stop_words, usage_json};
-use super::{compose, errors};
+use super::{errors, history};
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -334,7 +334,7 @@ fn last(
     }
     event.insert("delta".to_owned(), delta);
     if let Some(told) = told {
-        event.insert("tollgate".to_owned(), told.json(compose::history(&told.history)));
+        event.insert("tollgate".to_owned(), told.json(history::history(&told.history)));
     }
     event.into()
 }

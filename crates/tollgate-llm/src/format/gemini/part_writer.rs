@@ -14,7 +14,7 @@ use crate::extra::Extra;
 use crate::format::encoding_log::EncodingLog;
 use crate::format::result_media;
 
-use super::parts::response_text;
+use super::part_reader::response_text;
 use super::spelling::{is_numbered, is_watched, media_type_of, signature_for_client};
 
 const OWN: Dialect = Dialect::Gemini;

@@ -11,7 +11,9 @@ use crate::format::RequestUrlParams;
 use crate::format::fields::{FieldReader, unknown, wrong};
 use crate::format::pairing::CallPairing;
 
-use super::{config_reader, parts, spelling};
+use super::{part_reader, spelling};
+
+mod config;
 
 const OWN: Dialect = Dialect::Gemini;
 
@@ -24,9 +26,9 @@ pub(super) fn read(body: Value, address: &RequestUrlParams<'_>) -> Result<ChatRe
     };
     let mut messages: Vec<ChatMessage> = system(&mut fields)?.into_iter().collect();
     messages.extend(contents(&mut fields)?);
-    let tools = config_reader::tools(&mut fields)?;
-    let tool_choice = config_reader::tool_choice(&mut fields)?;
-    let (options, config) = config_reader::options(&mut fields)?;
+    let tools = config::tools(&mut fields)?;
+    let tool_choice = config::tool_choice(&mut fields)?;
+    let (options, config) = config::options(&mut fields)?;
     let mut extra = fields.rest(OWN);
     extra.merge(config);
     let delivery = address.delivery.unwrap_or(ResponseDelivery::Whole);
@@ -45,7 +47,7 @@ fn system(fields: &mut FieldReader) -> Result<Option<ChatMessage>, LlmError> {
     let mut all = Vec::new();
     for (index, value) in content.list("parts")?.unwrap_or_default().into_iter().enumerate() {
         let at = format!("{at}[{index}]");
-        let read = parts::read(value, at.clone())?;
+        let read = part_reader::read(value, at.clone())?;
         if read.iter().any(|part| part.as_text().is_none()) {
             let message = format!("`{at}` must be text: instructions contain nothing else");
             return Err(LlmError::invalid(at, message));
@@ -101,7 +103,7 @@ impl GeminiContentsReader {
         let mut all = Vec::with_capacity(list.len());
         for (index, value) in list.into_iter().enumerate() {
             let at = format!("{at}[{index}]");
-            let mut read = parts::read(value, at.clone())?;
+            let mut read = part_reader::read(value, at.clone())?;
             read.iter_mut().try_for_each(|part| self.pair(part, role, &at))?;
             all.append(&mut read);
         }

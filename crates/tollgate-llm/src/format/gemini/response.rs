@@ -11,7 +11,7 @@ use crate::format::MalformedResponseError;
 use crate::gateway_report::GatewayReport;
 
 use super::part_writer::GeminiPartWriter;
-use super::{compose, parts, spelling};
+use super::{history, part_reader, spelling};
 
 const OWN: Dialect = Dialect::Gemini;
 
@@ -70,7 +70,7 @@ impl GeminiCandidate {
             let list = content.list("parts").map_err(malformed_response)?.unwrap_or_default();
             for (index, value) in list.into_iter().enumerate() {
                 let at = format!("candidates[0].content.parts[{index}]");
-                parts.extend(parts::read(value, at).map_err(malformed_response)?);
+                parts.extend(part_reader::read(value, at).map_err(malformed_response)?);
             }
         }
         let Value::Object(mut rest) = fields.into_value() else {
@@ -160,7 +160,7 @@ pub(super) fn write(response: &ChatResponse, told: Option<&GatewayReport>) -> Va
     response.extra.write_into(OWN, &mut body);
     drop_details(&mut body);
     if let Some(told) = told {
-        body.insert("tollgate".to_owned(), told.json(compose::history(&told.history)));
+        body.insert("tollgate".to_owned(), told.json(history::history(&told.history)));
     }
     body.into()
 }

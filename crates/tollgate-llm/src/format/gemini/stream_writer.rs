@@ -15,7 +15,7 @@ use crate::gateway_report::GatewayReport;
 
 use super::part_writer::{GeminiPartWriter, with};
 use super::response::{drop_details, is_blocked, stop_word, usage_json};
-use super::{compose, errors};
+use super::{errors, history};
 
 const OWN: Dialect = Dialect::Gemini;
 
@@ -114,7 +114,7 @@ impl StreamWriter for GeminiStreamWriter {
         let last = self.last(&stop, &usage, &extra);
         let Value::Object(mut last) = last else { return frames };
         if let Some(told) = told {
-            last.insert("tollgate".to_owned(), told.json(compose::history(&told.history)));
+            last.insert("tollgate".to_owned(), told.json(history::history(&told.history)));
         }
         frames.push(ChatSseEvent::data(&last.into()));
         frames

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::{SPELLING_KEY, THOUGHTS_KEYS, THOUGHTS_SIGNATURE_KEY};
-use super::{DIALECT, openai_media, part, tool};
+use super::message_reader::{SPELLING_KEY, THOUGHTS_KEYS, THOUGHTS_SIGNATURE_KEY};
+use super::{DIALECT, media, part_writer, tool};
 use crate::conversation::{
     CallResult, ChatMedia, ChatMessage, ChatRole, MediaKind, MediaSource, MessagePart, PartContent,
 };
@@ -84,9 +84,9 @@ impl ChatHistoryWriter<'_> {
         let mut list = Vec::with_capacity(message.parts.len());
         for part in &message.parts {
             let value = match &part.content {
-                PartContent::Text(text) => Some(part::text(text, &part.extra)),
-                PartContent::Refusal(text) => Some(part::text(text, &part.extra)),
-                PartContent::Media(media) => part::media(media, &part.extra),
+                PartContent::Text(text) => Some(part_writer::text(text, &part.extra)),
+                PartContent::Refusal(text) => Some(part_writer::text(text, &part.extra)),
+                PartContent::Media(media) => part_writer::media(media, &part.extra),
                 PartContent::Opaque { dialect: DIALECT, value } => Some(value.clone()),
                 PartContent::Result(_) => continue,
                 PartContent::Thinking { .. }
@@ -104,8 +104,8 @@ impl ChatHistoryWriter<'_> {
         let mut fields = self.thoughts(&message.parts);
         for part in &message.parts {
             let value = match &part.content {
-                PartContent::Text(text) => Some(part::text(text, &part.extra)),
-                PartContent::Refusal(text) => Some(part::refusal(text, &part.extra)),
+                PartContent::Text(text) => Some(part_writer::text(text, &part.extra)),
+                PartContent::Refusal(text) => Some(part_writer::refusal(text, &part.extra)),
                 PartContent::Call(call) => {
                     calls.push(tool::write_call(call, part));
                     continue;
@@ -164,16 +164,16 @@ impl ChatHistoryWriter<'_> {
                     Some(ResultMediaPlacement::Behind(value)) => files.push(value),
                     None => {
                         self.lose(&part.content);
-                        list.push(part::text(&result_media::instead(media), &Extra::none()));
+                        list.push(part_writer::text(&result_media::instead(media), &Extra::none()));
                     }
                 },
-                PartContent::Text(text) => list.push(part::text(text, &part.extra)),
+                PartContent::Text(text) => list.push(part_writer::text(text, &part.extra)),
                 PartContent::Opaque { dialect: DIALECT, value } => list.push(value.clone()),
                 other => self.lose(other),
             }
         }
         if list.is_empty() && !files.is_empty() {
-            list.push(part::text(RESULT_FOLLOWS_NOTE, &Extra::none()));
+            list.push(part_writer::text(RESULT_FOLLOWS_NOTE, &Extra::none()));
         }
         self.files.append(&mut files);
         let mut object = Map::from_iter([
@@ -215,12 +215,12 @@ enum ResultMediaPlacement {
 /// Of documents these servers only accept PDF, of audio two formats.
 fn in_result(media: &ChatMedia, extra: &Extra) -> Option<ResultMediaPlacement> {
     if extra.get(DIALECT, "type").is_some() {
-        return part::media(media, extra).map(ResultMediaPlacement::Here);
+        return part_writer::media(media, extra).map(ResultMediaPlacement::Here);
     }
     let taken = match (media.kind, &media.source) {
         (MediaKind::Image, _) => result_media::is_picture(media),
         (MediaKind::Audio, MediaSource::Base64 { media_type, .. }) => {
-            ["mp3", "wav"].contains(&openai_media::audio_format(media_type))
+            ["mp3", "wav"].contains(&media::audio_format(media_type))
         }
         (MediaKind::Document, MediaSource::Base64 { media_type, .. }) => {
             media_type == "application/pdf"
@@ -228,8 +228,10 @@ fn in_result(media: &ChatMedia, extra: &Extra) -> Option<ResultMediaPlacement> {
         _ => true,
     };
     match result_media::words(media) {
-        Some(words) => Some(ResultMediaPlacement::Here(part::text(&words, &Extra::none()))),
-        None => part::media(media, extra).filter(|_| taken).map(ResultMediaPlacement::Behind),
+        Some(words) => Some(ResultMediaPlacement::Here(part_writer::text(&words, &Extra::none()))),
+        None => {
+            part_writer::media(media, extra).filter(|_| taken).map(ResultMediaPlacement::Behind)
+        }
     }
 }
 

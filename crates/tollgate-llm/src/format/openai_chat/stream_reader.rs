@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use tollgate_core::text::truncate_chars;
 
 use self::calls::ChatCallAssembler;
-use super::message::{CONTENT_KEY, THOUGHTS_KEYS, with_spelling};
-use super::{DIALECT, openai_error, part, response, usage};
+use super::message_reader::{CONTENT_KEY, THOUGHTS_KEYS, with_spelling};
+use super::{DIALECT, errors, part_reader, response, usage};
 use crate::conversation::{MessagePart, PartContent, StopReason, TokenUsage};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::error::{LlmError, MAX_QUOTED_CHARS};
@@ -63,7 +63,7 @@ impl StreamReader for OpenAiChatStreamReader {
                 })?;
                 let error = chunk.get("error").is_some_and(|error| !error.is_null());
                 if error || name == Some("error") {
-                    return Err(BrokenStreamError::Reported(openai_error::read_value(0, &chunk)));
+                    return Err(BrokenStreamError::Reported(errors::read_value(0, &chunk)));
                 }
                 self.chunk(chunk).map_err(|failure| BrokenStreamError::Malformed(failure.into()))
             }
@@ -206,7 +206,7 @@ impl OpenAiChatStreamReader {
             return Ok(());
         }
         for piece in delta.list("content")?.unwrap_or_default() {
-            if let Some(text) = part::thought(&piece) {
+            if let Some(text) = part_reader::thought(&piece) {
                 self.parts.say(ChatTextKind::Thinking(CONTENT_KEY), text, out);
             } else if let Some(text) = piece["text"].as_str() {
                 self.parts.say(ChatTextKind::Text, text.to_owned(), out);

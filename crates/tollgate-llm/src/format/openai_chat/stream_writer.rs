@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::THOUGHTS_SIGNATURE_KEY;
-use super::{DIALECT, history, openai_error, part, report_json, response, tool, usage};
+use super::message_reader::THOUGHTS_SIGNATURE_KEY;
+use super::{DIALECT, errors, history, part_writer, report_json, response, tool, usage};
 use crate::conversation::{ChatRequest, MediaKind, PartContent, StopReason, TokenUsage};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::error::LlmError;
@@ -104,7 +104,7 @@ impl OpenAiChatStreamWriter {
                 self.next_call(value.as_object().cloned().unwrap_or_default())
             }
             PartOpening::Whole(PartContent::Media(media)) if media.kind == MediaKind::Image => {
-                part::media(media, extra).map(|image| json!({"images": [image]}))
+                part_writer::media(media, extra).map(|image| json!({"images": [image]}))
             }
             PartOpening::Whole(_) => None,
         }
@@ -230,7 +230,7 @@ impl StreamWriter for OpenAiChatStreamWriter {
     }
 
     fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
-        vec![ChatSseEvent::data(&openai_error::write(failure))]
+        vec![ChatSseEvent::data(&errors::write(failure))]
     }
 }
 

@@ -3,17 +3,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{DIALECT, tool, write};
+use super::{DIALECT, request_writer, tool};
 use crate::conversation::{ChatRequest, ParallelCalls};
 
 /// Fields that override those of the provider.
 pub(super) fn certain(request: &ChatRequest) -> Map<String, Value> {
-    let (instructions, _) = write::instructions(&request.messages);
+    let (instructions, _) = request_writer::instructions(&request.messages);
     let tools: Vec<Value> = request.tools.iter().filter_map(|it| tool::write(it).ok()).collect();
     let choice = tool::write_choice(&request.tool_choice).ok().flatten();
     let mut text = extra_field(request, "text").unwrap_or_else(|| json!({}));
     if let Some(output) = &request.options.output {
-        text["format"] = write::output_json(output);
+        text["format"] = request_writer::output_json(output);
     } else if text.get("format").is_none() {
         text["format"] = json!({"type": "text"});
     }

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{DIALECT, ITEM_KEY, OWN_ID_PREFIX, is_opaque_item, item_of, last_seen_value, part};
+use super::{
+    DIALECT, ITEM_KEY, OWN_ID_PREFIX, is_opaque_item, item_of, last_seen_value, part_writer,
+};
 use crate::conversation::{
     CallResult, ChatMedia, ChatMessage, ChatRole, FunctionCall, MediaKind, MessagePart,
     PartContent, ThoughtSignature,
@@ -66,12 +68,12 @@ impl ResponsesHistoryWriter<'_> {
         for part in &message.parts {
             let value = match &part.content {
                 PartContent::Text(text) if message.role == ChatRole::Assistant => {
-                    Some(part::output_text(text, &part.extra))
+                    Some(part_writer::output_text(text, &part.extra))
                 }
-                PartContent::Text(text) => Some(part::input_text(text, &part.extra)),
-                PartContent::Refusal(text) => Some(part::refusal(text, &part.extra)),
+                PartContent::Text(text) => Some(part_writer::input_text(text, &part.extra)),
+                PartContent::Refusal(text) => Some(part_writer::refusal(text, &part.extra)),
                 PartContent::Media(media) if message.role != ChatRole::Assistant => {
-                    part::media(media, &part.extra)
+                    part_writer::media(media, &part.extra)
                 }
                 PartContent::Opaque { dialect: DIALECT, value } if !is_opaque_item(part) => {
                     Some(last_seen_value(value, &part.extra).clone())
@@ -94,7 +96,7 @@ impl ResponsesHistoryWriter<'_> {
             said.content.push(value);
         }
         if message.parts.is_empty() {
-            said.content.push(part::input_text("", &Extra::none()));
+            said.content.push(part_writer::input_text("", &Extra::none()));
         }
         said.flush(&mut self.out);
     }
@@ -137,7 +139,7 @@ impl ResponsesHistoryWriter<'_> {
         let mut list = Vec::with_capacity(result.parts.len());
         for part in &result.parts {
             let value = match &part.content {
-                PartContent::Text(text) => Some(part::input_text(text, &part.extra)),
+                PartContent::Text(text) => Some(part_writer::input_text(text, &part.extra)),
                 PartContent::Media(media) => media_in_result(media, &part.extra),
                 PartContent::Opaque { dialect: DIALECT, value } => Some(value.clone()),
                 _ => None,
@@ -147,7 +149,7 @@ impl ResponsesHistoryWriter<'_> {
             }
             let instead = match &part.content {
                 PartContent::Media(media) => {
-                    Some(part::input_text(&result_media::instead(media), &Extra::none()))
+                    Some(part_writer::input_text(&result_media::instead(media), &Extra::none()))
                 }
                 _ => None,
             };
@@ -174,7 +176,9 @@ fn media_in_result(media: &ChatMedia, extra: &Extra) -> Option<Value> {
     match media.kind {
         MediaKind::Image if !result_media::is_picture(media) => None,
         MediaKind::Audio => None,
-        MediaKind::Image | MediaKind::Video | MediaKind::Document => part::media(media, extra),
+        MediaKind::Image | MediaKind::Video | MediaKind::Document => {
+            part_writer::media(media, extra)
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DIALECT, output, stream_writer, usage};
+use super::{DIALECT, item_reader, stream_writer, usage};
 use crate::conversation::{ChatRequest, ChatResponse, MessagePart, StopReason, TokenUsage};
 use crate::delta;
 use crate::error::LlmError;
@@ -24,7 +24,7 @@ fn read_body(body: Value) -> Result<ChatResponse, LlmError> {
     let head = ResponsesHead::take(&mut fields)?;
     let items = fields.list("output")?.ok_or_else(|| fields.missing("output"))?;
     let parts = read_output(items)?;
-    let end = ResponsesEnd::take(fields, output::plain_stop(&parts))?;
+    let end = ResponsesEnd::take(fields, item_reader::plain_stop(&parts))?;
     let ResponsesHead { id, model, created } = head;
     let ResponsesEnd { stop, usage, extra } = end;
     Ok(ChatResponse { id, model, created, parts, stop, usage, extra })
@@ -33,7 +33,7 @@ fn read_body(body: Value) -> Result<ChatResponse, LlmError> {
 pub(super) fn read_output(items: Vec<Value>) -> Result<Vec<MessagePart>, LlmError> {
     let mut parts = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
-        parts.extend(output::read(item, format!("output[{index}]"))?);
+        parts.extend(item_reader::read(item, format!("output[{index}]"))?);
     }
     Ok(parts)
 }

@@ -6,7 +6,7 @@ use tollgate_core::text::truncate_chars;
 
 use self::items::ResponsesStreamItems;
 use super::response::{self, ResponsesEnd, ResponsesHead};
-use super::{DIALECT, openai_error};
+use super::{DIALECT, errors};
 use crate::delta::ResponseDelta;
 use crate::error::{LlmError, MAX_QUOTED_CHARS};
 use crate::extra::Extra;
@@ -46,11 +46,11 @@ impl StreamReader for OpenAiResponsesStreamReader {
         let kind = event["type"].as_str().or(name).unwrap_or_default().to_owned();
         let error = event.get("error").is_some_and(|error| !error.is_null());
         if error || kind == "error" {
-            return Err(BrokenStreamError::Reported(openai_error::read_value(0, &event)));
+            return Err(BrokenStreamError::Reported(errors::read_value(0, &event)));
         }
         if kind == "response.failed" {
             let response = event.get("response").unwrap_or(&event);
-            return Err(BrokenStreamError::Reported(openai_error::read_value(0, response)));
+            return Err(BrokenStreamError::Reported(errors::read_value(0, response)));
         }
         self.event(&kind, event).map_err(|failure| BrokenStreamError::Malformed(failure.into()))?;
         Ok(std::mem::take(&mut self.items.out))

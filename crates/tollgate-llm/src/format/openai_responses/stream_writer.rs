@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use self::items::ResponsesOutputItems;
 use self::names::EVENT_NAMES;
-use super::{DIALECT, echo, openai_error, report_json, usage};
+use super::{DIALECT, echo, errors, report_json, usage};
 use crate::conversation::{ChatRequest, StopReason, TokenUsage};
 use crate::delta::ResponseDelta;
 use crate::error::{LlmError, LlmErrorKind};
@@ -134,7 +134,7 @@ impl StreamWriter for OpenAiResponsesStreamWriter {
 
     /// The official clients raise the content of `error`; others wait for a terminal event.
     fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
-        let error = openai_error::body(failure);
+        let error = errors::body(failure);
         let mut event = error.clone();
         event["error"] = error;
         let mut events = vec![ResponsesEvent::new("error", event)];

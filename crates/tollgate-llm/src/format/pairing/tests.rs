@@ -5,8 +5,8 @@ use std::time::Duration;
 use tollgate_engine::clock::{Clock, SystemClock};
 
 use super::CallPairing;
-use crate::error::LlmError;
 use crate::conversation::{CallEnd, CallResult, ChatRole, FunctionCall};
+use crate::error::LlmError;
 
 fn call(pairing: &mut CallPairing, id: &str, name: &str) -> Result<(), LlmError> {
     let call = FunctionCall { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };

@@ -83,14 +83,14 @@ impl ThinkConfig {
     ) -> Result<MergedThink, OtherModelError> {
         let asked = self.asked.clone().or_else(|| model_of(&think));
         let mut left_out = Vec::new();
-        let mut settled = |mut block: Value| match set_model(&mut block, &self.model, asked.as_deref())
-        {
-            Ok(()) => Some(block),
-            Err(other) => {
-                left_out.push(other.model);
-                None
-            }
-        };
+        let mut settled =
+            |mut block: Value| match set_model(&mut block, &self.model, asked.as_deref()) {
+                Ok(()) => Some(block),
+                Err(other) => {
+                    left_out.push(other.model);
+                    None
+                }
+            };
         let think = match think {
             Value::Array(blocks) => {
                 let blocks: Vec<Value> = blocks.into_iter().filter_map(&mut settled).collect();
@@ -168,11 +168,7 @@ pub(super) fn model_of(think: &Value) -> Option<String> {
 }
 
 /// Sets the model of a block to the session's. Fails if it names another.
-fn set_model(
-    block: &mut Value,
-    model: &str,
-    asked: Option<&str>,
-) -> Result<(), OtherModelError> {
+fn set_model(block: &mut Value, model: &str, asked: Option<&str>) -> Result<(), OtherModelError> {
     let Some(block) = block.as_object_mut().filter(|_| !model.is_empty()) else { return Ok(()) };
     let provider = block.entry("provider").or_insert_with(|| json!({}));
     let Some(provider) = provider.as_object_mut() else { return Ok(()) };

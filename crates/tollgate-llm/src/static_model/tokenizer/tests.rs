@@ -120,5 +120,7 @@ fn what_is_not_understood_is_told() {
     check("/model", json!({"type": "Unigram", "vocab": [["a"]]}), "a vocabulary without numbers");
     let lookahead = json!({"type": "Replace", "pattern": {"Regex": "a(?!b)"}, "content": ""});
     check("/normalizer", lookahead, "an unsupported pattern: `a(?!b)`");
-    assert!(Tokenizer::read(b"{").err().unwrap().to_string().starts_with("its tokenizer is not JSON"));
+    assert!(
+        Tokenizer::read(b"{").err().unwrap().to_string().starts_with("its tokenizer is not JSON")
+    );
 }

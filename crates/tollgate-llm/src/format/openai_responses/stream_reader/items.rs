@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::super::{
-    DIALECT, WHOLE_CONTENT_KEY, WHOLE_ITEM_KEY, extra_field, output, part, with_item,
+    DIALECT, WHOLE_CONTENT_KEY, WHOLE_ITEM_KEY, extra_field, item_reader, part_reader, with_item,
 };
 use crate::conversation::{MessagePart, PartContent, StopReason, ThoughtSignature};
 use crate::delta::{PartOpening, ResponseDelta};
@@ -77,7 +77,7 @@ impl ResponsesStreamItems {
     }
 
     fn note_part(&mut self, part: &MessagePart) {
-        let plain = match output::plain_stop(std::slice::from_ref(part)) {
+        let plain = match item_reader::plain_stop(std::slice::from_ref(part)) {
             StopReason::Calls => PlainStop::Calls,
             StopReason::Refused => PlainStop::Refused,
             _ => PlainStop::End,
@@ -112,7 +112,7 @@ impl ResponsesStreamItems {
                 ResponsesStreamItem::Call(spoken)
             }
             _ => {
-                let part = output::opaque(fields.into_value());
+                let part = item_reader::opaque(fields.into_value());
                 self.note_part(&part);
                 ResponsesStreamItem::Opaque(self.open(PartOpening::Whole(part.content), part.extra))
             }
@@ -136,7 +136,7 @@ impl ResponsesStreamItems {
             }
             None | Some(ResponsesStreamItem::Message { .. }) => {
                 self.items.insert(at, ResponsesStreamItem::Done);
-                self.whole(output::read(value, "item".to_owned())?);
+                self.whole(item_reader::read(value, "item".to_owned())?);
             }
             Some(ResponsesStreamItem::Call(spoken)) => {
                 let index = spoken.index;
@@ -147,7 +147,7 @@ impl ResponsesStreamItems {
             }
             Some(ResponsesStreamItem::Thoughts { .. }) => self.finish_thoughts(at, value)?,
             // An item that ends as another kind than it began is not taken at its word.
-            Some(ResponsesStreamItem::Opaque(spoken)) if output::is_opaque_kind(&value) => {
+            Some(ResponsesStreamItem::Opaque(spoken)) if item_reader::is_opaque_kind(&value) => {
                 let extra = extra_field(WHOLE_ITEM_KEY, value);
                 self.out.push(ResponseDelta::Extra { index: spoken.index, extra });
             }
@@ -160,7 +160,7 @@ impl ResponsesStreamItems {
     /// Completes a thought: its text, its signature, and all fields that the next round must send.
     fn finish_thoughts(&mut self, at: u64, value: Value) -> Result<(), LlmError> {
         let signature = value["encrypted_content"].as_str().map(str::to_owned);
-        let part = output::read_item(FieldReader::new(value, "item")?, "reasoning")?;
+        let part = item_reader::read_item(FieldReader::new(value, "item")?, "reasoning")?;
         self.think(at, String::new(), Extra::none(), Extra::none());
         let Some(ResponsesStreamItem::Thoughts { spoken: Some(spoken), .. }) =
             self.items.get_mut(&at)
@@ -293,7 +293,7 @@ impl ResponsesStreamItems {
         };
         let index = *index;
         let is_opaque = *is_opaque;
-        let read = part::read(part.clone(), "part".to_owned());
+        let read = part_reader::read(part.clone(), "part".to_owned());
         let extra = match (is_opaque, read) {
             (true, Ok(MessagePart { content: PartContent::Opaque { .. }, .. })) => {
                 extra_field(WHOLE_CONTENT_KEY, part)
@@ -409,7 +409,7 @@ fn find_unannounced_parts(
 ) -> Vec<MessagePart> {
     let list = message["content"].as_array().into_iter().flatten();
     let new = (0..).zip(list).filter(|(number, _)| !contents.contains_key(number));
-    let parts = new.filter_map(|(_, part)| part::read(part.clone(), String::new()).ok());
+    let parts = new.filter_map(|(_, part)| part_reader::read(part.clone(), String::new()).ok());
     parts.filter(|part| matches!(part.content, PartContent::Opaque { .. })).collect()
 }
 

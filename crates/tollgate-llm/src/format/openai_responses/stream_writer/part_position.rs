@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{last_seen_value, part};
+use super::super::{last_seen_value, part_writer};
 use crate::conversation::ThoughtSignature;
 use crate::extra::Extra;
 
@@ -55,10 +55,10 @@ impl ResponsesPartPosition {
     /// The content in its current state.
     pub(super) fn part(&self) -> Value {
         match self.kind {
-            ResponsesPartKind::Refusal => part::refusal(&self.text, &self.extra),
+            ResponsesPartKind::Refusal => part_writer::refusal(&self.text, &self.extra),
             ResponsesPartKind::Content => last_seen_value(&self.value, &self.extra).clone(),
             _ => {
-                let mut part = part::output_text(&self.text, &self.extra);
+                let mut part = part_writer::output_text(&self.text, &self.extra);
                 part["logprobs"] = match part.get("logprobs") {
                     Some(logprobs) if !self.text.is_empty() => logprobs.clone(),
                     _ => json!([]),

@@ -285,8 +285,11 @@ impl World {
         let is_open = self.turn == Some(TurnEvent::Began);
         if self.gate.routed {
             self.gate.routed = false;
-            let words =
-                if extra.is_multiple_of(3) { Err(NoDeepAnswerError::Empty) } else { Ok("words".to_owned()) };
+            let words = if extra.is_multiple_of(3) {
+                Err(NoDeepAnswerError::Empty)
+            } else {
+                Ok("words".to_owned())
+            };
             self.news(DialectEvent::Speak(words));
         } else if is_open {
             self.gate.routed = true;

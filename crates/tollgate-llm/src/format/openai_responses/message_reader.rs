@@ -1,11 +1,11 @@
 //! Decodes items of a conversation into messages: consecutive items of the assistant form one
 //! message, each result is a separate one.
 //!
-//! Called by the request reader; [`super::output`] decodes single items.
+//! Called by the request reader; [`super::item_reader`] decodes single items.
 
 use serde_json::{Map, Value};
 
-use super::{DIALECT, is_opaque_item, output, part, with_item};
+use super::{DIALECT, is_opaque_item, item_reader, part_reader, with_item};
 use crate::conversation::{
     CallEnd, CallResult, ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent,
 };
@@ -63,7 +63,7 @@ impl ResponsesInputReader {
             }
             "function_call" | "reasoning" => {
                 let at = fields.at().to_owned();
-                let part = output::read_item(fields, &kind)?;
+                let part = item_reader::read_item(fields, &kind)?;
                 self.assistant(part, &at)
             }
             _ => self.other(fields, &kind),
@@ -78,14 +78,14 @@ impl ResponsesInputReader {
             "developer" => ChatRole::Developer,
             "assistant" => {
                 let at = fields.at().to_owned();
-                let parts = output::read_message(fields)?;
+                let parts = item_reader::read_message(fields)?;
                 return self.push_assistant_message(parts, &at);
             }
             _ => return Err(unknown(&fields.place("role"), &role, ROLES)),
         };
         let at = fields.place("content");
         let content = fields.take("content").ok_or_else(|| fields.missing("content"))?;
-        let parts = part::read_all(content, &at)?;
+        let parts = part_reader::read_all(content, &at)?;
         if role == ChatRole::System {
             // Otherwise it would be taken for the instructions.
             fields.put("type", "message");
@@ -101,7 +101,7 @@ impl ResponsesInputReader {
         let at = fields.place("output");
         let name = fields.text("name")?;
         let output = fields.take("output").ok_or_else(|| fields.missing("output"))?;
-        let parts = part::read_all(output, &at)?;
+        let parts = part_reader::read_all(output, &at)?;
         let mut result = CallResult { call_id, name, parts, end: CallEnd::Well };
         let paired = self.calls.result(&mut result, &fields.place("call_id"));
         if self.history == HistoryLocation::Here {
@@ -117,7 +117,7 @@ impl ResponsesInputReader {
         if kind == "item_reference" {
             self.history = HistoryLocation::Elsewhere;
         }
-        let part = output::opaque(fields.into_value());
+        let part = item_reader::opaque(fields.into_value());
         if kind.ends_with("_output") || CLIENT_ITEM_TYPES.contains(&kind) {
             self.messages.push(ChatMessage::new(ChatRole::User, vec![part]));
             return Ok(());

@@ -10,7 +10,7 @@ use crate::error::LlmError;
 use crate::extra::Extra;
 use crate::format::EncodedRequest;
 
-use super::compose::{GeminiContents, compose, excuse_unsigned};
+use super::history::{GeminiContents, compose, excuse_unsigned};
 use super::part_writer::GeminiPartWriter;
 
 const OWN: Dialect = Dialect::Gemini;

@@ -11,7 +11,7 @@ use crate::format::fields::FieldReader;
 const SCHEMES: &[&str] = &["http://", "https://", "gs://"];
 
 /// The source behind a URL, which may contain the bytes itself.
-pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, LlmError> {
+pub(in crate::format) fn from_url(url: String, at: &str) -> Result<MediaSource, LlmError> {
     if let Some((media_type, data)) = data_url(&url) {
         let media_type = media_type.to_owned();
         let data = data.to_owned();
@@ -30,17 +30,17 @@ pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, LlmError> {
 }
 
 /// Media type and base64 text of a `data:` URL.
-pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
+pub(in crate::format) fn data_url(url: &str) -> Option<(&str, &str)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     Some((head.strip_suffix(";base64")?, data))
 }
 
-pub(super) fn to_data_url(media_type: &str, data: &str) -> String {
+pub(in crate::format) fn to_data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
 /// An `input_audio` part, which both dialects have.
-pub(super) fn audio(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
+pub(in crate::format) fn audio(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     let mut audio = fields.object("input_audio")?.ok_or_else(|| fields.missing("input_audio"))?;
     let data = audio.needed_text("data")?;
     let media_type = audio_type(&audio.needed_text("format")?);
@@ -49,7 +49,7 @@ pub(super) fn audio(fields: &mut FieldReader) -> Result<PartContent, LlmError> {
     Ok(PartContent::Media(ChatMedia { kind: MediaKind::Audio, source, name: None }))
 }
 
-pub(super) fn audio_json(media_type: &str, data: &str) -> Value {
+pub(in crate::format) fn audio_json(media_type: &str, data: &str) -> Value {
     let format = audio_format(media_type);
     json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
 }
@@ -62,7 +62,7 @@ fn audio_type(format: &str) -> String {
     }
 }
 
-pub(super) fn audio_format(media_type: &str) -> &str {
+pub(in crate::format) fn audio_format(media_type: &str) -> &str {
     match media_type {
         "audio/mpeg" | "audio/mp3" => "mp3",
         "audio/wav" | "audio/x-wav" | "audio/wave" => "wav",
@@ -71,7 +71,7 @@ pub(super) fn audio_format(media_type: &str) -> &str {
 }
 
 /// File content: a `data:` URL, or plain base64, which is usually a PDF.
-pub(super) fn from_file_data(data: String, name: Option<&str>) -> MediaSource {
+pub(in crate::format) fn from_file_data(data: String, name: Option<&str>) -> MediaSource {
     if let Some((media_type, data)) = data_url(&data) {
         return MediaSource::Base64 { media_type: media_type.to_owned(), data: data.to_owned() };
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DIALECT, items, tool};
+use super::{DIALECT, message_reader, tool};
 use crate::conversation::{
     ChatMessage, ChatRequest, ChatRole, GenerationOptions, ParallelCalls, ResponseDelivery,
     ResponseFormat,
@@ -22,9 +22,9 @@ pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
         messages.push(ChatMessage::text(ChatRole::System, instructions));
     }
     let history = if PROVIDER_STATE_KEYS.iter().any(|key| fields.has(key)) {
-        items::HistoryLocation::Elsewhere
+        message_reader::HistoryLocation::Elsewhere
     } else {
-        items::HistoryLocation::Here
+        message_reader::HistoryLocation::Here
     };
     messages.extend(input(&mut fields, history)?);
     let delivery = match fields.flag("stream")? {
@@ -43,16 +43,16 @@ pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
 
 fn input(
     fields: &mut FieldReader,
-    history: items::HistoryLocation,
+    history: message_reader::HistoryLocation,
 ) -> Result<Vec<ChatMessage>, LlmError> {
     let messages = match fields.take("input") {
         Some(Value::String(text)) => vec![ChatMessage::text(ChatRole::User, text)],
-        Some(Value::Array(list)) => items::read_all(list, history)?,
+        Some(Value::Array(list)) => message_reader::read_all(list, history)?,
         Some(other) => return Err(wrong("input", "a string or a list of items", &other)),
-        None if history == items::HistoryLocation::Elsewhere => return Ok(Vec::new()),
+        None if history == message_reader::HistoryLocation::Elsewhere => return Ok(Vec::new()),
         None => return Err(fields.missing("input")),
     };
-    if messages.is_empty() && history == items::HistoryLocation::Here {
+    if messages.is_empty() && history == message_reader::HistoryLocation::Here {
         return Err(LlmError::invalid("input", "`input` is empty; at least one item is needed"));
     }
     Ok(messages)

@@ -15,7 +15,7 @@ use crate::extra::Extra;
 use crate::format::encoding_log::EncodingLog;
 use crate::format::result_media;
 
-use super::compose::content;
+use super::history::content;
 
 const OWN: Dialect = Dialect::Anthropic;
 

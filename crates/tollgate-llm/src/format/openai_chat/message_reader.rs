@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{DIALECT, part, tool};
+use super::{DIALECT, part_reader, tool};
 use crate::conversation::{
     CallEnd, CallResult, ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent,
     ThoughtSignature,
@@ -68,7 +68,7 @@ fn read(value: Value, at: String, calls: &mut CallPairing) -> Result<ChatMessage
 fn read_content_message(mut fields: FieldReader, role: ChatRole) -> Result<ChatMessage, LlmError> {
     let at = fields.place("content");
     let content = fields.take("content").ok_or_else(|| fields.missing("content"))?;
-    let parts = part::read_all(content, &at)?;
+    let parts = part_reader::read_all(content, &at)?;
     Ok(ChatMessage { role, parts, extra: fields.rest(DIALECT) })
 }
 
@@ -91,7 +91,7 @@ pub(super) fn read_assistant(fields: &mut FieldReader) -> Result<Vec<MessagePart
     let at = fields.place("content");
     if fields.peek("content").is_some_and(|content| content != "") {
         let content = fields.take("content").unwrap_or_default();
-        parts.extend(part::read_all(content, &at)?);
+        parts.extend(part_reader::read_all(content, &at)?);
     }
     if let Some(refusal) = fields.text("refusal")?.filter(|refusal| !refusal.is_empty()) {
         parts.push(MessagePart::new(PartContent::Refusal(refusal)));
@@ -141,7 +141,7 @@ fn result(mut fields: FieldReader, calls: &mut CallPairing) -> Result<ChatMessag
     let call_id = fields.needed_text("tool_call_id")?;
     let at = fields.place("content");
     let mut parts = match fields.take("content") {
-        Some(content) => part::read_all(content, &at)?,
+        Some(content) => part_reader::read_all(content, &at)?,
         None => Vec::new(),
     };
     for part in &mut parts {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DIALECT, message, tool};
+use super::{DIALECT, message_reader, tool};
 use crate::conversation::{
     ChatRequest, GenerationOptions, ParallelCalls, ResponseDelivery, ResponseFormat, ToolChoice,
 };
@@ -23,7 +23,7 @@ pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
     if messages.is_empty() {
         return Err(LlmError::invalid("messages", "`messages` is empty; at least one is needed"));
     }
-    let messages = message::read_all(messages)?;
+    let messages = message_reader::read_all(messages)?;
     let delivery = match fields.flag("stream")? {
         Some(true) => ResponseDelivery::Streamed,
         Some(false) | None => ResponseDelivery::Whole,

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{ProviderErrorReport, ProviderFault, generic_error};
 use crate::error::{LlmError, LlmErrorKind};
+use crate::format::{ProviderErrorReport, ProviderFault, generic_error};
 
 /// Maximum characters of a provider's message that are passed on.
 const MAX_MESSAGE_CHARS: usize = 1_000;
 
-pub(super) fn write(failure: &LlmError) -> Value {
+pub(in crate::format) fn write(failure: &LlmError) -> Value {
     json!({"error": body(failure)})
 }
 
 /// The error object.
-pub(super) fn body(failure: &LlmError) -> Value {
+pub(in crate::format) fn body(failure: &LlmError) -> Value {
     json!({
         "message": failure.message,
         "type": kind(failure.kind),
@@ -40,7 +40,7 @@ fn kind(kind: LlmErrorKind) -> &'static str {
 }
 
 /// Decodes an error response.
-pub(super) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
+pub(in crate::format) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
     match serde_json::from_slice::<Value>(body) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => read_value(status, &value),
         _ => error_report(status, None, &generic_error::without_words(status, body)),
@@ -48,7 +48,7 @@ pub(super) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
 }
 
 /// Decodes an error object of any origin. `status` is 0 in the middle of a stream.
-pub(super) fn read_value(status: u16, value: &Value) -> ProviderErrorReport {
+pub(in crate::format) fn read_value(status: u16, value: &Value) -> ProviderErrorReport {
     let value = value.get(0).unwrap_or(value);
     let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
     let text = |key: &str| error.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());

@@ -9,7 +9,7 @@ use crate::extra::Extra;
 use crate::format::fields::{FieldReader, unknown, wrong};
 use crate::format::names;
 
-use super::{schema, spelling};
+use super::super::{schema, spelling};
 
 const OWN: Dialect = Dialect::Gemini;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{DIALECT, WHOLE_ITEM_KEY, extra_field, is_opaque_item, part, with_item};
+use super::{DIALECT, WHOLE_ITEM_KEY, extra_field, is_opaque_item, part_reader, with_item};
 use crate::conversation::{FunctionCall, MessagePart, PartContent, StopReason, ThoughtSignature};
 use crate::error::LlmError;
 use crate::format::fields::{FieldReader, wrong};
@@ -33,7 +33,7 @@ pub(super) fn read_message(mut fields: FieldReader) -> Result<Vec<MessagePart>, 
     let at = fields.place("content");
     fields.take("role");
     let content = fields.take("content").ok_or_else(|| fields.missing("content"))?;
-    let mut parts = part::read_all(content, &at)?;
+    let mut parts = part_reader::read_all(content, &at)?;
     if let Value::Object(item) = fields.into_value()
         && !item.is_empty()
     {

@@ -7,7 +7,7 @@ use crate::conversation::{ChatMessage, ChatRole, FunctionCall, MessagePart, Part
 use crate::dialect::Dialect;
 use crate::format::result_order::{in_order, missing_result_error};
 
-use super::block_writer::AnthropicBlockWriter;
+use super::part_writer::AnthropicBlockWriter;
 
 const OWN: Dialect = Dialect::Anthropic;
 

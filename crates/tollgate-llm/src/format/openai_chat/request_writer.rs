@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::request::LEGACY_FUNCTIONS_KEY;
+use super::request_reader::LEGACY_FUNCTIONS_KEY;
 use super::{DIALECT, history, tool};
 use crate::conversation::{
     ChatRequest, GenerationOptions, ParallelCalls, ResponseDelivery, ResponseFormat, ToolChoice,
