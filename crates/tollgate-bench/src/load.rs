@@ -1,4 +1,4 @@
-//! The load: lanes that make one call after the other, driven as fast as they go (`closed`) or
+//! The load: connections that make one call after the other, driven as fast as they go (`closed`) or
 //! at a fixed rate (`open`). Every answer is checked.
 
 use std::net::SocketAddr;

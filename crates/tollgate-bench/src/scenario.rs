@@ -290,8 +290,8 @@ async fn has_all(
     gateway: &MeasuredProcess,
     servers: &[ConfiguredServer],
 ) -> Result<bool, BenchError> {
-    let mut lane = HttpLoadConnection::open(&listing(gateway)).await?;
-    let (names, _) = lane.list().await?;
+    let mut connection = HttpLoadConnection::open(&listing(gateway)).await?;
+    let (names, _) = connection.list().await?;
     let names: HashSet<String> = names.into_iter().collect();
     Ok(servers.iter().all(|server| names.contains(&format!("{}_echo", server.name))))
 }

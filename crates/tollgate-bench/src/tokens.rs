@@ -41,12 +41,12 @@ pub(crate) struct TokenCost {
 /// All ways, the dearest first.
 pub(crate) fn ways() -> Result<Vec<TokenCost>, ContextTooLongError> {
     let pinned: Vec<Glob> = PINNED_TOOLS.iter().map(|name| Glob::new(*name)).collect();
-    let stock = ToolPool::new(catalogue(TOOLS), &pinned);
+    let pool = ToolPool::new(catalogue(TOOLS), &pinned);
     let request = request(USER_QUESTION);
     let none = DisclosedTools::default();
     let asked = WindowRequest {
         request: &request,
-        stock: &stock,
+        pool: &pool,
         max_tools: TOOLS,
         search: ToolSearch::Off,
         disclosed: &none,
@@ -75,8 +75,8 @@ fn way(what: &'static str, asked: &WindowRequest<'_>) -> Result<TokenCost, Conte
     let again = fit_into(asked)?;
     let took = clock::now() - began;
     debug_assert_eq!(first, again, "the same question has the same answer");
-    let shown = again.tools(asked.stock).count();
-    let own = again.kept.iter().map(|place| asked.stock.tokens(*place, CountPrecision::Exact));
+    let shown = again.tools(asked.pool).count();
+    let own = again.kept.iter().map(|place| asked.pool.tokens(*place, CountPrecision::Exact));
     let search = again.search.iter();
     let search = search.map(|tool| tollgate_llm::tokens::function(tool, CountPrecision::Exact));
     let around = tollgate_llm::tokens::around_tools(shown, Dialect::OpenAiChat);
@@ -93,7 +93,7 @@ fn fit_into(asked: &WindowRequest<'_>) -> Result<WindowFit, ContextTooLongError>
 fn request(said: &str) -> ChatRequest {
     ChatRequest {
         model: String::new(),
-        messages: vec![ChatMessage::text(ChatRole::User, said)],
+        messages: vec![ChatMessage::text(ChatRole::User, said)].into(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         options: GenerationOptions::default(),

@@ -3,7 +3,8 @@
 use serde_json::Value;
 use tollgate_core::json;
 use tollgate_llm::conversation::{
-    ChatRequest, ChatResponse, GenerationOptions, PartContent, ResponseDelivery, ToolChoice,
+    ChatRequest, ChatResponse, GenerationOptions, MessageList, PartContent, ResponseDelivery,
+    ToolChoice,
 };
 use tollgate_llm::delta::{ResponseAssembly, ResponseDelta};
 use tollgate_llm::dialect::Dialect;
@@ -165,7 +166,7 @@ fn assemble(steps: &[ResponseDelta]) -> ChatResponse {
 fn request() -> ChatRequest {
     ChatRequest {
         model: "some-model".to_owned(),
-        messages: Vec::new(),
+        messages: MessageList::default(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions { max_output: Some(100), ..GenerationOptions::default() },

@@ -1,10 +1,16 @@
 //! The neutral conversation model. Every dialect decodes into it and encodes from it; what it
 //! cannot express is carried along as [`Extra`] or [`PartContent::Opaque`].
 
+use std::sync::Arc;
+
 use serde_json::{Number, Value};
 
 use crate::dialect::Dialect;
 use crate::extra::Extra;
+
+mod message_list;
+
+pub use message_list::MessageList;
 
 /// A request to a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +19,7 @@ pub struct ChatRequest {
     /// model.
     pub model: String,
     /// Includes system prompts, usually first.
-    pub messages: Vec<ChatMessage>,
+    pub messages: MessageList,
     pub tools: Vec<ChatTool>,
     pub tool_choice: ToolChoice,
     pub options: GenerationOptions,
@@ -391,7 +397,7 @@ impl ChatRequest {
         let Self { model, messages, tools, tool_choice, options, delivery, extra } = self;
         Self {
             model: model.clone(),
-            messages: messages[..self.leading_system_messages()].to_vec(),
+            messages: messages[..self.leading_system_messages()].into(),
             tools: tools.clone(),
             tool_choice: tool_choice.clone(),
             options: options.clone(),
@@ -414,7 +420,7 @@ impl ChatRequest {
     /// Tools whose results arrived since the last user message, by the names under which they were
     /// called: the model reads their output in this turn.
     pub fn answered_tools(&self) -> Vec<&str> {
-        let from = self.messages.iter().rposition(ChatMessage::begins_turn).map_or(0, |at| at + 1);
+        let from = self.messages.iter().rposition(|it| it.begins_turn()).map_or(0, |at| at + 1);
         let parts = self.messages[from..].iter().flat_map(|message| &message.parts);
         let results = parts.filter_map(|part| match &part.content {
             PartContent::Result(result) => Some(result),
@@ -427,8 +433,9 @@ impl ChatRequest {
 
     /// Whether the last message is the user's, and not a tool result.
     pub fn begins_turn(&self) -> bool {
-        let spoken = |it: &&ChatMessage| matches!(it.role, ChatRole::User | ChatRole::Assistant);
-        self.messages.iter().rev().find(spoken).is_some_and(ChatMessage::begins_turn)
+        let spoken =
+            |it: &&Arc<ChatMessage>| matches!(it.role, ChatRole::User | ChatRole::Assistant);
+        self.messages.iter().rev().find(spoken).is_some_and(|it| it.begins_turn())
     }
 
     fn tool_name_of_call(&self, id: &str) -> Option<&str> {

@@ -1,6 +1,7 @@
 //! Dialect codecs: encode and decode conversations in each chat dialect. Pure: text in, text out. A
 //! new dialect is one module and one line in [`of`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -79,7 +80,7 @@ pub trait DialectCodec: Send + Sync {
     fn write_error(&self, failure: &LlmError) -> Value;
 
     /// Encodes messages in the form in which this dialect's clients keep their history.
-    fn write_history(&self, messages: &[ChatMessage]) -> Value;
+    fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value;
 }
 
 /// Parameters of a request that are in its URL.

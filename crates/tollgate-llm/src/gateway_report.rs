@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tollgate_core::call::CallStatus;
 
-use crate::conversation::ChatMessage;
+use crate::conversation::MessageList;
 
 /// Report of a complete answer; in a stream it is in the last event.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct GatewayReport {
     pub calls: Vec<ExecutedCall>,
     /// Messages for the history in place of the answer, if the history is to contain the calls that
     /// were run here; the answer's own message is last. Empty: no call was run.
-    pub history: Vec<ChatMessage>,
+    pub history: MessageList,
 }
 
 /// Why the loop ended.

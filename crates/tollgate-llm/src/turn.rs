@@ -2,6 +2,7 @@
 //! The only place that decides who runs a call.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -237,7 +238,7 @@ pub struct TurnCallIds(HashSet<String>);
 
 impl TurnCallIds {
     /// Ids in these messages are not used again.
-    pub fn behind(messages: &[ChatMessage]) -> Self {
+    pub fn behind(messages: &[Arc<ChatMessage>]) -> Self {
         let calls =
             messages.iter().flat_map(|message| &message.parts).filter_map(MessagePart::as_call);
         Self(calls.map(|call| call.id.clone()).collect())

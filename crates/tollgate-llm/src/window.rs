@@ -29,7 +29,7 @@ pub struct WindowRequest<'a> {
     /// With its system prompt, and with the client's own tools: these are never omitted, and hide
     /// tools of the same names.
     pub request: &'a ChatRequest,
-    pub stock: &'a ToolPool,
+    pub pool: &'a ToolPool,
     /// Maximum tools of the pool shown at once. Pinned tools are shown even if there are more.
     pub max_tools: usize,
     pub search: ToolSearch,
@@ -92,8 +92,8 @@ impl WindowCounts {
 
 impl WindowFit {
     /// The tools to send, beside the client's own.
-    pub fn tools<'s>(&'s self, stock: &'s ToolPool) -> impl Iterator<Item = &'s Function> {
-        self.kept.iter().map(|place| stock.function(*place)).chain(&self.search)
+    pub fn tools<'s>(&'s self, pool: &'s ToolPool) -> impl Iterator<Item = &'s Function> {
+        self.kept.iter().map(|place| pool.function(*place)).chain(&self.search)
     }
 }
 
@@ -138,8 +138,8 @@ fn first_of(
 /// Indexes of the tools that are not hidden by a client's tool.
 fn visible(asked: &WindowRequest<'_>) -> Vec<usize> {
     let theirs: HashSet<&str> = asked.request.client_tools().collect();
-    let places = 0..asked.stock.len();
-    places.filter(|place| !theirs.contains(asked.stock.name(*place))).collect()
+    let places = 0..asked.pool.len();
+    places.filter(|place| !theirs.contains(asked.pool.name(*place))).collect()
 }
 
 /// A window being measured.
@@ -173,10 +173,10 @@ fn fit_into(
 /// The tools that are always shown, and all others, each ordered by name.
 fn split_pinned(asked: &WindowRequest<'_>, visible: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let named = match &asked.request.tool_choice {
-        ToolChoice::Named(name) => asked.stock.place(name),
+        ToolChoice::Named(name) => asked.pool.place(name),
         _ => None,
     };
-    visible.iter().partition(|place| asked.stock.is_pinned(**place) || named == Some(**place))
+    visible.iter().partition(|place| asked.pool.is_pinned(**place) || named == Some(**place))
 }
 
 /// Tools that the model used before come first, then the most relevant ones.
@@ -186,7 +186,7 @@ fn select_by_relevance(
     others: &[usize],
 ) -> WantedTools {
     let others: HashSet<usize> = others.iter().copied().collect();
-    let order = asked.stock.index().order(&relevance::query(asked.request));
+    let order = asked.pool.index().order(&relevance::query(asked.request));
     let mut seen = HashSet::new();
     let order = used_tools(asked).into_iter().chain(order);
     let mut may: Vec<usize> =
@@ -198,10 +198,7 @@ fn select_by_relevance(
 /// Tools called in the conversation, latest first.
 fn used_tools(asked: &WindowRequest<'_>) -> Vec<usize> {
     let parts = asked.request.messages.iter().rev().flat_map(|message| &message.parts);
-    parts
-        .filter_map(MessagePart::as_call)
-        .filter_map(|call| asked.stock.place(&call.name))
-        .collect()
+    parts.filter_map(MessagePart::as_call).filter_map(|call| asked.pool.place(&call.name)).collect()
 }
 
 /// With a search tool: tools that were found or used, latest first. The model has to find the rest.
@@ -211,7 +208,7 @@ fn select_with_search(
     others: &[usize],
 ) -> WantedTools {
     let others: HashSet<usize> = others.iter().copied().collect();
-    let found = asked.disclosed.names().filter_map(|name| asked.stock.place(name));
+    let found = asked.disclosed.names().filter_map(|name| asked.pool.place(name));
     let mut seen = HashSet::new();
     let mut may: Vec<usize> = found
         .chain(used_tools(asked))
@@ -247,7 +244,7 @@ impl FittedTools {
         let Self { mut kept, mut cut, search, counts } = self;
         kept.sort_unstable();
         cut.sort_unstable();
-        let pruned = cut.into_iter().map(|place| asked.stock.name(place).to_owned()).collect();
+        let pruned = cut.into_iter().map(|place| asked.pool.name(place).to_owned()).collect();
         WindowFit { model, kept, pruned, search, counts }
     }
 }
@@ -276,7 +273,7 @@ fn settle(
     let mut shown = wanted.may.len();
     while counts.missing() > 0 {
         let Some(last) = shown.checked_sub(1) else { return Err(counts) };
-        counts.tools -= asked.stock.tokens(wanted.may[last], counts.precision);
+        counts.tools -= asked.pool.tokens(wanted.may[last], counts.precision);
         counts.tools -= weighed.around(shown) - weighed.around(last);
         counts.margin = weighed.margin(&counts);
         shown = last;
@@ -293,9 +290,9 @@ fn settle(
 impl WeighedTools<'_> {
     /// Counts with all wanted tools.
     fn count(&self, precision: CountPrecision) -> WindowCounts {
-        let WindowRequest { request, stock, .. } = self.asked;
+        let WindowRequest { request, pool, .. } = self.asked;
         let WantedTools { must, may, search, .. } = self.wanted;
-        let own = must.iter().chain(may).map(|place| stock.tokens(*place, precision));
+        let own = must.iter().chain(may).map(|place| pool.tokens(*place, precision));
         let search = search.iter().map(|tool| tokens::function(tool, precision));
         let theirs = tokens::tools(&request.tools, precision);
         let (system, messages) = tokens::conversation(request, precision);

@@ -60,7 +60,7 @@ pub(crate) struct AppState {
     /// Memory for the bodies of requests.
     pub(crate) bodies: Arc<BodyBudget>,
     /// Where live sessions are held, and how many.
-    pub(crate) hall: Arc<RealtimeSessionRegistry>,
+    pub(crate) realtime_sessions: Arc<RealtimeSessionRegistry>,
     pub(crate) live: Arc<InFlightLimit>,
     /// Entities of the memory that an admin is changing.
     pub(crate) edits: EntityEditLocks,
@@ -76,12 +76,12 @@ impl AppState {
         let checking = Arc::clone(&clock);
         let memory_check = MemoryCheck::start(&gate, move || checking.now());
         let chat = Arc::new(ChatService::offline(Arc::clone(&gate), Arc::clone(&clock)));
-        let hall =
+        let realtime_sessions =
             RealtimeSessionRegistry::new(Arc::clone(&gate), Arc::clone(&chat), Arc::clone(&clock));
         Self {
             gate,
             chat,
-            hall: Arc::new(hall),
+            realtime_sessions: Arc::new(realtime_sessions),
             threads: Arc::new(ResponseStore::new()),
             keys: Authenticator::new(Arc::clone(&clock), AuthenticatorOptions::default()),
             sessions: McpSessionRegistry::new(Arc::clone(&clock), &limits),

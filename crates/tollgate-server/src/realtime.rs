@@ -127,7 +127,7 @@ async fn accept_session(
     }
     front.pressure.take_stream()?;
     let who = target::who(front, &sent)?;
-    let seat = front.live.enter(share(front, &who))?;
+    let permit = front.live.enter(share(front, &who))?;
     // If the model is known from the URL or the agent, an error can still be an HTTP response.
     let says_more = match (live, &place) {
         (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _)
@@ -150,7 +150,7 @@ async fn accept_session(
             Ok(upgraded) => session(upgraded, large_work).await,
             Err(error) => tracing::debug!(%error, "a WebSocket upgrade failed"),
         }
-        drop(seat);
+        drop(permit);
     }));
     Ok(response)
 }

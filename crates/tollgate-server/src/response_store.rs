@@ -10,7 +10,7 @@ use serde_json::Value;
 use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Principal;
 use tollgate_llm::agent::CompletionOutcome;
-use tollgate_llm::conversation::{ChatMessage, ChatRequest, MessagePart};
+use tollgate_llm::conversation::{ChatMessage, ChatRequest, MessageList, MessagePart};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::LlmError;
 
@@ -45,7 +45,7 @@ struct PrincipalResponses {
 }
 
 struct StoredConversation {
-    messages: Vec<ChatMessage>,
+    messages: MessageList,
     /// Approximate.
     bytes: usize,
     since: Instant,
@@ -100,7 +100,7 @@ pub(crate) struct PendingStoredResponse {
     id: String,
     principal: Principal,
     /// `None`: too large to store.
-    messages: Option<Vec<ChatMessage>>,
+    messages: Option<MessageList>,
     since: Instant,
     threads: Arc<ResponseStore>,
 }
@@ -130,7 +130,7 @@ impl ResponseStore {
         let leading = request.leading_system_messages();
         if let Some(before) = before {
             let own = request.messages.split_off(leading);
-            request.messages.extend_from_slice(&before.messages);
+            request.messages.extend(before.messages.iter().cloned());
             request.messages.extend(own);
         }
         if store == Some(Value::Bool(false)) {
@@ -138,7 +138,7 @@ impl ResponseStore {
         }
         // Do not copy a conversation that is too large to store.
         let history = &request.messages[leading..];
-        let messages = (bytes_of(history) <= MAX_CONVERSATION_BYTES).then(|| history.to_vec());
+        let messages = (bytes_of(history) <= MAX_CONVERSATION_BYTES).then(|| history.into());
         let id = format!("resp_{:032x}", rand::random::<u128>());
         let principal = principal.clone();
         let threads = Arc::clone(self);
@@ -175,7 +175,7 @@ impl PendingStoredResponse {
         let Self { id, principal, messages, since, threads } = self;
         let Some(mut messages) = messages else { return };
         match &answer.told {
-            Some(told) if !told.history.is_empty() => messages.extend_from_slice(&told.history),
+            Some(told) if !told.history.is_empty() => messages.extend(told.history.iter().cloned()),
             Some(_) | None => messages.push(answer.response.clone().into_message()),
         }
         let bytes = bytes_of(&messages);
@@ -188,7 +188,7 @@ impl PendingStoredResponse {
     }
 }
 
-fn bytes_of(messages: &[ChatMessage]) -> usize {
+fn bytes_of(messages: &[Arc<ChatMessage>]) -> usize {
     messages.iter().flat_map(|message| &message.parts).map(MessagePart::bytes).sum()
 }
 
@@ -201,15 +201,17 @@ mod tests {
     use tollgate_engine::clock::{Clock, SystemClock};
 
     use super::{
-        CONVERSATION_TTL, MAX_BYTES, MAX_CONVERSATION_BYTES, ResponseStoreState, StoredConversation,
+        CONVERSATION_TTL, MAX_BYTES, MAX_CONVERSATION_BYTES, MessageList, ResponseStoreState,
+        StoredConversation,
     };
 
     #[test]
     fn s_13_one_key_does_not_crowd_out_the_answers_of_another() {
         let mut kept = ResponseStoreState::default();
         let now = SystemClock.now();
-        let thread =
-            |bytes| Arc::new(StoredConversation { messages: Vec::new(), bytes, since: now });
+        let thread = |bytes| {
+            Arc::new(StoredConversation { messages: MessageList::default(), bytes, since: now })
+        };
         let honest = Principal::from_name("honest");
         let greedy = Principal::from_name("greedy");
         kept.insert(honest.clone(), "mine".to_owned(), thread(1_000));

@@ -73,7 +73,7 @@ pub struct HttpServerOptions {
     /// Issuer whose tokens are accepted as well.
     pub auth: Option<OidcConfig>,
     pub limits: Limits,
-    pub models: tollgate_llm::settings::LlmSettings,
+    pub models: LlmSettings,
 }
 
 /// The HTTP front of one gate.

@@ -82,7 +82,7 @@ pub fn start(
     let handle = Arc::new(ReloadHandle::new(asks, origin.path().to_owned()));
     let keeper = ConfigActor {
         watch: ConfigWatcher::start(origin.path()),
-        desk: ConfigStore::new(app, loaded.config, loaded.version, origin),
+        store: ConfigStore::new(app, loaded.config, loaded.version, origin),
         handle: Arc::clone(&handle),
         doubts: ContentDebounce::default(),
         unrest: ContentDebounce::default(),
@@ -91,7 +91,7 @@ pub fn start(
 }
 
 struct ConfigActor {
-    desk: ConfigStore,
+    store: ConfigStore,
     watch: ConfigWatcher,
     handle: Arc<ReloadHandle>,
     doubts: ContentDebounce,
@@ -144,22 +144,24 @@ impl ConfigActor {
     async fn answer(&mut self, ask: ConfigActorRequest) {
         // A requester that is gone does not cancel its request.
         match ask {
-            ConfigActorRequest::Show(reply) => drop(reply.send(self.desk.show().await)),
-            ConfigActorRequest::Entry(name, reply) => drop(reply.send(self.desk.entry(name).await)),
-            ConfigActorRequest::Login { name, by, reply } => self.desk.login(name, by, reply),
-            ConfigActorRequest::Prove(wanted, reply) => {
-                drop(reply.send(self.desk.prove(*wanted).await))
+            ConfigActorRequest::Show(reply) => drop(reply.send(self.store.show().await)),
+            ConfigActorRequest::Entry(name, reply) => {
+                drop(reply.send(self.store.entry(name).await))
             }
-            ConfigActorRequest::Registry(reply) => drop(reply.send(self.desk.registry())),
+            ConfigActorRequest::Login { name, by, reply } => self.store.login(name, by, reply),
+            ConfigActorRequest::Prove(wanted, reply) => {
+                drop(reply.send(self.store.prove(*wanted).await))
+            }
+            ConfigActorRequest::Registry(reply) => drop(reply.send(self.store.registry())),
             ConfigActorRequest::Reload(by, reply) => drop(reply.send(self.reload(&by).await)),
             ConfigActorRequest::Change(order, reply) => {
                 let by = order.by.clone();
                 let act = audit::act(&order.change);
-                let changed = self.desk.change(*order).await;
+                let changed = self.store.change(*order).await;
                 if let Ok(changed) = &changed
                     && let Some(effect) = &changed.applied
                 {
-                    self.desk.note(act.by(&by)).await;
+                    self.store.note(act.by(&by)).await;
                     let result = ReloadOutcome::Applied(effect.clone());
                     self.tell(&by, result, changed.told.report.clone()).await;
                 }
@@ -170,7 +172,7 @@ impl ConfigActor {
 
     /// Checks whether the file changed. Returns the delay before the next check.
     async fn look(&mut self) -> Option<Pin<Box<Sleep>>> {
-        match self.desk.look().await {
+        match self.store.look().await {
             ConfigFileState::Same => return self.look_at_files().await,
             ConfigFileState::Good(loaded) => {
                 self.doubts = ContentDebounce::default();
@@ -181,7 +183,7 @@ impl ConfigActor {
                     return Some(Box::pin(sleep(DEBOUNCE)));
                 }
                 self.doubts = ContentDebounce::default();
-                self.desk.saw(content);
+                self.store.saw(content);
                 drop(self.refuse("file", &report).await);
             }
         }
@@ -190,7 +192,7 @@ impl ConfigActor {
 
     /// Reloads tables, rules, music and certificates that changed, once their files are stable.
     async fn look_at_files(&mut self) -> Option<Pin<Box<Sleep>>> {
-        let Some(stamp) = self.desk.changed_files().await else {
+        let Some(stamp) = self.store.changed_files().await else {
             self.unrest = ContentDebounce::default();
             return None;
         };
@@ -199,7 +201,7 @@ impl ConfigActor {
         }
         self.unrest = ContentDebounce::default();
         const BY: &str = "files that the config names";
-        match self.desk.reload_builtin_files().await {
+        match self.store.reload_builtin_files().await {
             Ok(effect) => {
                 drop(self.tell(BY, ReloadOutcome::Applied(effect), serde_json::Value::Null).await);
             }
@@ -212,13 +214,13 @@ impl ConfigActor {
     /// changed.
     async fn reload(&mut self, by: &str) -> ReloadAttempt {
         self.doubts = ContentDebounce::default();
-        match self.desk.read().await {
+        match self.store.read().await {
             ConfigFileState::Same => {
                 self.tell(by, ReloadOutcome::Unchanged, serde_json::Value::Null).await
             }
             ConfigFileState::Good(loaded) => self.apply(by, loaded).await,
             ConfigFileState::Bad { content, report } => {
-                self.desk.saw(content);
+                self.store.saw(content);
                 self.refuse(by, &report).await
             }
         }
@@ -231,10 +233,10 @@ impl ConfigActor {
     ) -> ReloadAttempt {
         let report = loaded.report.to_json();
         let content = loaded.version.as_str().to_owned();
-        match self.desk.apply(*loaded).await {
+        match self.store.apply(*loaded).await {
             Ok(effect) => self.tell(by, ReloadOutcome::Applied(effect), report).await,
             Err(why) => {
-                self.desk.saw(content);
+                self.store.saw(content);
                 self.refuse(by, &why).await
             }
         }
@@ -264,9 +266,9 @@ impl ConfigActor {
                 Some(why.clone())
             }
         };
-        if let Some(decision) = audit::reload(&by, self.desk.file(), &result) {
-            self.desk.note(decision).await;
-            self.desk.announce(Notice::Reloaded { by: by.clone(), error });
+        if let Some(decision) = audit::reload(&by, self.store.file(), &result) {
+            self.store.note(decision).await;
+            self.store.announce(Notice::Reloaded { by: by.clone(), error });
         }
         let attempt = ReloadAttempt { at: SystemClock.wall(), by, result, report };
         self.handle.note(&attempt);

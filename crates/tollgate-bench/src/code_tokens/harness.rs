@@ -197,7 +197,7 @@ fn text(response: &ChatResponse) -> String {
 fn request(text: &str) -> ChatRequest {
     ChatRequest {
         model: String::new(),
-        messages: vec![ChatMessage::text(ChatRole::User, text)],
+        messages: vec![ChatMessage::text(ChatRole::User, text)].into(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         options: GenerationOptions::default(),

@@ -1,4 +1,4 @@
-//! As many calls as go: each lane makes its next call as soon as it has the answer to the last.
+//! As many calls as go: each connection makes its next call as soon as it has the answer to the last.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::clock;
 use crate::error::{BenchError, within};
 use crate::samples::Samples;
 
-/// Calls on each lane before anything is counted.
+/// Calls on each connection before anything is counted.
 const WARM_UP: u64 = 3;
 /// Beyond the load itself.
 const LOAD_GRACE: Duration = Duration::from_secs(15);
@@ -28,20 +28,20 @@ async fn load(
     connections: usize,
     span: Duration,
 ) -> Result<LoadSlice, BenchError> {
-    let mut lanes = Vec::with_capacity(connections);
+    let mut opened = Vec::with_capacity(connections);
     for at in 0..connections {
-        let mut lane = HttpLoadConnection::open(target).await?;
+        let mut connection = HttpLoadConnection::open(target).await?;
         let first = 1 + at as u64 * 1_000_000_000;
         for number in first..first + WARM_UP {
-            lane.call(number).await?;
+            connection.call(number).await?;
         }
-        lanes.push((lane, first + WARM_UP));
+        opened.push((connection, first + WARM_UP));
     }
     let before = usage(target);
     let began = clock::now();
     let mut running = JoinSet::new();
-    for (lane, first) in lanes {
-        running.spawn(drive(lane, first, began + span));
+    for (connection, first) in opened {
+        running.spawn(drive(connection, first, began + span));
     }
     let mut nanos = Vec::new();
     let mut ended = began;
@@ -50,23 +50,23 @@ async fn load(
         let driven = joined.map_err(|error| BenchError::Process(error.to_string()))??;
         nanos.extend(driven.nanos);
         ended = ended.max(driven.ended);
-        finished.push(driven.lane);
+        finished.push(driven.connection);
     }
     let cpu = used(target, before);
-    for lane in finished {
-        lane.close().await?;
+    for connection in finished {
+        connection.close().await?;
     }
     Ok(LoadSlice { latencies: Samples::of_nanos(nanos), took: ended - began, cpu })
 }
 
 struct ConnectionRun {
-    lane: HttpLoadConnection,
+    connection: HttpLoadConnection,
     nanos: Vec<u64>,
     ended: Instant,
 }
 
 async fn drive(
-    mut lane: HttpLoadConnection,
+    mut connection: HttpLoadConnection,
     first: u64,
     until: Instant,
 ) -> Result<ConnectionRun, BenchError> {
@@ -74,11 +74,11 @@ async fn drive(
     let mut number = first;
     let mut sent = clock::now();
     while sent < until {
-        lane.call(number).await?;
+        connection.call(number).await?;
         let now = clock::now();
         nanos.push(u64::try_from((now - sent).as_nanos()).unwrap_or(u64::MAX));
         number += 1;
         sent = now;
     }
-    Ok(ConnectionRun { lane, nanos, ended: sent })
+    Ok(ConnectionRun { connection, nanos, ended: sent })
 }

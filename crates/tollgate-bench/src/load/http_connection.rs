@@ -39,7 +39,7 @@ pub(crate) struct HttpLoadConnection {
     /// Of all calls; a legacy session is among them.
     headers: HeaderMap,
     target: LoadTarget,
-    /// Moves the bytes; ends with the lane.
+    /// Moves the bytes; ends with the connection.
     _driver: JoinSet<()>,
 }
 
@@ -64,13 +64,13 @@ impl HttpLoadConnection {
         };
         let host = HeaderValue::from_str(&target.address.to_string()).expect("plain ASCII");
         headers.insert(header::HOST, host);
-        let mut lane = Self { sender, headers, target: target.clone(), _driver: driver };
+        let mut opened = Self { sender, headers, target: target.clone(), _driver: driver };
         if target.era == Era::Legacy
             && matches!(target.ask, LoadRequest::Echo(_) | LoadRequest::List(_))
         {
-            lane.initialize().await?;
+            opened.initialize().await?;
         }
-        Ok(lane)
+        Ok(opened)
     }
 
     async fn initialize(&mut self) -> Result<(), BenchError> {

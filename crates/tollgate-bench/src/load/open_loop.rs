@@ -12,7 +12,7 @@ use crate::clock;
 use crate::error::{BenchError, within};
 use crate::samples::Samples;
 
-/// Calls that may be due on one lane and not yet sent; a lane further behind than that is stuck.
+/// Calls that may be due on one connection and not yet sent; a connection further behind than that is stuck.
 const MAX_CALLS_BEHIND: usize = 4096;
 const LOAD_GRACE: Duration = Duration::from_secs(15);
 
@@ -31,8 +31,8 @@ pub(crate) enum LoadConnection {
 impl LoadConnection {
     async fn call(&mut self, number: u64) -> Result<(), BenchError> {
         match self {
-            Self::Http(lane) => lane.call(number).await,
-            Self::Pipe(lane) => lane.call(number).await,
+            Self::Http(connection) => connection.call(number).await,
+            Self::Pipe(connection) => connection.call(number).await,
         }
     }
 }
@@ -43,34 +43,34 @@ pub(crate) async fn run(
     connections: usize,
     load: FixedRate,
 ) -> Result<LoadSlice, BenchError> {
-    let mut lanes = Vec::new();
+    let mut opened = Vec::new();
     for _ in 0..connections {
         for target in targets {
-            lanes.push(LoadConnection::Http(HttpLoadConnection::open(target).await?));
+            opened.push(LoadConnection::Http(HttpLoadConnection::open(target).await?));
         }
     }
     let before = targets.first().and_then(usage);
-    let mut slice = on_lanes(lanes, load).await?;
+    let mut slice = on_connections(opened, load).await?;
     slice.cpu = targets.first().map_or(Duration::ZERO, |target| used(target, before));
     Ok(slice)
 }
 
-/// Calls go to the lanes in turn.
-pub(crate) async fn on_lanes(
-    lanes: Vec<LoadConnection>,
+/// Calls go to the connections in turn.
+pub(crate) async fn on_connections(
+    opened: Vec<LoadConnection>,
     load: FixedRate,
 ) -> Result<LoadSlice, BenchError> {
-    within(load.span + LOAD_GRACE, "load at a fixed rate", drive_all(lanes, load)).await
+    within(load.span + LOAD_GRACE, "load at a fixed rate", drive_all(opened, load)).await
 }
 
-async fn drive_all(lanes: Vec<LoadConnection>, load: FixedRate) -> Result<LoadSlice, BenchError> {
+async fn drive_all(opened: Vec<LoadConnection>, load: FixedRate) -> Result<LoadSlice, BenchError> {
     let mut running = JoinSet::new();
-    let mut queues = Vec::with_capacity(lanes.len());
-    for mut lane in lanes {
-        lane.call(0).await?;
+    let mut queues = Vec::with_capacity(opened.len());
+    for mut connection in opened {
+        connection.call(0).await?;
         let (sender, due) = mpsc::channel(MAX_CALLS_BEHIND);
         queues.push(sender);
-        running.spawn(drive(lane, due));
+        running.spawn(drive(connection, due));
     }
     let began = clock::now();
     // A thread of its own: timers of the runtime count in whole milliseconds.
@@ -91,17 +91,17 @@ async fn drive_all(lanes: Vec<LoadConnection>, load: FixedRate) -> Result<LoadSl
 type DueCall = (u64, Instant);
 
 async fn drive(
-    mut lane: LoadConnection,
+    mut connection: LoadConnection,
     mut due: mpsc::Receiver<DueCall>,
 ) -> Result<Vec<u64>, BenchError> {
     let mut nanos = Vec::new();
     while let Some((number, since)) = due.recv().await {
-        lane.call(number).await?;
+        connection.call(number).await?;
         let late = clock::now().saturating_duration_since(since);
         nanos.push(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
     }
-    if let LoadConnection::Http(lane) = lane {
-        lane.close().await?;
+    if let LoadConnection::Http(connection) = connection {
+        connection.close().await?;
     }
     Ok(nanos)
 }

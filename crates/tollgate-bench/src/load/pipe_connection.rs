@@ -13,7 +13,7 @@ pub(crate) struct PipeLoadConnection {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
-    /// Killed with the lane.
+    /// Killed with the connection.
     _child: Child,
 }
 

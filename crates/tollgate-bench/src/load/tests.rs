@@ -48,9 +48,9 @@ fn chat_completions_are_answered_whole_and_streamed() {
         let slice = block_on(closed_loop::run(&target, 4, Duration::from_millis(20))).unwrap();
         assert!(slice.latencies.len() >= 4);
         block_on(async {
-            let mut lane = HttpLoadConnection::open(&target).await.unwrap();
+            let mut connection = HttpLoadConnection::open(&target).await.unwrap();
             for number in 1..4 {
-                let stream = lane.stream(chat, number).await.unwrap();
+                let stream = connection.stream(chat, number).await.unwrap();
                 stream.finish("test", number).await.unwrap();
             }
         });
@@ -72,8 +72,8 @@ fn all_tools_are_listed_and_the_same_bytes_are_served_again() {
     let mut list = target(&upstream, Era::Modern);
     list.ask = LoadRequest::List(Bytes::new());
     let (names, page) = block_on(async {
-        let mut lane = HttpLoadConnection::open(&list).await.unwrap();
-        lane.list().await.unwrap()
+        let mut connection = HttpLoadConnection::open(&list).await.unwrap();
+        connection.list().await.unwrap()
     });
     assert_eq!(names.len(), 100);
     let fixed = ServerThread::start("fixed", FixedResponse(page.clone())).unwrap();

@@ -144,11 +144,11 @@ async fn first_words(
 /// One stream after the other, for a slice.
 async fn stream_for(bench: &BenchContext, target: &LoadTarget) -> Result<Samples, BenchError> {
     let LoadRequest::Chat(chat) = target.ask else { return Ok(Samples::default()) };
-    let mut lane = HttpLoadConnection::open(target).await?;
+    let mut connection = HttpLoadConnection::open(target).await?;
     let mut nanos = Vec::new();
     let until = clock::now() + bench.pace.slice;
     for number in 1.. {
-        let stream = lane.stream(chat, number).await?;
+        let stream = connection.stream(chat, number).await?;
         // The first ones open connections.
         if number > 3 {
             nanos.push(u64::try_from(stream.first.as_nanos()).unwrap_or(u64::MAX));
@@ -182,9 +182,9 @@ async fn measure_stream_memory(
     let mut streams = Vec::with_capacity(STREAMS);
     within(OPEN_STREAMS_TIMEOUT, "opening streams", async {
         for number in 0..STREAMS {
-            let mut lane = HttpLoadConnection::open(&target).await?;
-            let stream = lane.stream(chat, number as u64).await?;
-            streams.push((lane, stream));
+            let mut connection = HttpLoadConnection::open(&target).await?;
+            let stream = connection.stream(chat, number as u64).await?;
+            streams.push((connection, stream));
         }
         Ok(())
     })

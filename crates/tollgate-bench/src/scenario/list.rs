@@ -65,9 +65,9 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
 
 /// The answer that all others must equal; it has all the tools.
 async fn first_page(target: &LoadTarget) -> Result<Bytes, BenchError> {
-    let mut lane = HttpLoadConnection::open(target).await?;
-    let (names, page) = lane.list().await?;
-    lane.close().await?;
+    let mut connection = HttpLoadConnection::open(target).await?;
+    let (names, page) = connection.list().await?;
+    connection.close().await?;
     let listed = names.iter().filter(|name| name.starts_with("up_")).count();
     if listed != TOOLS {
         return Err(BenchError::wrong(target.name, "not all tools are listed", &page));

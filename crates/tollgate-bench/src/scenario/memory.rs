@@ -72,8 +72,8 @@ async fn measure_waiting_calls(bench: &BenchContext) -> Result<FigureRow, BenchE
     let mut waiting = JoinSet::new();
     for at in 0..WAITING_CALLS {
         let tool = format!("s{}_hang", at % (WAITING_CALLS / PER_SERVER));
-        let mut lane = HttpLoadConnection::open(&calling(&gateway, tool)).await?;
-        waiting.spawn(async move { lane.call(at as u64).await });
+        let mut connection = HttpLoadConnection::open(&calling(&gateway, tool)).await?;
+        waiting.spawn(async move { connection.call(at as u64).await });
     }
     tokio::time::sleep(SETTLE * 2).await;
     let after = gateway.usage()?.resident_bytes;

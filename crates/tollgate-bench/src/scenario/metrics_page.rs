@@ -66,8 +66,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
 
 /// Each of the tools once.
 async fn call_all(gateway: &MeasuredProcess) -> Result<(), BenchError> {
-    let mut lane = HttpLoadConnection::open(&listing(gateway)).await?;
-    let (names, _) = lane.list().await?;
+    let mut opened = HttpLoadConnection::open(&listing(gateway)).await?;
+    let (names, _) = opened.list().await?;
     // One of them never answers.
     let answer = |name: &String| name.starts_with("up_") && name != "up_hang";
     for name in names.into_iter().filter(answer) {

@@ -66,10 +66,10 @@ async fn delay_added(
     let load = open_loop::FixedRate { rate: RATE, span: bench.pace.long_slice };
     let mut rounds = Vec::new();
     for _ in 0..bench.pace.long_rounds {
-        let lanes: Result<Vec<_>, BenchError> = (0..CHILDREN)
+        let connections: Result<Vec<_>, BenchError> = (0..CHILDREN)
             .map(|_| PipeLoadConnection::open(&bench.own).map(open_loop::LoadConnection::Pipe))
             .collect();
-        let direct = open_loop::on_lanes(lanes?, load).await?;
+        let direct = open_loop::on_connections(connections?, load).await?;
         rounds.push([direct, open_loop::run(&targets, 2, load).await?]);
     }
     let p99 = |slice: &LoadSlice| micros(slice.latencies.quantile(0.99)) / 1e3;

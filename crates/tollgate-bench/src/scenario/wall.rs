@@ -83,15 +83,15 @@ async fn turns(
     tools: &[String],
 ) -> Result<FigureRow, BenchError> {
     let each = bench.pace.turns / 2 / LANES;
-    let mut lanes = JoinSet::new();
-    for lane in 0..LANES {
+    let mut connections = JoinSet::new();
+    for opened in 0..LANES {
         let tools = tools.to_vec();
         let address = gateway.address;
-        lanes.spawn(async move {
+        connections.spawn(async move {
             let mut line = RestConnection::open(address).await?;
             let mut tally = WallTally::default();
             for turn in 0..each {
-                let tool = &tools[(lane + turn) % tools.len()];
+                let tool = &tools[(opened + turn) % tools.len()];
                 let began = clock::now();
                 let outcome = line.execute(tool).await?;
                 tally.nanos.push(clock::nanos(clock::now() - began));
@@ -104,8 +104,8 @@ async fn turns(
     let mut timers = JoinSet::new();
     timers.spawn(bare_timer(each));
     let mut all = WallTally::default();
-    while let Some(lane) = lanes.join_next().await {
-        let tally = lane.map_err(|error| BenchError::Process(error.to_string()))??;
+    while let Some(opened) = connections.join_next().await {
+        let tally = opened.map_err(|error| BenchError::Process(error.to_string()))??;
         all.nanos.extend(tally.nanos);
         for (status, count) in tally.statuses {
             *all.statuses.entry(status).or_default() += count;

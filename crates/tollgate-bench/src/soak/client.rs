@@ -212,11 +212,11 @@ pub(super) struct OpenLoopLoad {
 impl OpenLoopLoad {
     pub(super) async fn run(&self) -> AnswerTally {
         let began = clock::now();
-        let mut lanes = JoinSet::new();
+        let mut tasks = JoinSet::new();
         for at in 0..self.connections {
             let period = Duration::from_secs_f64(self.connections as f64 / self.rate);
             let first = began + period.mul_f64(at as f64 / self.connections as f64);
-            let lane = ReconnectingClient {
+            let worker = ReconnectingClient {
                 address: self.address,
                 first,
                 period,
@@ -224,9 +224,9 @@ impl OpenLoopLoad {
             };
             let make = Arc::clone(&self.make);
             let connections = self.connections as u64;
-            lanes.spawn(async move { lane.drive(make, at as u64, connections).await });
+            tasks.spawn(async move { worker.drive(make, at as u64, connections).await });
         }
-        collect(lanes).await
+        collect(tasks).await
     }
 }
 
@@ -238,19 +238,19 @@ pub(super) async fn closed_loop(
     make: MakeRequest,
 ) -> AnswerTally {
     let until = clock::now() + span;
-    let mut lanes = JoinSet::new();
+    let mut tasks = JoinSet::new();
     for at in 0..connections {
         let first = clock::now();
-        let lane = ReconnectingClient { address, first, period: Duration::ZERO, until };
+        let worker = ReconnectingClient { address, first, period: Duration::ZERO, until };
         let make = Arc::clone(&make);
-        lanes.spawn(async move { lane.drive(make, at as u64, connections as u64).await });
+        tasks.spawn(async move { worker.drive(make, at as u64, connections as u64).await });
     }
-    collect(lanes).await
+    collect(tasks).await
 }
 
-async fn collect(mut lanes: JoinSet<AnswerTally>) -> AnswerTally {
+async fn collect(mut tasks: JoinSet<AnswerTally>) -> AnswerTally {
     let mut all = AnswerTally::default();
-    while let Some(joined) = lanes.join_next().await {
+    while let Some(joined) = tasks.join_next().await {
         match joined {
             Ok(tally) => all.add(tally),
             Err(error) => all.fail(error.to_string()),

@@ -105,8 +105,9 @@ pub(super) async fn children(
     let before = milliseconds(&open_loop::run(&targets, 2, load).await?, 0.99);
     let mut waiting = JoinSet::new();
     for number in 0..40 {
-        let mut lane = HttpLoadConnection::open(&calling(&gateway, "c20_hang".to_owned())).await?;
-        waiting.spawn(async move { lane.call(number).await });
+        let mut connection =
+            HttpLoadConnection::open(&calling(&gateway, "c20_hang".to_owned())).await?;
+        waiting.spawn(async move { connection.call(number).await });
     }
     tokio::time::sleep(SETTLE).await;
     let beside = milliseconds(&open_loop::run(&targets, 2, load).await?, 0.99);
@@ -155,16 +156,16 @@ pub(super) async fn chat(
     let target = LoadTarget { ask: LoadRequest::Chat(chat), ..calling(&gateway, String::new()) };
     let began = clock::now();
     let period = Duration::from_secs_f64(LANES as f64 / RATE);
-    let mut lanes = JoinSet::new();
+    let mut tasks = JoinSet::new();
     for at in 0..LANES {
-        let mut lane = HttpLoadConnection::open(&target).await?;
-        lanes.spawn(async move {
+        let mut connection = HttpLoadConnection::open(&target).await?;
+        tasks.spawn(async move {
             let mut due = began + period.mul_f64(at as f64 / LANES as f64);
             let mut took = Vec::new();
             let mut number = at as u64;
             while due < began + span {
                 tokio::time::sleep(due.saturating_duration_since(clock::now())).await;
-                lane.stream(chat, number).await?.finish("gateway", number).await?;
+                connection.stream(chat, number).await?.finish("gateway", number).await?;
                 took.push(nanos(clock::now().saturating_duration_since(due)));
                 number += LANES as u64;
                 due += period;
@@ -173,7 +174,7 @@ pub(super) async fn chat(
         });
     }
     let mut took = Vec::new();
-    while let Some(joined) = lanes.join_next().await {
+    while let Some(joined) = tasks.join_next().await {
         took.extend(joined.map_err(|error| BenchError::Process(error.to_string()))??);
     }
     gateway.stop().await?;
@@ -210,8 +211,8 @@ pub(super) async fn measure_waiting_calls(
     let mut waiting = JoinSet::new();
     for at in 0..WAITING_CALLS {
         let tool = format!("s{}_hang", at % (WAITING_CALLS / PER_SERVER));
-        let mut lane = HttpLoadConnection::open(&calling(&gateway, tool)).await?;
-        waiting.spawn(async move { lane.call(at as u64).await });
+        let mut connection = HttpLoadConnection::open(&calling(&gateway, tool)).await?;
+        waiting.spawn(async move { connection.call(at as u64).await });
     }
     tokio::time::sleep(SETTLE * 2).await;
     let after = gateway.usage()?.resident_bytes;

@@ -1,12 +1,14 @@
 //! Writes tool results into the text of an answer (`mixed_response: inline`).
 
+use std::sync::Arc;
+
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use crate::conversation::{ChatMessage, MessagePart, PartContent};
 
 /// Tool results by tool name: one text, or a list for a tool that was called more than once.
-pub(super) fn inline_results(history: &[ChatMessage]) -> String {
+pub(super) fn inline_results(history: &[Arc<ChatMessage>]) -> String {
     let mut said: Map<String, Value> = Map::new();
     for part in history.iter().flat_map(|message| &message.parts) {
         let PartContent::Result(result) = &part.content else { continue };

@@ -45,7 +45,7 @@ enum ToolOfferState {
 #[derive(Debug, Clone)]
 struct GatewayTools {
     view: Arc<View>,
-    shelf: Arc<ViewTools>,
+    view_tools: Arc<ViewTools>,
     max_tools: usize,
     search: ToolSearch,
     disclosed: DisclosedTools,
@@ -54,7 +54,7 @@ struct GatewayTools {
 /// The tools of a view, prepared for selection, under their names in the view.
 #[derive(Debug)]
 struct ViewTools {
-    stock: ToolPool,
+    pool: ToolPool,
     pinned: Vec<Glob>,
 }
 
@@ -76,7 +76,7 @@ impl ToolOffer {
     pub(super) fn of_view(agent: &Agent, view: &Arc<View>) -> Self {
         let own = GatewayTools {
             view: Arc::clone(view),
-            shelf: cached_view_tools(agent, view),
+            view_tools: cached_view_tools(agent, view),
             max_tools: agent.persona.max_tools as usize,
             search: agent.persona.tool_search,
             disclosed: DisclosedTools::default(),
@@ -169,17 +169,17 @@ impl ToolOffer {
 
 impl GatewayTools {
     fn window_request<'a>(&'a self, request: &'a ChatRequest) -> WindowRequest<'a> {
-        let Self { shelf, max_tools, search, disclosed, .. } = self;
-        let stock = &shelf.stock;
+        let Self { view_tools, max_tools, search, disclosed, .. } = self;
+        let pool = &view_tools.pool;
         let max_tools = *max_tools;
         let search = *search;
-        WindowRequest { request, stock, max_tools, search, disclosed }
+        WindowRequest { request, pool, max_tools, search, disclosed }
     }
 
     /// The selected tools, under names that the dialect accepts.
     fn functions(&self, fit: &WindowFit, dialect: Dialect) -> Vec<(Function, ToolRunMode)> {
-        let stock = &self.shelf.stock;
-        let kept = fit.kept.iter().filter_map(|place| self.view.tool(stock.name(*place)));
+        let pool = &self.view_tools.pool;
+        let kept = fit.kept.iter().filter_map(|place| self.view.tool(pool.name(*place)));
         let kept = kept.map(|tool| {
             let leave = if approval::runs_by_itself(&self.view, tool) {
                 ToolRunMode::Auto(tool.exposed.clone())
@@ -201,10 +201,10 @@ fn cached_view_tools(agent: &Agent, view: &Arc<View>) -> Arc<ViewTools> {
         LazyLock::new(|| Cache::new(MAX_CACHED_VIEWS));
     let key = Arc::as_ptr(view).addr();
     let pinned = &agent.persona.pinned_tools;
-    if let Some((_, shelf)) = VIEW_TOOLS_CACHE.get(&key)
-        && shelf.pinned == *pinned
+    if let Some((_, view_tools)) = VIEW_TOOLS_CACHE.get(&key)
+        && view_tools.pinned == *pinned
     {
-        return shelf;
+        return view_tools;
     }
     let candidates = view.tools().iter().map(|tool| OfferCandidate {
         function: Function {
@@ -217,10 +217,10 @@ fn cached_view_tools(agent: &Agent, view: &Arc<View>) -> Arc<ViewTools> {
     let means = view.tools().iter().filter(|tool| tool.terms.reach == ToolReach::Means);
     let means = means.map(|tool| Glob::new(tool.exposed.as_str()));
     let stays: Vec<Glob> = pinned.iter().cloned().chain(means).collect();
-    let stock = ToolPool::new(candidates, &stays);
-    let shelf = Arc::new(ViewTools { stock, pinned: pinned.clone() });
-    VIEW_TOOLS_CACHE.insert(key, (Arc::clone(view), Arc::clone(&shelf)));
-    shelf
+    let pool = ToolPool::new(candidates, &stays);
+    let view_tools = Arc::new(ViewTools { pool, pinned: pinned.clone() });
+    VIEW_TOOLS_CACHE.insert(key, (Arc::clone(view), Arc::clone(&view_tools)));
+    view_tools
 }
 
 fn room(model: &ModelHandle) -> window::ModelWindow<'_> {

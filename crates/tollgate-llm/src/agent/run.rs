@@ -20,8 +20,8 @@ use super::response_stream::ResponseStream;
 use super::{AgentTurn, ChatService, CompletionOutcome, CompletionSink, CompletionTimes};
 use crate::cascade;
 use crate::conversation::{
-    ChatMessage, ChatRequest, ChatResponse, ChatRole, MessagePart, PartContent, StopReason,
-    TokenUsage, ToolChoice,
+    ChatMessage, ChatRequest, ChatResponse, ChatRole, MessageList, MessagePart, PartContent,
+    StopReason, TokenUsage, ToolChoice,
 };
 use crate::delta::ResponseAssembly;
 use crate::error::{LlmError, LlmErrorKind, ResendSafety};
@@ -47,7 +47,7 @@ pub(super) struct CompletionRun {
     /// Index of the message where the answer begins.
     asked: usize,
     /// Additional instruction for the model that is not part of the conversation.
-    aside: Option<ChatMessage>,
+    aside: Option<Arc<ChatMessage>>,
     spent: TurnSpending,
     bounds: turn::TurnBounds,
     /// Shared with the turn: calls made by the model's programs draw from it as well.
@@ -207,7 +207,7 @@ impl CompletionRun {
     /// Records that this opener was already sent.
     fn continue_after_opener(&mut self, opener: &str) {
         self.response_stream.skip_repetition_of(opener);
-        self.aside = Some(cascade::to_strong(opener));
+        self.aside = Some(Arc::new(cascade::to_strong(opener)));
     }
 
     /// Queries the model once and forwards the client's share of the answer.
@@ -360,7 +360,7 @@ impl CompletionRun {
             model: self.model().settings.name.clone(),
             rounds: self.rounds,
             history: if self.ran.is_empty() {
-                Vec::new()
+                MessageList::default()
             } else {
                 self.request.messages.split_off(self.asked)
             },
@@ -393,3 +393,6 @@ struct CompletionEnd {
     stop: StopReason,
     ended: LoopEnd,
 }
+
+#[cfg(test)]
+mod tests;

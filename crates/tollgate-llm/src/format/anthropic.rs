@@ -1,5 +1,7 @@
 //! Codec of Anthropic's Messages API. Called through [`DialectCodec`]; independent of HTTP.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
@@ -71,7 +73,7 @@ impl DialectCodec for AnthropicCodec {
         errors::write(failure)
     }
 
-    fn write_history(&self, messages: &[ChatMessage]) -> Value {
+    fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value {
         history::history(messages)
     }
 }

@@ -1,6 +1,8 @@
 //! Codec of Google's generateContent API. Called through [`DialectCodec`]; independent of HTTP. The
 //! model and whether to stream are in the URL and arrive as [`RequestUrlParams`].
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
@@ -74,7 +76,7 @@ impl DialectCodec for GeminiCodec {
         errors::write(failure)
     }
 
-    fn write_history(&self, messages: &[ChatMessage]) -> Value {
+    fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value {
         history::history(messages)
     }
 }

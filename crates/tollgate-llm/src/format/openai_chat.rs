@@ -1,6 +1,8 @@
 //! Codec of OpenAI's Chat Completions, which most other model servers speak too. The types of the
 //! `openai` packages are the reference for the wire format. Used only through [`super::of`].
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::openai_common::{errors, media};
@@ -72,7 +74,7 @@ impl DialectCodec for OpenAiChatCodec {
         errors::write(failure)
     }
 
-    fn write_history(&self, messages: &[ChatMessage]) -> Value {
+    fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value {
         history::for_client(messages)
     }
 }

@@ -6,6 +6,8 @@
 //! beside it. An item of an unknown type is an opaque part with the extra field `whole_item`; a
 //! content part of an unknown type is an opaque part without it.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::openai_common::{errors, media};
@@ -92,7 +94,7 @@ impl DialectCodec for OpenAiResponsesCodec {
         errors::write(failure)
     }
 
-    fn write_history(&self, messages: &[ChatMessage]) -> Value {
+    fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value {
         history::for_client(messages).into()
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -137,7 +138,7 @@ pub(super) fn in_pieces(steps: &[ResponseDelta], length: usize) -> Vec<ResponseD
 pub(super) fn request(messages: Vec<ChatMessage>) -> ChatRequest {
     ChatRequest {
         model: "some-model".to_owned(),
-        messages,
+        messages: messages.into(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions { max_output: Some(100), ..GenerationOptions::default() },
@@ -207,7 +208,7 @@ fn picture_of(data: String) -> ChatMedia {
 }
 
 /// What a conversation says, whatever the dialect it went through: turns of one role are one.
-pub(super) fn meaning(messages: &[ChatMessage]) -> String {
+pub(super) fn meaning(messages: &[Arc<ChatMessage>]) -> String {
     let mut said = String::new();
     let mut last = None;
     for message in messages {

@@ -136,9 +136,9 @@ fn signatures_come_back_through_clients_of_another_dialect() {
             let [asked, called, answered] = &conversation().messages[1..4] else {
                 panic!("a question, calls, results");
             };
-            let mut called = called.clone();
+            let mut called = ChatMessage::clone(called);
             called.parts.insert(0, thought);
-            let history = front.write_history(&[asked.clone(), called, answered.clone()]);
+            let history = front.write_history(&[asked.clone(), called.into(), answered.clone()]);
             let model = if to == Dialect::Gemini { "gemini-3.8-flash" } else { "claude-opus-5" };
             let address = RequestUrlParams { model: Some(model), delivery: None };
             let request = front.read_request(kept(of, history), &address).unwrap();
@@ -196,14 +196,15 @@ proptest! {
 
     #[test]
     fn any_conversation_keeps_its_meaning_through_every_pair(request in test_fixtures::conversations()) {
-        let mut request = request;
         // Not every dialect can say that a call failed; its text tells.
-        let parts = request.messages.iter_mut().flat_map(|message| &mut message.parts);
-        for part in parts {
+        let mut messages: Vec<_> =
+            request.messages.into_iter().map(std::sync::Arc::unwrap_or_clone).collect();
+        for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
             if let PartContent::Result(result) = &mut part.content {
                 result.end = CallEnd::Well;
             }
         }
+        let request = ChatRequest { messages: messages.into(), ..request };
         for (front, provider) in pairs() {
             let arrived = through(provider, &through(front, &request));
             let expected = test_fixtures::meaning(&request.messages);

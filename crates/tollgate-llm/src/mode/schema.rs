@@ -3,12 +3,14 @@
 //! The tools become a paragraph of the system prompt and a JSON schema for the answer, earlier
 //! calls become text, and the answer is decoded into calls or text.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::delta_writer::DeltaWriter;
 use crate::conversation::{
-    CallEnd, ChatMessage, ChatRequest, ChatRole, ChatTool, Function, MessagePart, PartContent,
-    ResponseFormat, ToolChoice,
+    CallEnd, ChatMessage, ChatRequest, ChatRole, ChatTool, Function, MessageList, MessagePart,
+    PartContent, ResponseFormat, ToolChoice,
 };
 
 mod history;
@@ -76,7 +78,7 @@ impl AllowedAnswer {
 }
 
 /// How the calls since the last user message ended.
-fn ends(messages: &[ChatMessage]) -> Vec<CallEnd> {
+fn ends(messages: &[Arc<ChatMessage>]) -> Vec<CallEnd> {
     let latest = messages.iter().rev().take_while(|message| {
         message.role == ChatRole::Assistant
             || message.parts.iter().any(|part| matches!(part.content, PartContent::Result(_)))
@@ -178,8 +180,9 @@ fn explanation(functions: &[Function], may: AllowedAnswer) -> String {
 }
 
 /// Appends to the existing system prompt: many models accept only one.
-fn prompt(messages: &mut Vec<ChatMessage>, said: &str) {
-    match messages.first_mut().filter(|message| message.role == ChatRole::System) {
+fn prompt(messages: &mut MessageList, said: &str) {
+    let has_prompt = messages.first().is_some_and(|message| message.role == ChatRole::System);
+    match messages.first_mut().filter(|_| has_prompt) {
         Some(system) => match system.parts.last_mut().map(|part| &mut part.content) {
             Some(PartContent::Text(text)) => {
                 text.push_str("\n\n");

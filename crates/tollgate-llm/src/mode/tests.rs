@@ -10,7 +10,7 @@ use crate::settings::ToolMode;
 fn without_tools_every_mode_leaves_request_and_answer_alone() {
     let request = ChatRequest {
         model: "m".to_owned(),
-        messages: vec![ChatMessage::text(ChatRole::User, "Hello")],
+        messages: vec![ChatMessage::text(ChatRole::User, "Hello")].into(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions::default(),

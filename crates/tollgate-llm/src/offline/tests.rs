@@ -27,7 +27,8 @@ fn request(said: &str) -> ChatRequest {
         messages: vec![
             ChatMessage::text(ChatRole::System, "Be brief."),
             ChatMessage::text(ChatRole::User, said),
-        ],
+        ]
+        .into(),
         tools: vec![ChatTool::Function(roll)],
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions::default(),
@@ -41,7 +42,7 @@ fn ask(request: &ChatRequest) -> ChatResponse {
 }
 
 /// The answer as text: calls in brackets.
-fn written(response: &ChatResponse) -> String {
+fn encode(response: &ChatResponse) -> String {
     let parts: Vec<String> = response
         .parts
         .iter()
@@ -92,13 +93,13 @@ fn it_calls_and_then_says_what_came_back() {
     let asked = request("roll 2d6 and d20");
     let calls = "[call_offline_1 dice_roll {\"expression\":\"2d6\"}] \
                  [call_offline_2 dice_roll {\"expression\":\"1d20\"}] (Calls)";
-    assert_eq!(written(&ask(&asked)), calls);
+    assert_eq!(encode(&ask(&asked)), calls);
     let results = [
         (r#"{"status":"ok","message":"You rolled 7."}"#, CallEnd::Well),
         ("no dice", CallEnd::Failed),
     ];
     let told = with_results(asked, &results);
-    assert_eq!(written(&ask(&told)), "You rolled 7.\nThat did not work: no dice (End)");
+    assert_eq!(encode(&ask(&told)), "You rolled 7.\nThat did not work: no dice (End)");
 }
 
 #[test]
@@ -106,17 +107,14 @@ fn the_next_utterance_begins_anew() {
     let mut told = with_results(request("roll 2d6"), &[("7", CallEnd::Well)]);
     told.messages.push(ChatMessage::text(ChatRole::Assistant, "7"));
     told.messages.push(ChatMessage::text(ChatRole::User, "roll d20"));
-    assert_eq!(
-        written(&ask(&told)),
-        "[call_offline_2 dice_roll {\"expression\":\"1d20\"}] (Calls)"
-    );
+    assert_eq!(encode(&ask(&told)), "[call_offline_2 dice_roll {\"expression\":\"1d20\"}] (Calls)");
 }
 
 #[test]
 fn words_behind_results_are_a_new_utterance() {
     let mut told = with_results(request("roll 2d6"), &[("7", CallEnd::Well)]);
     told.messages.last_mut().unwrap().parts.push(MessagePart::text("thanks"));
-    assert_eq!(written(&ask(&told)), "You are welcome. (End)");
+    assert_eq!(encode(&ask(&told)), "You are welcome. (End)");
 }
 
 #[test]
@@ -124,9 +122,9 @@ fn the_choice_of_tools_is_honoured() {
     let choosing = |choice, said: &str| ChatRequest { tool_choice: choice, ..request(said) };
     assert_eq!(ask(&choosing(ToolChoice::None, "roll 2d6")).stop, StopReason::End);
     let forced = "[call_offline_1 dice_roll {\"expression\":\"hello\"}] (Calls)";
-    assert_eq!(written(&ask(&choosing(ToolChoice::Required, "hello"))), forced);
+    assert_eq!(encode(&ask(&choosing(ToolChoice::Required, "hello"))), forced);
     let named = ToolChoice::Named("dice_roll".to_owned());
-    assert_eq!(written(&ask(&choosing(named, "hello"))), forced);
+    assert_eq!(encode(&ask(&choosing(named, "hello"))), forced);
     let alone = ChatRequest {
         options: GenerationOptions {
             parallel_calls: Some(ParallelCalls::Forbidden),
@@ -149,11 +147,11 @@ fn a_script_is_followed_whatever_is_offered() {
     let script = "say Wait.\ncall absent {\"broken\ncall dice_roll {}\nthen\ncall b {}\nsay Done.";
     let first = request(script);
     let expected = "Wait. [call_offline_1 absent {\"broken] [call_offline_2 dice_roll {}] (Calls)";
-    assert_eq!(written(&ask(&first)), expected);
+    assert_eq!(encode(&ask(&first)), expected);
     let second = with_results(first, &[("x", CallEnd::Failed), ("y", CallEnd::Well)]);
-    assert_eq!(written(&ask(&second)), "[call_offline_3 b {}] (Calls)");
+    assert_eq!(encode(&ask(&second)), "[call_offline_3 b {}] (Calls)");
     let third = with_results(second, &[("z", CallEnd::Well)]);
-    assert_eq!(written(&ask(&third)), "Done. (End)");
+    assert_eq!(encode(&ask(&third)), "Done. (End)");
 }
 
 #[test]
@@ -172,15 +170,15 @@ fn an_answer_ends_where_the_client_wants() {
     let limited = |options| ChatRequest { options, ..request("hello") };
     let short =
         ask(&limited(GenerationOptions { max_output: Some(3), ..GenerationOptions::default() }));
-    assert_eq!(written(&short), "Hello! I am  (Length)");
+    assert_eq!(encode(&short), "Hello! I am  (Length)");
     assert_eq!(short.usage.output, 3);
     let stopped = GenerationOptions {
         stop: vec!["offline".to_owned(), "Toll".to_owned()],
         ..GenerationOptions::default()
     };
-    assert_eq!(written(&ask(&limited(stopped))), "Hello! I am  (Sequence(Some(\"Toll\")))");
+    assert_eq!(encode(&ask(&limited(stopped))), "Hello! I am  (Sequence(Some(\"Toll\")))");
     let nothing = GenerationOptions { max_output: Some(0), ..GenerationOptions::default() };
-    assert_eq!(written(&ask(&limited(nothing))), " (Length)");
+    assert_eq!(encode(&ask(&limited(nothing))), " (Length)");
 }
 
 #[test]

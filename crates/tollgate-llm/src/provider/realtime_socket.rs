@@ -68,7 +68,8 @@ async fn connect(
     trace: Option<&Trace>,
 ) -> Result<ProviderSocket, LlmError> {
     let failed = |what: String| LlmError::new(LlmErrorKind::Provider, label.of_provider(&what));
-    let url = urls::socket(&remote.base, path, query).map_err(failed)?;
+    let url = urls::socket(&remote.base, path, query);
+    let url = url.map_err(|error| failed(error.to_string()))?;
     let line = remote.connect(&url).await.map_err(|error| {
         let (HttpRequestError::Unreachable(why) | HttpRequestError::Broken(why)) = error;
         failed(format!("cannot be reached: {}", label.quote(&why)))

@@ -264,8 +264,8 @@ impl BridgeCore {
         let deadline = turn.deadline.filter(|_| delivery == ResultDelivery::Wait);
         let gate = Arc::clone(&self.gate);
         let turn = Turn { deadline, taint: Arc::clone(&self.taint), ..turn };
-        let errand = RealtimeCallRunner { gate, turn, form, caps, provider: None };
-        let running = errand.run(&call, |message| self.session.slow(&call, &message));
+        let runner = RealtimeCallRunner { gate, turn, form, caps, provider: None };
+        let running = runner.run(&call, |message| self.session.slow(&call, &message));
         let outcome = tokio::time::timeout(timeout, running).await.unwrap_or_else(|_| {
             let message = format!("`{}` did not answer within {timeout:?}", call.name);
             shaping::failure(CallStatus::Timeout, &message, timeout)

@@ -21,8 +21,8 @@ use self::config::{DelegationTarget, GptLiveConfig};
 use self::turn_tracker::{BackendActivity, GptLiveTurnTracker};
 use super::chunks::chunks;
 use super::events::{
-    CallAnswer, DeepTurnRouting, DialectAction, DialectEvent, DialectStep, RealtimeCall,
-    RealtimeDialect, RealtimeFrame, RealtimeInit,
+    CallAnswer, DeepTurnRouting, DialectAction, DialectEvent, DialectStep, NoDeepAnswerError,
+    RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit,
 };
 use super::json_peek::{self, JsonPeek};
 use super::tier_request;

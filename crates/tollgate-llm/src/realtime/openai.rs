@@ -80,10 +80,10 @@ impl OpenAiRealtime {
         Self::at(ConnectionRole::Sideband, opening)
     }
 
-    fn at(seat: ConnectionRole, opening: RealtimeInit) -> Self {
+    fn at(role: ConnectionRole, opening: RealtimeInit) -> Self {
         Self {
             post: OpenAiOutbox::default(),
-            config: OpenAiSessionConfig::new(seat, opening.offer),
+            config: OpenAiSessionConfig::new(role, opening.offer),
             config_bytes: 0,
             items: ConversationItems::default(),
             calls: OpenAiCalls::default(),
@@ -101,7 +101,7 @@ impl OpenAiRealtime {
     /// Declares our tools before anything else is requested. On a sideband connection they are
     /// added to the existing ones, which have to be known first.
     fn declare_before(&mut self, now: Instant) -> Option<String> {
-        if self.config.is_declared() || self.config.seat() == ConnectionRole::Sideband {
+        if self.config.is_declared() || self.config.role() == ConnectionRole::Sideband {
             return None;
         }
         self.config.declare(&mut self.post, now)

@@ -18,8 +18,8 @@ use tollgate_engine::notices::LiveSession;
 
 use super::call_table::CallTable;
 use super::events::{
-    CloseReason, DialectAction, DialectEvent, DialectStep, MessageFate, RealtimeCall,
-    RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
+    CloseReason, DialectAction, DialectEvent, DialectStep, MessageFate, NoDeepAnswerError,
+    RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
 };
 use super::session_registry::{RealtimeSessionRegistry, SessionCommand};
 use super::session_request::SessionRequest;
@@ -51,7 +51,7 @@ pub(super) struct RealtimeSession {
     running: FuturesUnordered<BoxFuture<'static, BackgroundResult>>,
     /// Answers of another model, in the order of the requests.
     speaking: FuturesOrdered<BoxFuture<'static, Result<String, NoDeepAnswerError>>>,
-    errands: HashMap<String, RunningCall>,
+    running_calls: HashMap<String, RunningCall>,
     slow: (mpsc::Sender<SlowCallNotice>, mpsc::Receiver<SlowCallNotice>),
     outbox: VecDeque<DriverCommand>,
     told: SessionSpans,
@@ -148,7 +148,7 @@ impl RealtimeSession {
             ledger: CallTable::default(),
             running: FuturesUnordered::new(),
             speaking: FuturesOrdered::new(),
-            errands: HashMap::new(),
+            running_calls: HashMap::new(),
             slow: mpsc::channel(MAX_QUEUED_NOTICES),
             outbox: VecDeque::new(),
             told,
@@ -242,7 +242,7 @@ impl RealtimeSession {
     pub(super) fn inner(&mut self, inner: BackgroundEvent, now: Instant) {
         match inner {
             BackgroundEvent::Slow { id, message } => {
-                if self.errands.contains_key(&id) {
+                if self.running_calls.contains_key(&id) {
                     self.send_event(DialectEvent::Slow { id, message }, now);
                 }
             }
@@ -270,7 +270,7 @@ impl RealtimeSession {
     pub(super) fn may_leave(&self, turn: Option<u64>) -> bool {
         match turn {
             Some(_) => self.running_turn() != turn,
-            None => self.errands.is_empty() || self.running_turn().is_some(),
+            None => self.running_calls.is_empty() || self.running_turn().is_some(),
         }
     }
 

@@ -34,7 +34,7 @@ pub struct RealtimeSessionRegistry {
     pub(super) gate: Arc<Gate>,
     pub(super) chat: Arc<ChatService>,
     pub(super) clock: Arc<dyn Clock>,
-    guests: Mutex<BTreeMap<String, SessionEntry>>,
+    entries: Mutex<BTreeMap<String, SessionEntry>>,
     sums: Mutex<BTreeMap<&'static str, SessionTotals>>,
 }
 
@@ -118,9 +118,9 @@ pub struct SessionTotals {
 
 impl RealtimeSessionRegistry {
     pub fn new(gate: Arc<Gate>, chat: Arc<ChatService>, clock: Arc<dyn Clock>) -> Self {
-        let guests = Mutex::default();
+        let entries = Mutex::default();
         let sums = Mutex::default();
-        Self { gate, chat, clock, guests, sums }
+        Self { gate, chat, clock, entries, sums }
     }
 
     /// Runs a session until the client, the provider or `ends` ends it. Returns the close reason
@@ -143,7 +143,7 @@ impl RealtimeSessionRegistry {
             dialect: session_request.live.as_str(),
             model: session_request.model.settings.name.clone(),
         });
-        let seat = self.register(&session, orders);
+        let guard = self.register(&session, orders);
         let now = self.clock.now();
         let SessionSockets { client, mut provider, first, large_work } = sockets;
         provider.get_mut().report_to(&large_work);
@@ -154,7 +154,7 @@ impl RealtimeSessionRegistry {
                 Ok(session) => driver::drive(session, client, provider, first, given, ends).await,
                 Err(with) => driver::turn_away(client, provider, with).await,
             };
-        drop(seat);
+        drop(guard);
         let code = ended.code;
         let reason = ended.reason.clone();
         self.gate.announce(Notice::Live { session, event: LiveEvent::Closed { code, reason } });
@@ -163,19 +163,19 @@ impl RealtimeSessionRegistry {
 
     /// All open sessions, oldest first.
     pub fn sessions(&self) -> Vec<SessionSummary> {
-        let guests = self.guests.lock();
-        let shown = guests.values().map(|guest| SessionSummary {
-            session: Arc::clone(&guest.session),
-            since: guest.since,
-            standing: guest.standing.clone(),
+        let entries = self.entries.lock();
+        let shown = entries.values().map(|session_entry| SessionSummary {
+            session: Arc::clone(&session_entry.session),
+            since: session_entry.since,
+            standing: session_entry.standing.clone(),
         });
         shown.collect()
     }
 
     pub fn order(&self, session: &str, order: SessionCommand) -> Result<(), SessionCommandError> {
-        let guests = self.guests.lock();
-        let guest = guests.get(session).ok_or(SessionCommandError::Unknown)?;
-        guest.orders.try_send(order).map_err(|error| match error {
+        let entries = self.entries.lock();
+        let session_entry = entries.get(session).ok_or(SessionCommandError::Unknown)?;
+        session_entry.orders.try_send(order).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => SessionCommandError::Busy,
             mpsc::error::TrySendError::Closed(_) => SessionCommandError::Unknown,
         })
@@ -191,8 +191,8 @@ impl RealtimeSessionRegistry {
         session: &LiveSession,
         change: impl FnOnce(&mut SessionStatus),
     ) {
-        if let Some(guest) = self.guests.lock().get_mut(&session.id) {
-            change(&mut guest.standing);
+        if let Some(session_entry) = self.entries.lock().get_mut(&session.id) {
+            change(&mut session_entry.standing);
         }
     }
 
@@ -228,13 +228,13 @@ impl RealtimeSessionRegistry {
         session: &Arc<LiveSession>,
         orders: mpsc::Sender<SessionCommand>,
     ) -> SessionGuard {
-        let guest = SessionEntry {
+        let session_entry = SessionEntry {
             session: Arc::clone(session),
             since: self.clock.wall(),
             standing: SessionStatus::default(),
             orders,
         };
-        self.guests.lock().insert(session.id.clone(), guest);
+        self.entries.lock().insert(session.id.clone(), session_entry);
         self.count(session.dialect, |sums| {
             sums.open += 1;
             sums.sessions += 1;
@@ -252,7 +252,7 @@ struct SessionGuard {
 
 impl Drop for SessionGuard {
     fn drop(&mut self) {
-        self.session_registry.guests.lock().remove(&self.session.id);
+        self.session_registry.entries.lock().remove(&self.session.id);
         self.session_registry.count(self.session.dialect, |sums| sums.open -= 1);
     }
 }

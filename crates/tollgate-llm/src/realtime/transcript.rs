@@ -22,8 +22,8 @@ use tollgate_engine::clock::{Clock, SystemClock};
 
 use super::events::{
     AnswerStage, CallAnswer, DeclaredTool, DeepTurnRouting, DialectAction, DialectEvent,
-    DialectStep, MessageFate, RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit,
-    RealtimeOffer, TurnEvent, UtteranceStage,
+    DialectStep, MessageFate, NoDeepAnswerError, RealtimeCall, RealtimeDialect, RealtimeFrame,
+    RealtimeInit, RealtimeOffer, TurnEvent, UtteranceStage,
 };
 
 /// What a session begins with that has these tools.

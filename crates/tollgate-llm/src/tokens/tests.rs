@@ -92,7 +92,8 @@ fn the_system_prompt_is_counted_apart() {
             ChatMessage::text(ChatRole::User, "hello world"),
             ChatMessage::text(ChatRole::Developer, "hello world"),
             ChatMessage::text(ChatRole::Assistant, "hello world hello world"),
-        ],
+        ]
+        .into(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions::default(),

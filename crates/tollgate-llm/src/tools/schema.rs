@@ -58,14 +58,14 @@ pub enum SchemaFitError {
 pub(super) fn fit_strict(schema: &Value, at: &str) -> Result<FittedSchema, SchemaFitError> {
     check(schema)?;
     let form = ToolFormat::OpenAi;
-    let mut bench = SchemaFitLog::new(at);
+    let mut log = SchemaFitLog::new(at);
     let mut schema = schema.clone();
     modern::modernise(&mut schema);
-    refs::gather(&mut schema, &mut bench)?;
+    refs::gather(&mut schema, &mut log)?;
     let Value::Object(mut fields) = schema else { return Err(SchemaFitError::NotASchema) };
-    root_schema::plain(&mut fields, form, &mut bench)?;
-    let fields = strict::bind(fields, &mut bench)?;
-    let SchemaFitLog { told, lost, renames, .. } = bench;
+    root_schema::plain(&mut fields, form, &mut log)?;
+    let fields = strict::bind(fields, &mut log)?;
+    let SchemaFitLog { told, lost, renames, .. } = log;
     Ok(FittedSchema { schema: Some(Value::Object(fields)), told, lost, renames })
 }
 
@@ -83,28 +83,28 @@ pub(super) fn fit(
         let renames = ArgumentRenames::default();
         return Ok(FittedSchema { schema, told, lost, renames });
     }
-    let mut bench = SchemaFitLog::new(at);
+    let mut log = SchemaFitLog::new(at);
     let mut schema = schema.clone();
     modern::modernise(&mut schema);
-    refs::gather(&mut schema, &mut bench)?;
+    refs::gather(&mut schema, &mut log)?;
     if matches!(form, ToolFormat::Gemini | ToolFormat::GeminiLive) {
-        schema = refs::inline(schema, form, &mut bench);
+        schema = refs::inline(schema, form, &mut log);
     }
     let mut fields = match schema {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    root_schema::plain(&mut fields, form, &mut bench)?;
-    keys::rename(&mut fields, form.keys(), &mut bench);
+    root_schema::plain(&mut fields, form, &mut log)?;
+    keys::rename(&mut fields, form.keys(), &mut log);
     let fields = match form {
-        ToolFormat::GeminiLive => subset::narrow(fields, &mut bench),
+        ToolFormat::GeminiLive => subset::narrow(fields, &mut log),
         _ => {
             loose::mend(&mut fields);
             fields.entry("properties").or_insert_with(|| json!({}));
             Some(fields)
         }
     };
-    let SchemaFitLog { told, lost, renames, .. } = bench;
+    let SchemaFitLog { told, lost, renames, .. } = log;
     Ok(FittedSchema { schema: fields.map(Value::Object), told, lost, renames })
 }
 

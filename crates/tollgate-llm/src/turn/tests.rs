@@ -42,7 +42,7 @@ fn check_stopped(calls: &str, stop: StopReason, spent: TurnSpending, expected: &
     offered.theirs.extend(["their_a", "their_twin"].map(str::to_owned));
     let said = match next(&response, &offered, &spent, &BOUNDS) {
         TurnStep::Finish(ended) => format!("finish {}", ended.as_str()),
-        TurnStep::Deal { sorted, then } => format!("{}{}", shown(&sorted), after(then)),
+        TurnStep::Deal { sorted, then } => format!("{}{}", render(&sorted), after(then)),
     };
     assert_eq!(said, expected, "{calls} {spent:?}");
 }
@@ -57,7 +57,7 @@ fn part(name: &str) -> MessagePart {
     MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments: "{}".to_owned() }))
 }
 
-fn shown(sorted: &SortedCalls) -> String {
+fn render(sorted: &SortedCalls) -> String {
     let mut out = String::new();
     for own in &sorted.run {
         out.push_str(&format!("run {}, ", own.call().name));
@@ -172,7 +172,7 @@ fn what_was_insisted_on_is_asked_for_once_and_what_was_allowed_stays() {
 #[test]
 fn b_ch_08_no_two_calls_of_a_turn_have_one_id() {
     let earlier = ChatMessage::new(ChatRole::Assistant, vec![part("a")]);
-    let mut ids = TurnCallIds::behind(&[earlier]);
+    let mut ids = TurnCallIds::behind(&[earlier.into()]);
     let given: Vec<String> = ["a", "b", "b", "", "", "b_2"].map(|id| ids.distinct(id)).into();
     assert_eq!(given, ["a_2", "b", "b_2", "call", "call_2", "b_2_2"]);
 }

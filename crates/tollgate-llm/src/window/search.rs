@@ -50,7 +50,7 @@ pub struct ToolSearchHits {
 /// Definition of the search tool.
 pub(super) fn tool(asked: &WindowRequest<'_>) -> Function {
     let is_taken = |name: &str| {
-        asked.stock.place(name).is_some() || asked.request.client_tools().any(|it| it == name)
+        asked.pool.place(name).is_some() || asked.request.client_tools().any(|it| it == name)
     };
     let numbered = (2..).map(|number| format!("{SEARCH_TOOL_NAME}{number}"));
     let name =
@@ -105,9 +105,9 @@ pub fn search(
 ) -> Result<ToolSearchHits, ToolSearchError> {
     let ToolSearchArguments { query, limit } = parse_query(arguments)?;
     let visible = visible(asked);
-    let best = asked.stock.index().best(&RelevanceQuery::new(&query), visible.len());
+    let best = asked.pool.index().best(&RelevanceQuery::new(&query), visible.len());
     let best = best.into_iter().filter(|place| visible.binary_search(place).is_ok());
-    let best: Vec<&Function> = best.take(limit).map(|place| asked.stock.function(place)).collect();
+    let best: Vec<&Function> = best.take(limit).map(|place| asked.pool.function(place)).collect();
     let hint = if best.is_empty() {
         "nothing matches these words; try other or fewer words"
     } else {

@@ -25,7 +25,7 @@ pub(super) fn function(name: &str, description: &str) -> Function {
     }
 }
 
-pub(super) fn stock(names: &str, pinned: &[&str]) -> ToolPool {
+pub(super) fn pool(names: &str, pinned: &[&str]) -> ToolPool {
     let candidates = names.split_whitespace().map(|name| OfferCandidate {
         function: function(name, "Does what its name says"),
         title: None,
@@ -40,7 +40,8 @@ pub(super) fn request(said: &str) -> ChatRequest {
         messages: vec![
             ChatMessage::text(ChatRole::System, "Be brief."),
             ChatMessage::text(ChatRole::User, said),
-        ],
+        ]
+        .into(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions::default(),
@@ -53,11 +54,11 @@ fn room(name: &str, window: u64) -> ModelWindow<'_> {
     ModelWindow { name, window, max_output: 100, dialect: Dialect::OpenAiChat }
 }
 
-const STOCK: &str = "dice_roll mail_send memory_search weather_forecast web_search";
+const POOL_NAMES: &str = "dice_roll mail_send memory_search weather_forecast web_search";
 
 struct Case<'a> {
     request: ChatRequest,
-    stock: ToolPool,
+    pool: ToolPool,
     max_tools: usize,
     search: ToolSearch,
     disclosed: DisclosedTools,
@@ -68,7 +69,7 @@ impl Case<'_> {
     fn new(said: &str, window: u64) -> Self {
         Self {
             request: request(said),
-            stock: stock(STOCK, &[]),
+            pool: pool(POOL_NAMES, &[]),
             max_tools: 64,
             search: ToolSearch::Off,
             disclosed: DisclosedTools::default(),
@@ -77,17 +78,17 @@ impl Case<'_> {
     }
 
     fn fit(&self) -> Result<WindowFit, ContextTooLongError> {
-        let Self { request, stock, max_tools, search, disclosed, models } = self;
+        let Self { request, pool, max_tools, search, disclosed, models } = self;
         let asked =
-            WindowRequest { request, stock, max_tools: *max_tools, search: *search, disclosed };
+            WindowRequest { request, pool, max_tools: *max_tools, search: *search, disclosed };
         fit(&asked, models)
     }
 
     /// The names that are shown, then the number of the model.
-    fn shown(&self) -> String {
+    fn render(&self) -> String {
         match self.fit() {
             Ok(fit) => {
-                let names = fit.tools(&self.stock).map(|function| function.name.as_str());
+                let names = fit.tools(&self.pool).map(|function| function.name.as_str());
                 format!("{} @{}", names.collect::<Vec<_>>().join(" "), fit.model)
             }
             Err(_) => "too long".to_owned(),
@@ -98,7 +99,7 @@ impl Case<'_> {
 #[test]
 fn all_that_fits_is_shown_by_name_and_nothing_is_counted() {
     let case = Case::new("Roll the dice", 10_000);
-    assert_eq!(case.shown(), format!("{STOCK} @0"));
+    assert_eq!(case.render(), format!("{POOL_NAMES} @0"));
     let fit = case.fit().unwrap();
     assert_eq!(fit.counts.precision, CountPrecision::Estimated);
     assert!(fit.pruned.is_empty());
@@ -107,10 +108,10 @@ fn all_that_fits_is_shown_by_name_and_nothing_is_counted() {
 #[test]
 fn above_max_tools_the_least_relevant_go() {
     let case = |said, max_tools| Case { max_tools, ..Case::new(said, 10_000) };
-    assert_eq!(case("Roll the dice", 1).shown(), "dice_roll @0");
-    assert_eq!(case("Search the web", 2).shown(), "memory_search web_search @0");
-    assert_eq!(case("Search the web", 1).shown(), "web_search @0");
-    assert_eq!(case("Hello", 2).shown(), "dice_roll mail_send @0", "by name");
+    assert_eq!(case("Roll the dice", 1).render(), "dice_roll @0");
+    assert_eq!(case("Search the web", 2).render(), "memory_search web_search @0");
+    assert_eq!(case("Search the web", 1).render(), "web_search @0");
+    assert_eq!(case("Hello", 2).render(), "dice_roll mail_send @0", "by name");
     assert_eq!(
         case("Search the web", 2).fit().unwrap().pruned,
         ["dice_roll", "mail_send", "weather_forecast"]
@@ -120,13 +121,13 @@ fn above_max_tools_the_least_relevant_go() {
 #[test]
 fn what_is_pinned_named_or_used_stays() {
     let mut case = Case { max_tools: 2, ..Case::new("Search the web", 10_000) };
-    case.stock = stock(STOCK, &["mail_*"]);
-    assert_eq!(case.shown(), "mail_send web_search @0");
-    case.stock = stock(STOCK, &["mail_*", "weather_*", "dice_*"]);
-    assert_eq!(case.shown(), "dice_roll mail_send weather_forecast @0", "even if they are more");
-    case.stock = stock(STOCK, &[]);
+    case.pool = pool(POOL_NAMES, &["mail_*"]);
+    assert_eq!(case.render(), "mail_send web_search @0");
+    case.pool = pool(POOL_NAMES, &["mail_*", "weather_*", "dice_*"]);
+    assert_eq!(case.render(), "dice_roll mail_send weather_forecast @0", "even if they are more");
+    case.pool = pool(POOL_NAMES, &[]);
     case.request.tool_choice = ToolChoice::Named("dice_roll".to_owned());
-    assert_eq!(case.shown(), "dice_roll web_search @0");
+    assert_eq!(case.render(), "dice_roll web_search @0");
     case.request.tool_choice = ToolChoice::Auto;
     let call = FunctionCall {
         id: "call_1".to_owned(),
@@ -136,7 +137,7 @@ fn what_is_pinned_named_or_used_stays() {
     let call =
         ChatMessage::new(ChatRole::Assistant, vec![MessagePart::new(PartContent::Call(call))]);
     case.request.messages.insert(1, call);
-    assert_eq!(case.shown(), "weather_forecast web_search @0");
+    assert_eq!(case.render(), "weather_forecast web_search @0");
 }
 
 /// B-CH-4: the client's tools are the client's, whatever ours are called.
@@ -144,15 +145,15 @@ fn what_is_pinned_named_or_used_stays() {
 fn b_ch_04_the_clients_tools_are_never_left_out_and_hide_ours() {
     let mut case = Case::new("Search the web", 10_000);
     case.request.tools.push(ChatTool::Function(function("web_search", "The client's own")));
-    assert_eq!(case.shown(), "dice_roll mail_send memory_search weather_forecast @0");
+    assert_eq!(case.render(), "dice_roll mail_send memory_search weather_forecast @0");
     assert!(case.fit().unwrap().pruned.is_empty(), "hidden is not pruned");
     let with = case.fit().unwrap().counts.tools;
     case.request.tools.clear();
-    case.stock = stock("dice_roll mail_send memory_search weather_forecast", &[]);
+    case.pool = pool("dice_roll mail_send memory_search weather_forecast", &[]);
     assert!(with > case.fit().unwrap().counts.tools, "they count");
     let long = "x ".repeat(10_000);
     case.request.tools.push(ChatTool::Function(function("long", &long)));
-    assert_eq!(case.shown(), "too long");
+    assert_eq!(case.render(), "too long");
 }
 
 #[test]
@@ -162,27 +163,27 @@ fn what_does_not_fit_goes_one_by_one() {
     let full = exact.input() + exact.reserved;
     assert_eq!(Case::new("Roll the dice", full).fit().unwrap().kept.len(), 5);
     let case = Case::new("Roll the dice", full - 1);
-    assert_eq!(case.shown(), "dice_roll mail_send memory_search weather_forecast @0");
+    assert_eq!(case.render(), "dice_roll mail_send memory_search weather_forecast @0");
     assert_eq!(case.fit().unwrap().pruned, ["web_search"]);
     let case = Case::new("Search web", full - 100);
-    assert!(case.shown().ends_with("memory_search web_search @0"), "{}", case.shown());
+    assert!(case.render().ends_with("memory_search web_search @0"), "{}", case.render());
     let counts = case.fit().unwrap().counts;
     assert_eq!(counts.missing(), 0);
     let bare = exact.system + exact.messages + exact.reserved;
-    assert_eq!(Case::new("Roll the dice", bare).shown(), " @0", "without any tool");
-    assert_eq!(Case::new("Roll the dice", bare - 1).shown(), "too long");
+    assert_eq!(Case::new("Roll the dice", bare).render(), " @0", "without any tool");
+    assert_eq!(Case::new("Roll the dice", bare - 1).render(), "too long");
 }
 
 #[test]
 fn a_larger_model_is_taken_only_if_no_tool_can_go() {
     let models = || vec![room("small", 300), room("smaller", 200), room("large", 50_000)];
     let mut case = Case { models: models(), ..Case::new(&"word ".repeat(100), 0) };
-    assert!(case.shown().ends_with("@0"));
+    assert!(case.render().ends_with("@0"));
     case.request = request(&"word ".repeat(1_000));
-    assert_eq!(case.shown(), format!("{STOCK} @2"));
+    assert_eq!(case.render(), format!("{POOL_NAMES} @2"));
     case.request = request(&"word ".repeat(100));
-    case.stock = stock(STOCK, &["*"]);
-    assert_eq!(case.shown(), format!("{STOCK} @2"), "pinned tools cannot go");
+    case.pool = pool(POOL_NAMES, &["*"]);
+    assert_eq!(case.render(), format!("{POOL_NAMES} @2"), "pinned tools cannot go");
     case.models.truncate(2);
     assert_eq!(case.fit().unwrap_err().tried.len(), 1, "the second is no larger");
     case.models.clear();
@@ -264,19 +265,19 @@ fn a_search_takes_the_place_of_what_is_not_shown() {
     let case = |search, max_tools| Case {
         search,
         max_tools,
-        stock: stock(STOCK, &["dice_roll"]),
+        pool: pool(POOL_NAMES, &["dice_roll"]),
         ..Case::new("Search the web", 10_000)
     };
-    assert_eq!(case(ToolSearch::Auto, 64).shown(), format!("{STOCK} @0"), "all of them fit");
-    assert_eq!(case(ToolSearch::Auto, 4).shown(), "dice_roll searchTools @0");
-    assert_eq!(case(ToolSearch::Always, 64).shown(), "dice_roll searchTools @0");
+    assert_eq!(case(ToolSearch::Auto, 64).render(), format!("{POOL_NAMES} @0"), "all of them fit");
+    assert_eq!(case(ToolSearch::Auto, 4).render(), "dice_roll searchTools @0");
+    assert_eq!(case(ToolSearch::Always, 64).render(), "dice_roll searchTools @0");
     assert!(case(ToolSearch::Always, 64).fit().unwrap().pruned.is_empty());
     let mut narrow = case(ToolSearch::Auto, 64);
     narrow.models = vec![room("narrow", 320)];
-    assert_eq!(narrow.shown(), "dice_roll searchTools @0");
+    assert_eq!(narrow.render(), "dice_roll searchTools @0");
     let mut pinned = case(ToolSearch::Always, 64);
-    pinned.stock = stock(STOCK, &["*"]);
-    assert_eq!(pinned.shown(), format!("{STOCK} @0"), "there is nothing to be found");
+    pinned.pool = pool(POOL_NAMES, &["*"]);
+    assert_eq!(pinned.render(), format!("{POOL_NAMES} @0"), "there is nothing to be found");
 }
 
 proptest! {
@@ -300,7 +301,7 @@ proptest! {
             title: None,
         });
         let case = Case {
-            stock: ToolPool::new(candidates, &pins),
+            pool: ToolPool::new(candidates, &pins),
             max_tools,
             search,
             models: vec![room("small", window), room("large", window * 2)],

@@ -8,10 +8,10 @@ use tollgate_llm::provider::{AskError, RetryTarget};
 use tollgate_llm::settings::{ProviderKind, ProviderTimeouts};
 
 use crate::fake::{Act, Fake, json, response};
-use crate::stage::{KEY, anthropic, provider, request, served};
+use crate::stage::{KEY, anthropic, provider, request, serve_one};
 use crate::wire::{ANSWER, INVALID, NO_KEY, NO_MODEL, OVERLOADED, TOO_LONG, TOO_OFTEN};
 
-async fn failed(acts: Vec<Act>) -> AskError {
+async fn expect_failure(acts: Vec<Act>) -> AskError {
     let fake = Fake::start(vec![acts]).await;
     let asked = anthropic(fake.address).ask(&request("hello")).await;
     let error = asked.expect_err("this is no answer");
@@ -23,7 +23,7 @@ async fn failed(acts: Vec<Act>) -> AskError {
 }
 
 async fn check(acts: Vec<Act>, kind: LlmErrorKind, again: &str, says: &str) {
-    let error = failed(acts).await;
+    let error = expect_failure(acts).await;
     let short = match error.again {
         RetryTarget::SameModel { .. } => "same",
         RetryTarget::OtherModel => "other",
@@ -57,7 +57,7 @@ async fn connections_are_used_again() {
     for _ in 0..3 {
         model.ask(&request("hello")).await.unwrap();
     }
-    let connections: Vec<usize> = fake.seen().iter().map(|seen| seen.connection).collect();
+    let connections: Vec<usize> = fake.requests_seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [0, 0, 0]);
 }
 
@@ -184,7 +184,7 @@ async fn a_silent_provider_is_not_waited_for() {
     }] {
         let fake = Fake::start(vec![acts]).await;
         let settings = provider(ProviderKind::Anthropic, fake.address);
-        let model = served(tollgate_llm::settings::ProviderSettings { patience, ..settings });
+        let model = serve_one(tollgate_llm::settings::ProviderSettings { patience, ..settings });
         let error = model.ask(&request("hello")).await.unwrap_err();
         let expected = "model `m-id` of provider `fake` did not answer within 100 ms";
         assert_eq!(error.failure.message, expected);
@@ -213,11 +213,11 @@ async fn only_so_many_requests_are_under_way() {
     ];
     let fake = Fake::start(vec![slow]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(tollgate_llm::settings::ProviderSettings { concurrent: 1, ..settings });
+    let model = serve_one(tollgate_llm::settings::ProviderSettings { concurrent: 1, ..settings });
     let hello = request("hello");
     let (one, two) = tokio::join!(model.ask(&hello), model.ask(&hello));
     assert!(one.is_ok() && two.is_ok());
-    let connections: Vec<usize> = fake.seen().iter().map(|seen| seen.connection).collect();
+    let connections: Vec<usize> = fake.requests_seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [0, 0], "the second waited for the first");
     let all: Vec<_> = (0..6).map(|_| model.ask(&hello)).collect();
     let answers = futures_util::future::join_all(all).await;

@@ -26,7 +26,7 @@ use tollgate_llm::realtime::bridge::{
 use tollgate_llm::realtime::{RealtimeCall, RealtimeProtocol};
 
 /// An engine with tools of each speed, and what was done to them.
-struct House {
+struct HostEngine {
     running: RunningEngine,
     settings: EngineSettings,
     seen: Arc<Seen>,
@@ -76,7 +76,7 @@ impl BuiltinTool for Sleeper {
     }
 }
 
-impl House {
+impl HostEngine {
     async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let seen = Arc::new(Seen::default());
@@ -111,7 +111,7 @@ impl House {
         self.seen.began.load(Ordering::SeqCst)
     }
 
-    fn finished(&self) -> usize {
+    fn finish_count(&self) -> usize {
         self.seen.finished.load(Ordering::SeqCst)
     }
 }
@@ -141,7 +141,7 @@ impl Host {
     }
 
     /// The names that were declared, each time.
-    fn declared(&self) -> Vec<String> {
+    fn declarations(&self) -> Vec<String> {
         let names = |tools: &Vec<Value>| {
             let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
             names.collect::<Vec<_>>().join(" ")
@@ -192,28 +192,28 @@ fn status(reply: &Reply) -> &str {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_is_declared_what_the_agent_has_at_its_tier_and_only_when_it_changes() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let bridge = house.bridge(&host, Tier::Fast).await.unwrap();
+    let bridge = host_engine.bridge(&host, Tier::Fast).await.unwrap();
     bridge.update_tier(Tier::Fast).await.unwrap();
     bridge.update_tier(Tier::Deep).await.unwrap();
     bridge.update_tier(Tier::Deep).await.unwrap();
     bridge.update_tier(Tier::Standard).await.unwrap();
     let expected = ["broken nap", "broken nap rest sleep", "broken nap rest"];
-    assert_eq!(host.declared(), expected);
+    assert_eq!(host.declarations(), expected);
     assert_eq!(bridge.tier(), Tier::Standard);
 }
 
 #[tokio::test(start_paused = true)]
 async fn definitions_have_the_form_that_the_session_speaks() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     for (live, place, expected) in [
         (RealtimeProtocol::OpenAi, "/0/parameters/type", "object"),
         (RealtimeProtocol::OpenAi, "/0/type", "function"),
         (RealtimeProtocol::Gemini, "/0/parameters/type", "OBJECT"),
     ] {
         let host = Host::speaking(live);
-        let _bridge = house.bridge(&host, Tier::Fast).await.unwrap();
+        let _bridge = host_engine.bridge(&host, Tier::Fast).await.unwrap();
         let declared = Value::from(host.declared.lock()[0].clone());
         assert_eq!(declared.pointer(place), Some(&json!(expected)), "{declared}");
     }
@@ -221,9 +221,9 @@ async fn definitions_have_the_form_that_the_session_speaks() {
 
 #[tokio::test(start_paused = true)]
 async fn results_keep_the_status_they_have() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let _bridge = house.bridge(&host, Tier::Fast).await.unwrap();
+    let _bridge = host_engine.bridge(&host, Tier::Fast).await.unwrap();
     for (name, arguments, expected) in [
         ("nap", "{}", "ok"),
         ("broken", "{}", "error"),
@@ -238,44 +238,44 @@ async fn results_keep_the_status_they_have() {
 
 #[tokio::test(start_paused = true)]
 async fn s_29_a_tool_beyond_the_tier_that_holds_now_is_not_run() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let bridge = house.bridge(&host, Tier::Deep).await.unwrap();
+    let bridge = host_engine.bridge(&host, Tier::Deep).await.unwrap();
     assert_eq!(status(&host.call("sleep", "{}").await), "ok");
     bridge.update_tier(Tier::Fast).await.unwrap();
     assert_eq!(status(&host.call("sleep", "{}").await), "denied");
-    assert_eq!(house.began(), 1);
+    assert_eq!(host_engine.began(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_nobody_knows_gets_no_bridge() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let gate = Arc::clone(&house.running.gate);
+    let gate = Arc::clone(&host_engine.running.gate);
     let refused = Bridge::new(gate, host.clone(), "nobody", Tier::Fast).await;
     assert!(matches!(refused, Err(BridgeError::UnknownAgent(_))));
-    assert!(host.handler.lock().is_none() && host.declared().is_empty());
+    assert!(host.handler.lock().is_none() && host.declarations().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_takes_no_tools_keeps_its_tier() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let bridge = house.bridge(&host, Tier::Fast).await.unwrap();
+    let bridge = host_engine.bridge(&host, Tier::Fast).await.unwrap();
     host.refuses.store(1, Ordering::SeqCst);
     let refused = bridge.update_tier(Tier::Deep).await.unwrap_err();
     assert_eq!(refused.to_string(), "the session rejected the tools: no more tools");
     assert_eq!(bridge.tier(), Tier::Fast);
     host.refuses.store(0, Ordering::SeqCst);
     bridge.update_tier(Tier::Deep).await.unwrap();
-    assert_eq!(host.declared(), ["broken nap", "broken nap rest sleep"]);
+    assert_eq!(host.declarations(), ["broken nap", "broken nap rest sleep"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_ends_with_the_time_of_the_tier_and_its_result_comes_late() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let _bridge = house.bridge(&host, Tier::Fast).await.unwrap();
+    let _bridge = host_engine.bridge(&host, Tier::Fast).await.unwrap();
     let began = SystemClock.now();
     let reply = host.call("nap", r#"{"ms":2000}"#).await;
     assert_eq!(status(&reply), "pending");
@@ -288,22 +288,22 @@ async fn a_call_ends_with_the_time_of_the_tier_and_its_result_comes_late() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_takes_no_longer_than_the_timeout() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let bridge = house.bridge(&host, Tier::Deep).await.unwrap();
+    let bridge = host_engine.bridge(&host, Tier::Deep).await.unwrap();
     let _bridge = bridge.with_timeout(Duration::from_millis(100));
     let reply = host.call("nap", r#"{"ms":2000}"#).await;
     assert_eq!(status(&reply), "timeout");
     assert!(reply.outcome.contains("`nap` did not answer within 100ms"), "{}", reply.outcome);
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!((house.began(), house.finished()), (1, 0));
+    assert_eq!((host_engine.began(), host_engine.finish_count()), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn r_32_closing_cancels_what_runs_and_nothing_begins_afterwards() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let bridge = house.bridge(&host, Tier::Deep).await.unwrap();
+    let bridge = host_engine.bridge(&host, Tier::Deep).await.unwrap();
     let calling = host.call("nap", r#"{"ms":2000}"#);
     let closing = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -315,15 +315,15 @@ async fn r_32_closing_cancels_what_runs_and_nothing_begins_afterwards() {
     assert!(matches!(bridge.update_tier(Tier::Fast).await, Err(BridgeError::Closed)));
     bridge.close().await;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!((house.began(), house.finished()), (1, 0));
-    assert_eq!(host.declared(), ["broken nap rest sleep", ""]);
+    assert_eq!((host_engine.began(), host_engine.finish_count()), (1, 0));
+    assert_eq!(host.declarations(), ["broken nap rest sleep", ""]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_outlives_its_bridge_without_harm() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     let host = Host::new();
-    let bridge = house.bridge(&host, Tier::Deep).await.unwrap();
+    let bridge = host_engine.bridge(&host, Tier::Deep).await.unwrap();
     let calling = host.call("nap", r#"{"ms":2000}"#);
     let dropping = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -332,30 +332,30 @@ async fn a_handler_outlives_its_bridge_without_harm() {
     let (reply, ()) = tokio::join!(calling, dropping);
     assert_eq!(status(&reply), "denied");
     assert_eq!(status(&host.call("nap", "{}").await), "denied");
-    assert_eq!((house.began(), house.finished()), (1, 0));
+    assert_eq!((host_engine.began(), host_engine.finish_count()), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn r_24_tools_that_come_and_go_are_declared_again() {
-    let mut house = House::new().await;
+    let mut host_engine = HostEngine::new().await;
     let host = Host::new();
-    let _bridge = house.bridge(&host, Tier::Fast).await.unwrap();
-    house.settings.agents[0].tools = vec![Glob::new("nap")];
-    house.running.reconfigure(&house.settings, || {}).await;
+    let _bridge = host_engine.bridge(&host, Tier::Fast).await.unwrap();
+    host_engine.settings.agents[0].tools = vec![Glob::new("nap")];
+    host_engine.running.reconfigure(&host_engine.settings, || {}).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    house.settings.agents[0].id = AgentId::parse("other").unwrap();
-    house.running.reconfigure(&house.settings, || {}).await;
+    host_engine.settings.agents[0].id = AgentId::parse("other").unwrap();
+    host_engine.running.reconfigure(&host_engine.settings, || {}).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(host.declared(), ["broken nap", "nap", ""]);
+    assert_eq!(host.declarations(), ["broken nap", "nap", ""]);
     assert_eq!(status(&host.call("nap", "{}").await), "denied");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn tiers_calls_and_the_end_may_race() {
-    let house = House::new().await;
+    let host_engine = HostEngine::new().await;
     for _ in 0..20 {
         let host = Host::new();
-        let bridge = house.bridge(&host, Tier::Fast).await.unwrap();
+        let bridge = host_engine.bridge(&host, Tier::Fast).await.unwrap();
         let bridge = &bridge;
         let handler = host.handler();
         let updates = (0..20).map(|at| async move {
@@ -384,10 +384,10 @@ async fn tiers_calls_and_the_end_may_race() {
         for reply in replies {
             assert!(matches!(reply.status, CallStatus::Ok | CallStatus::Denied), "{reply:?}");
         }
-        let began = house.began();
+        let began = host_engine.began();
         assert_eq!(status(&host.call("nap", "{}").await), "denied");
-        assert_eq!(house.began(), began);
-        let declared = host.declared();
+        assert_eq!(host_engine.began(), began);
+        let declared = host.declarations();
         assert_eq!(declared.last().map(String::as_str), Some(""));
         assert!(declared.windows(2).all(|two| two[0] != two[1]), "{declared:?}");
     }

@@ -9,8 +9,8 @@ use tollgate_llm::format::RequestUrlParams;
 use tollgate_llm::provider::{ModelRegistry, PassThroughRequest};
 use tollgate_llm::settings::{self, LlmSettings, ProviderApi, ProviderKind};
 
-use crate::fake::{Fake, chunked, json as whole, stream};
-use crate::stage::{clock, heard, model, provider, request, served};
+use crate::fake::{Fake, encode_chunks, json as whole, stream};
+use crate::stage::{clock, model, provider, read_stream, request, serve_one};
 
 const CHAT: &str = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1741570283,"model":"gpt-x","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}"#;
 
@@ -35,14 +35,14 @@ fn chat_events(pieces: &[&str]) -> String {
 #[tokio::test]
 async fn openai_chat() {
     let events = format!("{}data: [DONE]\n\n", chat_events(&["Hello ", "there"]));
-    let fake = Fake::start(vec![whole(200, CHAT), chunked(&events)]).await;
-    let model = served(provider(ProviderKind::OpenAi, fake.address));
+    let fake = Fake::start(vec![whole(200, CHAT), encode_chunks(&events)]).await;
+    let model = serve_one(provider(ProviderKind::OpenAi, fake.address));
     let answer = model.ask(&request("hello")).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
-    let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
+    let answer = read_stream(model.stream(&request("hello")).await.unwrap()).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
     assert_eq!(answer.stop, StopReason::End);
-    for seen in fake.seen() {
+    for seen in fake.requests_seen() {
         assert_eq!((seen.path(), &seen.json()["model"]), ("/chat/completions", &json!("m-id")));
     }
 }
@@ -89,7 +89,7 @@ async fn openai_responses() {
         .collect();
     let answers = vec![
         whole(200, &response("completed", json!([item])).to_string()),
-        chunked(&events.concat()),
+        encode_chunks(&events.concat()),
     ];
     let fake = Fake::start(answers).await;
     let settings = LlmSettings {
@@ -99,9 +99,9 @@ async fn openai_responses() {
     let model = ModelRegistry::new(&settings, clock(), None).unwrap().find("m").unwrap();
     let answer = model.ask(&request("hello")).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
-    let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
+    let answer = read_stream(model.stream(&request("hello")).await.unwrap()).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
-    for seen in fake.seen() {
+    for seen in fake.requests_seen() {
         assert_eq!((seen.path(), &seen.json()["model"]), ("/responses", &json!("m-id")));
     }
 }
@@ -115,14 +115,15 @@ async fn gemini() {
     };
     let stop = r#","finishReason":"STOP""#;
     let events = format!("data: {}\n\ndata: {}\n\n", piece("Hello ", ""), piece("there", stop));
-    let answers = vec![whole(200, &piece("Hello there", stop)), chunked(&events)];
+    let answers = vec![whole(200, &piece("Hello there", stop)), encode_chunks(&events)];
     let fake = Fake::start(answers).await;
-    let model = served(provider(ProviderKind::Gemini, fake.address));
+    let model = serve_one(provider(ProviderKind::Gemini, fake.address));
     let answer = model.ask(&request("hello")).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
-    let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
+    let answer = read_stream(model.stream(&request("hello")).await.unwrap()).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
-    let paths: Vec<String> = fake.seen().iter().map(|seen| seen.path().to_owned()).collect();
+    let paths: Vec<String> =
+        fake.requests_seen().iter().map(|seen| seen.path().to_owned()).collect();
     let models = "/v1beta/models/m-id";
     let expected =
         [format!("{models}:generateContent"), format!("{models}:streamGenerateContent?alt=sse")];
@@ -134,7 +135,7 @@ async fn gemini() {
 async fn a_key_that_gemini_refuses_is_the_gateways_trouble_also_where_bytes_are_handed_on() {
     let words = r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}"#;
     let fake = Fake::start(vec![whole(400, words)]).await;
-    let model = served(provider(ProviderKind::Gemini, fake.address));
+    let model = serve_one(provider(ProviderKind::Gemini, fake.address));
     let address = RequestUrlParams { model: Some("m"), delivery: Some(ResponseDelivery::Whole) };
     let body = Bytes::from_static(br#"{"contents":[]}"#);
     let passed = PassThroughRequest::read(body, HeaderMap::new(), &address).unwrap();
@@ -148,8 +149,8 @@ async fn b_se_07_done_may_come_twice_or_never() {
     for tail in ["data: [DONE]\n\ndata: [DONE]\n\n", "", "data: [DONE]", ": bye\n\n"] {
         let events = format!("{}{tail}", chat_events(&["Hello"]));
         let fake = Fake::start(vec![stream(events.as_bytes())]).await;
-        let model = served(provider(ProviderKind::OpenAi, fake.address));
-        let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
+        let model = serve_one(provider(ProviderKind::OpenAi, fake.address));
+        let answer = read_stream(model.stream(&request("hello")).await.unwrap()).await.unwrap();
         assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello", 12), "{tail}");
     }
 }
@@ -159,8 +160,9 @@ async fn b_se_07_done_too_early_is_no_answer() {
     let events = chat_events(&["Hello"]);
     let early: String = events.split_inclusive("\n\n").take(2).collect();
     let fake = Fake::start(vec![stream(format!("{early}data: [DONE]\n\n").as_bytes())]).await;
-    let model = served(provider(ProviderKind::OpenAi, fake.address));
-    let (text, failure) = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap_err();
+    let model = serve_one(provider(ProviderKind::OpenAi, fake.address));
+    let (text, failure) =
+        read_stream(model.stream(&request("hello")).await.unwrap()).await.unwrap_err();
     assert_eq!((text.as_str(), failure.kind), ("Hello", LlmErrorKind::Provider));
 }
 
@@ -168,7 +170,7 @@ async fn b_se_07_done_too_early_is_no_answer() {
 async fn an_error_with_the_status_of_an_answer_is_an_error() {
     let words = r#"{"error":{"message":"Provider returned error","code":429},"user_id":"u"}"#;
     let fake = Fake::start(vec![whole(200, words)]).await;
-    let model = served(provider(ProviderKind::OpenAi, fake.address));
+    let model = serve_one(provider(ProviderKind::OpenAi, fake.address));
     let error = model.ask(&request("hello")).await.unwrap_err();
     assert_eq!(error.failure.kind, LlmErrorKind::RateLimited, "{error}");
     assert!(error.failure.message.contains("Provider returned error"), "{error}");
@@ -178,7 +180,7 @@ async fn an_error_with_the_status_of_an_answer_is_an_error() {
 async fn a_key_without_money_is_the_gateways_trouble() {
     let words = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
     let fake = Fake::start(vec![whole(429, words)]).await;
-    let model = served(provider(ProviderKind::OpenAi, fake.address));
+    let model = serve_one(provider(ProviderKind::OpenAi, fake.address));
     let error = model.ask(&request("hello")).await.unwrap_err();
     let expected = "provider `fake` rejected the gateway's key (HTTP 429, insufficient_quota): \
                     check `providers.fake.api_key`";

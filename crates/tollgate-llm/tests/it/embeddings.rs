@@ -64,7 +64,7 @@ async fn texts_are_sent_in_portions_and_come_back_in_their_order() {
     let many: Vec<String> = (0..33).map(|number| format!("text {number}")).collect();
     let made = embedder.embed(&many, EmbeddingPurpose::Passage).await.unwrap();
     assert_eq!((made.len(), &made[31], &made[32]), (33, &of(&[0.6, 0.8]), &of(&[0.0, 1.0])));
-    let seen = fake.seen();
+    let seen = fake.requests_seen();
     assert_eq!(seen[0].path(), "/embeddings");
     assert_eq!(seen[0].header("authorization"), Some(&*format!("Bearer {KEY}")));
     let body = seen[0].json();
@@ -72,7 +72,7 @@ async fn texts_are_sent_in_portions_and_come_back_in_their_order() {
     assert_eq!(seen[1].json()["input"], json!(["text 32"]));
     assert_eq!((embedder.model(), seen[1].connection), ("fake/small", 0));
     assert_eq!(embedder.embed(&[], EmbeddingPurpose::Passage).await, Ok(Vec::new()));
-    assert_eq!(fake.seen().len(), 2, "nothing is asked for nothing");
+    assert_eq!(fake.requests_seen().len(), 2, "nothing is asked for nothing");
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn prefixes_and_dimensions_are_the_models_and_in_its_name() {
     let embedder = embedder(provider(ProviderKind::OpenAi, fake.address), &settings).unwrap();
     embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap();
     embedder.embed(&texts(&["a"]), EmbeddingPurpose::Question).await.unwrap();
-    let seen = fake.seen();
+    let seen = fake.requests_seen();
     assert_eq!(seen[0].json()["input"], json!(["passage: a"]));
     assert_eq!(seen[1].json()["input"], json!(["query: a"]));
     assert_eq!(seen[0].json()["dimensions"], json!(2));
@@ -121,7 +121,7 @@ fn a_provider_without_embeddings_is_an_error_of_the_config() {
 }
 
 /// What is told of one answer to one text, by someone with time unless none will come.
-async fn told(reaction: Vec<Act>, settings: &RemoteEmbeddingSettings) -> EmbedError {
+async fn describe(reaction: Vec<Act>, settings: &RemoteEmbeddingSettings) -> EmbedError {
     let hangs = reaction.iter().any(|act| matches!(act, Act::Hang));
     let answer = Duration::from_millis(if hangs { 200 } else { 5_000 });
     let fake = Fake::start(vec![reaction]).await;
@@ -148,7 +148,7 @@ async fn vectors_that_cannot_be_right_are_refused() {
         (r#"{"data": []}"#.to_owned(), "0 embeddings for 1 texts"),
         ("[".to_owned(), "it is not JSON"),
     ] {
-        let error = told(json(200, &body), &asked).await;
+        let error = describe(json(200, &body), &asked).await;
         let EmbedError::Unusable(text) = &error else { panic!("{error:?}") };
         let beginning = format!("model `small` of provider `fake` sent an invalid response: {why}");
         assert!(text.starts_with(&beginning), "{text}");
@@ -170,16 +170,16 @@ async fn what_will_never_work_is_told_from_what_is_away() {
         json(200, r#"{"error": {"message": "no", "code": 400}}"#),
         page,
     ] {
-        let error = told(reaction, &settings()).await;
+        let error = describe(reaction, &settings()).await;
         assert!(matches!(error, EmbedError::Refused(_)), "{error:?}");
         assert!(!error.to_string().contains(KEY), "{error}");
     }
     for reaction in [json(500, "{}"), json(503, ""), vec![Act::Close], vec![Act::Hang]] {
-        let error = told(reaction, &settings()).await;
+        let error = describe(reaction, &settings()).await;
         assert!(matches!(error, EmbedError::Away { again: None, .. }), "{error:?}");
     }
     let headers = [("content-type", "application/json"), ("retry-after", "60")];
-    let error = told(vec![Act::Send(response(429, &headers, "{}"))], &settings()).await;
+    let error = describe(vec![Act::Send(response(429, &headers, "{}"))], &settings()).await;
     let EmbedError::Away { again, .. } = error else { panic!("{error:?}") };
     assert_eq!(again, Some(Duration::from_secs(60)));
 }
@@ -195,7 +195,7 @@ async fn a_busy_provider_is_asked_again() {
         embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await,
         Ok(vec![of(&[1.0])])
     );
-    assert_eq!(fake.seen().len(), 3);
+    assert_eq!(fake.requests_seen().len(), 3);
 }
 
 #[tokio::test]
@@ -209,12 +209,12 @@ async fn a_server_that_takes_less_gets_less() {
     embedder.embed(std::slice::from_ref(&text), EmbeddingPurpose::Passage).await.unwrap();
     embedder.embed(&[text], EmbeddingPurpose::Passage).await.unwrap();
     let sent = |seen: &crate::fake::Seen| seen.json()["input"][0].as_str().unwrap().len();
-    let sent: Vec<usize> = fake.seen().iter().map(sent).collect();
+    let sent: Vec<usize> = fake.requests_seen().iter().map(sent).collect();
     assert_eq!(sent, [16 << 10, 8 << 10, 4 << 10, 4 << 10]);
     let long = Fake::start(vec![refusal(413, "too long")]).await;
     let error = at(&long).embed(&texts(&["short"]), EmbeddingPurpose::Passage).await.unwrap_err();
     assert!(matches!(error, EmbedError::Refused(_)), "{error:?}");
-    assert_eq!(long.seen().len(), 1);
+    assert_eq!(long.requests_seen().len(), 1);
 }
 
 #[tokio::test]
@@ -225,7 +225,7 @@ async fn a_server_that_takes_no_base64_gets_asked_for_numbers() {
     embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap();
     embedder.embed(&texts(&["a"]), EmbeddingPurpose::Passage).await.unwrap();
     let formats: Vec<_> =
-        fake.seen().iter().map(|seen| seen.json()["encoding_format"].clone()).collect();
+        fake.requests_seen().iter().map(|seen| seen.json()["encoding_format"].clone()).collect();
     assert_eq!(formats, ["base64", "float", "float"]);
 }
 
@@ -239,10 +239,10 @@ async fn a_question_is_not_waited_for_and_the_next_one_not_asked() {
         let EmbedError::Away { why, .. } = error else { panic!("{error:?}") };
         assert_eq!(why, "model `small` of provider `fake` did not answer within 1500 ms");
     }
-    assert_eq!(fake.seen().len(), 1, "the second one is told at once");
+    assert_eq!(fake.requests_seen().len(), 1, "the second one is told at once");
     embedder.embed(&question, EmbeddingPurpose::Passage).await.unwrap();
     embedder.embed(&question, EmbeddingPurpose::Question).await.unwrap();
-    assert_eq!(fake.seen().len(), 3, "once it answers, questions are asked again");
+    assert_eq!(fake.requests_seen().len(), 3, "once it answers, questions are asked again");
 }
 
 #[tokio::test]
@@ -260,7 +260,7 @@ async fn whoever_gives_questions_up_is_not_kept_waiting_for_ever() {
     let asked = embedder.embed(&question, EmbeddingPurpose::Question);
     let told = tokio::time::timeout(Duration::from_millis(300), asked).await;
     assert!(matches!(told, Ok(Err(EmbedError::Away { .. }))), "{told:?}");
-    assert!((1..=3).contains(&fake.seen().len()), "the fourth is not asked");
+    assert!((1..=3).contains(&fake.requests_seen().len()), "the fourth is not asked");
 }
 
 #[tokio::test]
@@ -270,5 +270,5 @@ async fn an_empty_text_is_not_sent() {
         let error = at(&fake).embed(&texts(&["a", " \n"]), purpose).await.unwrap_err();
         assert!(matches!(error, EmbedError::Unusable(_)), "{error:?}");
     }
-    assert_eq!(fake.seen().len(), 0);
+    assert_eq!(fake.requests_seen().len(), 0);
 }

@@ -80,12 +80,12 @@ impl Fake {
         Self { address, seen, _serving: serving }
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn requests_seen(&self) -> Vec<Seen> {
         self.seen.lock().clone()
     }
 
     pub(crate) fn only(&self) -> Seen {
-        let seen = self.seen();
+        let seen = self.requests_seen();
         assert_eq!(seen.len(), 1, "{seen:?}");
         seen[0].clone()
     }
@@ -185,7 +185,7 @@ pub(crate) fn stream_head() -> Vec<u8> {
 }
 
 /// A stream in chunks, after which the connection can be used again.
-pub(crate) fn chunked(body: &str) -> Vec<Act> {
+pub(crate) fn encode_chunks(body: &str) -> Vec<Act> {
     let mut text = String::from(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
     );

@@ -13,14 +13,14 @@ use tollgate_llm::provider::{
 };
 use tollgate_llm::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
 
-use crate::fake::{Act, Fake, chunked, json, response, stream_head};
-use crate::stage::{KEY, anthropic, provider, request, served};
+use crate::fake::{Act, Fake, encode_chunks, json, response, stream_head};
+use crate::stage::{KEY, anthropic, provider, request, serve_one};
 use crate::wire::{ANSWER, EVENTS, INVALID, NO_KEY, OVERLOADED, TOO_OFTEN, events_before};
 
 const BODY: &str =
     r#"{ "model":"mine", "messages":[ {"role":"user","content":"héllo"} ], "new_field": 1e3 }"#;
 
-fn passed(body: &str) -> PassThroughRequest {
+fn pass_through(body: &str) -> PassThroughRequest {
     let mut headers = HeaderMap::new();
     headers.insert("authorization", HeaderValue::from_static("Bearer client-secret"));
     headers.insert("x-api-key", HeaderValue::from_static("client-secret"));
@@ -31,7 +31,7 @@ fn passed(body: &str) -> PassThroughRequest {
 
 async fn pass(acts: Vec<Act>) -> (Fake, Result<Response<PassThroughBody>, AskError>) {
     let fake = Fake::start(vec![acts]).await;
-    let answer = anthropic(fake.address).pass(passed(BODY)).await;
+    let answer = anthropic(fake.address).pass(pass_through(BODY)).await;
     (fake, answer)
 }
 
@@ -64,9 +64,9 @@ async fn bytes_go_through_and_only_the_model_is_replaced() {
 
 #[tokio::test]
 async fn streams_go_through_frame_by_frame() {
-    let fake = Fake::start(vec![chunked(EVENTS)]).await;
+    let fake = Fake::start(vec![encode_chunks(EVENTS)]).await;
     let body = BODY.replace("1e3", "1e3, \"stream\": true");
-    let answer = anthropic(fake.address).pass(passed(&body)).await.unwrap();
+    let answer = anthropic(fake.address).pass(pass_through(&body)).await.unwrap();
     assert_eq!(answer.headers()["content-type"], "text/event-stream");
     assert_eq!(text(answer).await, EVENTS);
     assert_eq!(fake.only().header("accept"), Some("text/event-stream"));
@@ -119,8 +119,8 @@ async fn silence_and_breaks_end_what_goes_through() {
         let acts = vec![Act::Send(head.into()), Act::Send(half.clone().into()), last];
         let fake = Fake::start(vec![acts]).await;
         let settings = provider(ProviderKind::Anthropic, fake.address);
-        let model = served(ProviderSettings { patience, ..settings });
-        let mut body = model.pass(passed(BODY)).await.unwrap().into_body();
+        let model = serve_one(ProviderSettings { patience, ..settings });
+        let mut body = model.pass(pass_through(BODY)).await.unwrap().into_body();
         let mut read = String::new();
         let error = loop {
             match body.frame().await.expect("it must not end well") {
@@ -147,34 +147,34 @@ async fn frames_that_come_slowly_are_no_silence() {
     acts.push(Act::Close);
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(ProviderSettings { patience, ..settings });
-    assert_eq!(text(model.pass(passed(BODY)).await.unwrap()).await, EVENTS);
+    let model = serve_one(ProviderSettings { patience, ..settings });
+    assert_eq!(text(model.pass(pass_through(BODY)).await.unwrap()).await, EVENTS);
 }
 
 #[tokio::test]
 async fn the_slot_is_held_until_the_body_is_gone() {
-    let fake = Fake::start(vec![chunked(EVENTS)]).await;
+    let fake = Fake::start(vec![encode_chunks(EVENTS)]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(ProviderSettings { concurrent: 1, ..settings });
-    let first = model.pass(passed(BODY)).await.unwrap();
-    let waiting = tokio::time::timeout(Duration::from_millis(50), model.pass(passed(BODY)));
+    let model = serve_one(ProviderSettings { concurrent: 1, ..settings });
+    let first = model.pass(pass_through(BODY)).await.unwrap();
+    let waiting = tokio::time::timeout(Duration::from_millis(50), model.pass(pass_through(BODY)));
     assert!(waiting.await.is_err(), "it waits for the first");
     drop(first);
-    model.pass(passed(BODY)).await.unwrap();
+    model.pass(pass_through(BODY)).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_busy_provider_is_asked_again_before_the_client_hears_of_it() {
     let fake = Fake::start(vec![json(529, OVERLOADED), json(200, ANSWER)]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(ProviderSettings { retries: 1, ..settings.clone() });
-    assert_eq!(text(model.pass(passed(BODY)).await.unwrap()).await, ANSWER);
-    assert_eq!(fake.seen().len(), 2);
+    let model = serve_one(ProviderSettings { retries: 1, ..settings.clone() });
+    assert_eq!(text(model.pass(pass_through(BODY)).await.unwrap()).await, ANSWER);
+    assert_eq!(fake.requests_seen().len(), 2);
     let busy = Fake::start(vec![json(529, OVERLOADED)]).await;
     let settings =
         ProviderSettings { retries: 1, ..provider(ProviderKind::Anthropic, busy.address) };
-    let answer = served(settings).pass(passed(BODY)).await.unwrap();
-    assert_eq!((answer.status().as_u16(), busy.seen().len()), (529, 2));
+    let answer = serve_one(settings).pass(pass_through(BODY)).await.unwrap();
+    assert_eq!((answer.status().as_u16(), busy.requests_seen().len()), (529, 2));
     assert_eq!(text(answer).await, OVERLOADED);
 }
 

@@ -36,7 +36,7 @@ fn rows(table: &'static str) -> Vec<(&'static str, &'static str)> {
     lines.map(|line| line.split_once('\t').unwrap()).collect()
 }
 
-async fn remembered(folder: &Path, facts: &[&str], model: &dyn Embedder) -> MemoryStore {
+async fn remember_all(folder: &Path, facts: &[&str], model: &dyn Embedder) -> MemoryStore {
     let memory = MemoryStore::open_sqlite(&folder.join("memory.db")).unwrap();
     let author = MemoryAuthor {
         name: "test".to_owned(),
@@ -66,7 +66,7 @@ async fn found(table: &'static str) -> (Found, usize) {
     let folder = tempfile::tempdir().unwrap();
     let model = static_model::open(&embedding_model()).unwrap();
     let facts: Vec<&str> = rows(CAMPAIGN).into_iter().map(|(_, fact)| fact).collect();
-    let memory = remembered(folder.path(), &facts, &*model).await;
+    let memory = remember_all(folder.path(), &facts, &*model).await;
     let scope = MemoryScope::of_operator(namespace());
     let mut found = Found::default();
     let mut asked = 0;

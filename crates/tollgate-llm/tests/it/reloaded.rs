@@ -33,7 +33,7 @@ async fn a_provider_that_did_not_change_keeps_its_connections() {
     let changed = ProviderSettings { retries: 7, ..settings.providers[0].clone() };
     let last = models(&LlmSettings { providers: vec![changed], ..settings }, Some(&after));
     last.find("m").unwrap().ask(&request("hello")).await.unwrap();
-    let connections: Vec<usize> = fake.seen().iter().map(|seen| seen.connection).collect();
+    let connections: Vec<usize> = fake.requests_seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [0, 0, 1]);
 }
 

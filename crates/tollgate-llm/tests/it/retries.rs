@@ -11,8 +11,8 @@ use tollgate_llm::gateway_report::StreamNote;
 use tollgate_llm::provider::{FallbackChain, ModelHandle, ModelRegistry};
 use tollgate_llm::settings::{self, LlmSettings, ProviderKind, ProviderSettings, ProviderTimeouts};
 
-use crate::fake::{Act, Fake, chunked, json, response};
-use crate::stage::{clock, heard, model, provider, request};
+use crate::fake::{Act, Fake, encode_chunks, json, response};
+use crate::stage::{clock, model, provider, read_stream, request};
 use crate::wire::{ANSWER, EVENTS, INVALID, NO_MODEL, OVERLOADED, TOO_LONG, TOO_OFTEN};
 
 struct Stage {
@@ -90,7 +90,7 @@ async fn a_busy_provider_is_asked_again() {
         let fake = Fake::start(vec![busy, json(200, ANSWER)]).await;
         let stage = Stage::new(&fake, &fake, &["a"]);
         assert_eq!(stage.ask(None).await.unwrap(), well("a"));
-        assert_eq!(fake.seen().len(), 2);
+        assert_eq!(fake.requests_seen().len(), 2);
     }
 }
 
@@ -110,7 +110,7 @@ async fn whoever_wants_too_long_a_pause_is_left_alone() {
         let second = Fake::start(vec![json(200, ANSWER)]).await;
         let stage = Stage::new(&first, &second, &["a", "b"]);
         assert_eq!(stage.ask(None).await.unwrap(), well("b"));
-        assert_eq!(first.seen().len(), 1);
+        assert_eq!(first.requests_seen().len(), 1);
         let [note] = &stage.fallbacks()[..] else { panic!() };
         assert!(
             note.starts_with("a -> b: model `a-id` of provider `first` is rate limiting"),
@@ -136,7 +136,7 @@ async fn the_next_model_is_asked_where_this_one_cannot_answer() {
         let second = Fake::start(vec![json(200, ANSWER)]).await;
         let stage = Stage::new(&first, &second, &["a", "b"]);
         assert_eq!(stage.ask(None).await.unwrap(), well("b"));
-        assert_eq!((first.seen().len(), second.seen().len()), (1, 1));
+        assert_eq!((first.requests_seen().len(), second.requests_seen().len()), (1, 1));
         assert_eq!(stage.fallbacks().len(), 1);
     }
 }
@@ -147,7 +147,7 @@ async fn a_wrong_request_is_wrong_everywhere() {
     let second = Fake::start(vec![json(200, ANSWER)]).await;
     let stage = Stage::new(&first, &second, &["a", "b"]);
     assert_eq!(stage.ask(None).await.unwrap_err().kind, LlmErrorKind::Invalid);
-    assert_eq!((first.seen().len(), second.seen().len()), (1, 0));
+    assert_eq!((first.requests_seen().len(), second.requests_seen().len()), (1, 0));
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn the_last_failure_is_told_when_nobody_answers() {
     let second = Fake::start(vec![json(529, OVERLOADED)]).await;
     let stage = Stage::new(&first, &second, &["a", "b"]);
     assert_eq!(stage.ask(None).await.unwrap_err().kind, LlmErrorKind::Overloaded);
-    assert_eq!(second.seen().len(), 2, "one attempt and one more");
+    assert_eq!(second.requests_seen().len(), 2, "one attempt and one more");
     let offline = Stage::new(&first, &second, &["a", "offline"]);
     assert_eq!(offline.ask(None).await.unwrap().0, "offline");
     let nobody = Stage::new(&first, &second, &[]);
@@ -170,11 +170,11 @@ async fn nothing_goes_on_when_the_time_is_up() {
     let failure = stage.ask(Some(Duration::from_secs(1))).await.unwrap_err();
     assert_eq!(failure.kind, LlmErrorKind::Timeout);
     assert!(failure.message.contains("in the remaining time"), "{failure}");
-    assert_eq!(fake.seen().len(), 1);
+    assert_eq!(fake.requests_seen().len(), 1);
     let busy = Fake::start(vec![too_often("10")]).await;
     let stage = Stage::new(&busy, &busy, &["a"]);
     let failure = stage.ask(Some(Duration::from_secs(5))).await.unwrap_err();
-    assert_eq!((failure.kind, busy.seen().len()), (LlmErrorKind::RateLimited, 1));
+    assert_eq!((failure.kind, busy.requests_seen().len()), (LlmErrorKind::RateLimited, 1));
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn a_request_that_is_too_long_for_one_model_may_fit_another() {
 #[tokio::test]
 async fn streams_fall_back_until_the_first_word() {
     let first = Fake::start(vec![json(529, OVERLOADED)]).await;
-    let second = Fake::start(vec![chunked(EVENTS)]).await;
+    let second = Fake::start(vec![encode_chunks(EVENTS)]).await;
     let stage = Stage::new(&first, &second, &["a", "b"]);
     let clock = clock();
     let chain = FallbackChain {
@@ -214,14 +214,14 @@ async fn streams_fall_back_until_the_first_word() {
     };
     let reached = chain.stream(|_| Ok(request("hello"))).await.unwrap();
     assert_eq!(reached.model.settings.name, "b");
-    assert_eq!(heard(reached.answer).await.unwrap().text(), "Hello thére");
-    assert_eq!(first.seen().len(), 2);
+    assert_eq!(read_stream(reached.answer).await.unwrap().text(), "Hello thére");
+    assert_eq!(first.requests_seen().len(), 2);
 }
 
 /// What a task of a runtime with several threads can hold.
 #[test]
 fn a_chain_may_be_asked_from_any_thread() {
-    fn sent<T: Send>(_: &T) {}
+    fn encode_stream<T: Send>(_: &T) {}
     let clock = clock();
     let chain = FallbackChain {
         models: &[],
@@ -230,6 +230,6 @@ fn a_chain_may_be_asked_from_any_thread() {
         follow: &TraceScope::default(),
         on_fallback: &|_| {},
     };
-    sent(&chain.ask(|_| Ok(request("hello"))));
-    sent(&chain.stream(|_| Ok(request("hello"))));
+    encode_stream(&chain.ask(|_| Ok(request("hello"))));
+    encode_stream(&chain.stream(|_| Ok(request("hello"))));
 }

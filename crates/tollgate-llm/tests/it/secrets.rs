@@ -4,7 +4,7 @@ use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{LlmSettings, ProviderKind, ProviderSettings};
 
 use crate::fake::{Act, Fake, json, response, stream};
-use crate::stage::{KEY, model, provider, request, served};
+use crate::stage::{KEY, model, provider, request, serve_one};
 
 const CANARY: &str = "header-canary-42";
 
@@ -35,7 +35,7 @@ async fn no_failure_shows_a_key() {
             headers: vec![("x-team".to_owned(), Secret::new(CANARY))],
             ..provider(ProviderKind::Anthropic, fake.address)
         };
-        let model = served(settings);
+        let model = serve_one(settings);
         let whole = model.ask(&request("hello")).await.unwrap_err();
         let streamed = model.stream(&request("hello")).await.map(drop).unwrap_err();
         for error in [whole, streamed] {
@@ -46,7 +46,7 @@ async fn no_failure_shows_a_key() {
     }
     let events = format!("event: error\ndata: {}\n\n", error("api_error"));
     let fake = Fake::start(vec![stream(events.as_bytes())]).await;
-    let model = served(provider(ProviderKind::Anthropic, fake.address));
+    let model = serve_one(provider(ProviderKind::Anthropic, fake.address));
     let error = model.stream(&request("hello")).await.map(drop).unwrap_err();
     assert!(!format!("{error:?}").contains(KEY));
 }
@@ -63,7 +63,7 @@ async fn each_kind_of_provider_gets_the_key_in_its_own_header() {
             headers: vec![("x-team".to_owned(), Secret::new(CANARY))],
             ..provider(kind, fake.address)
         };
-        served(settings).ask(&request("hello")).await.unwrap_err();
+        serve_one(settings).ask(&request("hello")).await.unwrap_err();
         let seen = fake.only();
         assert_eq!(seen.header(name), Some(value.as_str()));
         assert_eq!(seen.header("x-team"), Some(CANARY));
@@ -97,7 +97,7 @@ fn what_cannot_be_sent_is_refused_without_being_shown() {
         let settings = LlmSettings { providers: vec![settings], models: Vec::new() };
         let models =
             tollgate_llm::provider::ModelRegistry::new(&settings, crate::stage::clock(), None);
-        let error = models.map(drop).unwrap_err();
+        let error = models.map(drop).unwrap_err().to_string();
         assert!(error.starts_with("provider `fake`: "), "{error}");
         assert!(!error.contains("canary"), "{error}");
     }

@@ -53,19 +53,19 @@ pub(crate) fn model(name: &str) -> settings::ModelSettings {
 }
 
 /// The one model of a provider.
-pub(crate) fn served(provider: settings::ProviderSettings) -> Arc<ModelHandle> {
+pub(crate) fn serve_one(provider: settings::ProviderSettings) -> Arc<ModelHandle> {
     let settings = LlmSettings { providers: vec![provider], models: vec![model("m")] };
     ModelRegistry::new(&settings, clock(), None).unwrap().find("m").unwrap()
 }
 
 pub(crate) fn anthropic(address: SocketAddr) -> Arc<ModelHandle> {
-    served(provider(ProviderKind::Anthropic, address))
+    serve_one(provider(ProviderKind::Anthropic, address))
 }
 
 pub(crate) fn request(text: &str) -> ChatRequest {
     ChatRequest {
         model: "as the client says".to_owned(),
-        messages: vec![ChatMessage::text(ChatRole::User, text)],
+        messages: vec![ChatMessage::text(ChatRole::User, text)].into(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions { max_output: Some(64), ..GenerationOptions::default() },
@@ -75,7 +75,9 @@ pub(crate) fn request(text: &str) -> ChatRequest {
 }
 
 /// All that comes, put together; a failure with what came before it.
-pub(crate) async fn heard(mut answering: DeltaStream) -> Result<ChatResponse, (String, LlmError)> {
+pub(crate) async fn read_stream(
+    mut answering: DeltaStream,
+) -> Result<ChatResponse, (String, LlmError)> {
     let mut assembly = ResponseAssembly::default();
     let mut text = String::new();
     while let Some(step) = answering.next().await {

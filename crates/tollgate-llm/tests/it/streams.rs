@@ -7,8 +7,8 @@ use tollgate_llm::error::LlmErrorKind;
 use tollgate_llm::provider::{AskError, RetryTarget};
 use tollgate_llm::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
 
-use crate::fake::{Act, Fake, chunked, json, response, stream, stream_head};
-use crate::stage::{anthropic, heard, provider, request, served};
+use crate::fake::{Act, Fake, encode_chunks, json, response, stream, stream_head};
+use crate::stage::{anthropic, provider, read_stream, request, serve_one};
 use crate::wire::{EVENTS, OVERLOADED, TOO_OFTEN, events_before};
 
 /// Until an answer that never comes.
@@ -19,14 +19,14 @@ const SILENCE: Duration = Duration::from_secs(1);
 async fn check(acts: Vec<Act>) {
     let fake = Fake::start(vec![acts]).await;
     let answering = anthropic(fake.address).stream(&request("hello")).await.unwrap();
-    let answer = heard(answering).await.unwrap();
+    let answer = read_stream(answering).await.unwrap();
     assert_eq!(answer.text(), "Hello thére");
     assert_eq!((answer.stop, answer.usage.total()), (StopReason::End, 12));
     assert_eq!(fake.only().json()["stream"], true);
 }
 
 /// What came before the failure, and the failure.
-async fn broken(acts: Vec<Act>) -> (String, LlmErrorKind, String) {
+async fn expect_break(acts: Vec<Act>) -> (String, LlmErrorKind, String) {
     broken_within(acts, Duration::from_secs(9)).await
 }
 
@@ -34,15 +34,15 @@ async fn broken_within(acts: Vec<Act>, silence: Duration) -> (String, LlmErrorKi
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
     let patience = ProviderTimeouts { answer: Duration::from_secs(5), silence };
-    let model = served(ProviderSettings { patience, ..settings });
+    let model = serve_one(ProviderSettings { patience, ..settings });
     let answering = model.stream(&request("hello")).await.unwrap();
-    let (text, failure) = heard(answering).await.expect_err("it must break");
+    let (text, failure) = read_stream(answering).await.expect_err("it must break");
     assert!(failure.message.contains("model `m-id` of provider `fake`"), "{failure}");
     (text, failure.kind, failure.message)
 }
 
 /// A failure before anything was said.
-async fn refused(acts: Vec<Act>) -> AskError {
+async fn refusal_of(acts: Vec<Act>) -> AskError {
     refused_within(acts, Duration::from_secs(9)).await
 }
 
@@ -50,7 +50,7 @@ async fn refused_within(acts: Vec<Act>, answer: Duration) -> AskError {
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
     let patience = ProviderTimeouts { answer, silence: Duration::from_secs(9) };
-    let model = served(ProviderSettings { patience, ..settings });
+    let model = serve_one(ProviderSettings { patience, ..settings });
     model.stream(&request("hello")).await.map(drop).expect_err("nothing was said")
 }
 
@@ -81,28 +81,28 @@ async fn b_se_07_an_event_may_have_several_lines() {
 
 #[tokio::test]
 async fn the_connection_of_a_stream_that_ended_is_used_again() {
-    let fake = Fake::start(vec![chunked(EVENTS)]).await;
+    let fake = Fake::start(vec![encode_chunks(EVENTS)]).await;
     let model = anthropic(fake.address);
     for _ in 0..3 {
         let answering = model.stream(&request("hello")).await.unwrap();
-        heard(answering).await.unwrap();
+        read_stream(answering).await.unwrap();
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    let connections: Vec<usize> = fake.seen().iter().map(|seen| seen.connection).collect();
+    let connections: Vec<usize> = fake.requests_seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [0, 0, 0]);
 }
 
 #[tokio::test]
 async fn b_se_10_a_stream_that_ends_too_soon_is_no_answer() {
     let half = events_before("thére");
-    let (text, kind, message) = broken(stream(half.as_bytes())).await;
+    let (text, kind, message) = expect_break(stream(half.as_bytes())).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("interrupted its response"), "{message}");
     // In the middle of a chunk: the connection broke, and the message says so.
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                 transfer-encoding: chunked\r\n\r\n";
     let cut = format!("{head}fff\r\n{half}");
-    let (text, _, message) = broken(vec![Act::Send(cut.into()), Act::Close]).await;
+    let (text, _, message) = expect_break(vec![Act::Send(cut.into()), Act::Close]).await;
     assert_eq!(text, "Hello ");
     assert!(message.contains("interrupted its response: "), "{message}");
 }
@@ -110,11 +110,11 @@ async fn b_se_10_a_stream_that_ends_too_soon_is_no_answer() {
 #[tokio::test]
 async fn an_error_in_the_middle_is_the_last_item() {
     let events = format!("{}event: error\ndata: {OVERLOADED}\n\n", events_before("thére"));
-    let (text, kind, message) = broken(stream(events.as_bytes())).await;
+    let (text, kind, message) = expect_break(stream(events.as_bytes())).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Overloaded));
     assert!(message.ends_with("failed: Overloaded"), "{message}");
     let events = format!("{}data: {{\"type\":\n\n", events_before("thére"));
-    let (text, kind, message) = broken(stream(events.as_bytes())).await;
+    let (text, kind, message) = expect_break(stream(events.as_bytes())).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("sent an invalid response"), "{message}");
 }
@@ -141,7 +141,7 @@ async fn b_se_02_an_event_that_is_too_large_ends_it() {
     event.resize((16 << 20) + 7, b'x');
     event.extend_from_slice(b"\n\n");
     large.extend([Act::Send(event), Act::Hang]);
-    let (text, kind, message) = broken(large).await;
+    let (text, kind, message) = expect_break(large).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("an event is larger than 16777216 bytes"), "{message}");
 }
@@ -150,7 +150,7 @@ async fn b_se_02_an_event_that_is_too_large_ends_it() {
 async fn b_se_01_a_line_without_an_end_takes_no_memory_and_no_time() {
     let mut acts = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
     acts.extend([Act::Send(vec![b'x'; 20 << 20]), Act::Hang]);
-    let (text, kind, message) = broken(acts).await;
+    let (text, kind, message) = expect_break(acts).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("an event is larger than 16777216 bytes"), "{message}");
 }
@@ -163,7 +163,7 @@ async fn a_stream_without_an_end_is_given_up_at_a_limit() {
     piece.extend_from_slice(b"\n\n");
     acts.extend(std::iter::repeat_n(Act::Send(piece), 64));
     acts.push(Act::Hang);
-    let (text, kind, message) = broken(acts).await;
+    let (text, kind, message) = expect_break(acts).await;
     assert_eq!((text.as_str(), kind), ("Hello ", LlmErrorKind::Provider));
     assert!(message.contains("the answer is larger than 67108864 bytes"), "{message}");
 }
@@ -171,20 +171,21 @@ async fn a_stream_without_an_end_is_given_up_at_a_limit() {
 #[tokio::test]
 async fn trouble_before_the_first_word_is_worth_another_attempt() {
     let start = events_before("content_block_start");
-    let error = refused(stream(format!("{start}event: error\ndata: {OVERLOADED}\n\n").as_bytes()));
+    let error =
+        refusal_of(stream(format!("{start}event: error\ndata: {OVERLOADED}\n\n").as_bytes()));
     let error = error.await;
     assert_eq!(
         (error.failure.kind, error.again),
         (LlmErrorKind::Overloaded, RetryTarget::SameModel { after: None })
     );
-    let error = refused(stream(start.as_bytes())).await;
+    let error = refusal_of(stream(start.as_bytes())).await;
     assert_eq!(
         (error.failure.kind, error.again),
         (LlmErrorKind::Provider, RetryTarget::SameModel { after: None })
     );
-    let error = refused(stream(b"")).await;
+    let error = refusal_of(stream(b"")).await;
     assert_eq!(error.again, RetryTarget::SameModel { after: None });
-    let error = refused(json(429, TOO_OFTEN)).await;
+    let error = refusal_of(json(429, TOO_OFTEN)).await;
     assert_eq!(error.failure.kind, LlmErrorKind::RateLimited);
     for acts in [
         vec![Act::Hang],
@@ -218,7 +219,7 @@ async fn b_se_09_what_is_no_stream_is_named() {
             "encoded as `br`",
         ),
     ] {
-        let error = refused(vec![Act::Send(head)]).await;
+        let error = refusal_of(vec![Act::Send(head)]).await;
         assert!(error.failure.message.contains(says), "{}", error.failure.message);
         assert_eq!(error.again, RetryTarget::OtherModel);
     }
@@ -227,16 +228,16 @@ async fn b_se_09_what_is_no_stream_is_named() {
 #[tokio::test]
 async fn whoever_stops_listening_closes_the_connection() {
     let acts = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into()), Act::Hang];
-    let fake = Fake::start(vec![acts, chunked(EVENTS)]).await;
+    let fake = Fake::start(vec![acts, encode_chunks(EVENTS)]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let model = served(ProviderSettings { concurrent: 1, ..settings });
+    let model = serve_one(ProviderSettings { concurrent: 1, ..settings });
     let mut answering = model.stream(&request("hello")).await.unwrap();
     answering.next().await.unwrap().unwrap();
     drop(answering);
     // Its slot is free again, and nobody reads the rest of the first answer.
     let answering = model.stream(&request("hello")).await.unwrap();
-    assert_eq!(heard(answering).await.unwrap().text(), "Hello thére");
-    assert_eq!(fake.seen()[1].connection, 1);
+    assert_eq!(read_stream(answering).await.unwrap().text(), "Hello thére");
+    assert_eq!(fake.requests_seen()[1].connection, 1);
 }
 
 #[tokio::test]

@@ -138,9 +138,9 @@ fn agent(text: &str) -> Result<AgentId, ApiError> {
 pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
-        let all = desk.mind.store().namespaces().await?;
-        let wanted = desk.asked.text("namespace")?.map(|_| &desk.namespace);
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
+        let all = admin.mind.store().namespaces().await?;
+        let wanted = admin.asked.text("namespace")?.map(|_| &admin.namespace);
         let shown = all.iter().filter(|(namespace, _)| wanted.is_none_or(|it| it == namespace));
         let shown: Vec<Value> = shown
             .map(|(namespace, counts)| {
@@ -158,16 +158,16 @@ pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Reques
 pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["author", "before", "confirm"])?;
-        let (what, about, detail) = parse_forget(&desk)?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &["author", "before", "confirm"])?;
+        let (what, about, detail) = parse_forget(&admin)?;
         let gone = whole(async move {
-            let store = desk.mind.store();
-            let named = desk.asked.text("namespace")?.is_some();
-            if !named && desk.agent.is_some() {
+            let store = admin.mind.store();
+            let named = admin.asked.text("namespace")?.is_some();
+            if !named && admin.agent.is_some() {
                 return Err(bad_query("`agent` requires `namespace`".to_owned()));
             }
             let scopes = if named {
-                vec![desk.scope()]
+                vec![admin.scope()]
             } else {
                 let all = store.namespaces().await?;
                 all.into_iter().map(|(namespace, _)| MemoryScope::of_operator(namespace)).collect()
@@ -187,7 +187,7 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
             // Deleted entries stay deleted even if the rest could not be reached.
             let cut = if failed.is_some() { "; interrupted, more may be deleted" } else { "" };
             let detail = format!("{detail}{place}, {}{cut}", in_words(&gone));
-            desk.note("forgotten", &about, &detail).await;
+            admin.note("forgotten", &about, &detail).await;
             failed.map_or(Ok(gone), |trouble| Err(trouble.into()))
         });
         Ok(Json(json!({ "forgotten": counts_json(&gone.await?) })).into_response())
@@ -197,9 +197,9 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
 
 /// What to delete, and its description for the audit row.
 fn parse_forget(
-    desk: &MemoryAdminRequest,
+    admin: &MemoryAdminRequest,
 ) -> Result<(MemoryForgetTarget, String, String), ApiError> {
-    let asked = &desk.asked;
+    let asked = &admin.asked;
     match (asked.text("author")?, asked.moment("before")?, asked.text("confirm")?) {
         (Some(author), None, None) => {
             let what = MemoryForgetTarget::Author(author.to_owned());
@@ -215,7 +215,7 @@ fn parse_forget(
         }
         (None, None, Some(confirm)) => {
             let named = asked.text("namespace")?;
-            if named != Some(confirm) || desk.agent.is_some() {
+            if named != Some(confirm) || admin.agent.is_some() {
                 let detail = "to delete a whole namespace, send `namespace=NAME` and \
                               `confirm=NAME` with the same name, without `agent`";
                 return Err(bad_query(detail.to_owned()));

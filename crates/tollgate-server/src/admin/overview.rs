@@ -135,7 +135,7 @@ impl OverviewJson {
                 away: catalog.away.len(),
             },
             approvals: gate.approvals().waiting().len(),
-            sessions: front.hall.sessions().len(),
+            sessions: front.realtime_sessions.sessions().len(),
             calls: CallsJson::from(gate.calls().hour()),
             slowest: slowest(gate),
             attention: attention::all(front, &servers),

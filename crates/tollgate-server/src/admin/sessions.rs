@@ -27,7 +27,7 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     let answered = async {
         for_observers(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        let held = front.hall.sessions();
+        let held = front.realtime_sessions.sessions();
         let sessions: Vec<SessionJson<'_>> = held.iter().map(SessionJson::from).collect();
         Ok(Json(json!({ "sessions": sessions })).into_response())
     };
@@ -75,7 +75,7 @@ async fn give(
     order: SessionCommand,
 ) -> Result<(), ApiError> {
     let by = front.keys.visitor(sent)?.principal;
-    front.hall.order(id, order).map_err(|why| not_given(why, id))?;
+    front.realtime_sessions.order(id, order).map_err(|why| not_given(why, id))?;
     let (outcome, detail) = match order {
         SessionCommand::Close => ("closed", "by command".to_owned()),
         SessionCommand::Tier(Some(tier)) => ("tier", format!("`{tier}` from now on")),

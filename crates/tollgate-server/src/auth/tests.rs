@@ -46,7 +46,7 @@ fn keys(known: &[ApiKey]) -> Authenticator {
     keys
 }
 
-fn admitted(
+fn admit_all(
     keys: &Authenticator,
     sent: &[(&str, &str)],
 ) -> Result<AuthenticatedCaller, &'static str> {
@@ -61,7 +61,7 @@ fn admitted(
 
 /// Who comes in with these headers, or the code of the refusal.
 fn check(keys: &Authenticator, sent: &[(&str, &str)], agent: Option<&str>) -> String {
-    let visitor = match admitted(keys, sent) {
+    let visitor = match admit_all(keys, sent) {
         Ok(visitor) => visitor,
         Err(code) => return code.to_owned(),
     };
@@ -146,11 +146,11 @@ fn s_02_without_keys_only_this_machine_comes_in_and_not_as_an_admin() {
     assert_eq!(check(&keys, &[], Some("a")), "local Some(\"a\")");
     let some = [("authorization", "Bearer not-needed")];
     assert_eq!(check(&keys, &some, None), "local None");
-    let visitor = admitted(&keys, &[]).unwrap();
+    let visitor = admit_all(&keys, &[]).unwrap();
     let names: Vec<&str> = visitor.rights.iter().map(Right::as_str).collect();
     assert_eq!(names, ["execute", "override_tier"]);
     assert_eq!(visitor.need(Right::Admin).unwrap_err().code, "admin_only");
-    let admin = admitted(&keys, &[("authorization", "Bearer secret-admin")]).unwrap();
+    let admin = admit_all(&keys, &[("authorization", "Bearer secret-admin")]).unwrap();
     assert_eq!((admin.principal.as_str(), admin.rights), ("admin", Rights::ALL));
     keys.configure(vec![key("first", None)], None);
     assert_eq!(check(&keys, &[], None), "no_key");
@@ -185,7 +185,7 @@ fn a_request_has_a_visitor_only_if_it_was_let_in() {
 fn a_key_that_is_taken_away_takes_what_it_opened_with_it() {
     let keys = keys(&[key("ops", None), key("phone", None)]);
     let [ops, phone] = ["secret-ops", "secret-phone"]
-        .map(|secret| admitted(&keys, &[("x-api-key", secret)]).unwrap().lease);
+        .map(|secret| admit_all(&keys, &[("x-api-key", secret)]).unwrap().lease);
     keys.configure(vec![key("ops", None)], None);
     assert!(holds(&ops) && !holds(&phone));
     assert_eq!(check(&keys, &[("x-api-key", "secret-phone")], None), "wrong_key");
@@ -202,7 +202,7 @@ async fn two_secrets_let_in_while_a_key_is_exchanged() {
     let clock = hand();
     let keys = Authenticator::new(Arc::<Hand>::clone(&clock), AuthenticatorOptions::default());
     keys.configure(vec![key("ops", None)], None);
-    let old = admitted(&keys, &[("x-api-key", "secret-ops")]).unwrap().lease;
+    let old = admit_all(&keys, &[("x-api-key", "secret-ops")]).unwrap().lease;
     let former = FormerSecret { fingerprint: Fingerprint::of(b"secret-ops"), until: at(1_060) };
     let new = Fingerprint::of(b"secret-new");
     keys.configure(
@@ -216,7 +216,7 @@ async fn two_secrets_let_in_while_a_key_is_exchanged() {
     *clock.0.lock() = at(1_060);
     assert_eq!(check(&keys, &[("x-api-key", "secret-ops")], None), "expired_key");
     assert_eq!(check(&keys, &[("x-api-key", "secret-new")], None), "key:ops None");
-    let stream = admitted(&keys, &[("x-api-key", "secret-new")]).unwrap().lease;
+    let stream = admit_all(&keys, &[("x-api-key", "secret-new")]).unwrap().lease;
     let stream = stream.wait_for_end(clock.wall());
     keys.configure(
         vec![ApiKey { fingerprint: Fingerprint::of(b"third"), ..key("ops", None) }],
@@ -231,7 +231,7 @@ async fn a_key_ends_at_its_time_and_so_do_its_streams() {
     let keys = Authenticator::new(Arc::<Hand>::clone(&clock), AuthenticatorOptions::default());
     keys.configure(vec![ApiKey { expires: Some(at(1_010)), ..key("ops", None) }], None);
     let sent = [("x-api-key", "secret-ops")];
-    let lease = admitted(&keys, &sent).unwrap().lease;
+    let lease = admit_all(&keys, &sent).unwrap().lease;
     tokio::time::timeout(Duration::from_secs(11), lease.wait_for_end(clock.wall())).await.unwrap();
     *clock.0.lock() = at(1_009);
     assert_eq!(check(&keys, &sent, None), "key:ops None");

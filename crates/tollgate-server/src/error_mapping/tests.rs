@@ -8,7 +8,7 @@ use tollgate_mcp::error_code::JsonRpcError;
 use super::{McpErrorReply, call_error};
 
 /// `status code` of the error, or `result` where the tool answers.
-fn told(era: Era, kind: RequestKind, error: CallError) -> String {
+fn describe(era: Era, kind: RequestKind, error: CallError) -> String {
     match call_error(era, kind, error) {
         McpErrorReply::Error(refused) => {
             format!("{} {}", refused.status.as_u16(), refused.error.code)
@@ -18,8 +18,8 @@ fn told(era: Era, kind: RequestKind, error: CallError) -> String {
 }
 
 fn check(kind: RequestKind, error: fn() -> CallError, modern: &str, legacy: &str) {
-    assert_eq!(told(Era::Modern, kind, error()), modern, "modern: {}", error());
-    assert_eq!(told(Era::Legacy, kind, error()), legacy, "legacy: {}", error());
+    assert_eq!(describe(Era::Modern, kind, error()), modern, "modern: {}", error());
+    assert_eq!(describe(Era::Legacy, kind, error()), legacy, "legacy: {}", error());
 }
 
 fn upstream<const CODE: i64>() -> CallError {

@@ -6,7 +6,7 @@ use tollgate_core::json::Object;
 
 use super::{FilterFlags, RequestFilterError, by_headers, by_meta};
 
-fn shown(read: Result<RequestFilter, RequestFilterError>) -> String {
+fn render(read: Result<RequestFilter, RequestFilterError>) -> String {
     match read {
         Ok(narrow) => {
             let RequestFilter { include_servers, exclude_servers, include_tools, exclude_tools } =
@@ -28,7 +28,7 @@ fn headers(sent: &[(&str, &[u8])]) -> HeaderMap {
 
 fn check(sent: &[(&str, &str)], expected: &str) {
     let sent: Vec<_> = sent.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
-    assert_eq!(shown(by_headers(&headers(&sent))), expected, "{sent:?}");
+    assert_eq!(render(by_headers(&headers(&sent))), expected, "{sent:?}");
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn what_is_no_name_is_refused_and_not_ignored() {
         check(&[(name, item)], &format!("`{name}`: `{item}` is neither a name nor a glob"));
     }
     let not_utf8 = by_headers(&headers(&[(name, b"a,\xff")]));
-    assert_eq!(shown(not_utf8), format!("`{name}` is not UTF-8"));
+    assert_eq!(render(not_utf8), format!("`{name}` is not UTF-8"));
     let latin = by_headers(&headers(&[(name, b"caf\xe9")]));
-    assert_eq!(shown(latin), format!("`{name}` is not UTF-8"));
+    assert_eq!(render(latin), format!("`{name}` is not UTF-8"));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn filters_are_bounded_together() {
 #[test]
 fn meta_says_the_same_as_strings_or_lists() {
     let check = |meta: &str, expected: &str| {
-        assert_eq!(shown(by_meta(&Object::parse(meta).unwrap())), expected, "{meta}");
+        assert_eq!(render(by_meta(&Object::parse(meta).unwrap())), expected, "{meta}");
     };
     check("{}", "[] [] [] []");
     check(r#"{"dev.tollgate/tier": "fast", "other/include-tools": 5}"#, "[] [] [] []");
@@ -139,7 +139,7 @@ fn meta_says_the_same_as_strings_or_lists() {
     for name in ["dev.tollgate/include_tools", "dev.tollgate/Exclude-tool", "Dev.Tollgate/include"]
     {
         let read = by_meta(&Object::parse(&format!(r#"{{"{name}": "a"}}"#)).unwrap());
-        assert!(shown(read).starts_with(&format!("there is no key `{name}`; ")));
+        assert!(render(read).starts_with(&format!("there is no key `{name}`; ")));
     }
 }
 
@@ -151,11 +151,11 @@ fn flags_are_read_like_headers_and_become_them() {
         exclude_servers: &more,
         ..FilterFlags::default()
     };
-    assert_eq!(shown(flags.read()), r#"[] ["d"] [["a", "b", "c"]] []"#);
+    assert_eq!(render(flags.read()), r#"[] ["d"] [["a", "b", "c"]] []"#);
     let sent = flags.headers();
     let sent: Vec<_> = sent.iter().map(|(name, list)| (*name, list.as_str())).collect();
     check(&sent, r#"[] ["d"] [["a", "b", "c"]] []"#);
-    assert_eq!(shown(FilterFlags::default().read()), "[] [] [] []");
+    assert_eq!(render(FilterFlags::default().read()), "[] [] [] []");
     let nothing = FilterFlags { include_servers: Some(&[]), ..FilterFlags::default() };
-    assert_eq!(shown(nothing.read()), "[[]] [] [] []");
+    assert_eq!(render(nothing.read()), "[[]] [] [] []");
 }

@@ -12,7 +12,7 @@ fn share(name: &str, most: u32) -> Option<PrincipalShare> {
     Some(PrincipalShare { principal: Principal::from_name(name), most })
 }
 
-fn refused(result: Result<InFlightPermit, ApiError>) -> (u16, &'static str) {
+fn refusal_of(result: Result<InFlightPermit, ApiError>) -> (u16, &'static str) {
     let problem = result.err().expect("there was no room");
     assert_eq!(problem.retry_after, Some(RETRY_AFTER));
     (problem.status.as_u16(), problem.code)
@@ -23,13 +23,13 @@ fn r_09_a_key_has_its_share_and_all_together_have_the_rest() {
     let crowd = crowd(3);
     let first = crowd.enter(share("a", 2)).ok().unwrap();
     let _second = crowd.enter(share("a", 2)).ok().unwrap();
-    assert_eq!(refused(crowd.enter(share("a", 2))), (429, "too_many_at_once"));
+    assert_eq!(refusal_of(crowd.enter(share("a", 2))), (429, "too_many_at_once"));
     let _other = crowd.enter(share("b", 2)).ok().unwrap();
-    assert_eq!(refused(crowd.enter(share("b", 2))), (503, "too_busy"));
-    assert_eq!(refused(crowd.enter(None)), (503, "too_busy"));
+    assert_eq!(refusal_of(crowd.enter(share("b", 2))), (503, "too_busy"));
+    assert_eq!(refusal_of(crowd.enter(None)), (503, "too_busy"));
     drop(first);
     let _again = crowd.enter(None).ok().unwrap();
-    assert_eq!(refused(crowd.enter(share("a", 2))), (503, "too_busy"));
+    assert_eq!(refusal_of(crowd.enter(share("a", 2))), (503, "too_busy"));
 }
 
 #[test]

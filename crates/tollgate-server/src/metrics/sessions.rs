@@ -29,7 +29,7 @@ const FIGURES: &[(&MetricFamily, SessionMetric)] = &[
 ];
 
 pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
-    let sums = front.hall.sums();
+    let sums = front.realtime_sessions.sums();
     let live: u64 = sums.iter().map(|(_, sums)| sums.open).sum();
     text.family(&SESSIONS);
     text.sample(&SESSIONS, &MetricLabels::of(&SESSIONS, &["mcp"]), front.sessions.count());

@@ -188,7 +188,7 @@ pub(super) fn start_with_provider(
         async move {
             let client = knock.socket(upgraded, &large_work).await;
             let sockets = SessionSockets { client, provider, first: None, large_work };
-            Box::pin(front.hall.hold(visit, sockets, knock.ends())).await;
+            Box::pin(front.realtime_sessions.hold(visit, sockets, knock.ends())).await;
         }
         .boxed()
     })
@@ -216,7 +216,7 @@ pub(super) fn start_after_first_message(
                 Ok((visit, provider, first)) => {
                     let sockets =
                         SessionSockets { client, provider, first: Some(first), large_work };
-                    Box::pin(front.hall.hold(visit, sockets, ends)).await;
+                    Box::pin(front.realtime_sessions.hold(visit, sockets, ends)).await;
                 }
                 Err(end) => leave(client, end).await,
             }

@@ -181,7 +181,7 @@ async fn serve_admitted(
     // A listening stream takes a permit of another class, and holds it as long.
     let share = visitor.and_then(|it| share(it, app.front.limits.streams_per_key));
     match app.front.streams.enter(share) {
-        Ok(seat) => response.map(|body| holding(body, seat)),
+        Ok(slot) => response.map(|body| holding(body, slot)),
         Err(problem) => problem.response(style),
     }
 }

@@ -62,13 +62,13 @@ fn fails_after(after: usize, code: u16) -> Expected {
 }
 
 /// A message that the dialect passes on, with this inside.
-fn wrapped(inside: impl AsRef<[u8]>) -> Vec<u8> {
+fn wrap(inside: impl AsRef<[u8]>) -> Vec<u8> {
     [b"{\"type\":\"echo\",\"x\":\"", inside.as_ref(), b"\"}"].concat()
 }
 
 /// One of exactly this length.
 fn text(length: usize) -> Vec<u8> {
-    wrapped("*".repeat(length - wrapped("").len()))
+    wrap("*".repeat(length - wrap("").len()))
 }
 
 fn whole(payload: &[u8]) -> RawWebSocketFrame {

@@ -27,7 +27,7 @@ async fn model(fast: &'static str, strong: &'static str, informed: &'static str)
 }
 
 /// All that was said, and the requests to the strong model.
-async fn said(model: &Model) -> (String, Vec<Value>) {
+async fn texts_of(model: &Model) -> (String, Vec<Value>) {
     let stage = stage(model, cascading()).await;
     let body = json!({"model": "sage", "stream": true,
                       "messages": [{"role": "user", "content": "what did one say?"}]});
@@ -50,7 +50,7 @@ async fn the_opener_is_heard_while_the_strong_model_uses_tools() {
         "Let me look that up. It was one.",
     )
     .await;
-    let (said, asked) = said(&model).await;
+    let (said, asked) = texts_of(&model).await;
     assert_eq!(said, "Let me look that up. It was one.");
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[1]["messages"][2]["content"], "Let me look that up.");
@@ -60,20 +60,20 @@ async fn the_opener_is_heard_while_the_strong_model_uses_tools() {
 #[tokio::test]
 async fn the_opener_is_dropped_if_the_strong_model_is_faster() {
     let model = model("~500\nLet me see.", "It was one.", "unheard").await;
-    let (said, asked) = said(&model).await;
+    let (said, asked) = texts_of(&model).await;
     assert_eq!((said.as_str(), asked.len()), ("It was one.", 1));
 }
 
 #[tokio::test]
 async fn what_was_said_without_knowing_the_opener_is_asked_for_again() {
     let model = model("Good question!", "~200\nBad question.", "It was one.").await;
-    let (said, asked) = said(&model).await;
+    let (said, asked) = texts_of(&model).await;
     assert_eq!((said.as_str(), asked.len()), ("Good question! It was one.", 2));
 }
 
 #[tokio::test]
 async fn an_opener_that_fails_costs_nothing_but_itself() {
     let model = model("", "~100\nIt was one.", "unheard").await;
-    let (said, asked) = said(&model).await;
+    let (said, asked) = texts_of(&model).await;
     assert_eq!((said.as_str(), asked.len()), ("It was one.", 1));
 }

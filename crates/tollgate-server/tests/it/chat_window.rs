@@ -11,7 +11,7 @@ fn saying(text: &str) -> Value {
     json!({"model": "sage", "messages": [{"role": "user", "content": text}]})
 }
 
-fn offered(asked: &Value) -> Vec<String> {
+fn make_offer(asked: &Value) -> Vec<String> {
     let tools = asked["tools"].as_array().into_iter().flatten();
     tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
 }
@@ -26,7 +26,7 @@ async fn s_29_a_tool_that_there_was_no_room_for_cannot_be_called() {
     assert_eq!(reply.header("x-tollgate-tools-visible").as_deref(), Some("1"));
     let pruned: usize = reply.header("x-tollgate-tools-pruned").unwrap().parse().unwrap();
     assert!(pruned > 2, "{pruned}");
-    assert_eq!(offered(&model.asked.lock()[0]), ["echo"], "what has most to do with the turn");
+    assert_eq!(make_offer(&model.asked.lock()[0]), ["echo"], "what has most to do with the turn");
     assert_eq!(reply.json()["tollgate"]["calls"][0]["status"], "denied");
     assert_eq!(stage.calls(), 0);
 }
@@ -41,8 +41,8 @@ async fn a_model_can_search_for_tools_and_call_what_it_finds() {
     let answer = ask(&stage, saying("hello")).await.json();
     assert_eq!(answer["choices"][0]["message"]["content"], "it said: \"one\"", "{answer}");
     let asked = model.asked.lock();
-    assert_eq!(offered(&asked[0]), ["searchTools"]);
-    assert_eq!(offered(&asked[1]), ["echo", "searchTools"]);
+    assert_eq!(make_offer(&asked[0]), ["searchTools"]);
+    assert_eq!(make_offer(&asked[1]), ["echo", "searchTools"]);
     assert_eq!(stage.calls(), 1);
 }
 
@@ -79,5 +79,5 @@ async fn the_means_of_code_mode_are_never_left_out() {
     let stage = stage(&model, sage).await;
     ask(&stage, saying("please echo this")).await;
     let means = ["executeToolCode", "getToolDocs", "listToolFiles", "readToolFile", "searchTools"];
-    assert_eq!(offered(&model.asked.lock()[0]), means);
+    assert_eq!(make_offer(&model.asked.lock()[0]), means);
 }

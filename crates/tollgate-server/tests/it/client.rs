@@ -128,10 +128,10 @@ pub(crate) struct Session<'s> {
 
 impl Session<'_> {
     pub(crate) fn post(&self, body: impl Into<Bytes>) -> Call {
-        self.dressed(self.stage.post(body))
+        self.add_headers(self.stage.post(body))
     }
 
-    pub(crate) fn dressed(&self, call: Call) -> Call {
+    pub(crate) fn add_headers(&self, call: Call) -> Call {
         call.header("mcp-session-id", &self.id).header("mcp-protocol-version", &self.version)
     }
 

@@ -187,7 +187,7 @@ async fn whoever_goes_away_ends_the_program() {
     let waiting = program(&stage, "test.wait(ms=60000)").send();
     tokio::select! {
         reply = waiting => panic!("it did not wait: {reply:?}"),
-        () = stage.called(1) => {}
+        () = stage.call_tool(1) => {}
     }
     stage.reaches(&stage.seen.cancelled, 1).await;
     assert_eq!(stage.seen.finished.load(Ordering::SeqCst), 0);

@@ -34,7 +34,7 @@ fn by(name: &str, call: Call) -> Call {
 }
 
 /// How often each status came. Who is turned away is told when to come back.
-fn counted(replies: &[Reply]) -> BTreeMap<u16, usize> {
+fn count_all(replies: &[Reply]) -> BTreeMap<u16, usize> {
     let mut counts = BTreeMap::new();
     for reply in replies {
         *counts.entry(reply.status).or_default() += 1;
@@ -54,7 +54,7 @@ async fn r_08_ten_times_too_many_are_all_answered_and_then_all_is_well_again() {
     let mcp = (0..60).map(|_| stage.modern("tools/call", params.clone()).send());
     let (plain, mcp) = tokio::join!(join_all(plain), join_all(mcp));
     let all: Vec<Reply> = plain.into_iter().chain(mcp).collect();
-    let counts = counted(&all);
+    let counts = count_all(&all);
     assert!(counts.keys().all(|status| [200, 503].contains(status)), "{counts:?}");
     assert!(counts[&200] >= 8 && counts[&503] >= 60, "{counts:?}");
     let refused = all.iter().filter(|it| it.status == 503);
@@ -62,7 +62,7 @@ async fn r_08_ten_times_too_many_are_all_answered_and_then_all_is_well_again() {
     assert!(on_mcp.clone().count() > 0);
     assert!(on_mcp.into_iter().all(|it| it.brief() == "503 -32603"));
     let after = join_all((0..8).map(|_| waiting(&stage, 1).send())).await;
-    assert_eq!(counted(&after), BTreeMap::from([(200, 8)]));
+    assert_eq!(count_all(&after), BTreeMap::from([(200, 8)]));
 }
 
 #[tokio::test]
@@ -78,8 +78,8 @@ async fn r_10_a_greedy_key_does_not_slow_down_another() {
         replies
     };
     let (greedy, modest) = tokio::join!(greedy, modest);
-    assert_eq!(counted(&modest), BTreeMap::from([(200, 20)]));
-    let counts = counted(&greedy);
+    assert_eq!(count_all(&modest), BTreeMap::from([(200, 20)]));
+    let counts = count_all(&greedy);
     assert!(counts.keys().all(|status| [200, 429].contains(status)), "{counts:?}");
     assert!(counts[&429] > 50, "{counts:?}");
     let mcp = by("greedy", stage.modern("tools/list", json!({}))).send().await;
@@ -99,7 +99,7 @@ async fn r_09_listening_takes_no_room_but_a_call_that_tells_its_progress_does() 
     assert_eq!(waiting(&stage, 1).send().await.status, 200);
     let streamed = waiting(&stage, 2_000).set("accept", "text/event-stream");
     let other = async {
-        stage.called(2).await;
+        stage.call_tool(2).await;
         waiting(&stage, 1).send().await
     };
     let (streamed, other) = tokio::join!(streamed.send(), other);
@@ -176,7 +176,7 @@ async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them
     healthy().await;
     assert_eq!(ready().await, 503);
     let refused = waiting(&stage, 1).send().await;
-    assert_eq!(counted(&[refused]), BTreeMap::from([(503, 1)]));
+    assert_eq!(count_all(&[refused]), BTreeMap::from([(503, 1)]));
 
     used.set(99).await;
     healthy().await;

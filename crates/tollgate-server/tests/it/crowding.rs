@@ -76,7 +76,7 @@ async fn r_12_idle_connections_make_room_and_busy_ones_stay() {
     let wait = json!({"name": "wait", "arguments": {"ms": 3_000}});
     let calls = join_all((0..4).map(|_| stage.modern("tools/call", wait.clone()).send()));
     let refused = async {
-        stage.called(4).await;
+        stage.call_tool(4).await;
         let reply = stage.modern("tools/list", json!({})).send().await;
         assert_eq!(reply.status, 503, "all are busy: {reply:?}");
         assert_eq!(reply.header("retry-after").as_deref(), Some("1"));
@@ -97,7 +97,7 @@ fn by(name: &str, call: Call) -> Call {
     call.header("x-api-key", &format!("{name}-0123456789abcdef"))
 }
 
-async fn keyed(limits: Limits) -> Stage {
+async fn for_key(limits: Limits) -> Stage {
     let rights: Rights = [Right::Execute].into_iter().collect();
     let keys =
         ["greedy", "modest"].map(|name| key(name, &format!("{name}-0123456789abcdef"), rights));
@@ -120,7 +120,7 @@ fn in_session(stage: &Stage, id: &str, method: &str, params: &Value) -> Call {
 #[tokio::test]
 async fn s_13_handshakes_of_one_key_lock_out_nobody() {
     let limits = Limits { sessions: 30, sessions_per_key: 20, ..Limits::default() };
-    let stage = keyed(limits).await;
+    let stage = for_key(limits).await;
     let open = async |name: &str| {
         let reply = by(name, initialize(&stage)).send().await;
         (reply.status, reply.header("mcp-session-id").unwrap_or_default())
@@ -130,7 +130,7 @@ async fn s_13_handshakes_of_one_key_lock_out_nobody() {
     let wait = json!({"name": "wait", "arguments": {"ms": 3_000}});
     let call = by("greedy", in_session(&stage, &working, "tools/call", &wait)).send();
     let flood = async {
-        stage.called(1).await;
+        stage.call_tool(1).await;
         let mut last = String::new();
         for _ in 0..200 {
             let (status, id) = open("greedy").await;
@@ -152,7 +152,7 @@ async fn s_13_handshakes_of_one_key_lock_out_nobody() {
 #[tokio::test]
 async fn s_13_a_key_whose_sessions_all_listen_gets_429_and_others_go_on() {
     let limits = Limits { sessions_per_key: 3, ..Limits::default() };
-    let stage = keyed(limits).await;
+    let stage = for_key(limits).await;
     let mut streams = Vec::new();
     for _ in 0..3 {
         let reply = by("greedy", initialize(&stage)).send().await;

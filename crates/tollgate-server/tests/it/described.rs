@@ -66,8 +66,8 @@ impl Described {
         let mut document: Value =
             serde_json::from_str(tollgate_server::openapi::document()).unwrap();
         let mut schemas = document["components"]["schemas"].take();
-        closed(&mut schemas);
-        closed(&mut document["paths"]);
+        close_all(&mut schemas);
+        close_all(&mut document["paths"]);
         let Value::Object(paths) = document["paths"].take() else { panic!("no paths") };
         Self { paths, schemas, validators: Mutex::default() }
     }
@@ -130,7 +130,7 @@ fn events(text: &str) -> Vec<(String, Value)> {
 }
 
 /// Objects that name their fields have no others.
-fn closed(schema: &mut Value) {
+fn close_all(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             let is_open = fields.get("properties").is_some_and(Value::is_object)
@@ -139,9 +139,9 @@ fn closed(schema: &mut Value) {
             if is_open {
                 fields.insert("additionalProperties".to_owned(), json!(false));
             }
-            fields.values_mut().for_each(closed);
+            fields.values_mut().for_each(close_all);
         }
-        Value::Array(items) => items.iter_mut().for_each(closed),
+        Value::Array(items) => items.iter_mut().for_each(close_all),
         _ => {}
     }
 }

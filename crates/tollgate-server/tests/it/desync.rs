@@ -96,7 +96,7 @@ fn corpus() -> Vec<String> {
 }
 
 /// Everything that comes until the connection ends, or nothing does for a moment.
-async fn exchanged(stage: &Stage, bytes: &[u8]) -> String {
+async fn exchange(stage: &Stage, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(stage.address).await.unwrap();
     let _ = stream.write_all(bytes).await;
     let _ = stream.shutdown().await;
@@ -118,7 +118,7 @@ async fn s_09_no_server_ever_sees_a_request_that_hid_behind_another() {
     assert!(corpus.len() >= 40, "{}", corpus.len());
     for request in corpus {
         let bytes = format!("{}{smuggled}", request.replace("HOST", &host));
-        let answer = exchanged(&stage, bytes.as_bytes()).await;
+        let answer = exchange(&stage, bytes.as_bytes()).await;
         let statuses = statuses(&answer);
         assert!(statuses.len() <= 1, "two answers: {request:?} -> {answer}");
         assert!(statuses.iter().all(|status| *status >= 400), "{request:?} -> {answer}");

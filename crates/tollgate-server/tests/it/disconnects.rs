@@ -44,12 +44,12 @@ fn median(mut took: Vec<Duration>) -> Duration {
 }
 
 /// How long it takes until a tool in process notices that its client hung up.
-async fn noticed(stage: &Stage, call: Call) -> Duration {
+async fn await_notice(stage: &Stage, call: Call) -> Duration {
     let before = stage.seen.cancelled.load(Ordering::SeqCst);
     let calls = stage.calls();
     tokio::select! {
         reply = call.send() => panic!("it did not wait: {reply:?}"),
-        () = stage.called(calls + 1) => {}
+        () = stage.call_tool(calls + 1) => {}
     }
     let at = now();
     until(|| stage.seen.cancelled.load(Ordering::SeqCst) > before).await;
@@ -95,7 +95,7 @@ async fn r_32_a_client_that_goes_is_noticed_within_100_ms_on_every_front() {
         for _ in 0..9 {
             let (way, call) = ways(&stage).swap_remove(at);
             name = way;
-            took.push(noticed(&stage, call).await);
+            took.push(await_notice(&stage, call).await);
         }
         let median = median(took);
         let _ = writeln!(std::io::stderr(), "{name}: {median:?}");
@@ -170,7 +170,7 @@ async fn r_32_a_live_session_whose_client_goes_is_ended_within_100_ms() {
     for round in 0..9 {
         let (client, mut provider) = theatre.session(&[]).await;
         provider.call("call_1", "wait", &json!({"ms": LONG})).await;
-        theatre.stage.called(round + 1).await;
+        theatre.stage.call_tool(round + 1).await;
         let at = now();
         drop(client);
         until(|| theatre.stage.seen.cancelled.load(Ordering::SeqCst) > round).await;
@@ -187,7 +187,7 @@ async fn r_32_a_thousand_clients_that_go_leave_nothing_behind() {
     let warm = ways(&stage);
     let tasks = tokio::runtime::Handle::current().metrics();
     for (_, call) in warm {
-        noticed(&stage, call).await;
+        await_notice(&stage, call).await;
     }
     let before = tasks.num_alive_tasks();
     let calls = stage.calls();

@@ -34,7 +34,7 @@ fn is_open(path: &str) -> bool {
 }
 
 /// However many wrong keys are tried: how that is slowed down is tried elsewhere.
-async fn closed() -> Stage {
+async fn close_all() -> Stage {
     let keys = vec![key("ops", "of-the-config", Rights::ALL)];
     let wrong_keys = RateLimit { calls: 1_000_000, per: Duration::from_secs(1) };
     let limits = Limits { wrong_keys, ..Limits::default() };
@@ -43,7 +43,7 @@ async fn closed() -> Stage {
 
 #[tokio::test]
 async fn s_10_no_route_opens_without_a_key() {
-    let stage = closed().await;
+    let stage = close_all().await;
     for path in paths().into_iter().filter(|path| !is_open(path)) {
         for method in METHODS {
             let refused = stage.request(method, &path).send().await;
@@ -56,7 +56,7 @@ async fn s_10_no_route_opens_without_a_key() {
 
 #[tokio::test]
 async fn s_10_b_hh_11_no_odd_credential_opens_any_route() {
-    let stage = closed().await;
+    let stage = close_all().await;
     let odd = [
         "' OR 1=1--",
         "of-the-config' OR '1'='1",
@@ -93,7 +93,7 @@ async fn s_10_b_hh_11_no_odd_credential_opens_any_route() {
 
 #[tokio::test]
 async fn s_15_no_header_of_trust_opens_any_route() {
-    let stage = closed().await;
+    let stage = close_all().await;
     for path in paths().into_iter().filter(|path| !is_open(path)) {
         for value in ["admin", "true", "127.0.0.1", "key:ops"] {
             let with = |call: Call, name: &&str| call.header(name, value);
@@ -105,7 +105,7 @@ async fn s_15_no_header_of_trust_opens_any_route() {
 
 #[tokio::test]
 async fn no_route_takes_a_key_from_its_url() {
-    let stage = closed().await;
+    let stage = close_all().await;
     for path in paths() {
         for name in ["key", "api_key", "token", "access_token"] {
             let target = format!("{path}?{name}=of-the-config");
@@ -173,7 +173,7 @@ async fn s_02_without_keys_what_operates_the_gateway_needs_the_token() {
 
 #[tokio::test]
 async fn s_16_the_page_may_load_nothing_but_itself() {
-    let stage = closed().await;
+    let stage = close_all().await;
     let page = stage.request("GET", "/").send().await;
     assert_eq!(page.status, 200);
     let policy = page.header("content-security-policy").unwrap();

@@ -34,7 +34,7 @@ async fn r_33_readiness_ends_first_then_new_work_and_running_calls_last() {
     let wait = json!({"name": "wait", "arguments": {"ms": 9_000}});
     let call = stage.modern("tools/call", wait).send();
     let steps = async {
-        stage.called(1).await;
+        stage.call_tool(1).await;
         stage.stop.cancel();
         while !is_stopping(&stage).await {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -72,7 +72,7 @@ async fn r_33_what_does_not_end_is_cut_and_the_end_comes_in_time() {
     let _call = tasks::spawn("client", async move {
         call.await;
     });
-    stage.called(1).await;
+    stage.call_tool(1).await;
     stage.stop.cancel();
     stage.reaches(&stage.seen.cancelled, 1).await;
     let ended = tokio::time::timeout(Duration::from_secs(20), stage.serving.finished()).await;

@@ -35,7 +35,7 @@ pub(crate) fn plan(say: &[&str]) -> Value {
 }
 
 /// With so many of `fill` for `@FILL@`. What is large is written in pieces.
-pub(crate) fn filled(mut plan: Value, fill: &str, count: usize) -> Value {
+pub(crate) fn fill_queue(mut plan: Value, fill: &str, count: usize) -> Value {
     let times = count.div_ceil(100_000);
     let more = json!({"fill": fill, "each": count / times, "times": times});
     plan.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -94,7 +94,7 @@ impl Hostile {
 }
 
 /// The arguments of a call that is answered by this plan.
-pub(crate) fn planned(plan: &Value) -> Value {
+pub(crate) fn make_plan(plan: &Value) -> Value {
     json!({"plan": plan.to_string()})
 }
 

@@ -112,7 +112,7 @@ async fn b_hh_18_floods_of_http_2_are_closed_at_once() {
 
 #[tokio::test]
 async fn b_hh_18_floods_of_http_2_over_tls_are_closed_at_once() {
-    let (stage, trusted) = secured::secured(Limits::default()).await;
+    let (stage, trusted) = secured::start_secured(Limits::default()).await;
     for (name, frames) in floods() {
         let stream = secured::connect(&stage, &trusted).await.unwrap();
         flood(stream, name, &frames).await;

@@ -48,7 +48,7 @@ impl Issuer {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             url: format!("http://{address}"),
-            keys: Mutex::new(vec![("first".to_owned(), made())]),
+            keys: Mutex::new(vec![("first".to_owned(), make_key())]),
             instead: Mutex::new(None),
             instead_of_metadata: Mutex::new(None),
             is_down: AtomicBool::new(false),
@@ -95,7 +95,7 @@ impl Issuer {
 
     /// Another key signs from now on; the ones before stay in the set.
     pub(crate) fn add_key(&self, name: &str) {
-        self.shared.keys.lock().push((name.to_owned(), made()));
+        self.shared.keys.lock().push((name.to_owned(), make_key()));
     }
 
     pub(crate) fn forget_key(&self, name: &str) {
@@ -115,7 +115,7 @@ impl Issuer {
     }
 
     /// How often the keys were asked for.
-    pub(crate) fn fetched(&self) -> usize {
+    pub(crate) fn fetch_all(&self) -> usize {
         self.shared.fetched.load(Ordering::SeqCst)
     }
 }
@@ -125,7 +125,7 @@ pub(crate) fn now() -> u64 {
     since.unwrap().as_secs()
 }
 
-fn made() -> EcdsaKeyPair {
+fn make_key() -> EcdsaKeyPair {
     let random = SystemRandom::new();
     let kind = &ECDSA_P256_SHA256_FIXED_SIGNING;
     let document = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();

@@ -14,7 +14,7 @@ impl Stage {
     }
 
     /// The secret of a new key.
-    pub(crate) async fn made(&self, wanted: Value) -> String {
+    pub(crate) async fn make_key(&self, wanted: Value) -> String {
         let made = self.make(&wanted).send().await;
         assert_eq!(made.status, 201, "{made:?}");
         made.json()["key"].as_str().unwrap().to_owned()
@@ -25,7 +25,7 @@ impl Stage {
         assert_eq!(revoked.send().await.status, 204);
     }
 
-    pub(crate) async fn rotated(&self, name: &str, grace_s: u32) -> String {
+    pub(crate) async fn rotate_key(&self, name: &str, grace_s: u32) -> String {
         let body = json!({ "grace_s": grace_s }).to_string();
         let rotate = self.post(body).path(&format!("/api/keys/{name}/rotate")).by_admin();
         let rotated = rotate.send().await;
@@ -64,9 +64,10 @@ async fn the_first_key_closes_the_door_to_everybody_else() {
     let list = || stage.modern("tools/list", json!({}));
     assert_eq!(list().send().await.status, 200);
     let stream = stage.open_session("2025-11-25", json!({})).await;
-    let get = stream.dressed(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
+    let get =
+        stream.add_headers(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
     let mut stream = get.stream().await;
-    let secret = stage.made(json!({"name": "phone", "agents": ["sage"]})).await;
+    let secret = stage.make_key(json!({"name": "phone", "agents": ["sage"]})).await;
     let last = stream.next().await.expect("the reason").to_string();
     assert!(last.contains("a key is required from now on"), "{last}");
     assert_eq!(stream.next().await, None, "whoever had no key hears nothing more");
@@ -120,7 +121,7 @@ async fn a_secret_is_shown_once_and_to_nobody_else() {
 async fn what_cannot_be_a_key_is_refused_by_name() {
     let setup = Setup { keys: vec![key("ops", "of-the-config", Rights::NONE)], ..Setup::default() };
     let stage = Stage::with(setup).await;
-    stage.made(json!({"name": "phone"})).await;
+    stage.make_key(json!({"name": "phone"})).await;
     for (wanted, status, said) in [
         (json!({}), 400, "`name` is missing"),
         (json!({"name": ""}), 400, "`name` has up to 64"),
@@ -166,7 +167,7 @@ async fn what_cannot_be_a_key_is_refused_by_name() {
 async fn s_14_a_revoked_key_loses_its_sessions_and_streams() {
     let stage = Stage::start().await;
     let wanted = json!({"name": "phone"});
-    let secret = stage.made(wanted.clone()).await;
+    let secret = stage.make_key(wanted.clone()).await;
     let id = session(&stage, &secret).await;
     assert_eq!(in_session(&stage, &secret, &id).await.brief(), "200 ok");
     let get = || {
@@ -186,10 +187,10 @@ async fn s_14_a_revoked_key_loses_its_sessions_and_streams() {
     }
     assert_eq!(in_session(&stage, &secret, &id).await.status, 401);
     // The name is given to somebody else.
-    let other = stage.made(wanted).await;
+    let other = stage.make_key(wanted).await;
     assert_eq!(in_session(&stage, &other, &id).await.brief(), "404 -32600");
     assert_eq!(get().header("x-api-key", &other).send().await.status, 404);
-    let third = stage.made(json!({"name": "third"})).await;
+    let third = stage.make_key(json!({"name": "third"})).await;
     let id = session(&stage, &other).await;
     assert_eq!(in_session(&stage, &third, &id).await.brief(), "404 -32600");
     assert_eq!(in_session(&stage, &other, &id).await.brief(), "200 ok");
@@ -198,13 +199,13 @@ async fn s_14_a_revoked_key_loses_its_sessions_and_streams() {
 #[tokio::test]
 async fn both_secrets_let_in_for_as_long_as_was_said() {
     let stage = Stage::start().await;
-    let first = stage.made(json!({"name": "phone"})).await;
+    let first = stage.make_key(json!({"name": "phone"})).await;
     let id = session(&stage, &first).await;
-    let second = stage.rotated("phone", 600).await;
+    let second = stage.rotate_key("phone", 600).await;
     assert_eq!((stage.lists(&first).await, stage.lists(&second).await), (200, 200));
     assert!(stage.keys().await[0]["former_until"].is_string());
     assert_eq!(in_session(&stage, &second, &id).await.brief(), "200 ok", "the session goes on");
-    let third = stage.rotated("phone", 0).await;
+    let third = stage.rotate_key("phone", 0).await;
     let found = [&first, &second, &third].map(|secret| stage.lists(secret));
     assert_eq!(futures_util::future::join_all(found).await, [401, 401, 200]);
 }
@@ -212,8 +213,8 @@ async fn both_secrets_let_in_for_as_long_as_was_said() {
 #[tokio::test]
 async fn a_rotation_ends_by_itself() {
     let stage = Stage::start().await;
-    let first = stage.made(json!({"name": "phone"})).await;
-    let second = stage.rotated("phone", 3).await;
+    let first = stage.make_key(json!({"name": "phone"})).await;
+    let second = stage.rotate_key("phone", 3).await;
     let get = stage.modern("subscriptions/listen", json!({"notifications": {}}));
     let mut stream = get.header("x-api-key", &first).stream().await;
     stream.next().await.expect("acknowledged");

@@ -158,7 +158,7 @@ fn by(name: &str, call: Call) -> Call {
 }
 
 /// A request of so many bytes that has only just begun.
-async fn begun(stage: &Stage, name: &str, bytes: usize) -> TcpStream {
+async fn begin(stage: &Stage, name: &str, bytes: usize) -> TcpStream {
     let head = format!(
         "POST /v1/tools/execute HTTP/1.1\r\nhost: {}\r\nx-api-key: {name}-0123456789abcdef\r\n\
          content-type: application/json\r\ncontent-length: {bytes}\r\n\r\n{{",
@@ -173,7 +173,7 @@ async fn begun(stage: &Stage, name: &str, bytes: usize) -> TcpStream {
 async fn p_21_bodies_share_a_budget_and_small_ones_and_other_keys_do_not_starve() {
     let stage = tight(&["greedy", "modest"]).await;
     let large = format!("{{\"text\":\"{}\"}}", "x".repeat(LARGE));
-    let held = begun(&stage, "greedy", LARGE).await;
+    let held = begin(&stage, "greedy", LARGE).await;
     // Until it holds its room, a second one of the key would get in.
     let refused = loop {
         let reply = by("greedy", execute(&stage, &large)).send().await;
@@ -202,7 +202,7 @@ async fn p_21_bodies_share_a_budget_and_small_ones_and_other_keys_do_not_starve(
 #[tokio::test]
 async fn p_21_a_body_that_does_not_say_its_size_reserves_as_it_grows() {
     let stage = tight(&["greedy"]).await;
-    let held = begun(&stage, "greedy", LARGE).await;
+    let held = begin(&stage, "greedy", LARGE).await;
     let head = format!(
         "POST /v1/tools/execute HTTP/1.1\r\nhost: {}\r\nx-api-key: greedy-0123456789abcdef\r\n\
          content-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n",

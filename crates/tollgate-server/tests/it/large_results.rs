@@ -9,7 +9,7 @@ use tollgate_core::glob::Glob;
 use tollgate_core::secret_values;
 use tollgate_server::PollWatch;
 
-use crate::hostile::{Hostile, SERVERS, filled, planned, result};
+use crate::hostile::{Hostile, SERVERS, fill_queue, make_plan, result};
 use crate::model::Model;
 use crate::stage::Setup;
 
@@ -33,7 +33,7 @@ async fn r_35_large_results_leave_the_workers_on_every_front() {
             "that was long".to_owned()
         } else {
             let text = r#"{"content":[{"type":"text","text":"@FILL@"}]}"#;
-            format!("!new_say {}", planned(&filled(result(text), "x", RESULT_BYTES)))
+            format!("!new_say {}", make_plan(&fill_queue(result(text), "x", RESULT_BYTES)))
         }
     })
     .await;
@@ -53,8 +53,8 @@ async fn r_35_large_results_leave_the_workers_on_every_front() {
     for server in SERVERS {
         let name = format!("{server}_say");
         for (text, fill) in shapes {
-            let plan = filled(result(text), fill, RESULT_BYTES / fill.len());
-            let arguments = planned(&plan);
+            let plan = fill_queue(result(text), fill, RESULT_BYTES / fill.len());
+            let arguments = make_plan(&plan);
             let params = json!({"name": name, "arguments": arguments});
             let reply = stage.modern("tools/call", params.clone()).send().await;
             assert_eq!(reply.status, 200, "{server}: {reply:.300?}");

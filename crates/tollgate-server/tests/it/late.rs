@@ -52,7 +52,7 @@ async fn read(stage: &Stage, handle: &Value) -> Value {
 }
 
 /// The handle that operators are told of.
-async fn told(operator: &mut Stream) -> Value {
+async fn describe(operator: &mut Stream) -> Value {
     loop {
         let (name, data) = operator.next_named().await.unwrap();
         if name == "late" {
@@ -71,7 +71,7 @@ async fn an_answer_that_can_be_kept_comes_late_and_is_there_for_the_next_turn() 
     let waiting = read(&stage, &pending["handle"]).await;
     assert_eq!((&waiting["status"], &waiting["handle"]), (&json!("pending"), &pending["handle"]));
     up.script.release.add_permits(1);
-    assert_eq!(told(&mut operator).await, pending["handle"]);
+    assert_eq!(describe(&mut operator).await, pending["handle"]);
     let ready = read(&stage, &pending["handle"]).await;
     assert_eq!((&ready["status"], &ready["outcome"]), (&json!("ready"), &json!("ok")));
     assert_eq!((&ready["data"], &ready["next"]), (&json!("done"), &Value::Null));
@@ -95,7 +95,7 @@ async fn others_come_late_only_if_someone_asked_for_that() {
     assert_eq!(pending["status"], "pending", "{pending}");
     let mut operator = stage.request("GET", "/api/events").by_admin().stream().await;
     up.script.release.add_permits(2);
-    assert_eq!(told(&mut operator).await, pending["handle"]);
+    assert_eq!(describe(&mut operator).await, pending["handle"]);
     assert_eq!(read(&stage, &pending["handle"]).await["data"], "done");
 }
 

@@ -86,7 +86,7 @@ async fn a_session_ends_with_delete() {
     let session = stage.open_session("2025-11-25", json!({})).await;
     let list = || session.call(1, "tools/list", &json!({}));
     assert_eq!(list().brief().await, "200 ok");
-    let delete = || session.dressed(stage.request("DELETE", "/mcp"));
+    let delete = || session.add_headers(stage.request("DELETE", "/mcp"));
     assert_eq!(delete().send().await.status, 204);
     assert_eq!(list().brief().await, "404 -32600");
     assert_eq!(delete().send().await.status, 404);

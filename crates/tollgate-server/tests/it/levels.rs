@@ -108,7 +108,7 @@ impl BuiltinTool for Recording {
 }
 
 /// The tools that come along in any case.
-fn shipped() -> Vec<Fact> {
+fn builtin_tools() -> Vec<Fact> {
     let servers = shipped_servers::servers(
         &BuiltinSettings::new(std::path::PathBuf::new()),
         &BuiltinDeps::default(),
@@ -140,7 +140,7 @@ struct World {
 
 impl World {
     async fn new(dice: &mut Dice) -> Self {
-        let facts = world::facts(dice, &shipped());
+        let facts = world::facts(dice, &builtin_tools());
         let reached = Reached::default();
         let server = |name: &'static str| {
             let own = facts.iter().filter(|fact| fact.server == name);
@@ -244,7 +244,7 @@ impl Case {
         }
     }
 
-    fn sent(&self) -> HeaderMap {
+    fn encode_stream(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
@@ -320,7 +320,7 @@ impl fmt::Display for Context<'_> {
 async fn one(world: &World, context: Context<'_>, dice: &mut Dice) -> Vec<&'static str> {
     let Context { config, case, .. } = context;
     let gate = &*world.running.gate;
-    let read = tollgate_server::by_headers(&case.sent());
+    let read = tollgate_server::by_headers(&case.encode_stream());
     let (narrow, filters) = match (read, Filters::read(&case.headers)) {
         (Ok(narrow), Some(filters)) => (narrow, filters),
         (Err(_), None) => return vec!["refused"],
@@ -331,7 +331,7 @@ async fn one(world: &World, context: Context<'_>, dice: &mut Dice) -> Vec<&'stat
     let judged: Vec<(&Fact, Option<&'static str>)> =
         world.facts.iter().map(|fact| (fact, level(fact))).collect();
     let agent = format!("agent{}", case.agent);
-    let asked = asked(case, &agent, &narrow);
+    let asked = make_request(case, &agent, &narrow);
     let explained = gate.explain(&asked).unwrap();
     let turn = gate.turn(asked).unwrap();
     let mut expected: Vec<&str> =
@@ -345,7 +345,7 @@ async fn one(world: &World, context: Context<'_>, dice: &mut Dice) -> Vec<&'stat
     judged.into_iter().map(|(_, level)| level.unwrap_or("seen")).collect()
 }
 
-fn asked<'a>(case: &Case, agent: &'a str, narrow: &'a RequestFilter) -> TurnRequest<'a> {
+fn make_request<'a>(case: &Case, agent: &'a str, narrow: &'a RequestFilter) -> TurnRequest<'a> {
     let tools = case.principal.as_ref().map(|list| patterns(list));
     TurnRequest {
         grant: Some(Arc::new(PrincipalGrant { tools, ..PrincipalGrant::default() })),

@@ -64,7 +64,7 @@ async fn r_32_a_modern_client_that_goes_away_cancels_its_call() {
         let call = stage.modern("tools/call", wait.clone()).send();
         tokio::select! {
             reply = call => panic!("it did not wait: {reply:?}"),
-            () = stage.called(arrived) => {}
+            () = stage.call_tool(arrived) => {}
         }
     }
     stage.reaches(&stage.seen.cancelled, 5).await;
@@ -80,12 +80,12 @@ async fn r_32_a_legacy_client_that_goes_away_does_not_but_one_that_cancels_does(
     let call = session.call(1, "tools/call", &wait(600)).send();
     tokio::select! {
         reply = call => panic!("it did not wait: {reply:?}"),
-        () = stage.called(1) => {}
+        () = stage.call_tool(1) => {}
     }
     stage.reaches(&stage.seen.finished, 1).await;
     let call = session.call(2, "tools/call", &wait(5_000)).send();
     let cancel = async {
-        stage.called(2).await;
+        stage.call_tool(2).await;
         let cancel = json!({"requestId": 2, "reason": "enough"});
         assert_eq!(session.notify("notifications/cancelled", &cancel).brief().await, "202");
     };
@@ -103,7 +103,7 @@ async fn r_33_on_stop_running_calls_end_and_streams_say_goodbye() {
     let wait = json!({"name": "wait", "arguments": {"ms": 500}});
     let call = stage.modern("tools/call", wait).send();
     let stop = async {
-        stage.called(1).await;
+        stage.call_tool(1).await;
         stage.stop.cancel();
         let last = stream.next().await.expect("a last word");
         assert_eq!(last["result"]["resultType"], "complete");

@@ -13,7 +13,7 @@ use crate::stage::{ADMIN, Setup, key};
 const SECRET: &str = "a-key-of-sixteen";
 
 /// With one key that may talk.
-async fn keyed(limits: Limits) -> Theatre {
+async fn for_key(limits: Limits) -> Theatre {
     let rights: Rights = [Right::Execute].into_iter().collect();
     let keys = vec![key("phone", SECRET, rights)];
     Theatre::open(Setup { keys, limits, ceiling: Some(Tier::Standard), ..Setup::default() }).await
@@ -30,7 +30,7 @@ async fn sessions(theatre: &Theatre) -> Vec<Value> {
 
 #[tokio::test]
 async fn sessions_are_listed_counted_and_told_of() {
-    let theatre = keyed(Limits::default()).await;
+    let theatre = for_key(Limits::default()).await;
     let mut events = theatre.stage.request("GET", "/api/events").by_admin().stream().await;
     let _ends = theatre.session(&with_key()).await;
     let opened = events.next_named().await.unwrap();
@@ -63,7 +63,7 @@ async fn sessions_are_listed_counted_and_told_of() {
 
 #[tokio::test]
 async fn a_session_is_closed_and_given_a_tier_by_admins_alone() {
-    let theatre = keyed(Limits::default()).await;
+    let theatre = for_key(Limits::default()).await;
     let (mut client, _provider) = theatre.session(&with_key()).await;
     let id = sessions(&theatre).await[0]["id"].as_str().unwrap().to_owned();
     let one = format!("/api/sessions/{id}");
@@ -106,7 +106,7 @@ async fn a_session_is_closed_and_given_a_tier_by_admins_alone() {
 #[tokio::test]
 async fn sessions_have_places_in_all_and_for_each_key() {
     let limits = Limits { live_sessions: 2, live_per_key: 1, ..Limits::default() };
-    let theatre = keyed(limits).await;
+    let theatre = for_key(limits).await;
     let admin = vec![format!("authorization: Bearer {}", ADMIN)];
     let first = theatre.session(&with_key()).await;
     let refused = |headers: Vec<String>| {

@@ -31,7 +31,7 @@ fn calibrate(stage: &Stage, what: &Value) -> Call {
     stage.post(what.to_string()).path("/api/calibrate").by_admin()
 }
 
-async fn heard(call: Call) -> Vec<(String, Value)> {
+async fn read_stream(call: Call) -> Vec<(String, Value)> {
     let mut stream = call.stream().await;
     let mut events = Vec::new();
     while let Some(event) = stream.next_named().await {
@@ -43,7 +43,7 @@ async fn heard(call: Call) -> Vec<(String, Value)> {
 #[tokio::test]
 async fn what_may_be_probed_is_measured_step_by_step() {
     let (up, stage) = stage().await;
-    let mut events = heard(calibrate(&stage, &json!({"server": "up"}))).await;
+    let mut events = read_stream(calibrate(&stage, &json!({"server": "up"}))).await;
     let (name, done) = events.pop().unwrap();
     assert_eq!(name, "done");
     let (probed, others): (Vec<_>, Vec<_>) =
@@ -74,7 +74,7 @@ async fn what_may_be_probed_is_measured_step_by_step() {
 #[tokio::test]
 async fn one_tool_is_probed_as_often_as_was_asked() {
     let (up, stage) = stage().await;
-    let events = heard(calibrate(&stage, &json!({"tool": "up_count", "times": 2}))).await;
+    let events = read_stream(calibrate(&stage, &json!({"tool": "up_count", "times": 2}))).await;
     let names: Vec<&str> = events.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["step", "step", "done"]);
     assert_eq!(up.script.calls.lock().len(), 2);
@@ -105,7 +105,7 @@ async fn what_cannot_be_measured_is_a_problem_by_its_name() {
 #[tokio::test]
 async fn measured_tools_are_compared_within_their_category() {
     let (_up, stage) = stage().await;
-    heard(calibrate(&stage, &json!({"tool": "up_count"}))).await;
+    read_stream(calibrate(&stage, &json!({"tool": "up_count"}))).await;
     let shown = stage.request("GET", "/v1/tools?leaderboard=true").send().await.json();
     assert_eq!(shown["agent"], "default");
     let mut boards = shown["categories"].as_array().unwrap().iter();
@@ -127,7 +127,7 @@ async fn measured_tools_are_compared_within_their_category() {
 #[tokio::test]
 async fn figures_to_share_name_no_server() {
     let (_up, stage) = stage().await;
-    heard(calibrate(&stage, &json!({"tool": "up_count"}))).await;
+    read_stream(calibrate(&stage, &json!({"tool": "up_count"}))).await;
     let shared = stage.request("GET", "/api/telemetry").by_admin().send().await;
     let figures = shared.json();
     assert_eq!(figures["format"], "tollgate-telemetry/1");

@@ -48,7 +48,7 @@ async fn well(call: Call) -> Value {
     reply.json()
 }
 
-fn said(session: &str, entries: &[(&str, &str)]) -> Value {
+fn texts_of(session: &str, entries: &[(&str, &str)]) -> Value {
     let entries: Vec<Value> =
         entries.iter().map(|(speaker, text)| json!({ "speaker": speaker, "text": text })).collect();
     json!({ "session": session, "entries": entries })
@@ -58,13 +58,13 @@ fn said(session: &str, entries: &[(&str, &str)]) -> Value {
 async fn what_was_said_is_kept_found_summed_up_and_forgotten() {
     let stage = stage().await;
     let first =
-        said("s-01", &[("Mira", "The silver key is under the third step."), ("Tam", "Aye.")]);
+        texts_of("s-01", &[("Mira", "The silver key is under the third step."), ("Tam", "Aye.")]);
     let kept = well(sends(&stage, "POST", "/sessions", &first)).await;
     assert_eq!(
         (kept["session"].as_str(), kept["ids"].as_array().unwrap().len()),
         (Some("s-01"), 2)
     );
-    well(sends(&stage, "POST", "/sessions", &said("s-02", &[("Mira", "Snow again.")]))).await;
+    well(sends(&stage, "POST", "/sessions", &texts_of("s-02", &[("Mira", "Snow again.")]))).await;
     let listed = well(asks(&stage, "/sessions")).await;
     assert_eq!(column(&listed, "sessions", "id"), ["s-02", "s-01"]);
     let found = well(asks(&stage, "/sessions?q=where%20is%20the%20silver%20key")).await;
@@ -197,7 +197,7 @@ async fn facts_are_stated_found_and_forgotten() {
 #[tokio::test]
 async fn s_32_b_me_3_nothing_is_seen_from_another_namespace_or_by_another_agent() {
     let stage = stage().await;
-    let secret = said("s-01", &[("Mira", "The treasure is in the well.")]);
+    let secret = texts_of("s-01", &[("Mira", "The treasure is in the well.")]);
     for place in ["?namespace=acme/waterdeep", "?namespace=waterdeep&agent=sage"] {
         well(sends(&stage, "POST", &format!("/sessions{place}"), &secret)).await;
     }
@@ -248,7 +248,7 @@ async fn s_32_all_of_one_author_can_be_taken_out() {
 #[tokio::test]
 async fn everything_is_forgotten_only_when_it_is_named_twice() {
     let stage = stage().await;
-    well(sends(&stage, "POST", "/sessions?namespace=old", &said("s", &[("a", "b")]))).await;
+    well(sends(&stage, "POST", "/sessions?namespace=old", &texts_of("s", &[("a", "b")]))).await;
     for query in [
         "",
         "?namespace=old",
@@ -405,8 +405,13 @@ async fn without_a_memory_there_is_none_to_ask() {
 #[tokio::test]
 async fn b_me_1_and_2_odd_questions_and_numbers_are_answered_or_refused() {
     let stage = stage().await;
-    well(sends(&stage, "POST", "/sessions", &said("s", &[("Mira", "NEAR the harbour OR not")])))
-        .await;
+    well(sends(
+        &stage,
+        "POST",
+        "/sessions",
+        &texts_of("s", &[("Mira", "NEAR the harbour OR not")]),
+    ))
+    .await;
     for query in ["%22", "*", "NEAR(", "a%20OR", "harbour%20AND%20(", "%F0%9F%90%89", "%00", "';--"]
     {
         for list in ["sessions", "facts"] {

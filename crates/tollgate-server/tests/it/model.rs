@@ -131,7 +131,7 @@ async fn answer(
     let is_streamed = asked["stream"] == true;
     let number = heard.bodies.lock().len() - 1;
     let (media, text) = if is_streamed {
-        ("text/event-stream", streamed(&said, number))
+        ("text/event-stream", stream_of(&said, number))
     } else {
         ("application/json", whole(&said, number))
     };
@@ -171,7 +171,7 @@ fn whole(said: &str, number: usize) -> String {
     .to_string()
 }
 
-fn streamed(said: &str, number: usize) -> String {
+fn stream_of(said: &str, number: usize) -> String {
     let (content, calls) = parts(said, number);
     let chunk = |delta: Value, finish: Value| {
         json!({"id": format!("r{number}"), "object": "chat.completion.chunk", "created": 7,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::Reply;
-use crate::hostile::{Hostile, SERVERS, error, filled, plan, planned, resource, result};
+use crate::hostile::{Hostile, SERVERS, error, fill_queue, make_plan, plan, resource, result};
 use crate::results::{TOO_DEEP, without_handle};
 use crate::stage::Setup;
 
@@ -19,7 +19,7 @@ fn both(text: &str, place: &str) -> [String; 2] {
 /// The first is filled to be too large; the second is as it stands.
 fn plans(of: fn(&str) -> Value, text: &str) -> [Value; 2] {
     let [large, deep] = both(text, "@@").map(|text| of(&text));
-    [filled(large, "x", TOO_LARGE), deep]
+    [fill_queue(large, "x", TOO_LARGE), deep]
 }
 
 async fn read(hostile: &Hostile, server: &str, plan: &Value) -> Reply {
@@ -28,7 +28,7 @@ async fn read(hostile: &Hostile, server: &str, plan: &Value) -> Reply {
 }
 
 async fn prompt(hostile: &Hostile, server: &str, plan: &Value) -> Reply {
-    let params = json!({"name": format!("{server}_prompt"), "arguments": planned(plan)});
+    let params = json!({"name": format!("{server}_prompt"), "arguments": make_plan(plan)});
     hostile.stage.modern("prompts/get", params).send().await
 }
 
@@ -99,9 +99,9 @@ async fn s_31_progress_and_logs_are_dropped_when_they_are_too_much() {
     let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":@@}}"#;
     let say = |server: &str, said: &str, bytes: usize| {
         let small = progress.replace("@@", "\"short\"");
-        let plan = filled(plan(&[&small, said, said, said, answer]), "x", bytes);
+        let plan = fill_queue(plan(&[&small, said, said, said, answer]), "x", bytes);
         let meta = json!({"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"});
-        let params = json!({"name": format!("{server}_say"), "arguments": planned(&plan),
+        let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&plan),
             "_meta": meta});
         hostile.stage.modern("tools/call", params).send()
     };
@@ -131,7 +131,7 @@ async fn s_31_errors_are_bounded_in_message_and_data() {
         let [large, deep] = plans(error, text);
         assert_eq!(hostile.modern(&name, &large).await.brief(), "200 failed", "{server}");
         hostile.still_works(server).await;
-        let megabyte = filled(error(&both(text, "@@")[0]), "x", 1_000_000);
+        let megabyte = fill_queue(error(&both(text, "@@")[0]), "x", 1_000_000);
         for plan in [deep, megabyte] {
             for reply in [
                 hostile.modern(&name, &plan).await,

@@ -33,7 +33,7 @@ fn executing() -> Rights {
 }
 
 /// What a tool says, as data.
-async fn asked(call: Call) -> Value {
+async fn make_request(call: Call) -> Value {
     let reply = call.send().await.json();
     assert!(["ok", "no_results"].map(Value::from).contains(&reply["status"]), "{reply}");
     reply["data"].clone()
@@ -43,14 +43,14 @@ fn texts(found: &Value) -> Vec<&str> {
     found["results"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap()).collect()
 }
 
-fn said(to: &str, text: &str) -> Value {
+fn texts_of(to: &str, text: &str) -> Value {
     json!({ "model": to, "messages": [{ "role": "user", "content": text }] })
 }
 
 /// Conversations are kept after they were answered.
-async fn kept(stage: &Stage, query: &str, wanted: usize) -> Value {
+async fn read_kept(stage: &Stage, query: &str, wanted: usize) -> Value {
     for _ in 0..200 {
-        let found = asked(tool(stage, "search_sessions", &json!({ "query": query }))).await;
+        let found = make_request(tool(stage, "search_sessions", &json!({ "query": query }))).await;
         if found["results"].as_array().unwrap().len() == wanted {
             return found;
         }
@@ -65,10 +65,11 @@ async fn what_an_agent_writes_down_it_finds_again() {
     let stage = stage(&model, vec![recording(RecordPolicy::Nothing)]).await;
     let fact =
         json!({ "text": "The lighthouse keeper hides the silver key under the third step." });
-    assert!(asked(tool(&stage, "remember", &fact)).await["fact_id"].is_u64());
-    asked(tool(&stage, "remember", &json!({ "text": "Bread costs two coppers." }))).await;
+    assert!(make_request(tool(&stage, "remember", &fact)).await["fact_id"].is_u64());
+    make_request(tool(&stage, "remember", &json!({ "text": "Bread costs two coppers." }))).await;
     let found =
-        asked(tool(&stage, "search_facts", &json!({ "query": "where is the silver key?" }))).await;
+        make_request(tool(&stage, "search_facts", &json!({ "query": "where is the silver key?" })))
+            .await;
     assert_eq!(texts(&found), ["The lighthouse keeper hides the silver key under the third step."]);
     assert_eq!(
         (&found["results"][0]["written_by"], &found["results"][0]["trust"]),
@@ -76,13 +77,14 @@ async fn what_an_agent_writes_down_it_finds_again() {
     );
     let relation = json!({ "source": "Mira Voss", "relation": "owns", "target": "The Gilded Eel",
         "source_type": "npc", "target_type": "location" });
-    let related = asked(tool(&stage, "relate", &relation)).await;
+    let related = make_request(tool(&stage, "relate", &relation)).await;
     assert_eq!(related["added"], json!(["npc-mira-voss", "location-the-gilded-eel"]));
-    let again = asked(tool(&stage, "relate", &relation)).await;
+    let again = make_request(tool(&stage, "relate", &relation)).await;
     assert_eq!(again["added"], json!([]), "nobody is added twice");
-    let found = asked(tool(&stage, "query_entities", &json!({ "name": "mira" }))).await;
+    let found = make_request(tool(&stage, "query_entities", &json!({ "name": "mira" }))).await;
     assert_eq!(found["entities"][0]["id"], "npc-mira-voss");
-    let about = asked(tool(&stage, "get_summary", &json!({ "entity_id": "npc-mira-voss" }))).await;
+    let about =
+        make_request(tool(&stage, "get_summary", &json!({ "entity_id": "npc-mira-voss" }))).await;
     assert_eq!(about["relations"][0]["entity"]["name"], "The Gilded Eel");
     assert_eq!(about["relations"].as_array().unwrap().len(), 1);
 }
@@ -118,11 +120,11 @@ async fn b_me_2_top_k_outside_of_its_bounds_is_refused() {
 async fn b_me_1_queries_that_look_like_syntax_are_words() {
     let model = Model::calling(&[]).await;
     let stage = stage(&model, vec![recording(RecordPolicy::Nothing)]).await;
-    asked(tool(&stage, "remember", &json!({ "text": "a OR b NEAR the 🗝️ door" }))).await;
+    make_request(tool(&stage, "remember", &json!({ "text": "a OR b NEAR the 🗝️ door" }))).await;
     for query in
         ["door\"", "door*", "NEAR(door", "door OR", "door AND (", "^door", "🗝️", "\u{0}door"]
     {
-        let found = asked(tool(&stage, "search_facts", &json!({ "query": query }))).await;
+        let found = make_request(tool(&stage, "search_facts", &json!({ "query": query }))).await;
         assert_eq!(texts(&found).len(), 1, "{query:?}");
     }
     for query in ["\"", "***", "( )"] {
@@ -153,17 +155,20 @@ async fn s_32_a_tenant_never_finds_what_is_anothers() {
     let by =
         |name: &str, call: Call| call.header("authorization", &format!("Bearer key-of-{name}"));
     let fact = json!({ "text": "The vault code of acme is seven seven four." });
-    asked(by("acme", tool(&stage, "remember", &fact))).await;
+    make_request(by("acme", tool(&stage, "remember", &fact))).await;
     let relation = json!({ "source": "Vault", "relation": "is_in", "target": "Cellar" });
-    asked(by("acme", tool(&stage, "relate", &relation))).await;
+    make_request(by("acme", tool(&stage, "relate", &relation))).await;
     let query = json!({ "query": "vault code" });
-    assert_eq!(texts(&asked(by("acme", tool(&stage, "search_facts", &query))).await).len(), 1);
+    assert_eq!(
+        texts(&make_request(by("acme", tool(&stage, "search_facts", &query))).await).len(),
+        1
+    );
     for stranger in ["other", "none"] {
         assert_eq!(
-            texts(&asked(by(stranger, tool(&stage, "search_facts", &query))).await).len(),
+            texts(&make_request(by(stranger, tool(&stage, "search_facts", &query))).await).len(),
             0
         );
-        let found = asked(by(stranger, tool(&stage, "query_entities", &json!({})))).await;
+        let found = make_request(by(stranger, tool(&stage, "query_entities", &json!({})))).await;
         assert_eq!(found["entities"], json!([]));
         let reply =
             by(stranger, tool(&stage, "get_summary", &json!({ "entity_id": "concept-vault" })));
@@ -175,13 +180,13 @@ async fn s_32_a_tenant_never_finds_what_is_anothers() {
 async fn a_conversation_is_kept_where_its_agent_says_so() {
     let model = Model::saying(|_| "The heron nests on the old pier.".to_owned()).await;
     let stage = stage(&model, vec![recording(RecordPolicy::Own)]).await;
-    let body = said("sage", "Where does the heron nest?");
+    let body = texts_of("sage", "Where does the heron nest?");
     let call = stage.post(body.to_string()).path("/v1/chat/completions");
     let call = call
         .header("x-tollgate-conversation", "pier-1")
         .header("x-tollgate-var-caller_name", "Tam");
     assert_eq!(call.send().await.status, 200);
-    let found = kept(&stage, "heron", 2).await;
+    let found = read_kept(&stage, "heron", 2).await;
     let mut said: Vec<(&str, &str)> = found["results"]
         .as_array()
         .unwrap()
@@ -195,9 +200,9 @@ async fn a_conversation_is_kept_where_its_agent_says_so() {
     );
     assert!(found["results"].as_array().unwrap().iter().all(|it| it["session_id"] == "pier-1"));
     let summary =
-        asked(tool(&stage, "get_session_summary", &json!({ "session_id": "pier-1" }))).await;
+        make_request(tool(&stage, "get_session_summary", &json!({ "session_id": "pier-1" }))).await;
     assert_eq!(summary["entries"], 2, "{summary}");
-    let history = asked(tool(&stage, "search_history", &json!({ "query": "heron" }))).await;
+    let history = make_request(tool(&stage, "search_history", &json!({ "query": "heron" }))).await;
     let session = &history["sessions"][0];
     assert_eq!((&session["session_id"], &session["entries"]), (&json!("pier-1"), &json!(2)));
     assert_eq!(session["said"].as_array().unwrap().len(), 2);
@@ -207,11 +212,11 @@ async fn a_conversation_is_kept_where_its_agent_says_so() {
 async fn a_streamed_conversation_is_kept_as_well() {
     let model = Model::saying(|_| "The heron nests on the old pier.".to_owned()).await;
     let stage = stage(&model, vec![recording(RecordPolicy::Shared)]).await;
-    let mut body = said("sage", "And the heron?");
+    let mut body = texts_of("sage", "And the heron?");
     body["stream"] = json!(true);
     let reply = stage.post(body.to_string()).path("/v1/chat/completions").send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
-    kept(&stage, "heron", 2).await;
+    read_kept(&stage, "heron", 2).await;
 }
 
 #[tokio::test]
@@ -221,16 +226,16 @@ async fn nothing_is_kept_unless_the_agent_says_so() {
     silent.memory.namespace = MemoryName::usual();
     let stage = stage(&model, vec![silent]).await;
     for _ in 0..3 {
-        let body = said("sage", "Where does the heron nest?");
+        let body = texts_of("sage", "Where does the heron nest?");
         stage.post(body.to_string()).path("/v1/chat/completions").send().await;
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
-    kept(&stage, "heron", 0).await;
+    read_kept(&stage, "heron", 0).await;
 }
 
 /// What the model is told before it hears the question.
 async fn prompt(stage: &Stage, model: &Model, to: &str, conversation: &str) -> String {
-    let body = said(to, "Where is the silver key?");
+    let body = texts_of(to, "Where is the silver key?");
     let call = stage.post(body.to_string()).path("/v1/chat/completions");
     call.header("x-tollgate-conversation", conversation).send().await;
     let asked = model.asked.lock().pop().unwrap();
@@ -249,7 +254,7 @@ async fn what_has_to_do_with_a_turn_is_in_its_prompt() {
     forgetful.memory.recall = RecallPolicy::Off;
     let stage = stage(&model, vec![recalling, forgetful]).await;
     let fact = json!({ "text": "Mira Voss keeps the silver key in her boot." });
-    asked(tool(&stage, "remember", &fact)).await;
+    make_request(tool(&stage, "remember", &fact)).await;
     let mut recalled = String::new();
     // On a busy machine a turn goes on without its memory.
     for conversation in ["c1", "c2", "c3", "c4", "c5"] {

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::client::{PATIENCE, Reply};
-use crate::hostile::{Hostile, SERVERS, again, error, filled, plan, planned, result, then};
+use crate::hostile::{Hostile, SERVERS, again, error, fill_queue, make_plan, plan, result, then};
 use crate::stage::Setup;
 
 impl Hostile {
     /// One call of a modern client.
     pub(crate) async fn modern(&self, tool: &str, plan: &Value) -> Reply {
-        let params = json!({"name": tool, "arguments": planned(plan)});
+        let params = json!({"name": tool, "arguments": make_plan(plan)});
         self.stage.modern("tools/call", params).send().await
     }
 
@@ -58,7 +58,7 @@ impl Hostile {
             let shown: String = plan.to_string().chars().take(300).collect();
             assert_eq!(modern.brief(), expected, "{server}: {shown}: {modern:?}");
             self.still_works(server).await;
-            let params = json!({"name": name, "arguments": planned(plan)});
+            let params = json!({"name": name, "arguments": make_plan(plan)});
             let legacy = session.call(1, "tools/call", &params).send().await;
             assert_eq!(legacy.brief(), expected, "{server}: {shown}: {legacy:?}");
             self.still_works(server).await;
@@ -93,12 +93,12 @@ async fn b_re_01_content_that_is_no_list_is_an_empty_one() {
         }
     }
     let many = result(r#"{"content":[@FILL@{"type":"text","text":"x"}]}"#);
-    let million = filled(many.clone(), "1,", 1_000_000);
+    let million = fill_queue(many.clone(), "1,", 1_000_000);
     let answer = hostile.modern("old_say", &million).await;
     assert_eq!(answer.brief(), "200 failed");
     assert!(answer.text.contains("the JSON has more than 400000 values"), "{}", answer.text);
     for (server, count) in [("pipe", 100_000), ("old", 300_000), ("new", 100_000)] {
-        let many = filled(many.clone(), "1,", count);
+        let many = fill_queue(many.clone(), "1,", count);
         let answer = hostile.modern(&format!("{server}_say"), &many).await;
         assert_eq!(answer.brief(), "200 ok", "{server}");
         let content = answer.json()["result"]["content"].as_array().unwrap().clone();
@@ -138,7 +138,7 @@ async fn b_re_02_odd_items_are_passed_on_as_the_data_they_are() {
             Value::Null,
         ),
     ] {
-        let arguments = planned(&result(&text));
+        let arguments = make_plan(&result(&text));
         let call = json!({"name": "new_say", "arguments": arguments, "consumer": consumer});
         let plain = hostile.stage.post(call.to_string()).path("/v1/tools/execute").send().await;
         assert_eq!(plain.json()["content"], expected, "{consumer}: {text}");
@@ -151,12 +151,12 @@ async fn b_re_03_a_hundred_megabytes_are_refused_and_a_few_are_cut() {
     let text = result(r#"{"content":[{"type":"text","text":"@FILL@"}]}"#);
     for (server, count) in [("pipe", 100_000_000), ("old", 100_000_000), ("new", 10_000_000)] {
         let name = format!("{server}_say");
-        let answer = hostile.modern(&name, &filled(text.clone(), "x", count)).await;
+        let answer = hostile.modern(&name, &fill_queue(text.clone(), "x", count)).await;
         assert_eq!(answer.brief(), "200 failed", "{server}");
         let words = &answer.json()["result"]["content"][0]["text"];
         assert_eq!(*words, format!("the answer of `{name}` is larger than 8388608 bytes"));
         hostile.still_works(server).await;
-        let answer = hostile.modern(&name, &filled(text.clone(), "x", 3_000_000)).await;
+        let answer = hostile.modern(&name, &fill_queue(text.clone(), "x", 3_000_000)).await;
         let content = &answer.json()["result"]["content"];
         assert_eq!(content[0]["text"].as_str().map(str::len), Some(1 << 20), "{server}");
         let note = content[1]["text"].as_str().unwrap();
@@ -207,7 +207,7 @@ async fn b_re_05_text_that_plays_the_protocol_stays_text() {
         let answer = format!(r#"{{"jsonrpc":"2.0","id":@ID@,"result":{whole}}}"#);
         for server in SERVERS {
             let params = json!({"name": format!("{server}_say"), "_meta": {"progressToken": "t"},
-                "arguments": planned(&plan(&[progress, &answer]))});
+                "arguments": make_plan(&plan(&[progress, &answer]))});
             let reply = hostile.stage.modern("tools/call", params).send().await;
             let events = reply.events();
             assert_eq!(events.len(), 2, "{server}: {reply:?}");
@@ -260,7 +260,7 @@ async fn b_re_06_structured_content_that_cannot_be_read_is_told() {
                 "{shaped}"
             );
             let call =
-                json!({"name": format!("{server}_shaped"), "arguments": planned(&result(&text))});
+                json!({"name": format!("{server}_shaped"), "arguments": make_plan(&result(&text))});
             let plain = hostile.stage.post(call.to_string()).path("/v1/tools/execute").send().await;
             assert_eq!(plain.json()["warning"], *warning, "{shaped}");
         }
@@ -329,7 +329,7 @@ async fn b_re_09_results_of_unknown_kinds_and_endless_questions_end() {
         hostile.still_works(server).await;
     }
     let session = hostile.stage.open_session("2025-11-25", json!({"elicitation": {}})).await;
-    let params = json!({"name": "new_say", "arguments": planned(&result(&asking.to_string()))});
+    let params = json!({"name": "new_say", "arguments": make_plan(&result(&asking.to_string()))});
     let reply = session.call(1, "tools/call", &params).send().await;
     assert!(reply.text.contains("asked more than 10 times"), "{reply:?}");
     hostile.still_works("new").await;
@@ -364,7 +364,7 @@ async fn b_re_10_odd_progress_holds_up_no_answer() {
     let odd: Vec<&str> = odd.iter().map(String::as_str).chain([answer]).collect();
     for plan in [plan(&odd), again(plan(&[&flood, answer]), 10_000)] {
         for server in SERVERS {
-            let params = json!({"name": format!("{server}_say"), "arguments": planned(&plan),
+            let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&plan),
                 "_meta": {"progressToken": "mine"}});
             let reply = hostile.stage.modern("tools/call", params).send().await;
             let mut events = reply.events();
@@ -397,10 +397,10 @@ async fn b_re_11_errors_of_no_known_form_are_errors_all_the_same() {
     let long = error(r#"{"code":-32000,"message":"@FILL@"}"#);
     for server in SERVERS {
         let name = format!("{server}_say");
-        let reply = hostile.modern(&name, &filled(long.clone(), "m", 10 << 20)).await;
+        let reply = hostile.modern(&name, &fill_queue(long.clone(), "m", 10 << 20)).await;
         assert_eq!(reply.brief(), "200 failed", "{server}: too large to be read");
         hostile.still_works(server).await;
-        let reply = hostile.modern(&name, &filled(long.clone(), "m", 1_000_000)).await;
+        let reply = hostile.modern(&name, &fill_queue(long.clone(), "m", 1_000_000)).await;
         assert_eq!(reply.brief(), "200 -32000", "{server}");
         assert!(reply.text.len() < 100_000, "{server}: {} bytes of error", reply.text.len());
         hostile.still_works(server).await;
@@ -421,7 +421,7 @@ async fn b_re_12_an_answer_that_comes_too_late_is_nobodys() {
         assert!(reply.text.contains("did not answer within"), "{server}: {reply:?}");
     }
     for server in SERVERS {
-        let params = json!({"name": format!("{server}_say"), "arguments": planned(&late)});
+        let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&late)});
         let call = hostile.stage.modern("tools/call", params).send();
         let gone = tokio::time::timeout(Duration::from_millis(50), call).await;
         assert!(gone.is_err(), "{server}: cancelled by going away");

@@ -172,15 +172,15 @@ async fn revoked_means_stopped_everywhere_within_a_second_and_for_nobody_else() 
     let model = Model::saying(|_| format!("hold on\n!wait {{\"ms\": {LONG}}}")).await;
     let (up, stage) = stage(&model).await;
     let rights = json!(["execute", "observe"]);
-    let ada = stage.made(json!({"name": "ada", "rights": rights})).await;
-    let bob = stage.made(json!({"name": "bob", "rights": rights})).await;
+    let ada = stage.make_key(json!({"name": "ada", "rights": rights})).await;
+    let bob = stage.make_key(json!({"name": "bob", "rights": rights})).await;
     let opened = AtomicUsize::new(0);
     let mut running = FuturesUnordered::new();
     running.extend(everything(&stage, &opened, "ada", &ada));
     running.extend(everything(&stage, &opened, "bob", &bob));
     let count = running.len() / 2;
     let begun = async {
-        stage.called(2 * WAITING_CALLS).await;
+        stage.call_tool(2 * WAITING_CALLS).await;
         stage.reaches(&opened, 2 * STREAMS).await;
         stage.approvals(2).await
     };
@@ -243,8 +243,8 @@ async fn a_program_is_ended_in_the_middle_of_its_calls() {
     tollgate_testkit::worker();
     let model = Model::calling(&[]).await;
     let (_up, stage) = stage(&model).await;
-    let ada = stage.made(json!({"name": "ada"})).await;
-    let bob = stage.made(json!({"name": "bob"})).await;
+    let ada = stage.make_key(json!({"name": "ada"})).await;
+    let bob = stage.make_key(json!({"name": "bob"})).await;
     let code = "for i in range(20):\n    test.wait(ms=150)\nresult = \"all\"";
     let program = |secret: &str| {
         by(secret, stage.post(json!({ "code": code }).to_string()).path("/v1/code")).send()
@@ -254,7 +254,7 @@ async fn a_program_is_ended_in_the_middle_of_its_calls() {
     let stopping = async {
         tokio::select! {
             reply = &mut of_ada => panic!("it did not wait: {reply:?}"),
-            () = stage.called(4) => {}
+            () = stage.call_tool(4) => {}
         }
         let at = now();
         let ((), reply) = tokio::join!(stage.revoke("ada"), &mut of_ada);
@@ -279,7 +279,7 @@ async fn of_a_revocation_and_an_approval_exactly_one_wins() {
     let mut agreed = 0;
     for round in 0..20 {
         let name = format!("ada{round}");
-        let secret = stage.made(json!({ "name": name })).await;
+        let secret = stage.make_key(json!({ "name": name })).await;
         let body = json!({"name": "up_say", "arguments": {}}).to_string();
         let call = by(&secret, stage.post(body).path("/v1/tools/execute")).send();
         let race = async {
@@ -311,22 +311,22 @@ async fn of_a_revocation_and_an_approval_exactly_one_wins() {
 async fn a_secret_that_is_replaced_stops_what_it_began_and_the_key_goes_on() {
     let model = Model::calling(&[]).await;
     let (_up, stage) = stage(&model).await;
-    let old = stage.made(json!({"name": "ada"})).await;
+    let old = stage.make_key(json!({"name": "ada"})).await;
     let wait = || stage.modern("tools/call", json!({"name": "wait", "arguments": {"ms": LONG}}));
     let mut by_old = Box::pin(by(&old, wait()).send());
     tokio::select! {
         reply = &mut by_old => panic!("it did not wait: {reply:?}"),
-        () = stage.called(1) => {}
+        () = stage.call_tool(1) => {}
     }
     // For as long as both let in, nothing stops.
-    let new = stage.rotated("ada", 600).await;
+    let new = stage.rotate_key("ada", 600).await;
     let mut by_new = Box::pin(by(&new, wait()).send());
     tokio::select! {
         reply = &mut by_old => panic!("it stopped: {reply:?}"),
         reply = &mut by_new => panic!("it did not wait: {reply:?}"),
-        () = stage.called(2) => {}
+        () = stage.call_tool(2) => {}
     }
-    let newest = stage.rotated("ada", 0).await;
+    let newest = stage.rotate_key("ada", 0).await;
     let (old, new) = tokio::join!(by_old, by_new);
     for reply in [old, new] {
         assert!(reply.text.contains("the secret of key `ada` was replaced"), "{reply:?}");
@@ -339,15 +339,15 @@ async fn a_secret_that_is_replaced_stops_what_it_began_and_the_key_goes_on() {
 async fn what_another_process_revokes_stops_within_a_second() {
     let model = Model::calling(&[]).await;
     let (_up, stage) = stage(&model).await;
-    let ada = stage.made(json!({"name": "ada"})).await;
-    let bob = stage.made(json!({"name": "bob"})).await;
+    let ada = stage.make_key(json!({"name": "ada"})).await;
+    let bob = stage.make_key(json!({"name": "bob"})).await;
     let wait = || stage.modern("tools/call", json!({"name": "wait", "arguments": {"ms": LONG}}));
     let mut of_ada = Box::pin(by(&ada, wait()).send());
     let mut of_bob = Box::pin(by(&bob, wait()).send());
     tokio::select! {
         _ = &mut of_ada => panic!("it did not wait"),
         _ = &mut of_bob => panic!("it did not wait"),
-        () = stage.called(2) => {}
+        () = stage.call_tool(2) => {}
     }
     let elsewhere = Store::open(&stage.data().join("tollgate.db")).unwrap();
     let elsewhere = Keyring::new(std::sync::Arc::new(elsewhere), std::sync::Arc::new(SystemClock));
@@ -367,7 +367,7 @@ async fn a_key_that_expires_stops_what_runs() {
     let (_up, stage) = stage(&model).await;
     let soon = SystemClock.wall() + Duration::from_secs(3);
     let expires = tollgate_core::date::format_rfc3339(soon);
-    let ada = stage.made(json!({"name": "ada", "expires": expires})).await;
+    let ada = stage.make_key(json!({"name": "ada", "expires": expires})).await;
     let wait = json!({"name": "wait", "arguments": {"ms": LONG}}).to_string();
     let reply = by(&ada, stage.post(wait).path("/v1/tools/execute")).send().await;
     assert_eq!(reply.status, 401, "{reply:?}");
@@ -388,7 +388,7 @@ async fn a_live_session_is_closed_with_the_reason_and_its_call_is_stopped() {
     let (mut bob, mut other) = theatre.session(&sent("secret-of-bob")).await;
     provider.call("call_1", "wait", &json!({"ms": LONG})).await;
     other.call("call_2", "wait", &json!({"ms": LONG})).await;
-    theatre.stage.called(2).await;
+    theatre.stage.call_tool(2).await;
     let at = now();
     theatre.stage.front.set_access(vec![keys[1].clone()], None);
     let RawWebSocketMessage::Close(1008, reason) = ada.end().await else { panic!("no close") };
@@ -414,7 +414,7 @@ async fn rights_that_are_taken_stop_what_runs_and_rights_that_are_given_do_not()
     let mut call = Box::pin(by("secret-of-ada", wait).send());
     tokio::select! {
         reply = &mut call => panic!("it did not wait: {reply:?}"),
-        () = stage.called(1) => {}
+        () = stage.call_tool(1) => {}
     }
     stage.front.set_access(of(&[Right::Execute, Right::Observe, Right::Approve]), None);
     let looks = by("secret-of-ada", stage.request("GET", "/api/approvals"));

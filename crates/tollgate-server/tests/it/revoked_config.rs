@@ -27,7 +27,7 @@ fn wait(stage: &Stage, path: &str) -> Call {
     stage.modern("tools/call", json!({"name": "wait", "arguments": {"ms": LONG}})).path(path)
 }
 
-async fn reconfigured(stage: &Stage, change: impl FnOnce(&mut EngineSettings)) -> Instant {
+async fn apply_config(stage: &Stage, change: impl FnOnce(&mut EngineSettings)) -> Instant {
     let mut settings = stage.settings.clone();
     change(&mut settings);
     stage.running.reconfigure(&settings, || ()).await;
@@ -50,7 +50,7 @@ async fn an_agent_that_is_taken_out_takes_along_what_runs_for_it() {
     tokio::select! {
         reply = &mut of_sage => panic!("it did not wait: {reply:?}"),
         reply = &mut of_default => panic!("it did not wait: {reply:?}"),
-        () = stage.called(2) => {}
+        () = stage.call_tool(2) => {}
     }
     let stopped = async {
         tokio::select! {
@@ -59,7 +59,7 @@ async fn an_agent_that_is_taken_out_takes_along_what_runs_for_it() {
         }
     };
     let only_default = |settings: &mut EngineSettings| settings.agents.truncate(1);
-    let ((reply, at_end), at) = tokio::join!(stopped, reconfigured(&stage, only_default));
+    let ((reply, at_end), at) = tokio::join!(stopped, apply_config(&stage, only_default));
     assert!(at_end.saturating_duration_since(at) < WITHIN);
     assert_eq!(error_of(&reply), "stopped: agent `sage` was removed from the config");
     let mut last = Value::Null;
@@ -82,7 +82,7 @@ async fn a_tool_that_is_taken_away_is_stopped_and_the_turn_goes_on_without_it() 
     tokio::select! {
         reply = &mut chat => panic!("it did not wait: {reply:?}"),
         reply = &mut approval => panic!("it did not wait: {reply:?}"),
-        () = async { stage.called(1).await; stage.approvals(1).await; } => {}
+        () = async { stage.call_tool(1).await; stage.approvals(1).await; } => {}
     }
     let narrower = |settings: &mut EngineSettings| {
         for agent in &mut settings.agents {
@@ -91,7 +91,7 @@ async fn a_tool_that_is_taken_away_is_stopped_and_the_turn_goes_on_without_it() 
         }
     };
     let (answer, outcome, at) =
-        tokio::join!(&mut chat, &mut approval, reconfigured(&stage, narrower));
+        tokio::join!(&mut chat, &mut approval, apply_config(&stage, narrower));
     assert!(
         now().saturating_duration_since(at) < 3 * WITHIN,
         "the model was asked again meanwhile"
@@ -115,7 +115,7 @@ async fn a_config_that_gives_more_stops_nothing() {
     let mut call = Box::pin(wait(&stage, "/mcp/sage").send());
     tokio::select! {
         reply = &mut call => panic!("it did not wait: {reply:?}"),
-        () = stage.called(1) => {}
+        () = stage.call_tool(1) => {}
     }
     let wider = |settings: &mut EngineSettings| {
         let mut another = settings.agents[1].clone();
@@ -125,7 +125,7 @@ async fn a_config_that_gives_more_stops_nothing() {
     tokio::select! {
         reply = &mut call => panic!("it stopped: {reply:?}"),
         _ = async {
-            reconfigured(&stage, wider).await;
+            apply_config(&stage, wider).await;
             let echo = json!({"name": "echo", "arguments": {"text": "x"}});
             let echo = stage.modern("tools/call", echo).path("/mcp/another");
             assert_eq!(echo.brief().await, "200 ok");
@@ -161,7 +161,7 @@ async fn a_rule_for_tokens_that_is_taken_out_stops_those_it_was_for() {
     tokio::select! {
         reply = &mut ada => panic!("it did not wait: {reply:?}"),
         reply = &mut bob => panic!("it did not wait: {reply:?}"),
-        () = stage.called(2) => {}
+        () = stage.call_tool(2) => {}
     }
     // Another order, and more for both: nobody loses anything.
     let more = vec![rule("bob", &[Right::Execute, Right::Observe]), rule("ada", &[Right::Execute])];

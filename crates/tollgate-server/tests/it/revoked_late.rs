@@ -24,15 +24,15 @@ async fn a_late_result_is_not_delivered_and_its_call_is_cancelled() {
     let (up, stage) = late::stage(Duration::ZERO).await;
     let body = json!({"name": "up_linger", "tier": "fast", "late": true}).to_string();
     let linger = |secret: &str| by(secret, stage.post(body.clone()).path("/v1/tools/execute"));
-    let ada = stage.made(json!({"name": "ada"})).await;
-    let bob = stage.made(json!({"name": "bob"})).await;
+    let ada = stage.make_key(json!({"name": "ada"})).await;
+    let bob = stage.make_key(json!({"name": "bob"})).await;
     let of_ada = linger(&ada).send().await.json();
     let of_bob = linger(&bob).send().await.json();
     assert_eq!((&of_ada["status"], &of_bob["status"]), (&json!("pending"), &json!("pending")));
     assert_eq!(read(&stage, &ada, &of_ada["handle"]).await, 200);
     stage.revoke("ada").await;
     up.script.hears_a_cancel().await;
-    let again = stage.made(json!({"name": "ada"})).await;
+    let again = stage.make_key(json!({"name": "ada"})).await;
     assert_eq!(read(&stage, &again, &of_ada["handle"]).await, 404, "another key of the name");
     // Bob's comes.
     up.script.release.add_permits(2);
@@ -57,7 +57,7 @@ async fn a_question_to_somebody_who_was_revoked_is_taken_back() {
     let up = Upstream::start().await;
     let setup = Setup { upstream: Some(up.address), trail: Trail::Kept, ..Setup::default() };
     let stage = Stage::with(setup).await;
-    let ada = stage.made(json!({"name": "ada"})).await;
+    let ada = stage.make_key(json!({"name": "ada"})).await;
     let ask = |secret: &str, more: Value| {
         let mut params = json!({"name": "up_ask", "arguments": {}});
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -74,7 +74,7 @@ async fn a_question_to_somebody_who_was_revoked_is_taken_back() {
     assert_eq!(rows[0]["kind"], "revocation", "{rows:?}");
     assert!(rows[0]["detail"].as_str().unwrap().contains("awaited input from its caller"));
     // A new key of the same name does not get hold of it.
-    let again = stage.made(json!({"name": "ada"})).await;
+    let again = stage.make_key(json!({"name": "ada"})).await;
     let yes = json!({"q1": {"action": "accept", "content": {"name": "ada"}}});
     let back = ask(&again, json!({"requestState": state, "inputResponses": yes})).await;
     assert_eq!(back.brief(), "200 -32602", "{back:?}");

@@ -77,7 +77,7 @@ async fn a_key_does_what_its_rights_say() {
 
 /// `tier` by header, by `_meta`, by query, by `/v1/tier` and by `initialize`, each with its status
 /// and the tier that was given, where that is said.
-async fn named(stage: &Stage, tier: &str) -> Vec<(u16, Option<String>)> {
+async fn by_name(stage: &Stage, tier: &str) -> Vec<(u16, Option<String>)> {
     let meta = json!({"_meta": {"dev.tollgate/tier": tier}});
     let start = json!({"protocolVersion": "2025-06-18", "capabilities": {},
                        "clientInfo": {"name": "test", "version": "1"}, "_meta": meta["_meta"]});
@@ -111,7 +111,7 @@ async fn a_tier_up_to_the_ceiling_needs_no_right() {
         (None, Deep, &[], 200),
     ] {
         let stage = within(ceiling, rights).await;
-        for (at, (found, given)) in named(&stage, tier.as_str()).await.into_iter().enumerate() {
+        for (at, (found, given)) in by_name(&stage, tier.as_str()).await.into_iter().enumerate() {
             assert_eq!(found, status, "{ceiling:?} {tier} {rights:?}: {at}");
             assert!(given.is_none_or(|given| given == tier.as_str()), "{ceiling:?} {tier}: {at}");
         }

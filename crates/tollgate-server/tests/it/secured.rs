@@ -26,7 +26,7 @@ fn identity() -> (TlsIdentity, CertificateDer<'static>) {
     (TlsIdentity::new(vec![certificate.clone()], secret).unwrap(), certificate)
 }
 
-pub(crate) async fn secured(limits: Limits) -> (Stage, CertificateDer<'static>) {
+pub(crate) async fn start_secured(limits: Limits) -> (Stage, CertificateDer<'static>) {
     let (identity, trusted) = identity();
     (Stage::with(Setup { limits, tls: Some(identity), ..Setup::default() }).await, trusted)
 }
@@ -79,7 +79,7 @@ async fn rest(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn s_08_hosts_and_origins_are_looked_at_behind_tls_as_before_it() {
-    let (stage, trusted) = secured(Limits::default()).await;
+    let (stage, trusted) = start_secured(Limits::default()).await;
     for (headers, expected) in [
         ("Host: localhost\r\n", 200),
         ("Host: localhost:8655\r\nOrigin: https://localhost:8655\r\n", 200),
@@ -94,7 +94,7 @@ async fn s_08_hosts_and_origins_are_looked_at_behind_tls_as_before_it() {
 
 #[tokio::test]
 async fn probes_are_answered_in_plain_as_well() {
-    let (stage, _) = secured(Limits::default()).await;
+    let (stage, _) = start_secured(Limits::default()).await;
     for path in ["/healthz", "/readyz"] {
         let mut stream = TcpStream::connect(stage.address).await.unwrap();
         let request =
@@ -108,7 +108,7 @@ async fn probes_are_answered_in_plain_as_well() {
 #[tokio::test]
 async fn b_hh_20_a_client_hello_that_drips_is_let_go_in_time() {
     let limits = Limits { handshake_timeout: Duration::from_millis(800), ..Limits::default() };
-    let (stage, trusted) = secured(limits).await;
+    let (stage, trusted) = start_secured(limits).await;
     // A record of 16 KiB, byte after byte: none of them buys more time.
     let drip = async {
         let mut stream = TcpStream::connect(stage.address).await.unwrap();
@@ -135,7 +135,7 @@ async fn b_hh_20_a_client_hello_that_drips_is_let_go_in_time() {
 
 #[tokio::test]
 async fn b_hh_20_plain_http_on_the_port_is_told_so_and_closed() {
-    let (stage, trusted) = secured(Limits::default()).await;
+    let (stage, trusted) = start_secured(Limits::default()).await;
     for sent in ["GET /v1/tools HTTP/1.1\r\nHost: localhost\r\n\r\n", "\r\n", "hello"] {
         let mut stream = TcpStream::connect(stage.address).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
@@ -151,7 +151,7 @@ async fn b_hh_20_plain_http_on_the_port_is_told_so_and_closed() {
 #[tokio::test]
 async fn r_12_whoever_does_not_end_a_handshake_is_let_go_and_keeps_nobody_waiting() {
     let limits = Limits { handshake_timeout: Duration::from_millis(300), ..Limits::default() };
-    let (stage, trusted) = secured(limits).await;
+    let (stage, trusted) = start_secured(limits).await;
     let mut slow = Vec::new();
     for begun in [&b""[..], &[22], &[22, 3, 1, 255], &[22, 3, 1, 0, 5, 1, 0, 0, 1, 3], &[22; 300]] {
         for _ in 0..20 {
@@ -175,7 +175,7 @@ async fn r_33_a_handshake_under_way_does_not_hold_up_the_end() {
         drain: Duration::from_secs(600),
         ..Limits::default()
     };
-    let (stage, _) = secured(limits).await;
+    let (stage, _) = start_secured(limits).await;
     let mut stream = TcpStream::connect(stage.address).await.unwrap();
     stream.write_all(&[22]).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -185,7 +185,7 @@ async fn r_33_a_handshake_under_way_does_not_hold_up_the_end() {
 
 #[tokio::test]
 async fn a_new_certificate_is_shown_to_new_connections_and_old_ones_go_on() {
-    let (stage, trusted) = secured(Limits::default()).await;
+    let (stage, trusted) = start_secured(Limits::default()).await;
     let mut old = connect(&stage, &trusted).await.unwrap();
     assert_eq!(ask(&mut old, "Host: localhost\r\n").await, 200);
     let (next, other) = identity();
@@ -226,7 +226,7 @@ fn server_name(name: &[u8]) -> Vec<u8> {
 }
 
 /// What comes back for these bytes until the connection ends.
-async fn answered(stage: &Stage, bytes: &[u8]) -> Vec<u8> {
+async fn answer_of(stage: &Stage, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(stage.address).await.unwrap();
     // It may be closed before all is sent.
     let _ = stream.write_all(bytes).await;
@@ -243,7 +243,7 @@ fn is_alert(bytes: &[u8]) -> bool {
 #[tokio::test]
 async fn b_hh_20_old_versions_garbage_and_odd_names_get_an_alert_and_nobody_waits() {
     let limits = Limits { handshake_timeout: Duration::from_secs(2), ..Limits::default() };
-    let (stage, trusted) = secured(limits).await;
+    let (stage, trusted) = start_secured(limits).await;
     let mut honest = connect(&stage, &trusted).await.unwrap();
     let long = "a".repeat(16_000);
     let mut noise = vec![22, 3, 3, 0x40, 0];
@@ -266,14 +266,14 @@ async fn b_hh_20_old_versions_garbage_and_odd_names_get_an_alert_and_nobody_wait
     ];
     for (name, bytes) in cases {
         let began = SystemClock.now();
-        let answer = answered(&stage, &bytes).await;
+        let answer = answer_of(&stage, &bytes).await;
         assert!(answer.is_empty() || is_alert(&answer), "{name}: {answer:?}");
         assert!(began.elapsed() < Duration::from_secs(10), "{name}: {:?}", began.elapsed());
         assert_eq!(ask(&mut honest, "Host: localhost\r\n").await, 200, "{name}");
     }
     let versions = ["TLS 1.0", "TLS 1.1"];
     for (name, version) in versions.into_iter().zip([[3, 1], [3, 2]]) {
-        let answer = answered(&stage, &client_hello(version, &server_name(b"localhost"))).await;
+        let answer = answer_of(&stage, &client_hello(version, &server_name(b"localhost"))).await;
         assert!(is_alert(&answer), "{name}: {answer:?}");
     }
     let mut next = connect(&stage, &trusted).await.unwrap();
@@ -283,7 +283,7 @@ async fn b_hh_20_old_versions_garbage_and_odd_names_get_an_alert_and_nobody_wait
 /// In TLS 1.2 a client may ask to begin anew in the middle. Here it may not.
 #[tokio::test]
 async fn b_hh_20_there_is_no_renegotiation() {
-    let (stage, trusted) = secured(Limits::default()).await;
+    let (stage, trusted) = start_secured(Limits::default()).await;
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -123,9 +123,9 @@ async fn s_14_a_session_is_of_no_use_on_another_route() {
     assert_eq!(list().path("/mcp/sage").brief().await, "404 -32600");
     assert_eq!(list().header("x-tollgate-agent", "sage").brief().await, "404 -32600");
     assert_eq!(list().set("mcp-session-id", &"0".repeat(32)).brief().await, "404 -32600");
-    let get = session.dressed(stage.request("GET", "/mcp/sage")).header("accept", "*/*");
+    let get = session.add_headers(stage.request("GET", "/mcp/sage")).header("accept", "*/*");
     assert_eq!(get.send().await.status, 404);
-    let delete = session.dressed(stage.request("DELETE", "/mcp/sage"));
+    let delete = session.add_headers(stage.request("DELETE", "/mcp/sage"));
     assert_eq!(delete.send().await.status, 404);
     assert_eq!(list().brief().await, "200 ok", "still alive");
 }

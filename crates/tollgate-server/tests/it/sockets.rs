@@ -14,7 +14,7 @@ use crate::stage::{Setup, Stage};
 const POST: &str = "POST /mcp HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n";
 
 /// Refused, and the connection closed before the hidden request.
-async fn refused(stage: &Stage, headers: &str, body: &str) {
+async fn refusal_of(stage: &Stage, headers: &str, body: &str) {
     check(stage, &format!("{POST}{headers}\r\n{body}{HIDDEN}"), &[400]).await;
 }
 
@@ -23,9 +23,9 @@ async fn b_hh_02_two_lengths_that_differ_are_none() {
     let stage = Stage::start().await;
     for (first, second) in [("5", "6"), ("6", "5"), ("0", "5"), ("5", "0"), ("5", "x"), ("5", "")] {
         let headers = format!("Content-Length: {first}\r\nContent-Length: {second}\r\n");
-        refused(&stage, &headers, "hello").await;
+        refusal_of(&stage, &headers, "hello").await;
         let apart = format!("Content-Length: {first}\r\nX: y\r\ncontent-LENGTH: {second}\r\n");
-        refused(&stage, &apart, "hello").await;
+        refusal_of(&stage, &apart, "hello").await;
     }
     still_works(&stage).await;
 }
@@ -47,7 +47,7 @@ async fn b_hh_03_a_length_is_digits_and_nothing_else() {
         "18446744073709551616",
         "99999999999999999999999999",
     ] {
-        refused(&stage, &format!("Content-Length: {length}\r\n"), "hello").await;
+        refusal_of(&stage, &format!("Content-Length: {length}\r\n"), "hello").await;
     }
     // The same length twice is one length; the five bytes are a body, and no more than that.
     let same = format!("{POST}Content-Length: 5, 5\r\n\r\nhello{HIDDEN}");
@@ -72,14 +72,14 @@ async fn b_hh_04_the_only_transfer_encoding_is_chunked() {
         "",
         "chunked, chunked, x",
     ] {
-        refused(&stage, &format!("Transfer-Encoding: {coding}\r\n"), body).await;
+        refusal_of(&stage, &format!("Transfer-Encoding: {coding}\r\n"), body).await;
     }
     for odd in [
         "Transfer-Encoding : chunked\r\n",
         "Transfer-Encoding\r\n",
         " Transfer-Encoding: chunked\r\n",
     ] {
-        refused(&stage, odd, body).await;
+        refusal_of(&stage, odd, body).await;
     }
     // Blanks of any kind around a value mean nothing: this is one body, then another request.
     let tab = format!("{POST}Transfer-Encoding:\tchunked\t\r\n\r\n{body}{HIDDEN}");

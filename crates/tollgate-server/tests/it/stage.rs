@@ -201,7 +201,7 @@ impl Stage {
     }
 
     /// Waits until so many calls have reached the tools in process.
-    pub(crate) async fn called(&self, wanted: usize) {
+    pub(crate) async fn call_tool(&self, wanted: usize) {
         let arrived = async {
             while self.calls() < wanted {
                 tokio::time::sleep(Duration::from_millis(5)).await;

@@ -7,7 +7,7 @@ use tollgate_core::id::AgentId;
 use tollgate_server::{ApiKey, Rights};
 
 use crate::client::Call;
-use crate::hostile::{Hostile, SERVERS, error, plan, planned, resource, result, then};
+use crate::hostile::{Hostile, SERVERS, error, make_plan, plan, resource, result, then};
 use crate::stage::{Setup, Stage, key};
 
 const CANARY: &str = "canary-5d1f7c3e9b";
@@ -36,7 +36,7 @@ async fn s_22_the_token_of_a_client_reaches_no_server() {
         for server in SERVERS {
             let fine = json!({"name": format!("{server}_say")});
             let broken = json!({"name": format!("{server}_say"),
-                "arguments": planned(&error(r#"{"code":-32000,"message":"m"}"#))});
+                "arguments": make_plan(&error(r#"{"code":-32000,"message":"m"}"#))});
             for params in [&fine, &broken] {
                 let modern = dressed(stage.modern("tools/call", params.clone())).send().await;
                 let body =
@@ -55,7 +55,7 @@ async fn s_22_the_token_of_a_client_reaches_no_server() {
             assert_eq!(test.json()["ok"], true, "{server}");
         }
         let told = then(plan(&[]), "heard");
-        let params = json!({"name": "pipe_say", "arguments": planned(&told)});
+        let params = json!({"name": "pipe_say", "arguments": make_plan(&told)});
         let told = dressed(stage.modern("tools/call", params)).send().await.text;
         assert!(told.contains("tools/call") && !told.contains(CANARY), "{told}");
     }

@@ -29,7 +29,7 @@ fn execute(stage: &Stage, call: &Value) -> Call {
     stage.post(call.to_string()).path("/v1/tools/execute").set("accept", "text/event-stream")
 }
 
-async fn heard(call: Call) -> Vec<(String, Value)> {
+async fn read_stream(call: Call) -> Vec<(String, Value)> {
     let mut stream = call.stream().await;
     let mut events = Vec::new();
     while let Some(event) = stream.next_named().await {
@@ -41,13 +41,13 @@ async fn heard(call: Call) -> Vec<(String, Value)> {
 #[tokio::test]
 async fn progress_and_logs_come_before_the_outcome() {
     let (_up, stage) = stage(NEVER).await;
-    let events = heard(execute(&stage, &json!({"name": "up_count"}))).await;
+    let events = read_stream(execute(&stage, &json!({"name": "up_count"}))).await;
     let names: Vec<&str> = events.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["progress", "progress", "progress", "outcome"]);
     assert_eq!(events[1].1, json!({"progress": 2, "total": 3}));
     assert_eq!(events[3].1["status"], "ok");
     assert_eq!(events[3].1["message"], "done");
-    let events = heard(execute(&stage, &json!({"name": "up_log"}))).await;
+    let events = read_stream(execute(&stage, &json!({"name": "up_log"}))).await;
     let loud = ("log".to_owned(), json!({"level": "warning", "data": "loud"}));
     assert!(events.contains(&loud), "{events:?}");
     let json = execute(&stage, &json!({"name": "up_count"})).set("accept", "*/*").send().await;
@@ -69,11 +69,11 @@ async fn a_slow_call_is_announced_and_ends_with_its_client() {
 async fn what_is_wrong_is_said_as_for_everybody() {
     let (_up, stage) = stage(NEVER).await;
     let outcome = |events: Vec<(String, Value)>| events.into_iter().next().unwrap();
-    let (name, said) = outcome(heard(execute(&stage, &json!({"name": "nobody"}))).await);
+    let (name, said) = outcome(read_stream(execute(&stage, &json!({"name": "nobody"}))).await);
     assert_eq!((&*name, &said["status"]), ("outcome", &json!("denied")));
     let twice = r#"{"name": "echo", "arguments": {"text": "a", "text": "b"}}"#;
     let call = execute(&stage, &json!({})).body(twice);
-    let (name, said) = outcome(heard(call).await);
+    let (name, said) = outcome(read_stream(call).await);
     assert_eq!((&*name, &said["error"]["code"]), ("error", &json!("bad_params")));
     for (body, named) in [
         (json!({"name": "echo", "late": "yes"}), "late"),

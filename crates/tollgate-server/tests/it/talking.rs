@@ -135,7 +135,8 @@ async fn changes_of_lists_are_told_to_those_who_would_see_them() {
     let mut prompts = listen(json!({"promptsListChanged": true})).stream().await;
     let mut sage = listen(json!({"toolsListChanged": true})).path("/mcp/sage").stream().await;
     let session = stage.open_session("2025-11-25", json!({})).await;
-    let get = session.dressed(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
+    let get =
+        session.add_headers(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
     let mut legacy = get.stream().await;
     let acknowledged = tools.next().await.unwrap();
     assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
@@ -167,7 +168,7 @@ async fn a_session_hears_of_changes_that_it_slept_through() {
     up.script.grow("while_away");
     changes.changed().await.unwrap();
     let get =
-        || session.dressed(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
+        || session.add_headers(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
     let mut stream = get().stream().await;
     let told = stream.next().await.unwrap();
     assert_eq!(told["method"], "notifications/tools/list_changed");
@@ -188,7 +189,8 @@ async fn updates_of_resources_reach_those_who_watch_them() {
     let accepted = sage.next().await.unwrap()["params"]["notifications"].clone();
     assert_eq!(accepted, json!({}), "sees no resources");
     let session = stage.open_session("2025-11-25", json!({})).await;
-    let get = session.dressed(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
+    let get =
+        session.add_headers(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
     let mut legacy = get.stream().await;
     let updated =
         |uri: &str| up.script.tell("notifications/resources/updated", &json!({"uri": uri}));

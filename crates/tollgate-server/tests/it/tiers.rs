@@ -143,7 +143,7 @@ async fn clients_are_told_of_tools_that_moved_if_they_see_that() {
     assert!(moved["reason"].as_str().unwrap().contains("measured p50"), "{moved}");
 }
 
-async fn chosen(call: Call) -> (String, String) {
+async fn choose(call: Call) -> (String, String) {
     let reply = call.send().await;
     let answer = reply.json();
     let text = |key: &str| answer[key].as_str().unwrap_or_else(|| panic!("{reply:?}")).to_owned();
@@ -162,10 +162,10 @@ async fn what_is_said_chooses_the_tier_and_what_fits_into_it() {
     assert_eq!((&deep["tier"], &deep["agent"]), (&json!("deep"), &json!("default")));
     let tools = deep["tools"].as_array().unwrap();
     assert!(tools.contains(&json!("up_data")) && tools.contains(&json!("up_count")), "{deep}");
-    let again = chosen(ask(&stage, &said)).await;
+    let again = choose(ask(&stage, &said)).await;
     assert_eq!(again.0, "standard", "so soon after: {}", again.1);
     let other = json!({"text": "explain in detail", "conversation": "d"});
-    assert_eq!(chosen(ask(&stage, &other)).await.0, "deep", "another conversation");
+    assert_eq!(choose(ask(&stage, &other)).await.0, "deep", "another conversation");
     let fast = ask(&stage, &json!({"text": "hello", "conversation": "c"})).send().await.json();
     assert_eq!(fast["tier"], "fast");
     let tools = fast["tools"].as_array().unwrap();
@@ -177,17 +177,17 @@ async fn headers_count_where_the_body_says_nothing() {
     let (_up, stage) = stage().await;
     let first = json!({"text": "hello"});
     let named = |call: Call| call.header("x-tollgate-conversation", "h");
-    assert_eq!(chosen(named(ask(&stage, &first))).await.0, "standard", "the first turn");
-    assert_eq!(chosen(named(ask(&stage, &first))).await.0, "fast", "the second");
+    assert_eq!(choose(named(ask(&stage, &first))).await.0, "standard", "the first turn");
+    assert_eq!(choose(named(ask(&stage, &first))).await.0, "fast", "the second");
     let crowd =
         ask(&stage, &json!({"text": "do you remember"})).header("x-tollgate-queue-depth", "4");
-    let (tier, reason) = chosen(crowd).await;
+    let (tier, reason) = choose(crowd).await;
     assert_eq!((&*tier, &*reason), ("fast", "4 turns are waiting"));
     let body_first = json!({"text": "do you remember", "queue_depth": 0});
     let call = ask(&stage, &body_first).header("x-tollgate-queue-depth", "4");
-    assert_eq!(chosen(call).await.0, "standard");
+    assert_eq!(choose(call).await.0, "standard");
     let forced = ask(&stage, &first).header("x-tollgate-tier", "deep");
-    assert_eq!(chosen(forced).await, ("deep".to_owned(), "requested explicitly".to_owned()));
+    assert_eq!(choose(forced).await, ("deep".to_owned(), "requested explicitly".to_owned()));
     let sage = ask(&stage, &first).header("x-tollgate-agent", "sage").send().await.json();
     assert_eq!(sage["agent"], "sage");
 }
@@ -197,7 +197,7 @@ async fn a_partial_utterance_is_no_turn_yet() {
     let (_up, stage) = stage().await;
     let partial = json!({"text": "hello", "conversation": "p", "partial": true});
     for _ in 0..2 {
-        assert_eq!(chosen(ask(&stage, &partial)).await.0, "standard", "still the first turn");
+        assert_eq!(choose(ask(&stage, &partial)).await.0, "standard", "still the first turn");
     }
 }
 

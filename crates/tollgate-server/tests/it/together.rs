@@ -9,7 +9,7 @@ use tollgate_core::id::AgentId;
 use tollgate_server::{ApiKey, Right};
 
 use crate::client::{Call, with_meta};
-use crate::hostile::{Hostile, SERVERS, planned, result, then};
+use crate::hostile::{Hostile, SERVERS, make_plan, result, then};
 use crate::stage::{Setup, Stage, key, modern_headers};
 
 /// A call of the one id that everybody uses, answered with this text a little later.
@@ -21,7 +21,7 @@ fn call(hostile: &Hostile, at: usize, text: &str, ms: u64) -> (Call, Value) {
         plan = then(plan, "sleep");
         plan["ms"] = json!(ms);
     }
-    let params = json!({"name": format!("{server}_say"), "arguments": planned(&plan),
+    let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&plan),
         "_meta": {"progressToken": 0}});
     let modern = with_meta(params.clone());
     let body = json!({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": modern});

@@ -212,14 +212,14 @@ async fn the_issuer_is_asked_again_for_a_new_key_but_not_for_every_token() {
     let stage = stage(issuer.auth()).await;
     let first = issuer.token(&issuer.claims());
     assert_eq!(lists(&stage, &first).await.brief(), "200 ok");
-    assert_eq!(issuer.fetched(), 1);
+    assert_eq!(issuer.fetch_all(), 1);
     issuer.add_key("' OR 1=1--");
     let unknown = issuer.token(&issuer.claims());
     let asked = (0..50).map(|_| lists(&stage, &unknown));
     for refused in futures_util::future::join_all(asked).await {
         assert!([401, 429].contains(&refused.status), "too soon to ask again: {refused:?}");
     }
-    assert_eq!(issuer.fetched(), 1, "a flood of unknown keys is no flood for the issuer");
+    assert_eq!(issuer.fetch_all(), 1, "a flood of unknown keys is no flood for the issuer");
     assert_eq!(lists(&stage, &first).await.brief(), "200 ok");
 }
 
@@ -239,7 +239,7 @@ async fn an_issuer_may_exchange_its_keys() {
         assert_eq!(reply.brief(), "200 ok", "each waits for the one that asks");
     }
     // A wish that comes just after the keys is heard once more.
-    assert!((2..=3).contains(&issuer.fetched()), "one asks for all: {}", issuer.fetched());
+    assert!((2..=3).contains(&issuer.fetch_all()), "one asks for all: {}", issuer.fetch_all());
     assert_eq!(lists(&stage, &old).await.brief(), "200 ok");
     issuer.forget_key("first");
     tokio::time::sleep(Duration::from_millis(60)).await;
@@ -272,7 +272,7 @@ async fn an_issuer_in_trouble_is_not_asked_again_for_every_token() {
     for _ in 0..10 {
         assert_eq!(lists(&stage, &unknown).await.status, 401);
     }
-    let fetched = issuer.fetched();
+    let fetched = issuer.fetch_all();
     // Once more for each pause that a busy machine takes for all of them.
     let most = 2 + SystemClock.now().duration_since(began).as_secs();
     let counted = "the pause is counted from the attempt that failed";
@@ -326,7 +326,7 @@ async fn b_oa_3_and_6_metadata_of_an_issuer_that_cannot_be_trusted_lets_nobody_i
         let refused = lists(&stage, &issuer.token(&issuer.claims())).await;
         assert_eq!(refused.status, 503, "{:.200}: {refused:?}", document.to_string());
         assert!(began.elapsed() < Duration::from_secs(10), "{:.200}", document.to_string());
-        assert_eq!(issuer.fetched(), 0, "{:.200}", document.to_string());
+        assert_eq!(issuer.fetch_all(), 0, "{:.200}", document.to_string());
         let admin = stage.modern("tools/list", json!({})).by_admin();
         assert_eq!(admin.brief().await, "200 ok", "keys do not need the issuer");
     };

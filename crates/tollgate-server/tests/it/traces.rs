@@ -56,7 +56,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn heard(up: &Upstream) -> (Value, Value) {
+fn read_stream(up: &Upstream) -> (Value, Value) {
     let keys = ["traceparent", "tracestate", "baggage"];
     let headers = up.script.headers.lock().clone();
     let text = |key: &str| headers.get(key).map(|it| json!(it.to_str().unwrap()));
@@ -78,7 +78,11 @@ async fn a_servers_parent_is_what_the_client_said_in_both_eras() {
         {
             let call = headers.iter().fold(call, |call, (name, value)| call.header(name, value));
             assert_eq!(call.brief().await, "200 ok", "{headers:?} {meta}");
-            assert_eq!(heard(&up), (expected.clone(), expected.clone()), "{headers:?} {meta}");
+            assert_eq!(
+                read_stream(&up),
+                (expected.clone(), expected.clone()),
+                "{headers:?} {meta}"
+            );
         }
     }
 }
@@ -92,7 +96,7 @@ async fn calls_of_the_rest_api_are_followed_too() {
     let call = call.header("content-type", "application/json").header("traceparent", OUTER);
     assert_eq!(call.status().await, 200);
     let expected = json!({"traceparent": OUTER});
-    assert_eq!(heard(&up), (expected.clone(), expected));
+    assert_eq!(read_stream(&up), (expected.clone(), expected));
 }
 
 #[tokio::test]
@@ -112,7 +116,7 @@ async fn baggage_goes_on_where_the_operator_wants_it() {
     ] {
         let call = stage.modern("tools/call", json!({"name": "up_data", "_meta": meta}));
         assert_eq!(call.header("baggage", "from=header").brief().await, "200 ok");
-        assert_eq!(heard(&up), (expected.clone(), expected), "{meta}");
+        assert_eq!(read_stream(&up), (expected.clone(), expected), "{meta}");
     }
 }
 

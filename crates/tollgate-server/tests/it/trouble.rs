@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::PATIENCE;
-use crate::hostile::{Hostile, SERVERS, planned, resource, result, then};
+use crate::hostile::{Hostile, SERVERS, make_plan, resource, result, then};
 use crate::pipe::Pipe;
 use crate::stage::Setup;
 
@@ -33,7 +33,7 @@ async fn r_14_a_crash_in_a_call_is_one_answer_over_http() {
     let hostile = Hostile::start().await;
     let session = hostile.stage.open_session("2025-11-25", json!({})).await;
     for server in SERVERS {
-        let params = json!({"name": format!("{server}_say"), "arguments": planned(&crash())});
+        let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&crash())});
         let modern = || hostile.stage.modern("tools/call", params.clone()).send();
         let legacy = || session.call(7, "tools/call", &params).send();
         let (one, two, old) = tokio::join!(modern(), modern(), legacy());
@@ -59,7 +59,7 @@ async fn r_14_a_crash_in_a_call_is_one_answer_over_a_pipe() {
     let hostile = Hostile::start().await;
     let mut pipe = Pipe::open(&hostile.stage);
     for server in SERVERS {
-        let params = json!({"name": format!("{server}_say"), "arguments": planned(&crash())});
+        let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&crash())});
         for id in 1..=3 {
             pipe.modern(id, "tools/call", params.clone()).await;
         }

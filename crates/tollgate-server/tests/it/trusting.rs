@@ -14,7 +14,7 @@ async fn stage() -> (Upstream, Stage) {
     (up, stage)
 }
 
-async fn known(stage: &Stage, name: &str) -> Value {
+async fn known_tools(stage: &Stage, name: &str) -> Value {
     let listed = stage.request("GET", "/api/tools").by_admin().send().await.json();
     let tools = listed["tools"].as_array().unwrap();
     tools.iter().find(|tool| tool["name"] == name).cloned().unwrap_or_default()
@@ -31,10 +31,10 @@ async fn decide(stage: &Stage, path: &str, body: &Value) -> String {
 #[tokio::test]
 async fn every_tool_is_shown_with_its_verdict_and_pin() {
     let (_up, stage) = stage().await;
-    let count = known(&stage, "up_count").await;
+    let count = known_tools(&stage, "up_count").await;
     assert_eq!((&count["verdict"], &count["pin"]["by"]), (&json!("served"), &json!("first_use")));
     assert_eq!(count["pin"]["hash"], count["hash"]);
-    let own = known(&stage, "echo").await;
+    let own = known_tools(&stage, "echo").await;
     assert_eq!((&own["verdict"], &own["pin"]), (&json!("served"), &Value::Null));
     let one = stage.request("GET", "/api/tools/up/count").by_admin().send().await.json();
     assert_eq!((&one["changes"], &one["trusted"]), (&json!([]), &one["offered"]));
@@ -45,7 +45,7 @@ async fn every_tool_is_shown_with_its_verdict_and_pin() {
 #[tokio::test]
 async fn a_decision_counts_at_once_and_names_what_was_seen() {
     let (_up, stage) = stage().await;
-    let hash = known(&stage, "up_count").await["hash"].clone();
+    let hash = known_tools(&stage, "up_count").await["hash"].clone();
     let path = |verb: &str| format!("/api/tools/up/count/{verb}");
     let wrong = json!({ "hash": HASH });
     assert_eq!(decide(&stage, &path("accept"), &wrong).await, "409 other_definition");
@@ -103,7 +103,7 @@ async fn a_tool_is_shown_with_what_it_is_how_quick_it_is_and_who_sees_it() {
         let reply = stage.post(called.clone()).path("/v1/tools/execute").send().await;
         assert_eq!(reply.status, 200, "{reply:?}");
     }
-    let echo = known(&stage, "echo").await;
+    let echo = known_tools(&stage, "echo").await;
     assert_eq!(echo["description"], "A tool for tests");
     assert_eq!((&echo["online"], &echo["category"]), (&json!(true), &Value::Null), "{echo}");
     assert_eq!((&echo["read_only"], &echo["destructive"]), (&json!(false), &json!(true)), "{echo}");
@@ -144,7 +144,7 @@ async fn tools_of_a_server_that_is_away_are_still_known_by_name() {
     assert!(stage.gate.upstream("up").unwrap().restart().await);
     let mut away = Value::Null;
     for _ in 0..200 {
-        away = known(&stage, "up_count").await;
+        away = known_tools(&stage, "up_count").await;
         if away["verdict"] == "away" {
             break;
         }

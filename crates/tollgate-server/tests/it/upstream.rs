@@ -148,12 +148,12 @@ async fn posted(State(script): State<Arc<Script>>, headers: HeaderMap, body: Byt
             return Json(json!({"jsonrpc": "2.0", "id": message["id"], "error": error}))
                 .into_response();
         }
-        _ => listed(&script, &method, &params),
+        _ => list_tools(&script, &method, &params),
     };
     Json(json!({"jsonrpc": "2.0", "id": message["id"], "result": result})).into_response()
 }
 
-fn listed(script: &Script, method: &str, params: &Value) -> Value {
+fn list_tools(script: &Script, method: &str, params: &Value) -> Value {
     match method {
         "tools/list" => {
             let grown = script.grown.lock().clone();

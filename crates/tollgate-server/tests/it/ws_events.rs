@@ -15,13 +15,13 @@ async fn calls(ends: &mut Ends, response: &str, calls: &[Value]) {
         for event in events::arguments(response, call, index) {
             ends.says(event).await;
         }
-        output.push(completed(call));
+        output.push(complete(call));
         ends.says(events::output_item("done", response, index, &output[index])).await;
     }
     ends.says(events::response("done", response, "completed", &output)).await;
 }
 
-fn completed(call: &Value) -> Value {
+fn complete(call: &Value) -> Value {
     let mut call = call.clone();
     call["status"] = json!("completed");
     call
@@ -142,7 +142,7 @@ async fn b_ws_12_a_cancel_in_the_middle_of_a_tool_is_an_answer_too() {
     let slow = call("c1", "wait", &json!({"ms": 60_000}));
     ends.says(events::response("created", "r1", "in_progress", &[])).await;
     ends.says(events::output_item("added", "r1", 0, &slow)).await;
-    let slow = completed(&slow);
+    let slow = complete(&slow);
     ends.says(events::output_item("done", "r1", 0, &slow)).await;
     ends.client.text("{\"type\":\"response.cancel\"}").await.unwrap();
     ends.provider_sees("response.cancel").await;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use std::{fmt, io};
 
 use super::client::BlockingHttpClient;
 use super::{call_headers, now};
@@ -33,6 +34,24 @@ pub struct PacedReport {
     pub latencies: Vec<Duration>,
 }
 
+/// Why a call failed.
+#[derive(Debug)]
+enum PacedCallError {
+    Connect(io::Error),
+    Call(io::Error),
+    Answer { status: u16, text: String },
+}
+
+impl fmt::Display for PacedCallError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(error) => write!(out, "connecting: {error}"),
+            Self::Call(error) => write!(out, "calling: {error}"),
+            Self::Answer { status, text } => write!(out, "status {status}: {text}"),
+        }
+    }
+}
+
 impl PacedReport {
     /// The smallest latency that at least the share `q` of all does not exceed.
     pub fn quantile(&self, q: f64) -> Duration {
@@ -55,10 +74,11 @@ impl PacedClient {
     pub fn run(&self, stop: &AtomicBool) -> PacedReport {
         let mut all = PacedReport::default();
         thread::scope(|scope| {
-            let lanes: Vec<_> =
-                (0..self.connections).map(|at| scope.spawn(move || self.lane(at, stop))).collect();
-            for lane in lanes {
-                all.add(lane.join().expect("a lane does not panic"));
+            let workers: Vec<_> = (0..self.connections)
+                .map(|at| scope.spawn(move || self.connection(at, stop)))
+                .collect();
+            for connection in workers {
+                all.add(connection.join().expect("a connection does not panic"));
             }
         });
         all.latencies.sort_unstable();
@@ -67,7 +87,7 @@ impl PacedClient {
 
     /// Every so many calls of the schedule, on one connection. A connection that is closed between
     /// two calls is opened again, as every client does; one that breaks in a call is a failure.
-    fn lane(&self, at: u32, stop: &AtomicBool) -> PacedReport {
+    fn connection(&self, at: u32, stop: &AtomicBool) -> PacedReport {
         let period = Duration::from_secs(1) * self.connections / self.calls_per_second;
         let mut due = now() + period * at / self.connections;
         let mut seen = PacedReport::default();

@@ -18,7 +18,7 @@ use crate::output::{Output, OutputFormat, TextTable, clean, span};
 
 mod statistics;
 
-use statistics::LoadStatistics;
+use statistics::{FailedCallError, LoadStatistics};
 
 /// Divisor of the total time for the share of the health route.
 const SHARE: u32 = 5;
@@ -111,23 +111,23 @@ where
 {
     let began = SystemClock.now();
     let until = began + time;
-    let lanes = (0..connections).map(|_| run_connection(until, &call));
-    let lanes = join_all(lanes).await;
-    LoadStatistics::of(lanes, SystemClock.now() - began)
+    let workers = (0..connections).map(|_| run_connection(until, &call));
+    let workers = join_all(workers).await;
+    LoadStatistics::of(workers, SystemClock.now() - began)
 }
 
 async fn run_connection<F>(until: Instant, call: &impl Fn() -> F) -> statistics::ConnectionResults
 where
     F: Future<Output = Result<(), FailedCallError>>,
 {
-    let mut lane = statistics::ConnectionResults::default();
+    let mut connection = statistics::ConnectionResults::default();
     loop {
         let began = SystemClock.now();
         if began >= until {
-            return lane;
+            return connection;
         }
         let answer = call().await;
-        lane.note(SystemClock.now() - began, answer);
+        connection.note(SystemClock.now() - began, answer);
         // An in-process gateway may answer without ever yielding.
         tokio::task::yield_now().await;
     }

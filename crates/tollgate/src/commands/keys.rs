@@ -108,7 +108,7 @@ impl KeyBackend {
             Self::Store(OfflineKeyring { keyring, ledger }) => {
                 let now = SystemClock.wall();
                 let wanted = KeyRequest::parse(asked.to_string().as_bytes(), now);
-                let wanted = wanted.map_err(CommandError::Usage)?;
+                let wanted = wanted.map_err(|why| CommandError::Usage(why.to_string()))?;
                 check_agents(config, &wanted)?;
                 check_free(config, &wanted.name)?;
                 let detail = format!("role {}", wanted.role.as_str());

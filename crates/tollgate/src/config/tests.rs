@@ -85,6 +85,6 @@ fn mistakes(text: &str) -> Vec<String> {
 }
 
 /// Exactly one mistake, and it reads like this.
-fn refused(text: &str, expected: &str) {
+fn refusal_of(text: &str, expected: &str) {
     assert_eq!(mistakes(text), [expected], "{text}");
 }

@@ -20,7 +20,7 @@ fn target() -> SnippetTarget {
     }
 }
 
-fn asked() -> ImportContext<'static> {
+fn make_request() -> ImportContext<'static> {
     ImportContext {
         name: None,
         file: None,
@@ -34,7 +34,7 @@ fn asked() -> ImportContext<'static> {
 fn what_connect_writes_import_reads() {
     for client in CLIENTS {
         let made = snippet(client.id, &target()).unwrap();
-        let imported = read(&made.text, &ImportContext { client: Some(client), ..asked() })
+        let imported = read(&made.text, &ImportContext { client: Some(client), ..make_request() })
             .unwrap_or_else(|why| panic!("{}: {why}\n{}", client.id, made.text));
         let server = &imported.servers[0];
         assert_eq!((imported.servers.len(), server.name.as_str()), (1, NAME), "{}", client.id);
@@ -48,7 +48,7 @@ fn what_connect_writes_import_reads() {
         }
         assert!(imported.dropped.is_empty(), "{}: {:?}", client.id, imported.dropped);
         if let Some(link) = made.link {
-            let again = read(&link, &asked()).unwrap();
+            let again = read(&link, &make_request()).unwrap();
             assert_eq!(again.servers[0].keys["url"], server.keys["url"], "{link}");
             assert_eq!(again.servers[0].name, NAME, "{link}");
         }

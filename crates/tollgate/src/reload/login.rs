@@ -37,7 +37,7 @@ impl LoginTask {
                 consent.ask(Arc::clone(&self.store), Box::new(show)).await
             }
             Err(why) => {
-                answer(&reply, Err(ConfigServiceError::NoLogin(why)));
+                answer(&reply, Err(ConfigServiceError::NoLogin(why.to_string())));
                 return;
             }
         };
@@ -47,7 +47,7 @@ impl LoginTask {
             Decision::new(AuditAction::Login, &Principal::from_name(&self.by), word).server(id);
         let decision = match &outcome {
             Ok(()) => decision,
-            Err(why) => decision.because(why),
+            Err(why) => decision.because(&why.to_string()),
         };
         if let Err(error) = self.gate.ledger().note(decision).await {
             warn!(%error, server = %id, "cannot write a login to the audit trail");
@@ -61,8 +61,8 @@ impl LoginTask {
                 }
             }
             Err(why) => {
-                warn!(server = %id, by = self.by, why, "not logged in");
-                answer(&reply, Err(ConfigServiceError::NotLoggedIn(why)));
+                warn!(server = %id, by = self.by, %why, "not logged in");
+                answer(&reply, Err(ConfigServiceError::NotLoggedIn(why.to_string())));
             }
         }
     }

@@ -32,7 +32,7 @@ fn folder() -> TempDir {
     folder
 }
 
-fn piped(folder: &Path, input: &str, arguments: &[&str]) -> Run {
+fn pipe(folder: &Path, input: &str, arguments: &[&str]) -> Run {
     fed(folder, &[&["chat"], arguments].concat(), input)
 }
 
@@ -41,12 +41,12 @@ const ROLL: &str = "call roll {\"expression\": \"2d1\"}";
 #[test]
 fn a_message_in_a_pipe_gets_one_answer() {
     let folder = folder();
-    let run = piped(folder.path(), ROLL, &[]);
+    let run = pipe(folder.path(), ROLL, &[]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stdout.contains('2'), "{}", run.stdout);
     assert!(run.stderr.contains("⚙ roll {\"expression\": \"2d1\"} … "), "{}", run.stderr);
     assert!(run.stderr.contains("; 1 call)"), "{}", run.stderr);
-    let run = piped(folder.path(), ROLL, &["quick", "--json", "--tier", "fast"]);
+    let run = pipe(folder.path(), ROLL, &["quick", "--json", "--tier", "fast"]);
     let lines: Vec<Value> =
         run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
@@ -59,7 +59,7 @@ fn a_message_in_a_pipe_gets_one_answer() {
 #[test]
 fn what_nobody_can_be_asked_about_is_not_run() {
     let folder = folder();
-    let run = piped(folder.path(), ROLL, &["careful"]);
+    let run = pipe(folder.path(), ROLL, &["careful"]);
     assert_eq!(run.code, Some(1), "{}", run.stdout);
     let told = "not run, because nobody can approve it: roll {\"expression\": \"2d1\"}";
     assert!(run.stderr.contains(told), "{}", run.stderr);
@@ -68,7 +68,7 @@ fn what_nobody_can_be_asked_about_is_not_run() {
         ("hi", &["nobody"], "nobody"),
         ("hi", &["--var", "oops"], "`oops` is not `name=value`"),
     ] {
-        let run = piped(folder.path(), input, arguments);
+        let run = pipe(folder.path(), input, arguments);
         assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
         assert_ne!(run.code, Some(0));
     }
@@ -93,5 +93,5 @@ fn a_person_at_a_terminal_is_greeted_heard_and_asked() {
     terminal.types("y\n");
     terminal.sees("> ");
     terminal.types("/quit\n");
-    assert_eq!(terminal.ended(), Some(0));
+    assert_eq!(terminal.wait_for_end(), Some(0));
 }

@@ -24,7 +24,7 @@ const INHERITED: &[&str] = &[
 fn s_03_a_child_has_its_own_environment_and_no_secret_of_ours() {
     let folder = TempDir::new().unwrap();
     let python = Python::found();
-    let mut server = python.confined(folder.path(), "evil", &json!({}));
+    let mut server = python.start_confined(folder.path(), "evil", &json!({}));
     server["env"] = json!({"API_KEY": "${CANARY_0}"});
     let config = json!({"servers": {"evil": server}, "keys": [
         {"name": "all", "key": "${CANARY_1}", "rights": ["execute"]}]});
@@ -72,7 +72,7 @@ fn s_03_a_child_has_its_own_environment_and_no_secret_of_ours() {
 fn s_04_no_descriptor_of_ours_is_open_in_a_child_and_signals_are_as_usual() {
     let folder = TempDir::new().unwrap();
     let python = Python::found();
-    let server = python.confined(folder.path(), "evil", &json!({}));
+    let server = python.start_confined(folder.path(), "evil", &json!({}));
     let gateway =
         Gateway::start_in(folder, &json!({"servers": {"evil": server}}), |it| it).ready(&["evil"]);
     assert!(fs::exists(format!("/proc/{}/fd/9", gateway.process.id())).unwrap(), "it leaks to us");
@@ -112,7 +112,7 @@ fn check_end(end: impl Fn(&mut Gateway)) {
         let python = Python::found();
         let mark = format!("mark-{}", folder.path().display());
         // One with file rules, and one as it comes.
-        let mut confined = python.confined(folder.path(), "confined", &json!({}));
+        let mut confined = python.start_confined(folder.path(), "confined", &json!({}));
         let mut plain = python.plain(folder.path(), "plain");
         for server in [&mut confined, &mut plain] {
             server["env"] = json!({"MARK": mark});
@@ -129,15 +129,15 @@ fn check_end(end: impl Fn(&mut Gateway)) {
         // The one in between ends while `/proc` is read: a look may miss the one that it left.
         let hidden = (0..150).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-            marked(&mark).len() >= 4
+            find_marked(&mark).len() >= 4
         });
         assert!(hidden, "nobody hides");
-        let old = marked(&mark);
+        let old = find_marked(&mark);
         assert!(before.iter().all(|id| old.contains(id)), "{before:?} {old:?}");
         end(&mut gateway);
         let gone = (0..150).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-            marked(&mark).is_disjoint(&old)
+            find_marked(&mark).is_disjoint(&old)
         });
         assert!(gone, "round {round}: strays are left after 3 s");
     }
@@ -208,7 +208,7 @@ fn a_server_that_takes_all_memory_is_killed_instead_of_the_gateway_and_started_a
         .current_dir(folder.path())
         .stderr(Stdio::piped())
         .stdout(Stdio::null());
-    let mut gateway = Gateway::spawned(folder, &mut command).ready(&["greedy", "modest"]);
+    let mut gateway = Gateway::spawn_gateway(folder, &mut command).ready(&["greedy", "modest"]);
     let score = |id: &str| {
         let text = fs::read_to_string(format!("/proc/{id}/oom_score_adj")).unwrap();
         text.trim().parse::<i32>().unwrap()
@@ -252,7 +252,7 @@ fn ask_patiently(gateway: &Gateway, server: &str, code: &str) -> String {
 }
 
 /// Who carries the text in the environment, by process id.
-fn marked(text: &str) -> BTreeSet<String> {
+fn find_marked(text: &str) -> BTreeSet<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let carries = |path: &std::path::Path| {
         fs::read(path.join("environ")).is_ok_and(|it| String::from_utf8_lossy(&it).contains(text))

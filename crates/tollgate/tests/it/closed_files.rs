@@ -307,7 +307,7 @@ fn s_05_without_landlock_a_server_is_refused_unless_its_sandbox_is_none() {
         .current_dir(place)
         .stderr(Stdio::piped())
         .stdout(Stdio::null());
-    let gateway = Gateway::spawned(folder, &mut command).ready(&["bare"]);
+    let gateway = Gateway::spawn_gateway(folder, &mut command).ready(&["bare"]);
     let refused = gateway.server("plain", |server| server["last_error"].is_string());
     let why = refused["last_error"].as_str().unwrap();
     assert!(why.contains("needs Landlock") && why.contains("`sandbox: none`"), "{why}");

@@ -65,7 +65,7 @@ fn the_program_goes_out_with_its_agent_tier_and_filters() {
     );
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(
-        gateway.asked().last().unwrap(),
+        gateway.make_request().last().unwrap(),
         r#"POST /v1/code [x-tollgate-exclude-tools: roll] {"code":"print(\"ä\")\n","agent":"sage","tier":"deep"}"#
     );
     assert_eq!(run.stderr, "ok in 3 ms, 1 call; it printed nothing and set no `result`\n");
@@ -163,6 +163,6 @@ fn what_a_model_looks_up_can_be_looked_up() {
     ] {
         let run = at(&gateway, folder.path(), arguments);
         assert_eq!((run.code, run.stdout.as_str()), (Some(0), "dice.pyi\n"), "{}", run.stderr);
-        assert_eq!(gateway.asked().last().unwrap(), asked);
+        assert_eq!(gateway.make_request().last().unwrap(), asked);
     }
 }

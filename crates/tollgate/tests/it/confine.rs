@@ -22,8 +22,8 @@ fn gateway() -> Gateway {
     fs::create_dir_all(place.join("out")).unwrap();
     let tight = json!({"write": [place.join("out")], "memory_mb": 256, "file_size_mb": 1,
         "open_files": 64});
-    let evil = python.confined(place, "evil", &tight);
-    let neighbour = python.confined(place, "neighbour", &json!({}));
+    let evil = python.start_confined(place, "evil", &tight);
+    let neighbour = python.start_confined(place, "neighbour", &json!({}));
     fs::write(place.join("neighbour/secret"), "secret").unwrap();
     let config = json!({"servers": {"evil": evil, "neighbour": neighbour}});
     Gateway::start_in(folder, &config, |command| command.env("CANARY", "of the gateway"))
@@ -198,7 +198,7 @@ fn now() -> Instant {
 fn reason(sandbox: &Value, code: &str) -> String {
     let folder = TempDir::new().unwrap();
     let python = Python::found();
-    let mut server = python.confined(folder.path(), "evil", sandbox);
+    let mut server = python.start_confined(folder.path(), "evil", sandbox);
     let script = folder.path().join("evil/evil.py");
     let evil = fs::read_to_string(&script).unwrap();
     fs::write(&script, format!("{code}\n{evil}")).unwrap();
@@ -235,7 +235,7 @@ fn s_05_what_cannot_be_confined_is_not_started_and_says_why() {
     let scrap = place.join("scrap");
     fs::write(&scrap, "\u{7f}no program").unwrap();
     fs::set_permissions(&scrap, fs::Permissions::from_mode(0o755)).unwrap();
-    let with = |key: &str, path: &str| python.confined(place, "a", &json!({key: [path]}));
+    let with = |key: &str, path: &str| python.start_confined(place, "a", &json!({key: [path]}));
     let gateway = json!({"servers": {
         "missing": {"command": ["no-such-program"]},
         "scrap": {"command": [scrap]},

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::{Run, fed, tollgate};
 
-fn piped(input: &str, arguments: &[&str]) -> Run {
+fn pipe(input: &str, arguments: &[&str]) -> Run {
     let folder = TempDir::new().expect("a folder");
     fed(folder.path(), &[&["convert"], arguments].concat(), input)
 }
@@ -43,7 +43,7 @@ fn what_a_server_lists_is_written_for_another_api() {
              omitted\n"
         )
     );
-    let run = piped(&run.stdout, &["--to", "mcp", "-"]);
+    let run = pipe(&run.stdout, &["--to", "mcp", "-"]);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let back: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(back["tools"][0], listing()["tools"][0]);
@@ -51,7 +51,7 @@ fn what_a_server_lists_is_written_for_another_api() {
 
 #[test]
 fn programs_get_what_was_lost_beside_the_tools() {
-    let run = piped(&listing().to_string(), &["--from", "mcp", "--to", "gemini-live", "--json"]);
+    let run = pipe(&listing().to_string(), &["--from", "mcp", "--to", "gemini-live", "--json"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let all: Value = serde_json::from_str(&run.stdout).unwrap();
     let size = &all["tools"][0]["functionDeclarations"][1]["parameters"]["properties"]["size"];
@@ -74,7 +74,7 @@ fn models_are_bound_to_schemas_that_can_bind() {
         {"name": "roll", "inputSchema": {"type": "object", "properties": {"dice": {"type": "string"}}}},
         {"name": "tag", "inputSchema": {"type": "object", "properties": {"labels": {"type": "object"}}}},
     ]);
-    let run = piped(&tools.to_string(), &["--to", "openai-responses", "--strict"]);
+    let run = pipe(&tools.to_string(), &["--to", "openai-responses", "--strict"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let written: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((&written[0]["strict"], &written[1]["strict"]), (&json!(true), &json!(false)));
@@ -84,14 +84,14 @@ fn models_are_bound_to_schemas_that_can_bind() {
         "tag: not strict: the schema cannot be strict: it is an object of any keys, at \
          `/inputSchema/properties/labels`\n"
     );
-    let run = piped(&tools.to_string(), &["--to", "gemini", "--strict"]);
+    let run = pipe(&tools.to_string(), &["--to", "gemini", "--strict"]);
     assert_eq!(run.code, Some(2));
 }
 
 #[test]
 fn results_are_converted_too() {
     let result = json!({"content": [{"type": "text", "text": "no dice"}], "isError": true});
-    let run = piped(&result.to_string(), &["--results", "--to", "anthropic"]);
+    let run = pipe(&result.to_string(), &["--results", "--to", "anthropic"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let written: Value = serde_json::from_str(&run.stdout).unwrap();
     let block = &written["content"][0];
@@ -105,7 +105,7 @@ fn results_are_converted_too() {
 #[test]
 fn what_cannot_be_converted_is_told_and_the_rest_is_written() {
     let tools = json!([{"type": "web_search"}, {"type": "function", "name": "a"}]);
-    let run = piped(&tools.to_string(), &["--from", "openai-responses", "--to", "anthropic"]);
+    let run = pipe(&tools.to_string(), &["--from", "openai-responses", "--to", "anthropic"]);
     assert_eq!(run.code, Some(1));
     assert!(run.stdout.contains("\"input_schema\""), "{}", run.stdout);
     assert_eq!(
@@ -129,7 +129,7 @@ fn what_cannot_be_converted_is_told_and_the_rest_is_written() {
             "the format of the results is ambiguous or unknown",
         ),
     ] {
-        let run = piped(input, arguments);
+        let run = pipe(input, arguments);
         assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);
         assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
         assert_eq!(run.stdout, "");

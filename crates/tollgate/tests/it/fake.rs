@@ -13,7 +13,7 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Everything asked so far: the first line, the authorization and our own headers if any, the
     /// body.
-    pub(crate) fn asked(&self) -> Vec<String> {
+    pub(crate) fn make_request(&self) -> Vec<String> {
         self.asked.try_iter().collect()
     }
 }

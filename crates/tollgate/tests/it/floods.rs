@@ -41,7 +41,7 @@ fn is_served(gateway: &Gateway) -> bool {
 }
 
 /// How long probes take, the longest last.
-fn probed(gateway: &Gateway, count: usize) -> Vec<Duration> {
+fn probe_gateway(gateway: &Gateway, count: usize) -> Vec<Duration> {
     let mut took: Vec<Duration> = ["GET /healthz", "GET /readyz"]
         .repeat(count)
         .into_iter()
@@ -58,7 +58,7 @@ fn probed(gateway: &Gateway, count: usize) -> Vec<Duration> {
 }
 
 fn check_probes(what: &str, gateway: &Gateway) {
-    let took = probed(gateway, 50);
+    let took = probe_gateway(gateway, 50);
     let p99 = took[took.len() * 99 / 100];
     assert!(p99 < PROBE_LIMIT, "{what}: {p99:?}");
 }
@@ -108,7 +108,7 @@ fn r_12_silent_connections_beyond_the_limit_of_open_files_keep_no_probe_waiting(
         .current_dir(folder.path())
         .stderr(Stdio::piped())
         .stdout(Stdio::null());
-    let gateway = Gateway::spawned(folder, &mut command);
+    let gateway = Gateway::spawn_gateway(folder, &mut command);
     check_probes("before", &gateway);
     let connect = |_| TcpStream::connect(&gateway.address).unwrap();
     let silent: Vec<TcpStream> = (0..SILENT).map(connect).collect();
@@ -118,7 +118,7 @@ fn r_12_silent_connections_beyond_the_limit_of_open_files_keep_no_probe_waiting(
 }
 
 /// A connection that says the beginning of something, and nothing more.
-fn begun(gateway: &Gateway, text: &str) -> TcpStream {
+fn begin(gateway: &Gateway, text: &str) -> TcpStream {
     let mut stream = TcpStream::connect(&gateway.address).unwrap();
     stream.write_all(text.replace("HOST", &gateway.address).as_bytes()).unwrap();
     stream
@@ -146,7 +146,7 @@ fn r_12_two_thousand_slow_clients_cost_honest_ones_nothing() {
     let mut streams = Vec::new();
     for text in &slow {
         for _ in 0..OF_EACH {
-            streams.push(begun(&gateway, text));
+            streams.push(begin(&gateway, text));
         }
         assert!(is_served(&gateway));
     }

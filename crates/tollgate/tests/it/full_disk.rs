@@ -58,7 +58,7 @@ fn r_26_a_full_disk_refuses_changes_goes_on_reading_and_is_over_in_five_seconds(
         "--listen",
         "127.0.0.1:0",
     ]);
-    let gateway = Serving::spawned(folder.path(), &mut command);
+    let gateway = Serving::spawn_gateway(folder.path(), &mut command);
     let write = json!({"path": "a.txt", "content": "x"});
     assert!(call(&gateway, "write_file", &write).contains("\"status\":\"ok\""));
     for round in 0..3 {

@@ -36,11 +36,11 @@ impl Gateway {
             .current_dir(folder.path())
             .stderr(Stdio::piped())
             .stdout(Stdio::null());
-        Self::spawned(folder, change(&mut command))
+        Self::spawn_gateway(folder, change(&mut command))
     }
 
     /// Once the command says that it is ready.
-    pub(crate) fn spawned(folder: TempDir, command: &mut Command) -> Self {
+    pub(crate) fn spawn_gateway(folder: TempDir, command: &mut Command) -> Self {
         let mut process = command.spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let ready = lines.by_ref().find_map(|line| {
@@ -205,7 +205,7 @@ impl Python {
     }
 
     /// The config of an evil server in `folder/name`, its file rules and `others` of its sandbox.
-    pub(crate) fn confined(&self, folder: &Path, name: &str, others: &Value) -> Value {
+    pub(crate) fn start_confined(&self, folder: &Path, name: &str, others: &Value) -> Value {
         let place = folder.join(name);
         fs::create_dir_all(&place).unwrap();
         fs::write(place.join("evil.py"), EVIL).unwrap();

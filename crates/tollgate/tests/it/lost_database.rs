@@ -22,14 +22,14 @@ fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 /// The last row that is anchored.
-fn anchored(folder: &Path) -> u64 {
+fn anchor_row(folder: &Path) -> u64 {
     let text = fs::read_to_string(data(folder, "tollgate-audit.anchor")).unwrap_or_default();
     let anchor: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     anchor["last"]["row"].as_u64().unwrap_or(0)
 }
 
 /// A gateway that was given a key, served, and was killed.
-fn used() -> TempDir {
+fn bytes_used() -> TempDir {
     let folder = TempDir::new().unwrap();
     let config = r#"{"budget": {"calibrate_interval_s": 0}}"#;
     fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
@@ -43,7 +43,7 @@ fn used() -> TempDir {
     assert_eq!(gateway.ask("GET /v1/tools", "", "").status, 401);
     let is_anchored = |_: &u32| {
         std::thread::sleep(Duration::from_millis(50));
-        anchored(folder.path()) > 0
+        anchor_row(folder.path()) > 0
     };
     // The anchor follows; without it, what is lost is not missed, and tests say so.
     let _ = (0..100).any(|at| is_anchored(&at));
@@ -86,7 +86,7 @@ const WAYS: &[Way] = &[
 #[test]
 fn losing_the_database_opens_nothing_and_the_trail_says_what_is_lost() {
     for (name, lose) in WAYS {
-        let folder = used();
+        let folder = bytes_used();
         lose(folder.path());
         let gateway = Serving::start(folder.path());
         for path in ["GET /v1/tools", "GET /mcp/status", "GET /api/keys", "POST /v1/tools/execute"]
@@ -110,7 +110,7 @@ fn losing_the_database_opens_nothing_and_the_trail_says_what_is_lost() {
 
 #[test]
 fn what_was_lost_is_opened_and_acknowledged_on_purpose_only() {
-    let folder = used();
+    let folder = bytes_used();
     remove(folder.path(), &DATABASE);
     let gateway = Serving::start(folder.path());
     assert_eq!(gateway.ask("GET /v1/tools", "", "").status, 401);
@@ -137,7 +137,7 @@ fn what_was_lost_is_opened_and_acknowledged_on_purpose_only() {
 
 #[test]
 fn keys_in_force_are_not_opened_by_command() {
-    let folder = used();
+    let folder = bytes_used();
     let (code, said) = run(folder.path(), &["keys", "open"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("revoke them first"), "{said}");
@@ -162,7 +162,7 @@ fn rows_that_somebody_took_out_are_missed_wherever_they_stood() {
             UPDATE audit_chain SET last_sequence = 0, last_hash = zeroblob(32)"),
     ];
     for (place, sql) in taken {
-        let folder = used();
+        let folder = bytes_used();
         for name in ["car", "watch"] {
             assert_eq!(run(folder.path(), &["keys", "create", name]).0, Some(0));
         }

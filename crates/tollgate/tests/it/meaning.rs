@@ -120,7 +120,7 @@ fn remember(gateway: &Gateway, fact: &str) {
 }
 
 /// The best fit.
-fn asked(gateway: &Gateway, question: &str) -> String {
+fn make_request(gateway: &Gateway, question: &str) -> String {
     let said = gateway.call("search_facts", &json!({"query": question, "top_k": 1}));
     said.lines().next().unwrap_or_default().to_owned()
 }
@@ -129,7 +129,7 @@ fn asked(gateway: &Gateway, question: &str) -> String {
 fn eventually_answers(gateway: &Gateway, fact: &str, question: &str) {
     let mut last = String::new();
     for _ in 0..150 {
-        last = asked(gateway, question);
+        last = make_request(gateway, question);
         if last == fact {
             return;
         }
@@ -150,8 +150,8 @@ fn meanings_are_found_while_a_model_is_there_and_words_always() {
     eventually_answers(&gateway, COMPUTER.0, COMPUTER.1);
     drop(endpoint);
     remember(&gateway, PLANTS.0);
-    assert_eq!(asked(&gateway, "what does sunlight do?"), PLANTS.0, "by its words");
-    assert_eq!(asked(&gateway, PLANTS.1), "Nothing like that is known.");
+    assert_eq!(make_request(&gateway, "what does sunlight do?"), PLANTS.0, "by its words");
+    assert_eq!(make_request(&gateway, PLANTS.1), "Nothing like that is known.");
     let _endpoint = Endpoint::start(&model, port);
     eventually_answers(&gateway, PLANTS.0, PLANTS.1);
     eventually_answers(&gateway, COMPUTER.0, COMPUTER.1);

@@ -155,7 +155,7 @@ fn a_file_edited_by_hand_meanwhile_wins_and_one_that_is_read_only_says_what_to_p
     assert_eq!(fs::read_to_string(&served.file).unwrap(), by_hand);
 }
 
-fn tried(line: &mut Line, server: &Value) -> Value {
+fn try_call(line: &mut Line, server: &Value) -> Value {
     let answer = line.send("POST /api/servers/try", &[], &server.to_string());
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()
@@ -166,8 +166,8 @@ fn a_server_is_tried_without_anybody_seeing_it() {
     let served = Served::start(CONFIG);
     let python = Python::found();
     let mut line = served.line();
-    let server = python.confined(served.folder.path(), "evil", &json!({}));
-    let report = tried(&mut line, &server);
+    let server = python.start_confined(served.folder.path(), "evil", &json!({}));
+    let report = try_call(&mut line, &server);
     assert_eq!(
         (&report["ok"], &report["protocol"]),
         (&json!(true), &json!("2025-11-25")),
@@ -188,11 +188,13 @@ fn a_server_is_tried_without_anybody_seeing_it() {
 fn what_does_not_start_says_why() {
     let served = Served::start(CONFIG);
     let mut line = served.line();
-    let report =
-        tried(&mut line, &json!({"command": ["/bin/sh", "-c", "echo nothing here >&2; exit 3"]}));
+    let report = try_call(
+        &mut line,
+        &json!({"command": ["/bin/sh", "-c", "echo nothing here >&2; exit 3"]}),
+    );
     assert_eq!((&report["ok"], &report["tools"]), (&json!(false), &json!([])));
     assert!(report["message"].as_str().unwrap().contains("nothing here"), "{report}");
-    let report = tried(&mut line, &json!({"name": "far", "url": "http://127.0.0.1:9/mcp"}));
+    let report = try_call(&mut line, &json!({"name": "far", "url": "http://127.0.0.1:9/mcp"}));
     assert_eq!(report["ok"], false, "{report}");
     let refused = line.send("POST /api/servers/try", &[], &json!({"comand": ["x"]}).to_string());
     assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("bad_config")));
@@ -208,7 +210,7 @@ fn s_07_a_secret_of_the_file_is_tried_as_it_is_and_shown_nowhere() {
     let covered = one(&mut line, "web")["config"]["headers"]["X-Key"].clone();
     let command = json!(["/bin/sh", "-c", "echo it is $KEY >&2; exit 1"]);
     let server = json!({"command": command, "env": {"KEY": covered}});
-    let report = tried(&mut line, &server).to_string();
+    let report = try_call(&mut line, &server).to_string();
     assert!(report.contains("it is <secret>"), "{report}");
     assert!(!report.contains("canary"), "{report}");
 }

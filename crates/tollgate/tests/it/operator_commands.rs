@@ -378,14 +378,14 @@ fn whoever_adds_a_server_at_a_terminal_is_asked_and_sees_its_tools() {
     terminal.sees("+  mine:");
     terminal.sees("save it?");
     terminal.types("y\n");
-    assert_eq!(terminal.ended(), Some(0));
+    assert_eq!(terminal.wait_for_end(), Some(0));
     let text = fs::read_to_string(folder.join("tollgate.yaml")).unwrap();
     assert!(text.starts_with("# mine\n") && text.contains("  mine:\n    command: ["), "{text}");
     let mut terminal =
         Terminal::start(folder, &["import", "http://127.0.0.1:9/mcp", "--name", "mine"]);
     terminal.sees("a server `mine` already exists");
     terminal.types("rename\n");
-    assert_eq!(terminal.ended(), Some(0));
+    assert_eq!(terminal.wait_for_end(), Some(0));
     assert!(fs::read_to_string(folder.join("tollgate.yaml")).unwrap().contains("  mine_2:\n"));
     let mut terminal = Terminal::start(folder, &["servers", "add"]);
     terminal.sees("paste");
@@ -394,5 +394,5 @@ fn whoever_adds_a_server_at_a_terminal_is_asked_and_sees_its_tools() {
     terminal.types("\n");
     terminal.sees("save it?");
     terminal.types("no\n");
-    assert_eq!(terminal.ended(), Some(1));
+    assert_eq!(terminal.wait_for_end(), Some(1));
 }

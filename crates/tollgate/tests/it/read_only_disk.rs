@@ -81,7 +81,7 @@ fn r_26_a_file_system_that_turns_read_only_refuses_changes_and_loses_nothing() {
         let mut command = Command::new("unshare");
         command.args(["-m", "sh", "-c", script, env!("CARGO_BIN_EXE_tollgate")]);
         command.args(["serve", "--listen", "127.0.0.1:0"]);
-        Serving::spawned(folder.path(), &mut command)
+        Serving::spawn_gateway(folder.path(), &mut command)
     };
     let gateway = start();
     assert_written(&gateway, "at first");
@@ -148,7 +148,7 @@ fn r_26_a_data_directory_that_was_read_only_is_used_again_within_five_seconds() 
         .env("LD_PRELOAD", &switch.library)
         .env("READ_ONLY_FOLDER", &data)
         .env("READ_ONLY_FLAG", &switch.flag);
-    let gateway = Serving::spawned(folder.path(), &mut command);
+    let gateway = Serving::spawn_gateway(folder.path(), &mut command);
     assert_written(&gateway, "at first");
     for round in 0..3 {
         switch.set(true);

@@ -42,7 +42,7 @@ fn metric(gateway: &Serving, sample: &str) -> u64 {
     line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).expect(sample)
 }
 
-fn refused(gateway: &Serving, reason: &str) -> u64 {
+fn refusal_of(gateway: &Serving, reason: &str) -> u64 {
     metric(gateway, &format!("tollgate_access_refused_total{{reason=\"{reason}\"}}"))
 }
 
@@ -86,7 +86,7 @@ fn two_hundred_wrong_keys_leave_a_short_trace_and_are_slowed_down() {
     assert!(last.text.contains("retry-after: "), "{}", last.text);
     assert!(last.text.contains("too_many_wrong_keys"), "{}", last.text);
     assert_eq!(gateway.ask("GET /v1/tools", RIGHT, "").status, 200, "a right key at any time");
-    assert_eq!(refused(&gateway, "wrong_key"), 200);
+    assert_eq!(refusal_of(&gateway, "wrong_key"), 200);
     assert_eq!(metric(&gateway, "tollgate_wrong_keys_throttled_total"), throttled as u64);
     let said = gateway.terminate();
     let lines = said.lines().filter(|line| line.contains("access refused")).count();
@@ -155,7 +155,7 @@ fn every_front_and_every_reason_is_counted_and_kept() {
             gateway.send(&request)
         };
         assert!([401, 429].contains(&answer.status), "{line}: {}", answer.text);
-        assert_eq!(refused(&gateway, "wrong_key"), count as u64, "{line}");
+        assert_eq!(refusal_of(&gateway, "wrong_key"), count as u64, "{line}");
     }
     let ask = |line: &str, head: &str, body: &str, status: u16| {
         let answer = gateway.ask(line, head, body);
@@ -180,7 +180,7 @@ fn every_front_and_every_reason_is_counted_and_kept() {
         ("no_right", 3),
         ("no_csrf", 0),
     ] {
-        assert_eq!(refused(&gateway, reason), count, "{reason}");
+        assert_eq!(refusal_of(&gateway, reason), count, "{reason}");
     }
     let said = gateway.terminate();
     assert!(!said.contains("CANARY"), "{said}");

@@ -31,7 +31,7 @@ fn server(folder: &Path, name: &str) -> String {
 }
 
 /// With one server, `one`.
-fn served() -> (Served, String) {
+fn serve_one() -> (Served, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tollgate.yaml");
     let config = format!("# mine\nservers:\n{}", server(folder.path(), "one"));
@@ -54,7 +54,7 @@ impl Drop for Over<'_> {
 
 #[test]
 fn r_29_two_hundred_reloads_under_load_fail_nobody() {
-    let (served, config) = served();
+    let (served, config) = serve_one();
     let pid = served.pid_of("one").expect("it runs");
     let done = AtomicBool::new(false);
     let calls = AtomicU64::new(0);
@@ -75,7 +75,7 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
     ];
     thread::scope(|scope| {
         let _over = Over(&done);
-        for lane in 0..4 {
+        for connection in 0..4 {
             let served = &served;
             let done = &done;
             let calls = &calls;
@@ -83,12 +83,16 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
                 let mut line = served.line();
                 let body = json!({"name": "one_roll", "arguments": {"expression": "1d6"}});
                 while !done.load(Ordering::Relaxed) {
-                    let answer = match lane % 2 {
+                    let answer = match connection % 2 {
                         0 => line.send("GET /v1/tools", &[], ""),
                         _ => line.send("POST /v1/tools/execute", &[], &body.to_string()),
                     };
                     assert_eq!(answer.status, 200, "{}", answer.body);
-                    assert!(lane % 2 == 0 || answer.json()["status"] == "ok", "{}", answer.body);
+                    assert!(
+                        connection % 2 == 0 || answer.json()["status"] == "ok",
+                        "{}",
+                        answer.body
+                    );
                     calls.fetch_add(1, Ordering::Relaxed);
                 }
             });
@@ -121,7 +125,7 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
 
 #[test]
 fn a_file_that_is_saved_is_taken_however_it_is_saved() {
-    let (served, config) = served();
+    let (served, config) = serve_one();
     let more = |name: &str| format!("{config}{}", server(served.folder.path(), name));
     served.write(&more("two"));
     served.wait_for(|said| said["last"]["servers"]["added"] == json!(["two"]));
@@ -166,7 +170,7 @@ fn a_swapped_link_is_a_new_file() {
 
 #[test]
 fn b_cf_11_whatever_becomes_of_the_file_the_old_config_goes_on() {
-    let (served, config) = served();
+    let (served, config) = serve_one();
     let pid = served.pid_of("one");
     let mut refused = 0;
     let mut next = |expected: &str| {
@@ -209,7 +213,7 @@ fn b_cf_11_whatever_becomes_of_the_file_the_old_config_goes_on() {
 
 #[test]
 fn a_half_written_file_is_read_again_before_it_is_called_bad() {
-    let (served, config) = served();
+    let (served, config) = serve_one();
     let mut refused = 0;
     // A machine that stands still for a moment leaves the half there for too long, but not each time.
     for round in 1..=5_u64 {
@@ -227,7 +231,7 @@ fn a_half_written_file_is_read_again_before_it_is_called_bad() {
 
 #[test]
 fn what_needs_a_restart_is_said_and_the_rest_is_applied() {
-    let (served, config) = served();
+    let (served, config) = serve_one();
     let text = format!(
         "{config}environment: other\ndata: ./elsewhere\nhosts: [gate.test]\nlimits: {{ per_key: 9 }}\n"
     );
@@ -251,7 +255,7 @@ fn what_needs_a_restart_is_said_and_the_rest_is_applied() {
 
 #[test]
 fn an_agent_that_is_gone_fails_no_call_of_the_others() {
-    let (served, config) = served();
+    let (served, config) = serve_one();
     let agents = "agents:\n  a: { tools: [roll] }\n  b: { tools: [roll] }\n";
     served.write(&format!("{config}{agents}"));
     assert_eq!(reload(&served)["outcome"], "applied");

@@ -92,7 +92,7 @@ left out: a/e: the name is taken
 note: the config names `a/f`, but the server has no such tool
 "
     );
-    let asked = gateway.asked();
+    let asked = gateway.make_request();
     assert_eq!(asked, ["GET /healthz", "GET /v1/tools?agent=sage&tier=standard"]);
     let run = at(&gateway, folder.path(), &["--json", "tools"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -118,7 +118,7 @@ search    2     a_c   a       12.4 s  12.4 s  5      slow       deep only
 "
     );
     let run = at(&gateway, folder.path(), &["tools", "--leaderboard", "--json", "--tier", "deep"]);
-    let asked = gateway.asked();
+    let asked = gateway.make_request();
     assert_eq!(asked.last().unwrap(), "GET /v1/tools?leaderboard=true&tier=deep");
     let board: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(board["categories"][1]["category"], "search");
@@ -136,7 +136,7 @@ fn a_call_types_its_arguments_by_the_schema_and_speaks() {
     let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["call", "roll", "expression=2", "times=3"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "You rolled 9.\n"), "{}", run.stderr);
-    let asked = gateway.asked();
+    let asked = gateway.make_request();
     assert_eq!(
         asked[2],
         r#"POST /v1/tools/execute {"name":"roll","arguments":{"expression":"2","times":3}}"#
@@ -228,13 +228,13 @@ fn the_key_is_shown_to_a_tollgate_only() {
     let gateway = fake::serve(ROUTES);
     at(&gateway, folder.path(), &["servers", "list"]);
     assert_eq!(
-        gateway.asked(),
+        gateway.make_request(),
         ["GET /healthz", "GET /mcp/status [bearer admin-0123456789abcdef]"]
     );
 
     let stranger = fake::serve(&[("GET /healthz", r#"{"status":"up"}"#)]);
     at(&stranger, folder.path(), &["servers", "list"]);
-    assert_eq!(stranger.asked(), ["GET /healthz"]);
+    assert_eq!(stranger.make_request(), ["GET /healthz"]);
 }
 
 #[test]
@@ -251,14 +251,14 @@ fn an_utterance_gets_a_tier_and_a_reason() {
     let run = at(&gateway, folder.path(), &["tier", "Tell me, in detail"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(run.stdout, "deep: \"in detail\" was said\nroll a_b\n");
-    assert_eq!(gateway.asked()[1], r#"POST /v1/tier {"text":"Tell me, in detail"}"#);
+    assert_eq!(gateway.make_request()[1], r#"POST /v1/tier {"text":"Tell me, in detail"}"#);
     let words = "tier hm --agent sage --conversation c --queue-depth 3 --override fast --partial";
     let words: Vec<&str> = words.split(' ').chain(["--json"]).collect();
     let run = at(&gateway, folder.path(), &words);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(answer["tools"][1], "a_b");
     assert_eq!(
-        gateway.asked()[1],
+        gateway.make_request()[1],
         r#"POST /v1/tier {"text":"hm","agent":"sage","conversation":"c","queue_depth":3,"override":"fast","partial":true}"#
     );
 }
@@ -294,7 +294,7 @@ fn a_result_that_comes_later_is_read_by_its_handle() {
         run.stderr,
         "pending: It takes longer.\npending in 500 ms\nthe result: tollgate result r_1\n"
     );
-    let asked = gateway.asked();
+    let asked = gateway.make_request();
     assert!(asked[2].starts_with("POST /v1/tools/execute [x-tollgate-no-cache: 1] {"), "{asked:?}");
     let run = at(&gateway, folder.path(), &["result", "r_1"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "one\n"));
@@ -394,17 +394,20 @@ pace_flaky    0       –       fast             failed: no such\u{fffd} city
 "
     );
     assert_eq!(run.stderr, "measured 1 of 3 tools\n", "no bar where nobody watches");
-    assert_eq!(gateway.asked().last().unwrap(), "POST /api/calibrate {}");
+    assert_eq!(gateway.make_request().last().unwrap(), "POST /api/calibrate {}");
     let run = at(&gateway, folder.path(), &["calibrate", "pace", "--times", "7", "--json"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(answer["tools"][0]["tier_before"], "standard");
     assert_eq!(answer["tools"][0]["tier"], "fast");
     assert_eq!(answer["tools"][1]["outcome"], "skipped");
     assert_eq!(answer["tools"][1]["why"], "not probed: it may have side effects");
-    let asked = gateway.asked();
+    let asked = gateway.make_request();
     assert_eq!(asked.last().unwrap(), r#"POST /api/calibrate {"times":7,"server":"pace"}"#);
     at(&gateway, folder.path(), &["calibrate", "pace_look_up"]);
-    assert_eq!(gateway.asked().last().unwrap(), r#"POST /api/calibrate {"tool":"pace_look_up"}"#);
+    assert_eq!(
+        gateway.make_request().last().unwrap(),
+        r#"POST /api/calibrate {"tool":"pace_look_up"}"#
+    );
     for times in ["0", "101", "-1", "x"] {
         let run = at(&gateway, folder.path(), &["calibrate", "--times", times]);
         assert_eq!(run.code, Some(2), "{times}");

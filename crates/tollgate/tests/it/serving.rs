@@ -36,11 +36,11 @@ impl Serving {
         command.args(["serve", "--listen", "127.0.0.1:0"]).env_clear();
         command.envs(tollgate_testkit::coverage_profile());
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        Self::spawned(folder, &mut command)
+        Self::spawn_gateway(folder, &mut command)
     }
 
     /// By a command that becomes the gateway.
-    pub(crate) fn spawned(folder: &Path, command: &mut Command) -> Self {
+    pub(crate) fn spawn_gateway(folder: &Path, command: &mut Command) -> Self {
         let command = command.current_dir(folder).stderr(Stdio::piped()).stdout(Stdio::null());
         let mut process = command.spawn().unwrap();
         let (sender, ready) = mpsc::channel();
@@ -91,16 +91,16 @@ impl Serving {
     /// `kill -9`; all that it said.
     pub(crate) fn kill(mut self) -> String {
         self.process.kill().unwrap();
-        self.ended()
+        self.wait_for_end()
     }
 
     /// SIGTERM, and waits for its end; all that it said.
     pub(crate) fn terminate(mut self) -> String {
         assert!(Command::new("kill").arg(self.pid()).status().unwrap().success());
-        self.ended()
+        self.wait_for_end()
     }
 
-    fn ended(&mut self) -> String {
+    fn wait_for_end(&mut self) -> String {
         self.process.wait().unwrap();
         self.said.take().unwrap().join().unwrap()
     }

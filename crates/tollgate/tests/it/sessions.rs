@@ -25,7 +25,7 @@ fn run(arguments: &[&str]) -> (Run, Vec<String>) {
     let arguments = [&["sessions"], arguments, &["--listen", &listen]].concat();
     let run = tollgate(folder.path(), &arguments);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let asked = gateway.asked().into_iter().filter(|it| !it.contains("/healthz")).collect();
+    let asked = gateway.make_request().into_iter().filter(|it| !it.contains("/healthz")).collect();
     (run, asked)
 }
 

@@ -16,7 +16,7 @@ fn signal(process: u32, name: &str) {
 }
 
 /// How it ended, and after how long; it must end within the limit.
-fn ended(process: &mut Child, limit: Duration) -> (ExitStatus, Duration) {
+fn wait_for_end(process: &mut Child, limit: Duration) -> (ExitStatus, Duration) {
     #[expect(clippy::disallowed_methods, reason = "a test measures what happens outside")]
     let began = Instant::now();
     loop {
@@ -37,7 +37,7 @@ fn readiness(gateway: &Gateway) -> Value {
 /// A server whose tool `do` runs Python.
 fn with_python(shutdown: &Value) -> Gateway {
     let folder = TempDir::new().unwrap();
-    let server = Python::found().confined(folder.path(), "evil", &json!({}));
+    let server = Python::found().start_confined(folder.path(), "evil", &json!({}));
     let config = json!({"servers": {"evil": server}, "shutdown": shutdown});
     Gateway::start_in(folder, &config, |command| command).ready(&["evil"])
 }
@@ -73,7 +73,7 @@ fn r_33_sigterm_is_seen_before_it_is_felt() {
         let said = call.recv_timeout(Duration::from_secs(30)).unwrap();
         assert!(said.contains("slept"), "the call ended: {said}");
     });
-    let (status, _) = ended(&mut gateway.process, Duration::from_secs(20));
+    let (status, _) = wait_for_end(&mut gateway.process, Duration::from_secs(20));
     assert_eq!(status.code(), Some(0), "{address}");
 }
 
@@ -85,7 +85,7 @@ fn r_33_a_second_sigterm_ends_it_now() {
         std::thread::sleep(Duration::from_millis(5));
     }
     signal(gateway.process.id(), "-TERM");
-    let (status, _) = ended(&mut gateway.process, Duration::from_secs(20));
+    let (status, _) = wait_for_end(&mut gateway.process, Duration::from_secs(20));
     assert_eq!(status.code(), Some(0));
 }
 
@@ -120,7 +120,7 @@ fn r_33_sigterm_during_the_start_ends_it_in_good_order() {
     std::thread::sleep(Duration::from_secs(1));
     assert!(process.try_wait().unwrap().is_none(), "it waits");
     signal(process.id(), "-TERM");
-    let (status, _) = ended(&mut process, Duration::from_secs(20));
+    let (status, _) = wait_for_end(&mut process, Duration::from_secs(20));
     let _ = holder.kill();
     let _ = holder.wait();
     assert_eq!(status.code(), Some(0), "not killed by the signal: {status}");
@@ -136,7 +136,7 @@ fn r_33_sigterm_during_a_reload_ends_it_in_good_order() {
     fs::write(&file, config.to_string()).unwrap();
     signal(gateway.process.id(), "-HUP");
     signal(gateway.process.id(), "-TERM");
-    let (status, _) = ended(&mut gateway.process, Duration::from_secs(30));
+    let (status, _) = wait_for_end(&mut gateway.process, Duration::from_secs(30));
     assert_eq!(status.code(), Some(0));
 }
 
@@ -156,7 +156,7 @@ fn r_33_a_full_disk_is_no_readiness() {
         .current_dir(folder.path())
         .stderr(Stdio::piped())
         .stdout(Stdio::null());
-    let gateway = Gateway::spawned(folder, &mut command);
+    let gateway = Gateway::spawn_gateway(folder, &mut command);
     assert_eq!(readiness(&gateway)["state"], "ready");
     // The same directory, as the gateway sees it.
     let inside = format!("/proc/{}/root{}", gateway.process.id(), gateway.folder.path().display());

@@ -70,7 +70,7 @@ impl Terminal {
     }
 
     /// The exit code, once it is over.
-    pub(crate) fn ended(mut self) -> Option<i32> {
+    pub(crate) fn wait_for_end(mut self) -> Option<i32> {
         for _ in 0..2_400 {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();

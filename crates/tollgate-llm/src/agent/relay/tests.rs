@@ -8,7 +8,7 @@ use crate::delta::{ResponseAssembly, ResponseDelta, steps};
 use crate::extra::Extra;
 use crate::turn::{OfferedTools, ToolRunMode};
 
-fn offered() -> OfferedTools {
+fn make_offer() -> OfferedTools {
     let mut offered = OfferedTools::default();
     offered.own.insert("roll".to_owned(), ToolRunMode::Auto(ExposedName::parse("roll").unwrap()));
     offered.own.insert("ask".to_owned(), ToolRunMode::Manual);
@@ -44,7 +44,7 @@ fn check(rounds: &[&str], expected: &str) {
     for said in rounds {
         relay.next_round();
         for step in steps(&round(said)) {
-            for passed in relay.pass(&step, &offered()) {
+            for passed in relay.pass(&step, &make_offer()) {
                 starts += usize::from(matches!(passed, ResponseDelta::Start { .. }));
                 whole.add(&passed);
             }

@@ -1,6 +1,8 @@
 //! Encodes messages: system prompts first, one message per turn, results first and in the order of
 //! their calls. Used for requests and for the history that clients keep.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::conversation::{ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent};
@@ -20,7 +22,7 @@ pub(super) struct AnthropicMessages {
 }
 
 pub(super) fn compose(
-    messages: &[ChatMessage],
+    messages: &[Arc<ChatMessage>],
     writing: &mut AnthropicBlockWriter,
 ) -> AnthropicMessages {
     let mut composer =
@@ -32,7 +34,7 @@ pub(super) fn compose(
 }
 
 /// The history as clients keep it. Parts that Anthropic cannot express are omitted.
-pub(super) fn history(messages: &[ChatMessage]) -> Value {
+pub(super) fn history(messages: &[Arc<ChatMessage>]) -> Value {
     let mut writing = AnthropicBlockWriter::for_client();
     let AnthropicMessages { system, mut messages } = compose(messages, &mut writing);
     if !system.is_empty() {

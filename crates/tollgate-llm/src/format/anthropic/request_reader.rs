@@ -46,6 +46,7 @@ pub(super) fn read(body: Value, address: &RequestUrlParams<'_>) -> Result<ChatRe
         Some(false) | None => address.delivery.unwrap_or(ResponseDelivery::Whole),
     };
     let extra = fields.rest(OWN);
+    let messages = messages.into();
     Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
 }
 

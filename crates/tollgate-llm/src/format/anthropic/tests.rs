@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::AnthropicCodec;
-use crate::conversation::{ChatResponse, MessagePart, PartContent, StopReason};
+use crate::conversation::{ChatResponse, MessageList, MessagePart, PartContent, StopReason};
 use crate::delta::{self, PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
 use crate::error::{LlmError, LlmErrorKind};
@@ -188,7 +188,7 @@ fn the_last_event_tells_what_the_gateway_did() {
         model: "m".to_owned(),
         rounds: 2,
         calls: Vec::new(),
-        history: Vec::new(),
+        history: MessageList::default(),
     };
     let mut writer = AnthropicCodec.stream_writer(&test_fixtures::request(Vec::new()));
     let frames = writer.end(Some(&told));

@@ -11,7 +11,7 @@ use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::format::test_fixtures;
 
-fn lost(fields: impl Iterator<Item = String>) -> EncodingLosses {
+fn losses(fields: impl Iterator<Item = String>) -> EncodingLosses {
     let mut request = test_fixtures::request(vec![ChatMessage::text(ChatRole::User, "hi")]);
     let fields: Map<String, Value> = fields.map(|field| (field, true.into())).collect();
     request.extra = Extra::new(Dialect::Gemini, fields);
@@ -20,7 +20,7 @@ fn lost(fields: impl Iterator<Item = String>) -> EncodingLosses {
 
 #[test]
 fn each_thing_is_told_once_and_what_found_its_place_is_not() {
-    let mut lost = lost(["a", "b"].map(str::to_owned).into_iter());
+    let mut lost = losses(["a", "b"].map(str::to_owned).into_iter());
     lost.say("field `a`");
     lost.retract("b");
     lost.retract("never there");
@@ -31,7 +31,7 @@ fn each_thing_is_told_once_and_what_found_its_place_is_not() {
 #[test]
 fn b_ch_03_a_hundred_thousand_unknown_fields_cost_no_more_than_reading_them() {
     let begun = SystemClock.now();
-    let mut lost = lost((0..100_000).map(|number| format!("x{number}")));
+    let mut lost = losses((0..100_000).map(|number| format!("x{number}")));
     lost.retract("x0");
     lost.retract("x99999");
     let took = SystemClock.now() - begun;
@@ -44,6 +44,6 @@ fn b_ch_03_a_hundred_thousand_unknown_fields_cost_no_more_than_reading_them() {
 
 #[test]
 fn a_long_name_is_told_by_its_beginning() {
-    let said = lost(std::iter::once("x".repeat(1 << 20))).into_list();
+    let said = losses(std::iter::once("x".repeat(1 << 20))).into_list();
     assert_eq!(said, [format!("field `{}…`", "x".repeat(80))]);
 }

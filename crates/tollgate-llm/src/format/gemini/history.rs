@@ -1,6 +1,8 @@
 //! Encodes contents: one per turn, results first and in the order of their calls, system prompts
 //! before all. Used for requests and for the history that clients keep.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::conversation::{ChatMessage, ChatRole, PartContent};
@@ -21,7 +23,10 @@ pub(super) struct GeminiContents {
     pub(super) contents: Vec<Value>,
 }
 
-pub(super) fn compose(messages: &[ChatMessage], writing: &mut GeminiPartWriter) -> GeminiContents {
+pub(super) fn compose(
+    messages: &[Arc<ChatMessage>],
+    writing: &mut GeminiPartWriter,
+) -> GeminiContents {
     let mut system = Vec::new();
     let mut turns: Vec<GeminiTurn> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -50,7 +55,7 @@ pub(super) fn compose(messages: &[ChatMessage], writing: &mut GeminiPartWriter) 
 }
 
 /// The history as clients keep it. Parts that Gemini cannot express are omitted.
-pub(super) fn history(messages: &[ChatMessage]) -> Value {
+pub(super) fn history(messages: &[Arc<ChatMessage>]) -> Value {
     let mut writing = GeminiPartWriter::for_client();
     let GeminiContents { system, mut contents } = compose(messages, &mut writing);
     if !system.is_empty() {

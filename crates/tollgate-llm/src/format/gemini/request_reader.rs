@@ -32,6 +32,7 @@ pub(super) fn read(body: Value, address: &RequestUrlParams<'_>) -> Result<ChatRe
     let mut extra = fields.rest(OWN);
     extra.merge(config);
     let delivery = address.delivery.unwrap_or(ResponseDelivery::Whole);
+    let messages = messages.into();
     Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::GeminiCodec;
 use crate::conversation::{
-    ChatRequest, ChatResponse, ChatRole, ChatTool, MessagePart, PartContent, ResponseFormat,
-    StopReason, ToolChoice,
+    ChatRequest, ChatResponse, ChatRole, ChatTool, MessageList, MessagePart, PartContent,
+    ResponseFormat, StopReason, ToolChoice,
 };
 use crate::delta::{self, PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
@@ -273,7 +273,7 @@ fn a_call_is_written_whole_and_texts_as_they_come() {
         model: "m".to_owned(),
         rounds: 2,
         calls: Vec::new(),
-        history: Vec::new(),
+        history: MessageList::default(),
     };
     let frames = writer.end(Some(&told));
     let last: Value = serde_json::from_str(&frames[0].data).unwrap();

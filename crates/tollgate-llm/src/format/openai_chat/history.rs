@@ -1,6 +1,8 @@
 //! Encodes messages for a provider, and for a client's history. A neutral message may become
 //! several, because each tool result is a separate message here.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::message_reader::{SPELLING_KEY, THOUGHTS_KEYS, THOUGHTS_SIGNATURE_KEY};
@@ -15,7 +17,7 @@ use crate::format::result_media;
 /// Placeholder in a result whose media follow in a separate message.
 const RESULT_FOLLOWS_NOTE: &str = "(the result follows as a file)";
 
-pub(super) fn for_provider(messages: &[ChatMessage], lost: &mut EncodingLosses) -> Vec<Value> {
+pub(super) fn for_provider(messages: &[Arc<ChatMessage>], lost: &mut EncodingLosses) -> Vec<Value> {
     let mut writer = ChatHistoryWriter {
         out: Vec::new(),
         files: Vec::new(),
@@ -25,7 +27,7 @@ pub(super) fn for_provider(messages: &[ChatMessage], lost: &mut EncodingLosses) 
     writer.out
 }
 
-pub(super) fn for_client(messages: &[ChatMessage]) -> Value {
+pub(super) fn for_client(messages: &[Arc<ChatMessage>]) -> Value {
     let mut writer = ChatHistoryWriter {
         out: Vec::new(),
         files: Vec::new(),
@@ -50,7 +52,7 @@ struct ChatHistoryWriter<'a> {
 }
 
 impl ChatHistoryWriter<'_> {
-    fn all(&mut self, messages: &[ChatMessage]) {
+    fn all(&mut self, messages: &[Arc<ChatMessage>]) {
         for message in messages {
             self.message(message);
         }

@@ -42,6 +42,7 @@ pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
     }
     names::check(&tools, DIALECT)?;
     let extra = fields.rest(DIALECT);
+    let messages = messages.into();
     Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
 }
 

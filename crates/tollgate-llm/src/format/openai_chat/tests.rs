@@ -23,11 +23,11 @@ fn read(body: Value) -> ChatRequest {
     OpenAiChatCodec.read_request(body, &RequestUrlParams::default()).unwrap()
 }
 
-fn written(request: &ChatRequest) -> Value {
+fn encode(request: &ChatRequest) -> Value {
     OpenAiChatCodec.write_request(request).unwrap().body
 }
 
-fn asked() -> ChatRequest {
+fn make_request() -> ChatRequest {
     read(json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]}))
 }
 
@@ -35,7 +35,7 @@ fn asked() -> ChatRequest {
 fn asked_for_usage() -> ChatRequest {
     let options = json!({"include_usage": true}).as_object().cloned().unwrap();
     let extra = [("stream_options".to_owned(), Value::Object(options))].into_iter().collect();
-    ChatRequest { extra: Extra::new(Dialect::OpenAiChat, extra), ..asked() }
+    ChatRequest { extra: Extra::new(Dialect::OpenAiChat, extra), ..make_request() }
 }
 
 #[test]
@@ -51,7 +51,11 @@ fn requests_of_the_own_dialect_lose_nothing() {
 fn answers_of_the_own_dialect_lose_nothing() {
     for (name, body) in test_fixtures::json(FOLDER, "response_") {
         let response = OpenAiChatCodec.read_response(body.clone()).unwrap();
-        assert_eq!(OpenAiChatCodec.write_response(&response, &asked(), None), body, "{name}");
+        assert_eq!(
+            OpenAiChatCodec.write_response(&response, &make_request(), None),
+            body,
+            "{name}"
+        );
     }
 }
 
@@ -60,15 +64,16 @@ fn streams_of_the_own_dialect_lose_nothing() {
     for (name, sse) in test_fixtures::files(FOLDER, "stream_") {
         let steps = test_fixtures::steps(&OpenAiChatCodec, &test_fixtures::events(&sse)).unwrap();
         let counted = sse.contains("prompt_tokens");
-        let request = if counted { asked_for_usage() } else { asked() };
-        let again = test_fixtures::steps(&OpenAiChatCodec, &sent(&request, &steps)).unwrap();
+        let request = if counted { asked_for_usage() } else { make_request() };
+        let again =
+            test_fixtures::steps(&OpenAiChatCodec, &encode_stream(&request, &steps)).unwrap();
         assert_eq!(test_fixtures::whole(&again), test_fixtures::whole(&steps), "{name}");
         assert_eq!(beside(&again), beside(&steps), "{name}");
     }
 }
 
 /// What a client gets who asked `request`.
-fn sent(request: &ChatRequest, steps: &[ResponseDelta]) -> Vec<(Option<String>, String)> {
+fn encode_stream(request: &ChatRequest, steps: &[ResponseDelta]) -> Vec<(Option<String>, String)> {
     test_fixtures::to_events(&test_fixtures::frames_for(&OpenAiChatCodec, request, steps))
 }
 
@@ -93,7 +98,7 @@ fn bare(mut response: ChatResponse) -> ChatResponse {
 proptest! {
     #[test]
     fn any_request_that_is_written_is_read_as_the_same(request in test_fixtures::requests()) {
-        let again = read(written(&request));
+        let again = read(encode(&request));
         prop_assert_eq!(&again.tools, &request.tools);
         prop_assert_eq!(&again.tool_choice, &request.tool_choice);
         prop_assert_eq!(&again.options, &request.options);
@@ -101,21 +106,21 @@ proptest! {
         let ends_well = |meaning: String| meaning.replace(" Failed ", " Well ");
         let meaning = |request: &ChatRequest| ends_well(test_fixtures::meaning(&request.messages));
         prop_assert_eq!(meaning(&again), meaning(&request));
-        prop_assert_eq!(written(&again), written(&request));
+        prop_assert_eq!(encode(&again), encode(&request));
     }
 
     #[test]
     fn any_answer_that_is_written_is_read_as_the_same(response in test_fixtures::answers()) {
-        let whole = OpenAiChatCodec.write_response(&response, &asked(), None);
+        let whole = OpenAiChatCodec.write_response(&response, &make_request(), None);
         prop_assert_eq!(&bare(OpenAiChatCodec.read_response(whole).unwrap()), &response);
-        let events = sent(&asked_for_usage(), &delta::steps(&response));
+        let events = encode_stream(&asked_for_usage(), &delta::steps(&response));
         let steps = test_fixtures::steps(&OpenAiChatCodec, &events).unwrap();
         prop_assert_eq!(bare(test_fixtures::whole(&steps)), response);
     }
 
     #[test]
     fn a_stream_is_the_same_however_it_is_cut(response in test_fixtures::answers(), length in 1_usize..9) {
-        let events = sent(&asked_for_usage(), &test_fixtures::in_pieces(&delta::steps(&response), length));
+        let events = encode_stream(&asked_for_usage(), &test_fixtures::in_pieces(&delta::steps(&response), length));
         let steps = test_fixtures::steps(&OpenAiChatCodec, &events).unwrap();
         prop_assert_eq!(bare(test_fixtures::whole(&steps)), response);
     }
@@ -131,7 +136,7 @@ proptest! {
         }
         let body = test_fixtures::mutate_fixture(FOLDER, "response_", number, &wounds);
         if let Ok(response) = OpenAiChatCodec.read_response(body) {
-            OpenAiChatCodec.write_response(&response, &asked(), None);
+            OpenAiChatCodec.write_response(&response, &make_request(), None);
         }
     }
 
@@ -144,7 +149,7 @@ proptest! {
         let events = test_fixtures::mutated_events(FOLDER, number, event, &[wound]);
         if let Ok(steps) = test_fixtures::steps(&OpenAiChatCodec, &events) {
             let _ = test_fixtures::whole(&steps);
-            sent(&asked(), &steps);
+            encode_stream(&make_request(), &steps);
         }
     }
 }

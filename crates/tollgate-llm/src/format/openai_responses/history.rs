@@ -1,5 +1,7 @@
 //! Encodes messages as items, for a provider and for a client's history.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -21,7 +23,7 @@ pub(super) enum ResponseStorage {
 }
 
 pub(super) fn for_provider(
-    messages: &[ChatMessage],
+    messages: &[Arc<ChatMessage>],
     kept: ResponseStorage,
     lost: &mut EncodingLosses,
 ) -> Vec<Value> {
@@ -33,7 +35,7 @@ pub(super) fn for_provider(
     writer.out
 }
 
-pub(super) fn for_client(messages: &[ChatMessage]) -> Vec<Value> {
+pub(super) fn for_client(messages: &[Arc<ChatMessage>]) -> Vec<Value> {
     let mut writer =
         ResponsesHistoryWriter { out: Vec::new(), reader: ResponsesHistoryAudience::Client };
     messages.iter().for_each(|message| writer.message(message));

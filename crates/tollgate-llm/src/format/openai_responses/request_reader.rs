@@ -38,6 +38,7 @@ pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
     // Note that the client speaks this dialect.
     fields.put("input", Value::Null);
     let extra = fields.rest(DIALECT);
+    let messages = messages.into();
     Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
 }
 

@@ -1,5 +1,7 @@
 //! Encodes a request for a provider. Called by the provider through the codec.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::history::{self, ResponseStorage};
@@ -49,7 +51,7 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
 }
 
 /// The first system prompt, unless it came as an item, and the remaining messages.
-pub(super) fn instructions(messages: &[ChatMessage]) -> (Option<String>, &[ChatMessage]) {
+pub(super) fn instructions(messages: &[Arc<ChatMessage>]) -> (Option<String>, &[Arc<ChatMessage>]) {
     match messages {
         [first, rest @ ..] if first.role == ChatRole::System && item_of(&first.extra).is_none() => {
             let texts: Option<Vec<&str>> = first.parts.iter().map(MessagePart::as_text).collect();

@@ -22,11 +22,11 @@ fn read(body: Value) -> ChatRequest {
     OpenAiResponsesCodec.read_request(body, &RequestUrlParams::default()).unwrap()
 }
 
-fn written(request: &ChatRequest) -> Value {
+fn encode(request: &ChatRequest) -> Value {
     OpenAiResponsesCodec.write_request(request).unwrap().body
 }
 
-fn asked() -> ChatRequest {
+fn make_request() -> ChatRequest {
     read(json!({"model": "m", "input": "hi"}))
 }
 
@@ -66,7 +66,7 @@ fn streams_of_the_own_dialect_lose_nothing() {
         let steps = test_fixtures::steps(&OpenAiResponsesCodec, &events).unwrap();
         test_fixtures::whole(&steps);
         let first: Value = serde_json::from_str(&events[0].1).unwrap();
-        let sent = sent(&asked_like(&first["response"]), &steps);
+        let sent = encode_stream(&asked_like(&first["response"]), &steps);
         assert_eq!(sent.len(), events.len(), "{name}: {sent:#?}");
         for (sent, event) in sent.iter().zip(&events) {
             assert_eq!(sent.0, event.0, "{name}");
@@ -79,7 +79,7 @@ fn streams_of_the_own_dialect_lose_nothing() {
 }
 
 /// What a client gets who asked `request`.
-fn sent(request: &ChatRequest, steps: &[ResponseDelta]) -> Vec<(Option<String>, String)> {
+fn encode_stream(request: &ChatRequest, steps: &[ResponseDelta]) -> Vec<(Option<String>, String)> {
     test_fixtures::to_events(&test_fixtures::frames_for(&OpenAiResponsesCodec, request, steps))
 }
 
@@ -95,7 +95,7 @@ fn bare(mut response: ChatResponse) -> ChatResponse {
 proptest! {
     #[test]
     fn any_request_that_is_written_is_read_as_the_same(request in test_fixtures::requests()) {
-        let again = read(written(&request));
+        let again = read(encode(&request));
         prop_assert_eq!(again.tools.len(), request.tools.len());
         prop_assert_eq!(again.client_tools().collect::<Vec<_>>(), request.client_tools().collect::<Vec<_>>());
         prop_assert_eq!(&again.tool_choice, &request.tool_choice);
@@ -104,14 +104,14 @@ proptest! {
         let ends_well = |meaning: String| meaning.replace(" Failed ", " Well ");
         let meaning = |request: &ChatRequest| ends_well(test_fixtures::meaning(&request.messages));
         prop_assert_eq!(meaning(&again), meaning(&request));
-        prop_assert_eq!(written(&again), written(&request));
+        prop_assert_eq!(encode(&again), encode(&request));
     }
 
     #[test]
     fn any_answer_that_is_written_is_read_as_the_same(response in test_fixtures::answers()) {
-        let whole = OpenAiResponsesCodec.write_response(&response, &asked(), None);
+        let whole = OpenAiResponsesCodec.write_response(&response, &make_request(), None);
         prop_assert_eq!(&bare(OpenAiResponsesCodec.read_response(whole.clone()).unwrap()), &response);
-        let events = sent(&asked(), &delta::steps(&response));
+        let events = encode_stream(&make_request(), &delta::steps(&response));
         let steps = test_fixtures::steps(&OpenAiResponsesCodec, &events).unwrap();
         prop_assert_eq!(&bare(test_fixtures::whole(&steps)), &response);
         let last: Value = serde_json::from_str(&events[events.len() - 1].1).unwrap();
@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn a_stream_is_the_same_however_it_is_cut(response in test_fixtures::answers(), length in 1_usize..9) {
         let steps = test_fixtures::in_pieces(&delta::steps(&response), length);
-        let events = sent(&asked(), &steps);
+        let events = encode_stream(&make_request(), &steps);
         let steps = test_fixtures::steps(&OpenAiResponsesCodec, &events).unwrap();
         prop_assert_eq!(bare(test_fixtures::whole(&steps)), response);
     }
@@ -137,7 +137,7 @@ proptest! {
         }
         let body = test_fixtures::mutate_fixture(FOLDER, "response_", number, &wounds);
         if let Ok(response) = OpenAiResponsesCodec.read_response(body) {
-            OpenAiResponsesCodec.write_response(&response, &asked(), None);
+            OpenAiResponsesCodec.write_response(&response, &make_request(), None);
         }
     }
 
@@ -150,7 +150,7 @@ proptest! {
         let events = test_fixtures::mutated_events(FOLDER, number, event, &wounds);
         if let Ok(steps) = test_fixtures::steps(&OpenAiResponsesCodec, &events) {
             let _ = test_fixtures::whole(&steps);
-            sent(&asked(), &steps);
+            encode_stream(&make_request(), &steps);
         }
     }
 }

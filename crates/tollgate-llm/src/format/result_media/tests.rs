@@ -16,7 +16,7 @@ fn bytes(kind: MediaKind, media_type: &str, data: &str) -> ChatMedia {
 }
 
 /// What a provider of this dialect is sent, and what it is not.
-fn written(dialect: Dialect, media: ChatMedia) -> (String, Vec<String>) {
+fn encode(dialect: Dialect, media: ChatMedia) -> (String, Vec<String>) {
     let call = FunctionCall { id: "c1".into(), name: "t".into(), arguments: "{}".into() };
     let result = CallResult {
         call_id: "c1".into(),
@@ -35,7 +35,7 @@ fn written(dialect: Dialect, media: ChatMedia) -> (String, Vec<String>) {
 
 fn check(media: &ChatMedia, told: &[Dialect], instead: &str) {
     for dialect in Dialect::ALL {
-        let (body, lost) = written(dialect, media.clone());
+        let (body, lost) = encode(dialect, media.clone());
         let is_told = told.contains(&dialect);
         assert_eq!(body.contains(instead), is_told, "{dialect}: {body}");
         assert_eq!(!lost.is_empty(), is_told, "{dialect}: {lost:?}");
@@ -71,11 +71,11 @@ fn a_result_that_can_be_shown_is() {
     let text = bytes(MediaKind::Document, "text/markdown", "aGk=");
     for dialect in Dialect::ALL {
         for media in [&picture, &paper, &text] {
-            let (body, lost) = written(dialect, media.clone());
+            let (body, lost) = encode(dialect, media.clone());
             assert!(!body.contains("not shown") && lost.is_empty(), "{dialect}: {body} {lost:?}");
         }
     }
-    let (body, _) = written(Dialect::OpenAiChat, text);
+    let (body, _) = encode(Dialect::OpenAiChat, text);
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(body["messages"][2]["content"], "hi");
 }

@@ -25,7 +25,7 @@ fn request() -> ChatRequest {
     };
     ChatRequest {
         model: String::new(),
-        messages: vec![ChatMessage::text(ChatRole::User, "Roll the dice")],
+        messages: vec![ChatMessage::text(ChatRole::User, "Roll the dice")].into(),
         tools: vec![tool("roll"), tool("search")],
         tool_choice: ToolChoice::Auto,
         options: GenerationOptions::default(),
@@ -64,7 +64,7 @@ fn read(steps: Vec<ResponseDelta>) -> ChatResponse {
 }
 
 /// Text in quotes, calls as `name arguments`, in their order.
-fn shown(response: &ChatResponse) -> String {
+fn render(response: &ChatResponse) -> String {
     let parts = response.parts.iter().map(|part| match &part.content {
         PartContent::Text(text) => format!("{text:?}"),
         PartContent::Call(FunctionCall { name, arguments, .. }) => format!("{name} {arguments}"),
@@ -76,7 +76,7 @@ fn shown(response: &ChatResponse) -> String {
 /// Whole, and letter by letter.
 fn check(text: &str, expected: &str) {
     let whole = read(answer(&[text]));
-    assert_eq!(shown(&whole), expected, "{text}");
+    assert_eq!(render(&whole), expected, "{text}");
     let calls = whole.calls().count() > 0;
     assert_eq!(whole.stop, if calls { StopReason::Calls } else { StopReason::End }, "{text}");
     let letters: Vec<String> = text.chars().map(String::from).collect();

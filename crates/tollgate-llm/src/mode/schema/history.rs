@@ -1,19 +1,21 @@
 //! Rewrites earlier calls and results as text, for a model that knows neither.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::conversation::{
-    CallEnd, CallResult, ChatMessage, FunctionCall, MessagePart, PartContent,
+    CallEnd, CallResult, ChatMessage, FunctionCall, MessageList, MessagePart, PartContent,
 };
 
 /// Merges adjacent messages of the same role: some models require alternating roles.
-pub(super) fn rewrite(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
+pub(super) fn rewrite(messages: MessageList) -> MessageList {
     let parts = messages.iter().flat_map(|message| &message.parts).filter_map(MessagePart::as_call);
     let names: HashMap<String, String> =
         parts.map(|call| (call.id.clone(), call.name.clone())).collect();
-    let mut rewritten: Vec<(ChatMessage, HistoryPartOrigin)> = Vec::with_capacity(messages.len());
+    let mut rewritten: Vec<(Arc<ChatMessage>, HistoryPartOrigin)> =
+        Vec::with_capacity(messages.len());
     for mut message in messages {
         let origin = if message.parts.iter().any(|part| is_foreign(&part.content)) {
             HistoryPartOrigin::Rewritten
@@ -21,7 +23,9 @@ pub(super) fn rewrite(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
             HistoryPartOrigin::Kept
         };
         if origin == HistoryPartOrigin::Rewritten {
-            message.parts = message.parts.into_iter().flat_map(|it| part(it, &names)).collect();
+            let parts = message.parts.iter().cloned().flat_map(|it| part(it, &names)).collect();
+            message =
+                Arc::new(ChatMessage { role: message.role, parts, extra: message.extra.clone() });
         }
         match rewritten.last_mut() {
             Some((last, before))
@@ -29,7 +33,7 @@ pub(super) fn rewrite(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
                     && (origin == HistoryPartOrigin::Rewritten
                         || *before == HistoryPartOrigin::Rewritten) =>
             {
-                last.parts.extend(message.parts);
+                Arc::make_mut(last).parts.extend_from_slice(&message.parts);
             }
             _ => rewritten.push((message, origin)),
         }

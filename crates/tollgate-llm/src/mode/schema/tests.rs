@@ -5,8 +5,8 @@ use tollgate_core::schema::Schema;
 use super::super::{ToolModeDecoder, prepare};
 use crate::conversation::{
     CallEnd, CallResult, ChatMessage, ChatRequest, ChatResponse, ChatRole, ChatTool, Function,
-    FunctionCall, GenerationOptions, MessagePart, PartContent, ResponseDelivery, ResponseFormat,
-    StopReason, TokenUsage, ToolChoice,
+    FunctionCall, GenerationOptions, MessageList, MessagePart, PartContent, ResponseDelivery,
+    ResponseFormat, StopReason, TokenUsage, ToolChoice,
 };
 use crate::delta::{PartOpening, ResponseAssembly, ResponseDelta};
 use crate::extra::Extra;
@@ -21,7 +21,7 @@ fn function(name: &str, parameters: Option<Value>) -> ChatTool {
     })
 }
 
-fn request(messages: Vec<ChatMessage>) -> ChatRequest {
+fn request(messages: impl Into<MessageList>) -> ChatRequest {
     let sides = json!({
         "type": "object",
         "properties": {"sides": {"type": "integer"}},
@@ -29,7 +29,7 @@ fn request(messages: Vec<ChatMessage>) -> ChatRequest {
     });
     ChatRequest {
         model: String::new(),
-        messages,
+        messages: messages.into(),
         tools: vec![function("roll", Some(sides)), function("now", None)],
         tool_choice: ToolChoice::Auto,
         options: GenerationOptions::default(),
@@ -38,7 +38,7 @@ fn request(messages: Vec<ChatMessage>) -> ChatRequest {
     }
 }
 
-fn asked() -> ChatRequest {
+fn make_request() -> ChatRequest {
     request(vec![ChatMessage::text(ChatRole::User, "Roll the dice")])
 }
 
@@ -55,7 +55,7 @@ fn result(id: &str, text: &str, end: CallEnd) -> MessagePart {
     MessagePart::new(PartContent::Result(CallResult { call_id, name: None, parts, end }))
 }
 
-fn rewritten(request: ChatRequest) -> (ChatRequest, ToolModeDecoder) {
+fn rewrite_request(request: ChatRequest) -> (ChatRequest, ToolModeDecoder) {
     prepare(request, ToolMode::Schema)
 }
 
@@ -68,7 +68,7 @@ fn schema_of(request: &ChatRequest) -> &Value {
 
 /// Which answers the schema lets through.
 fn check(request: ChatRequest, answers: &[(&str, bool)]) {
-    let (request, _) = rewritten(request);
+    let (request, _) = rewrite_request(request);
     assert!(request.tools.is_empty() && request.tool_choice == ToolChoice::Unsaid);
     let schema = Schema::compile(schema_of(&request)).expect("a schema");
     for (answer, expected) in answers {
@@ -84,7 +84,7 @@ const REPLY: &str = r#"{"reply": "Hello"}"#;
 #[test]
 fn the_answer_is_one_call_or_a_reply() {
     check(
-        asked(),
+        make_request(),
         &[
             (ROLL, true),
             (NOW, true),
@@ -101,22 +101,22 @@ fn the_answer_is_one_call_or_a_reply() {
 
 #[test]
 fn a_choice_of_tools_is_kept() {
-    let choose = |tool_choice| ChatRequest { tool_choice, ..asked() };
+    let choose = |tool_choice| ChatRequest { tool_choice, ..make_request() };
     check(choose(ToolChoice::Unsaid), &[(ROLL, true), (NOW, true), (REPLY, true)]);
     check(choose(ToolChoice::Required), &[(ROLL, true), (NOW, true), (REPLY, false)]);
     let named = ToolChoice::Named("now".to_owned());
     check(choose(named), &[(ROLL, false), (NOW, true), (REPLY, false)]);
-    let (none, reading) = rewritten(choose(ToolChoice::None));
+    let (none, reading) = rewrite_request(choose(ToolChoice::None));
     assert!(none.tools.is_empty() && none.options.output.is_none());
-    assert_eq!(none.messages, asked().messages);
-    let response = answered(&[REPLY]);
+    assert_eq!(none.messages, make_request().messages);
+    let response = answer_of(&[REPLY]);
     assert_eq!(reading.whole(response.clone()), response, "nothing was asked for");
 }
 
 #[test]
 fn what_follows_a_result_is_the_reply() {
     let messages = |ends: &[CallEnd]| {
-        let mut messages = asked().messages;
+        let mut messages = make_request().messages;
         for end in ends {
             messages.push(ChatMessage::new(ChatRole::Assistant, vec![call("c1", "roll", "{}")]));
             messages.push(ChatMessage::new(ChatRole::User, vec![result("c1", "4", *end)]));
@@ -151,7 +151,7 @@ fn references_still_lead_where_they_led() {
     });
     let tools = vec![function("roll", Some(parameters)), function("now", None)];
     check(
-        ChatRequest { tools, ..asked() },
+        ChatRequest { tools, ..make_request() },
         &[
             (r#"{"name": "roll", "arguments": {"first": 6, "rest": [4, 8]}}"#, true),
             (r#"{"name": "roll", "arguments": {"first": 1}}"#, false),
@@ -165,21 +165,21 @@ fn references_still_lead_where_they_led() {
 fn a_form_that_the_client_wants_is_the_form_of_the_reply() {
     let schema = json!({"type": "object", "properties": {"sum": {"type": "integer"}},
         "required": ["sum"]});
-    let mut request = asked();
+    let mut request = make_request();
     request.options.output =
         Some(ResponseFormat::Schema { name: "x".to_owned(), schema, strict: Some(true) });
     check(request.clone(), &[(ROLL, true), (r#"{"reply": {"sum": 7}}"#, true), (REPLY, false)]);
-    let (_, reading) = rewritten(request.clone());
-    let read = reading.whole(answered(&[r#"{"reply": {"sum": 7, "why": "a } b"}}"#]));
-    assert_eq!(shown(&read), r#""{\"sum\": 7, \"why\": \"a } b\"}""#);
+    let (_, reading) = rewrite_request(request.clone());
+    let read = reading.whole(answer_of(&[r#"{"reply": {"sum": 7, "why": "a } b"}}"#]));
+    assert_eq!(render(&read), r#""{\"sum\": 7, \"why\": \"a } b\"}""#);
     request.options.output = Some(ResponseFormat::Json);
     check(request, &[(ROLL, true), (r#"{"reply": {}}"#, true), (REPLY, false)]);
 }
 
 #[test]
 fn the_tools_stand_in_the_one_system_prompt() {
-    let (bare, _) = rewritten(asked());
-    let (with, _) = rewritten(request(vec![
+    let (bare, _) = rewrite_request(make_request());
+    let (with, _) = rewrite_request(request(vec![
         ChatMessage::text(ChatRole::System, "Be brief."),
         ChatMessage::text(ChatRole::User, "Hi"),
     ]));
@@ -194,8 +194,8 @@ fn the_tools_stand_in_the_one_system_prompt() {
     );
     assert_eq!(said(&with), format!("Be brief.\n\n{}", said(&bare)));
     assert_eq!(with.messages.len(), 2);
-    let required = ChatRequest { tool_choice: ToolChoice::Required, ..asked() };
-    assert!(said(&rewritten(required).0).ends_with("to call a tool."));
+    let required = ChatRequest { tool_choice: ToolChoice::Required, ..make_request() };
+    assert!(said(&rewrite_request(required).0).ends_with("to call a tool."));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn earlier_calls_are_told_as_text_and_turns_alternate() {
         ChatMessage::text(ChatRole::User, "And now?"),
     ];
     let (rewritten, _) =
-        rewritten(ChatRequest { tool_choice: ToolChoice::None, ..request(messages) });
+        rewrite_request(ChatRequest { tool_choice: ToolChoice::None, ..request(messages) });
     let told: Vec<(ChatRole, Vec<&str>)> = rewritten
         .messages
         .iter()
@@ -247,7 +247,7 @@ fn earlier_calls_are_told_as_text_and_turns_alternate() {
     );
 }
 
-fn answered(pieces: &[&str]) -> ChatResponse {
+fn answer_of(pieces: &[&str]) -> ChatResponse {
     ChatResponse {
         id: "a1".to_owned(),
         model: "m".to_owned(),
@@ -259,7 +259,7 @@ fn answered(pieces: &[&str]) -> ChatResponse {
     }
 }
 
-fn shown(response: &ChatResponse) -> String {
+fn render(response: &ChatResponse) -> String {
     let parts = response.parts.iter().map(|part| match &part.content {
         PartContent::Text(text) => format!("{text:?}"),
         PartContent::Call(FunctionCall { name, arguments, .. }) => format!("{name} {arguments}"),
@@ -268,8 +268,8 @@ fn shown(response: &ChatResponse) -> String {
     parts.collect::<Vec<_>>().join(" | ")
 }
 
-fn streamed(pieces: &[&str], stop: StopReason) -> (Vec<Vec<ResponseDelta>>, ChatResponse) {
-    let (_, mut reading) = rewritten(asked());
+fn stream_of(pieces: &[&str], stop: StopReason) -> (Vec<Vec<ResponseDelta>>, ChatResponse) {
+    let (_, mut reading) = rewrite_request(make_request());
     let id = "a1".to_owned();
     let model = "m".to_owned();
     let none = Extra::none;
@@ -290,14 +290,14 @@ fn streamed(pieces: &[&str], stop: StopReason) -> (Vec<Vec<ResponseDelta>>, Chat
 
 /// Whole and letter by letter.
 fn check_answer(text: &str, expected: &str) {
-    let (_, reading) = rewritten(asked());
-    let read = reading.whole(answered(&[text]));
-    assert_eq!(shown(&read), expected, "{text}");
+    let (_, reading) = rewrite_request(make_request());
+    let read = reading.whole(answer_of(&[text]));
+    assert_eq!(render(&read), expected, "{text}");
     let stop = if read.calls().count() > 0 { StopReason::Calls } else { StopReason::End };
     assert_eq!(read.stop, stop, "{text}");
     let letters: Vec<String> = text.chars().map(String::from).collect();
     let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
-    assert_eq!(streamed(&letters, StopReason::End).1, read, "{text}, letter by letter");
+    assert_eq!(stream_of(&letters, StopReason::End).1, read, "{text}, letter by letter");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn b_ch_06_what_is_no_such_json_is_text_as_it_is() {
 #[test]
 fn a_reply_is_given_out_as_it_grows_and_json_never_is() {
     let (given, _) =
-        streamed(&["{\"re", "ply\": \"Hel", "lo \\u00", "e4\\", "n!\"", "}"], StopReason::End);
+        stream_of(&["{\"re", "ply\": \"Hel", "lo \\u00", "e4\\", "n!\"", "}"], StopReason::End);
     let texts: Vec<String> = given
         .iter()
         .map(|steps| {
@@ -363,7 +363,7 @@ fn a_reply_is_given_out_as_it_grows_and_json_never_is() {
         })
         .collect();
     assert_eq!(texts, ["", "", "", "Hel", "lo ", "ä", "\n!", "", "", ""]);
-    let (given, response) = streamed(
+    let (given, response) = stream_of(
         &["{\"name\": \"ro", "ll\", \"argu", "ments\": {\"sides\"", ": 6}", "}"],
         StopReason::End,
     );
@@ -375,27 +375,27 @@ fn a_reply_is_given_out_as_it_grows_and_json_never_is() {
         ] if name == "roll" && text == "{\"sides\""),
         "{given:?}"
     );
-    assert_eq!(shown(&response), r#"roll {"sides": 6}"#);
+    assert_eq!(render(&response), r#"roll {"sides": 6}"#);
 }
 
 #[test]
 fn an_answer_that_was_cut_off_says_so() {
-    let (_, reply) = streamed(&["{\"reply\": \"Hel"], StopReason::Length);
-    assert_eq!((shown(&reply).as_str(), reply.stop), (r#""Hel""#, StopReason::Length));
-    let (_, call) = streamed(&["{\"name\": \"roll\", \"arguments\": {\"si"], StopReason::Length);
-    assert_eq!((shown(&call).as_str(), call.stop), (r#"roll {"si"#, StopReason::Length));
+    let (_, reply) = stream_of(&["{\"reply\": \"Hel"], StopReason::Length);
+    assert_eq!((render(&reply).as_str(), reply.stop), (r#""Hel""#, StopReason::Length));
+    let (_, call) = stream_of(&["{\"name\": \"roll\", \"arguments\": {\"si"], StopReason::Length);
+    assert_eq!((render(&call).as_str(), call.stop), (r#"roll {"si"#, StopReason::Length));
 }
 
 #[test]
 fn ids_differ_from_call_to_call_and_from_round_to_round() {
-    let id = |messages: Vec<ChatMessage>| {
-        let (_, reading) = rewritten(request(messages));
-        let read = reading.whole(answered(&["[{\"name\": \"now\"}, {\"name\": \"now\"}]"]));
+    let id = |messages: MessageList| {
+        let (_, reading) = rewrite_request(request(messages));
+        let read = reading.whole(answer_of(&["[{\"name\": \"now\"}, {\"name\": \"now\"}]"]));
         let ids: Vec<String> = read.calls().map(|call| call.id.clone()).collect();
         assert_ne!(ids[0], ids[1]);
         ids[0].clone()
     };
-    let first = asked().messages;
+    let first = make_request().messages;
     let mut second = first.clone();
     second.push(ChatMessage::text(ChatRole::Assistant, "x"));
     assert_ne!(id(first.clone()), id(second));
@@ -407,18 +407,18 @@ proptest! {
     #[test]
     fn any_reply_is_read_back(said in "\\PC{0,40}|[\\x00-\\x7f]{0,40}", cut in 0_usize..60) {
         let answer = json!({"reply": said}).to_string();
-        let (_, reading) = rewritten(asked());
-        let read = reading.whole(answered(&[&answer]));
+        let (_, reading) = rewrite_request(make_request());
+        let read = reading.whole(answer_of(&[&answer]));
         prop_assert_eq!(&read.text(), &said);
         let at = answer.floor_char_boundary(cut.min(answer.len()));
-        let (_, response) = streamed(&[&answer[..at], &answer[at..]], StopReason::End);
+        let (_, response) = stream_of(&[&answer[..at], &answer[at..]], StopReason::End);
         prop_assert_eq!(&response.text(), &said);
     }
 
     #[test]
     fn any_text_is_taken(text in "[\\[\\]{}\":,a-c\\\\ \n`]{0,30}") {
-        let (_, reading) = rewritten(asked());
-        let read = reading.whole(answered(&[&text]));
+        let (_, reading) = rewrite_request(make_request());
+        let read = reading.whole(answer_of(&[&text]));
         prop_assert!(read.text().len() <= text.len());
     }
 }

@@ -2,11 +2,11 @@ use super::OfflineScript;
 
 fn check(text: &str, expected: &str) {
     let written =
-        OfflineScript::read(text).map_or_else(|| "none".to_owned(), |script| written(&script));
+        OfflineScript::read(text).map_or_else(|| "none".to_owned(), |script| encode(&script));
     assert_eq!(written, expected, "{text}");
 }
 
-fn written(script: &OfflineScript) -> String {
+fn encode(script: &OfflineScript) -> String {
     let mut rounds: Vec<String> = Vec::new();
     for made in 0..3 {
         let Some(round) = script.round(made) else { break };

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::{OfflineCall, call_any_tool, call_fitting_tools, call_named_tool};
 use crate::conversation::{
-    ChatRequest, ChatTool, Function, GenerationOptions, ResponseDelivery, ToolChoice,
+    ChatRequest, ChatTool, Function, GenerationOptions, MessageList, ResponseDelivery, ToolChoice,
 };
 use crate::extra::Extra;
 
@@ -17,7 +17,7 @@ fn request(tools: &[(&str, &str, Value)]) -> ChatRequest {
     });
     ChatRequest {
         model: "offline".to_owned(),
-        messages: Vec::new(),
+        messages: MessageList::default(),
         tools: tools.collect(),
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions::default(),
@@ -30,7 +30,7 @@ fn takes(key: &str) -> Value {
     json!({"type": "object", "properties": {key: {"type": "string"}}, "required": [key]})
 }
 
-fn offered() -> ChatRequest {
+fn make_offer() -> ChatRequest {
     request(&[
         ("get_weather", "The weather of a city", takes("city")),
         ("dice_roll_table", "Rolls on a table", takes("table_name")),
@@ -48,7 +48,7 @@ fn offered() -> ChatRequest {
     ])
 }
 
-fn written(wishes: &[OfflineCall]) -> String {
+fn encode(wishes: &[OfflineCall]) -> String {
     let wishes: Vec<String> =
         wishes.iter().map(|wish| format!("{} {}", wish.name, wish.arguments)).collect();
     wishes.join("; ")
@@ -65,21 +65,21 @@ fn tools_are_found_by_the_end_of_their_names() {
         ("roll d20 and d6", r#"dice_roll {"expression":"1d20"}; dice_roll {"expression":"1d6"}"#),
         ("is it raining in Paris", ""),
     ] {
-        assert_eq!(written(&call_fitting_tools(&offered(), said)), expected, "{said}");
+        assert_eq!(encode(&call_fitting_tools(&make_offer(), said)), expected, "{said}");
     }
 }
 
 #[test]
 fn a_tool_with_another_name_is_found_by_what_it_says_of_itself() {
     let request = request(&[("chance", "Throws dice for you", takes("notation"))]);
-    assert_eq!(written(&call_fitting_tools(&request, "roll 2d6")), r#"chance {"notation":"2d6"}"#);
+    assert_eq!(encode(&call_fitting_tools(&request, "roll 2d6")), r#"chance {"notation":"2d6"}"#);
 }
 
 #[test]
 fn a_tool_that_cannot_take_it_does_not_fit() {
     let number = json!({"type": "object", "properties": {"sides": {"type": "integer"}}});
     assert_eq!(
-        written(&call_fitting_tools(&request(&[("roll", "Rolls dice", number)]), "roll 2d6")),
+        encode(&call_fitting_tools(&request(&[("roll", "Rolls dice", number)]), "roll 2d6")),
         ""
     );
     let short = json!({
@@ -87,13 +87,13 @@ fn a_tool_that_cannot_take_it_does_not_fit() {
         "properties": {"expression": {"type": "string", "maxLength": 2}},
     });
     assert_eq!(
-        written(&call_fitting_tools(&request(&[("roll", "Rolls dice", short)]), "roll 2d6")),
+        encode(&call_fitting_tools(&request(&[("roll", "Rolls dice", short)]), "roll 2d6")),
         ""
     );
     let broken =
         json!({"type": "object", "properties": {"expression": {"type": "string", "pattern": "("}}});
     assert_eq!(
-        written(&call_fitting_tools(&request(&[("roll", "Rolls dice", broken)]), "roll 2d6")),
+        encode(&call_fitting_tools(&request(&[("roll", "Rolls dice", broken)]), "roll 2d6")),
         ""
     );
 }
@@ -119,16 +119,16 @@ fn what_else_is_needed_is_made_up() {
 #[test]
 fn who_must_call_calls_what_fits_best() {
     let weather = r#"get_weather {"city":"the weather in Paris?"}"#;
-    assert_eq!(written(&call_any_tool(&offered(), "the weather in Paris?")), weather);
+    assert_eq!(encode(&call_any_tool(&make_offer(), "the weather in Paris?")), weather);
     assert_eq!(
-        written(&call_any_tool(&offered(), "roll 2d6")),
+        encode(&call_any_tool(&make_offer(), "roll 2d6")),
         r#"dice_roll {"expression":"2d6"}"#
     );
-    assert_eq!(written(&call_any_tool(&offered(), "xyzzy")), r#"get_weather {"city":"xyzzy"}"#);
-    assert_eq!(written(&call_any_tool(&request(&[]), "xyzzy")), "");
+    assert_eq!(encode(&call_any_tool(&make_offer(), "xyzzy")), r#"get_weather {"city":"xyzzy"}"#);
+    assert_eq!(encode(&call_any_tool(&request(&[]), "xyzzy")), "");
     let table = r#"dice_roll_table {"table_name":"hello"}"#;
-    assert_eq!(written(&call_named_tool(&offered(), "hello", "dice_roll_table")), table);
+    assert_eq!(encode(&call_named_tool(&make_offer(), "hello", "dice_roll_table")), table);
     let roll = r#"dice_roll {"expression":"2d6"}"#;
-    assert_eq!(written(&call_named_tool(&offered(), "roll 2d6", "dice_roll")), roll);
-    assert_eq!(written(&call_named_tool(&offered(), "hello", "absent")), "");
+    assert_eq!(encode(&call_named_tool(&make_offer(), "roll 2d6", "dice_roll")), roll);
+    assert_eq!(encode(&call_named_tool(&make_offer(), "hello", "absent")), "");
 }

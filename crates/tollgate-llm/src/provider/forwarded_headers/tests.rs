@@ -2,7 +2,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use super::{add, carry, of, take_from};
-use crate::conversation::{ChatRequest, GenerationOptions, ResponseDelivery, ToolChoice};
+use crate::conversation::{
+    ChatRequest, GenerationOptions, MessageList, ResponseDelivery, ToolChoice,
+};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
@@ -30,11 +32,11 @@ fn headers() -> HeaderMap {
 
 fn check(dialect: Dialect, expected: &[(&str, &str)]) {
     let passed = of(dialect, &headers());
-    assert_eq!(written(&passed), expected);
+    assert_eq!(encode(&passed), expected);
     // The other way, through a request that is read and written again.
     let mut request = ChatRequest {
         model: "m".to_owned(),
-        messages: Vec::new(),
+        messages: MessageList::default(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Unsaid,
         options: GenerationOptions::default(),
@@ -48,13 +50,13 @@ fn check(dialect: Dialect, expected: &[(&str, &str)]) {
         let taken = take_from(&mut fields, other);
         let features = expected.iter().filter(|(name, _)| name.ends_with("-beta"));
         let features: Vec<_> = features.filter(|_| other == dialect).copied().collect();
-        assert_eq!(written(&taken), features);
+        assert_eq!(encode(&taken), features);
         assert_eq!(fields, json!({"model": "m"}));
     }
 }
 
 /// Names and values, several of one name in one line.
-fn written(headers: &HeaderMap) -> Vec<(&str, &str)> {
+fn encode(headers: &HeaderMap) -> Vec<(&str, &str)> {
     let joined = |name: &HeaderName| {
         let values: Vec<&str> =
             headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect();

@@ -79,7 +79,8 @@ fn b_ch_11_a_models_name_leads_nowhere_else() {
 
 #[test]
 fn what_is_no_url_is_refused_without_being_repeated() {
-    let error = base(&provider(ProviderKind::OpenAi, Some("http://h/se cret"))).unwrap_err();
+    let error =
+        base(&provider(ProviderKind::OpenAi, Some("http://h/se cret"))).unwrap_err().to_string();
     assert!(error.starts_with("`base_url` is not a URL"), "{error}");
     assert!(!error.contains("cret"), "{error}");
 }

@@ -16,10 +16,10 @@ fn check(offered: &str, text: &str) {
 /// The same after a usual beginning: the client has a function `lamp`, we have `roll` and `book`.
 #[track_caller]
 fn check_begun(text: &str) {
-    transcript::check(&mut begun(), text);
+    transcript::check(&mut begin(), text);
 }
 
-fn begun() -> DeepgramVoiceAgent {
+fn begin() -> DeepgramVoiceAgent {
     let mut machine = DeepgramVoiceAgent::new(transcript::opening("roll book!"));
     feed_line(
         &mut machine,
@@ -332,7 +332,7 @@ fn b_ws_11_what_two_readers_could_read_differently_is_told_back() {
         (r#"{"type":"KeepAlive","type":"Settings"}"#, "it is not a JSON object with one `type`"),
         (r#"{"type":"UpdateThink","think":{"a":1,"a":2}}"#, "duplicate key `a`"),
     ] {
-        let mut machine = begun();
+        let mut machine = begin();
         let expected = ["swallow".to_owned(), format!("client {}", told_back(why))];
         assert_eq!(feed_line(&mut machine, &format!("client {sent}")), expected, "{sent}");
     }

@@ -162,7 +162,7 @@ impl GeminiLive {
         self.client = GatewayAwareness::Made;
         Ok(match tier_request::of(&Object::parse(wish)?) {
             Ok(tier) => DialectStep::swallow().and([DialectAction::Tier(tier)]),
-            Err(why) => refuse(why),
+            Err(why) => refuse(&why.to_string()),
         })
     }
 

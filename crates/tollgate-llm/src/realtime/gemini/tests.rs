@@ -58,12 +58,12 @@ impl Script {
 
     fn client(&mut self, text: &str) -> Vec<String> {
         let step = self.machine.on_client_message(RealtimeFrame::Text(text), self.now);
-        shown("provider", step)
+        render("provider", step)
     }
 
     fn provider(&mut self, text: &str) -> Vec<String> {
         let step = self.machine.on_provider_message(RealtimeFrame::Text(text), self.now);
-        shown("client", step)
+        render("client", step)
     }
 
     /// A batch of calls, each `id name`.
@@ -148,7 +148,7 @@ fn offer_of(name: &str, prompt: &str) -> RealtimeOffer {
     RealtimeOffer { tools: vec![tool(name, ResultDelivery::Wait)], prompt: Some(Arc::from(prompt)) }
 }
 
-fn shown(to: &str, step: DialectStep) -> Vec<String> {
+fn render(to: &str, step: DialectStep) -> Vec<String> {
     let fate = match step.fate {
         MessageFate::Forward => Some(format!("{to}: as it is")),
         MessageFate::Swallow => None,

@@ -22,10 +22,10 @@ fn check(offered: &str, text: &str) {
 /// The same after a usual beginning: the backend has the client's `lamp`, and our `roll` and `book`.
 #[track_caller]
 fn check_begun(text: &str) {
-    transcript::check(&mut begun("responses"), text);
+    transcript::check(&mut begin("responses"), text);
 }
 
-fn begun(delegation: &str) -> GptLive {
+fn begin(delegation: &str) -> GptLive {
     let mut machine = GptLive::new(transcript::opening("roll book!"));
     let responses = json!({"model": "gpt-5.6", "tools": [{"type": "function", "name": "lamp"}]});
     let delegation = json!({"type": delegation, "responses": responses});
@@ -276,7 +276,7 @@ fn a_pause_ends_the_turn_and_work_prolongs_it() {
         ),
         (true, vec![DialectAction::Said("Hello.".to_owned())]),
     ] {
-        let mut machine = begun("responses");
+        let mut machine = begin("responses");
         feed_line(
             &mut machine,
             r#"provider {"type":"session.input_transcript.delta","delta":"Hi."}"#,
@@ -295,7 +295,7 @@ fn a_pause_ends_the_turn_and_work_prolongs_it() {
 
 #[test]
 fn what_the_voice_delegates_to_the_socket_another_model_answers() {
-    let mut machine = begun("client");
+    let mut machine = begin("client");
     transcript::check(
         &mut machine,
         r#"
@@ -342,7 +342,7 @@ fn without_another_model_what_is_delegated_is_the_clients() {
 fn a_long_answer_is_given_in_pieces_that_the_provider_takes() {
     for sentence in ["This is one of many sentences. ", "これは長い文です。", "0f3a9c71e5b2d84 "]
     {
-        let mut machine = begun("client");
+        let mut machine = begin("client");
         let delegated = json!({"id": "d", "target": "client", "type": "delegation"});
         let created = json!({"type": "session.delegation.created", "delegation": delegated});
         feed_line(&mut machine, &format!("provider {created}"));
@@ -365,7 +365,7 @@ fn a_long_answer_is_given_in_pieces_that_the_provider_takes() {
 
 #[test]
 fn b_ws_12_a_client_cannot_answer_our_calls() {
-    let mut machine = begun("responses");
+    let mut machine = begin("responses");
     feed_line(&mut machine, &backend("d", &call("c1", "roll")));
     transcript::check(
         &mut machine,
@@ -386,7 +386,7 @@ fn b_ws_11_what_two_readers_could_read_differently_is_told_back() {
     for sent in
         ["[]", r#"{"type":"a","type":"b"}"#, r#"{"type":"session.update","session":{"a":1,"a":2}}"#]
     {
-        let lines = feed_line(&mut begun("responses"), &format!("client {sent}"));
+        let lines = feed_line(&mut begin("responses"), &format!("client {sent}"));
         assert_eq!(lines[0], "swallow", "{sent}");
         assert!(lines[1].contains("was not forwarded"), "{sent}: {}", lines[1]);
     }

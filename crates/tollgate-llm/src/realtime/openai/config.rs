@@ -22,7 +22,7 @@ const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 const MAX_PENDING_UPDATES: usize = 64;
 
 pub(super) struct OpenAiSessionConfig {
-    seat: ConnectionRole,
+    role: ConnectionRole,
     kind: OpenAiSessionKind,
     offer: RealtimeOffer,
     /// Our last declaration to the provider.
@@ -84,9 +84,9 @@ pub(super) enum SessionUpdateEcho {
 }
 
 impl OpenAiSessionConfig {
-    pub(super) fn new(seat: ConnectionRole, offer: RealtimeOffer) -> Self {
+    pub(super) fn new(role: ConnectionRole, offer: RealtimeOffer) -> Self {
         Self {
-            seat,
+            role,
             kind: OpenAiSessionKind::Conversation,
             offer,
             told: None,
@@ -101,8 +101,8 @@ impl OpenAiSessionConfig {
         }
     }
 
-    pub(super) fn seat(&self) -> ConnectionRole {
-        self.seat
+    pub(super) fn role(&self) -> ConnectionRole {
+        self.role
     }
 
     pub(super) fn is_declared(&self) -> bool {
@@ -297,7 +297,7 @@ impl OpenAiSessionConfig {
         let answered = self.updates.pop_front();
         let session = message.get("session").and_then(|raw| json::value(raw.get()).ok());
         let Some(Value::Object(mut session)) = session else { return SessionUpdateEcho::AsItIs };
-        if self.seat == ConnectionRole::Sideband && self.updates.is_empty() {
+        if self.role == ConnectionRole::Sideband && self.updates.is_empty() {
             self.adopt(&session);
         }
         if matches!(answered, Some(PendingSessionUpdate::Ours)) {
@@ -338,7 +338,7 @@ impl OpenAiSessionConfig {
     fn adopt_instructions(&mut self, session: &Map<String, Value>) {
         if let Some(Value::String(text)) = session.get("instructions") {
             let text = self.without_prompt(text).unwrap_or(text).to_owned();
-            match self.seat {
+            match self.role {
                 ConnectionRole::Holder => self.default_instructions = Some(text),
                 ConnectionRole::Sideband => {
                     self.client.instructions = (!text.is_empty()).then_some(text)

@@ -13,7 +13,7 @@ use super::floor::{CancelRequester, PendingSpeech, ResponseKind, ResponseOwner, 
 use super::speech_queue::{DeepAnswer, HeldResponseRequest, SpeechUrgency};
 use super::wire::{self, OutboxPurpose};
 use super::{OpenAiRealtime, QuestionState};
-use crate::realtime::events::{CallAnswer, DialectAction};
+use crate::realtime::events::{CallAnswer, DialectAction, NoDeepAnswerError};
 use tollgate_core::tool::ResultDelivery;
 
 /// Name of the call that carries another model's answer to the voice model.
@@ -25,7 +25,7 @@ impl OpenAiRealtime {
         if self.config.is_declared() {
             return None;
         }
-        let text = match (self.config.seat(), kind) {
+        let text = match (self.config.role(), kind) {
             (ConnectionRole::Holder, _)
             | (ConnectionRole::Sideband, "session.created" | "session.updated") => {
                 self.config.declare(&mut self.post, now)?

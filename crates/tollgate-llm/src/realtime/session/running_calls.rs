@@ -36,12 +36,12 @@ impl RealtimeSession {
         self.call_progress.figures.calls += 1;
         let number = self.call_progress.number;
         let running = RunningCall { call, tool, delivery, abort: None, turn: number };
-        self.errands.insert(id.clone(), running);
+        self.running_calls.insert(id.clone(), running);
         match start {
             // With the same turn: a tool that appears meanwhile might be a write.
             RealtimeCallStart::Run => self.start(&id, turn, now),
             RealtimeCallStart::Known(outcome) => {
-                let tool = self.errands.get(&id).and_then(|running| running.tool.clone());
+                let tool = self.running_calls.get(&id).and_then(|running| running.tool.clone());
                 if let (Some(turn), Some(tool)) = (turn, tool) {
                     let turn = Turn { taint: self.call_progress.taint(now), ..turn };
                     self.session_registry.gate.note_answered(&turn, tool.exposed.as_str());
@@ -67,7 +67,7 @@ impl RealtimeSession {
         }
         self.call_progress.figures.cancelled += 1;
         if stop == RealtimeCallStop::Abort
-            && let Some(RunningCall { abort: Some(abort), .. }) = self.errands.get(id)
+            && let Some(RunningCall { abort: Some(abort), .. }) = self.running_calls.get(id)
         {
             abort.abort();
             self.settle(id, now);
@@ -88,14 +88,14 @@ impl RealtimeSession {
             self.ledger.finish(id, None, now);
             return self.answer(id, AnswerStage::Done, outcome.to_owned(), now);
         };
-        let Some(running) = self.errands.get_mut(id) else { return };
+        let Some(running) = self.running_calls.get_mut(id) else { return };
         let ceiling = turn.deadline.map(|wall| wall.remaining(now));
         let deadline = match running.delivery {
             ResultDelivery::Wait => self.call_progress.time_budget.open(ceiling, now),
             // The result is not awaited: only the call's own limits apply.
             ResultDelivery::WhenIdle | ResultDelivery::Interrupt | ResultDelivery::Silent => None,
         };
-        let errand = RealtimeCallRunner {
+        let runner = RealtimeCallRunner {
             gate: Arc::clone(&self.session_registry.gate),
             turn: self.call_progress.join_turn(Turn { deadline, ..turn }),
             form: self.session_request.live.form(),
@@ -109,7 +109,7 @@ impl RealtimeSession {
                 // If the queue is full, the announcement is dropped.
                 let _ = slow.try_send(SlowCallNotice { id: call.id.clone(), message });
             };
-            let outcome = errand.run(&call, told).await;
+            let outcome = runner.run(&call, told).await;
             BackgroundResult::Ran { id: call.id.clone(), outcome }
         });
         (running.abort, running.turn) = (Some(abort), self.call_progress.number);
@@ -118,7 +118,7 @@ impl RealtimeSession {
 
     pub(super) fn finish_call(&mut self, id: &str, outcome: &Outcome, now: Instant) {
         self.settle(id, now);
-        let Some(running) = self.errands.get(id) else { return };
+        let Some(running) = self.running_calls.get(id) else { return };
         let speech = calls::speech(running.tool.as_ref());
         let text =
             outcome_json::encode_outcome(outcome, &speech, &self.session_request.live.caps());
@@ -168,7 +168,7 @@ impl RealtimeSession {
     /// Stops the turn's time budget for this call.
     fn settle(&mut self, id: &str, now: Instant) {
         if let Some(RunningCall { delivery: ResultDelivery::Wait, abort: Some(_), turn, .. }) =
-            self.errands.get(id)
+            self.running_calls.get(id)
             && *turn == self.call_progress.number
         {
             self.call_progress.time_budget.close(now);
@@ -176,7 +176,7 @@ impl RealtimeSession {
     }
 
     fn answer(&mut self, id: &str, answered: AnswerStage, outcome: String, now: Instant) {
-        let Some(RunningCall { delivery, .. }) = self.errands.remove(id) else { return };
+        let Some(RunningCall { delivery, .. }) = self.running_calls.remove(id) else { return };
         let answer = CallAnswer { id: id.to_owned(), answered, outcome, delivery };
         self.send_event(DialectEvent::Answer(answer), now);
     }

@@ -17,7 +17,9 @@ use tollgate_engine::gate::{TierRequest, TurnRequest};
 use tollgate_engine::memory::{HeardUtterance, TranscriptTurn};
 use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveTurn};
 
-use super::super::events::{DeepTurnRouting, DialectEvent, TurnEvent, UtteranceStage};
+use super::super::events::{
+    DeepTurnRouting, DialectEvent, NoDeepAnswerError, TurnEvent, UtteranceStage,
+};
 use super::super::session_registry::RealtimeSessionRegistry;
 use super::super::session_request::{SessionParty, SessionRequest};
 use super::super::tier_hysteresis::TierHysteresis;

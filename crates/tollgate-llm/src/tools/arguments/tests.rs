@@ -6,7 +6,7 @@ fn reads(text: &str, expected: Value) {
     assert_eq!(parse(text).map(Value::Object), Ok(expected), "{text}");
 }
 
-fn told(text: &str) -> String {
+fn describe(text: &str) -> String {
     parse(text).expect_err(text).to_string()
 }
 
@@ -48,7 +48,7 @@ fn b_ch_06_what_cannot_be_read_is_told_with_its_place() {
             "the arguments are a text; send one JSON object, such as {\"name\": \"value\"}",
         ),
     ] {
-        assert_eq!(told(text), expected);
+        assert_eq!(describe(text), expected);
     }
     for broken in [
         "roll 2d6",
@@ -66,16 +66,16 @@ fn b_ch_06_what_cannot_be_read_is_told_with_its_place() {
         "{\"a\": 1} // done",
         "\u{0}",
     ] {
-        assert!(told(broken).starts_with("the arguments are not valid JSON: "), "{broken}");
+        assert!(describe(broken).starts_with("the arguments are not valid JSON: "), "{broken}");
     }
 }
 
 #[test]
 fn b_ch_06_arguments_that_are_too_large_or_too_deep_are_told_so() {
     let deep = format!("{}1{}", "{\"a\":".repeat(1_000), "}".repeat(1_000));
-    assert!(told(&deep).contains("nested deeper than 128 levels"), "{}", told(&deep));
+    assert!(describe(&deep).contains("nested deeper than 128 levels"), "{}", describe(&deep));
     let large = format!("{{\"a\": \"{}\"}}", "x".repeat(MAX_BYTES));
-    assert!(told(&large).contains("the limit is 1048576"));
+    assert!(describe(&large).contains("the limit is 1048576"));
     let just = format!("{{\"a\": \"{}\"}}", "x".repeat(MAX_BYTES - 9));
     assert!(parse(&just).is_ok());
 }
@@ -85,8 +85,8 @@ fn what_a_model_is_told_is_short_whatever_it_wrote() {
     for text in
         ["é".repeat(100_000), format!("{{\"a\": {}", "ü".repeat(9_000)), "\n".repeat(500) + "x"]
     {
-        assert!(told(&text).len() < 500, "{}", told(&text));
+        assert!(describe(&text).len() < 500, "{}", describe(&text));
     }
     let key = "k".repeat(5_000);
-    assert!(told(&format!("{{\"{key}\": 1, \"{key}\": 2}}")).len() < 300);
+    assert!(describe(&format!("{{\"{key}\": 1, \"{key}\": 2}}")).len() < 300);
 }

@@ -61,7 +61,7 @@ fn a_plain_tool_goes_there_and_back_unchanged() {
     );
 }
 
-fn lost(definition: &Value, from: ToolFormat, to: ToolFormat) -> String {
+fn losses(definition: &Value, from: ToolFormat, to: ToolFormat) -> String {
     match convert(definition, from, to) {
         Ok(converted) => {
             converted.lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -79,7 +79,7 @@ fn what_another_form_has_no_place_for_is_listed() {
         "annotations": {"readOnlyHint": true},
         "_meta": {"a": 1},
     });
-    let told = lost(&mcp, ToolFormat::Mcp, ToolFormat::OpenAi);
+    let told = losses(&mcp, ToolFormat::Mcp, ToolFormat::OpenAi);
     let name =
         convert(&mcp, ToolFormat::Mcp, ToolFormat::OpenAi).unwrap().definition["function"]["name"]
             .clone();
@@ -91,21 +91,21 @@ fn what_another_form_has_no_place_for_is_listed() {
             name.as_str().unwrap()
         )
     );
-    assert_eq!(lost(&mcp, ToolFormat::Mcp, ToolFormat::Mcp), "");
+    assert_eq!(losses(&mcp, ToolFormat::Mcp, ToolFormat::Mcp), "");
     let openai = json!({"type": "function", "function": {
         "name": "a", "strict": true, "parameters": {"type": "object", "properties": {}}}});
-    assert_eq!(lost(&openai, ToolFormat::OpenAi, ToolFormat::OpenAiResponses), "");
+    assert_eq!(losses(&openai, ToolFormat::OpenAi, ToolFormat::OpenAiResponses), "");
     assert_eq!(
         convert(&openai, ToolFormat::OpenAi, ToolFormat::OpenAiResponses).unwrap().definition["strict"],
         true
     );
     assert_eq!(
-        lost(&openai, ToolFormat::OpenAi, ToolFormat::Anthropic),
+        losses(&openai, ToolFormat::OpenAi, ToolFormat::Anthropic),
         "/function/strict: `strict` is omitted"
     );
     let claude = json!({"name": "a", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}});
     assert_eq!(
-        lost(&claude, ToolFormat::Anthropic, ToolFormat::Mcp),
+        losses(&claude, ToolFormat::Anthropic, ToolFormat::Mcp),
         "/cache_control: `cache_control` is omitted"
     );
 }
@@ -148,7 +148,7 @@ fn what_is_no_function_cannot_be_converted() {
             "the arguments of a tool are an object; its schema has another `type`",
         ),
     ] {
-        assert_eq!(lost(&definition, from, ToolFormat::OpenAiRealtime), expected);
+        assert_eq!(losses(&definition, from, ToolFormat::OpenAiRealtime), expected);
     }
 }
 

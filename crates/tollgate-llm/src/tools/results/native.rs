@@ -1,6 +1,8 @@
 //! Reads and writes results in each API's own format. The four chat dialects use their conversation
 //! codecs; MCP and the realtime APIs have their own formats here.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use tollgate_core::json::Object;
 
@@ -59,8 +61,8 @@ fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
         asked.push(MessagePart::new(PartContent::Call(call)));
         answered.push(MessagePart::new(PartContent::Result(result)));
     }
-    let asked = ChatMessage::new(ChatRole::Assistant, asked);
-    let answered = ChatMessage::new(ChatRole::User, answered);
+    let asked = Arc::new(ChatMessage::new(ChatRole::Assistant, asked));
+    let answered = Arc::new(ChatMessage::new(ChatRole::User, answered));
     let list = |written: Value| match written {
         Value::Array(messages) => messages,
         other => vec![other],
@@ -303,7 +305,8 @@ fn read_dialect_results(
     };
     let address = RequestUrlParams { model: Some("-"), delivery: None };
     let request = format::of(dialect).read_request(body, &address)?;
-    let parts = request.messages.into_iter().flat_map(|message| message.parts);
+    let parts =
+        request.messages.into_iter().flat_map(|message| Arc::unwrap_or_clone(message).parts);
     let results: Vec<CallResult> = parts
         .filter_map(|part| match part.content {
             PartContent::Result(mut result) => {

@@ -26,11 +26,11 @@ fn outcome(status: CallStatus, result: &Value) -> Outcome {
 }
 
 fn check(result: &Value, expected: &str) {
-    assert_eq!(told(&neutral(&call(), &outcome(CallStatus::Ok, result))), expected, "{result}");
+    assert_eq!(describe(&neutral(&call(), &outcome(CallStatus::Ok, result))), expected, "{result}");
 }
 
 /// One line for each part.
-fn told(result: &CallResult) -> String {
+fn describe(result: &CallResult) -> String {
     let each = result.parts.iter().map(|part| match &part.content {
         PartContent::Text(text) => text.clone(),
         PartContent::Media(media) => {
@@ -97,7 +97,7 @@ fn a_result_is_never_empty_and_says_how_it_ended() {
         (CallStatus::Error, CallEnd::Failed, "Done."),
     ] {
         let result = neutral(&call(), &outcome(status, &json!({"content": []})));
-        assert_eq!((result.end, told(&result).as_str()), (end, said));
+        assert_eq!((result.end, describe(&result).as_str()), (end, said));
         assert_eq!((result.call_id.as_str(), result.name.as_deref()), ("c1", Some("roll")));
     }
     for status in [
@@ -109,13 +109,13 @@ fn a_result_is_never_empty_and_says_how_it_ended() {
     ] {
         let outcome = shaping::failure(status, "it did not work", Duration::ZERO);
         let result = neutral(&call(), &outcome);
-        assert_eq!((result.end, told(&result).as_str()), (CallEnd::Failed, "it did not work"));
+        assert_eq!((result.end, describe(&result).as_str()), (CallEnd::Failed, "it did not work"));
     }
     let hint = Some("try again in 5 s".to_owned());
     let retry = Retryability::Sensible { hint, after: None };
     let failed = shaping::failure(CallStatus::RateLimited, "too often", Duration::ZERO);
     let result = neutral(&call(), &Outcome { retry, ..failed });
-    assert_eq!(told(&result), "too often\n(try again in 5 s)");
+    assert_eq!(describe(&result), "too often\n(try again in 5 s)");
 }
 
 #[test]

@@ -77,15 +77,15 @@ fn rename_keys(value: Value, names: &BTreeMap<String, String>) -> Value {
     }
 }
 
-pub(super) fn rename(fields: &mut Map<String, Value>, rule: NameRule, bench: &mut SchemaFitLog) {
+pub(super) fn rename(fields: &mut Map<String, Value>, rule: NameRule, log: &mut SchemaFitLog) {
     let mut new = BTreeMap::new();
-    let at = bench.at.clone();
-    collect(fields, &at, rule, &mut new, &mut bench.lost);
+    let at = log.at.clone();
+    collect(fields, &at, rule, &mut new, &mut log.lost);
     if new.is_empty() {
         return;
     }
     apply(fields, &new);
-    bench.renames.own = new.into_iter().map(|(own, new)| (new, own)).collect();
+    log.renames.own = new.into_iter().map(|(own, new)| (new, own)).collect();
 }
 
 fn collect(

@@ -23,18 +23,18 @@ const MAX_LEVELS: usize = 32;
 const DEFS_PREFIX: &str = "#/$defs/";
 
 /// Rewrites every reference to `#/$defs/NAME`. Unused definitions are dropped.
-pub(super) fn gather(root: &mut Value, bench: &mut SchemaFitLog) -> Result<(), SchemaFitError> {
+pub(super) fn gather(root: &mut Value, log: &mut SchemaFitLog) -> Result<(), SchemaFitError> {
     let original = root.clone();
     let mut gatherer = RefGatherer { root: &original, names: HashMap::new(), used: HashSet::new() };
     let mut waiting = VecDeque::new();
     let mut left = MAX_VALUES;
-    let at = bench.at.clone();
-    gatherer.visit(root, &at, bench, &mut waiting);
+    let at = log.at.clone();
+    gatherer.visit(root, &at, log, &mut waiting);
     let mut gathered = Map::new();
     while let Some((name, mut schema)) = waiting.pop_front() {
         left = left.checked_sub(size(&schema)).ok_or(SchemaFitError::TooLarge)?;
         let at = step(&format!("{at}/$defs"), &name);
-        gatherer.visit(&mut schema, &at, bench, &mut waiting);
+        gatherer.visit(&mut schema, &at, log, &mut waiting);
         gathered.insert(name, schema);
     }
     if let (Value::Object(fields), false) = (root, gathered.is_empty()) {
@@ -56,7 +56,7 @@ impl RefGatherer<'_> {
         &mut self,
         schema: &mut Value,
         at: &str,
-        bench: &mut SchemaFitLog,
+        log: &mut SchemaFitLog,
         waiting: &mut VecDeque<(String, Value)>,
     ) {
         let Value::Object(fields) = schema else { return };
@@ -71,7 +71,7 @@ impl RefGatherer<'_> {
                 }
                 None => {
                     let what = format!("the reference to `{reference}` points to nothing");
-                    bench.lost.push(ConversionLoss::new(
+                    log.lost.push(ConversionLoss::new(
                         ConversionLossKind::Limit,
                         step(at, keyword),
                         what,
@@ -80,7 +80,7 @@ impl RefGatherer<'_> {
                 }
             }
         }
-        shape::each(fields, at, |schema, at| self.visit(schema, at, bench, waiting));
+        shape::each(fields, at, |schema, at| self.visit(schema, at, log, waiting));
     }
 
     /// Name of the definition that a reference now points to.
@@ -158,7 +158,7 @@ fn size(value: &Value) -> usize {
 
 /// Inlines references. A recursive schema keeps them if the format supports references; otherwise
 /// it is described in text.
-pub(super) fn inline(root: Value, form: ToolFormat, bench: &mut SchemaFitLog) -> Value {
+pub(super) fn inline(root: Value, form: ToolFormat, log: &mut SchemaFitLog) -> Value {
     let Value::Object(mut fields) = root else { return root };
     let Some(Value::Object(definitions)) = fields.shift_remove("$defs") else {
         return Value::Object(fields);
@@ -171,12 +171,12 @@ pub(super) fn inline(root: Value, form: ToolFormat, bench: &mut SchemaFitLog) ->
         left: MAX_INLINED_SCHEMAS,
         level: 0,
     };
-    inliner.session_request(&mut whole, &bench.at, &mut Vec::new());
+    inliner.session_request(&mut whole, &log.at, &mut Vec::new());
     if form == ToolFormat::Gemini && !lost.is_empty() {
         fields.insert("$defs".to_owned(), Value::Object(definitions));
         return Value::Object(fields);
     }
-    bench.lost.append(&mut lost);
+    log.lost.append(&mut lost);
     whole
 }
 

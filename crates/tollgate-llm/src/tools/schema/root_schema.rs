@@ -25,11 +25,11 @@ fn forbidden(form: ToolFormat) -> &'static [&'static str] {
 pub(super) fn plain(
     fields: &mut Map<String, Value>,
     form: ToolFormat,
-    bench: &mut SchemaFitLog,
+    log: &mut SchemaFitLog,
 ) -> Result<(), SchemaFitError> {
     resolve_root_ref(fields);
     object(fields)?;
-    let at = bench.at.clone();
+    let at = log.at.clone();
     for keyword in forbidden(form) {
         let Some(value) = fields.shift_remove(*keyword) else { continue };
         let left = match (*keyword, value) {
@@ -38,8 +38,8 @@ pub(super) fn plain(
             (_, value) => Some(value),
         };
         if let Some(left) = left {
-            bench.limit(&at, keyword);
-            bench.told.push(limits::of(keyword, &left));
+            log.limit(&at, keyword);
+            log.told.push(limits::of(keyword, &left));
         }
     }
     object(fields)

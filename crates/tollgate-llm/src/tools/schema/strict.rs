@@ -27,16 +27,16 @@ const FORMATS: [&str; 9] =
 /// Requires a plain root and gathered references.
 pub(super) fn bind(
     mut fields: StrictSchemaFields,
-    bench: &mut SchemaFitLog,
+    log: &mut SchemaFitLog,
 ) -> Result<StrictSchemaFields, SchemaFitError> {
-    let at = bench.at.clone();
+    let at = log.at.clone();
     let definitions = match fields.shift_remove("$defs") {
         Some(Value::Object(definitions)) => definitions,
         _ => Map::new(),
     };
     let mut writer = StrictSchemaWriter {
         definitions: &definitions,
-        bench,
+        log,
         counts: StrictSchemaCounts::default(),
     };
     fields.entry("properties").or_insert_with(|| json!({}));
@@ -56,12 +56,12 @@ pub(super) fn bind(
         bound.insert(name, written);
     }
     writer.counts.check()?;
-    for key in bench.renames.ambiguous_null_keys() {
+    for key in log.renames.ambiguous_null_keys() {
         let what =
             format!("null for `{key}` may be a value or mean absent; it is taken as a value");
-        bench.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at.clone(), what));
+        log.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at.clone(), what));
     }
-    bench.told.extend(told);
+    log.told.extend(told);
     if !bound.is_empty() {
         root.insert("$defs".to_owned(), Value::Object(bound));
     }
@@ -99,7 +99,7 @@ impl StrictSchemaCounts {
 
 struct StrictSchemaWriter<'a, 'b> {
     definitions: &'a StrictSchemaFields,
-    bench: &'b mut SchemaFitLog,
+    log: &'b mut SchemaFitLog,
     counts: StrictSchemaCounts,
 }
 
@@ -137,12 +137,12 @@ impl StrictSchemaWriter<'_, '_> {
         }
         let mut told = Vec::new();
         if !left.is_empty() {
-            self.bench.limit(at, "allOf");
+            self.log.limit(at, "allOf");
             told.push(limits::of("allOf", &Value::Array(left)));
         }
         if let Some(Value::Array(branches)) = fields.shift_remove("oneOf") {
             let what = "`oneOf` is loosened: several alternatives may match";
-            self.bench.lost.push(ConversionLoss::new(
+            self.log.lost.push(ConversionLoss::new(
                 ConversionLossKind::Limit,
                 step(at, "oneOf"),
                 what,
@@ -293,7 +293,7 @@ impl StrictSchemaWriter<'_, '_> {
                 }
                 _ => {
                     if is_about(&keyword, kind) {
-                        self.bench.limit(at, &keyword);
+                        self.log.limit(at, &keyword);
                         told.push(limits::of(&keyword, &value));
                     }
                 }
@@ -328,11 +328,11 @@ impl StrictSchemaWriter<'_, '_> {
             let mut written = self.schema(schema, &step(at, &name), level + 1)?;
             let is_needed = required.as_array().is_some_and(|it| it.iter().any(|it| *it == *name));
             match (is_needed, takes_null(&written)) {
-                (true, true) => self.bench.renames.keep(&name),
+                (true, true) => self.log.renames.keep(&name),
                 (true, false) => {}
                 (false, _) => {
                     allow_null(&mut written);
-                    self.bench.renames.leave_out(&name);
+                    self.log.renames.leave_out(&name);
                 }
             }
             all.insert(name, Value::Object(written));

@@ -25,12 +25,12 @@ const ANNOTATION_KEYWORDS: [&str; 5] =
 /// The root of a tool's arguments; `None` if it takes none.
 pub(super) fn narrow(
     fields: SubsetSchemaFields,
-    bench: &mut SchemaFitLog,
+    log: &mut SchemaFitLog,
 ) -> Option<SubsetSchemaFields> {
-    let at = bench.at.clone();
-    let mut writer = SubsetSchemaWriter { lost: &mut bench.lost };
+    let at = log.at.clone();
+    let mut writer = SubsetSchemaWriter { lost: &mut log.lost };
     let (root, told) = writer.read(fields, "object", &at).finish(&mut writer, &at);
-    bench.told.extend(told);
+    log.told.extend(told);
     let properties = root.get("properties").and_then(Value::as_object);
     properties.is_some_and(|it| !it.is_empty()).then_some(root)
 }

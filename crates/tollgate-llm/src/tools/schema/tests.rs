@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::{SchemaFitError, fit};
 use crate::tools::{ConversionLossKind, ToolFormat};
 
-fn fitted(schema: &Value, form: ToolFormat) -> Value {
+fn fit_schema(schema: &Value, form: ToolFormat) -> Value {
     fit(schema, form, "/inputSchema").unwrap().schema.unwrap()
 }
 
@@ -64,7 +64,7 @@ fn b_sc_10_keys_that_a_form_does_not_take_are_renamed_there_and_back() {
     assert!(made.lost.iter().all(|lost| lost.kind == ConversionLossKind::Renamed));
     assert_eq!(made.lost.len(), 3);
     assert_eq!(made.lost[2].at, "/inputSchema/properties/filter[name]/properties/a b");
-    let gemini = fitted(&made.schema.unwrap(), ToolFormat::Gemini);
+    let gemini = fit_schema(&made.schema.unwrap(), ToolFormat::Gemini);
     assert!(gemini["properties"].as_object().unwrap().keys().all(|key| {
         key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && key.len() <= 64
     }));
@@ -81,7 +81,7 @@ fn references_are_gathered_and_inlined_where_that_is_safer() {
         "definitions": {"place": {"type": "string", "minLength": 3}, "unused": {}},
     });
     assert_eq!(
-        fitted(&schema, ToolFormat::OpenAi),
+        fit_schema(&schema, ToolFormat::OpenAi),
         json!({
             "type": "object",
             "properties": {
@@ -95,7 +95,7 @@ fn references_are_gathered_and_inlined_where_that_is_safer() {
         })
     );
     assert_eq!(
-        fitted(&schema, ToolFormat::Gemini)["properties"],
+        fit_schema(&schema, ToolFormat::Gemini)["properties"],
         json!({
             "from": {"description": "whence", "type": "string", "minLength": 3},
             "to": {"description": "whence", "type": "string", "minLength": 3},
@@ -108,7 +108,7 @@ fn what_is_part_of_itself_keeps_its_references() {
     let schema = json!({"type": "object", "properties": {"tree": {"$ref": "#/$defs/node"}}, "$defs": {
         "node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}}});
     for form in [ToolFormat::OpenAi, ToolFormat::Anthropic, ToolFormat::Gemini] {
-        assert_eq!(fitted(&schema, form), schema, "{form}");
+        assert_eq!(fit_schema(&schema, form), schema, "{form}");
     }
 }
 
@@ -127,7 +127,7 @@ fn older_drafts_are_written_anew() {
         "definitions": {"a": {"type": "string"}},
     });
     assert_eq!(
-        fitted(&schema, ToolFormat::Anthropic),
+        fit_schema(&schema, ToolFormat::Anthropic),
         json!({
             "type": "object",
             "properties": {
@@ -145,7 +145,7 @@ fn older_drafts_are_written_anew() {
 #[test]
 fn lists_say_what_is_in_them_and_schemas_are_objects() {
     assert_eq!(
-        fitted(
+        fit_schema(
             &json!({"properties": {"a": {"type": "array"}, "b": true, "c": false, "d": {"type": ["array", "null"]}}}),
             ToolFormat::OpenAi
         ),
@@ -181,7 +181,7 @@ fn b_sc_04_references_that_double_do_not_explode() {
     definitions.insert("d40".to_owned(), json!({"type": "string"}));
     let schema = json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
     for form in ToolFormat::ALL {
-        let text = fitted(&schema, form).to_string();
+        let text = fit_schema(&schema, form).to_string();
         assert!(text.len() < 500_000, "{form}: {} bytes", text.len());
     }
 }

@@ -30,13 +30,13 @@ const USUAL_LINKS: usize = 100;
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["name", "type", "limit", "skip"])?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &["name", "type", "limit", "skip"])?;
         let wanted = EntityFilter {
-            name: desk.asked.text("name")?.map(str::to_owned),
-            kind: desk.asked.text("type")?.map(str::to_lowercase),
+            name: admin.asked.text("name")?.map(str::to_owned),
+            kind: admin.asked.text("type")?.map(str::to_lowercase),
         };
-        let page = desk.asked.page()?;
-        let entities = desk.mind.store().find_entities(&desk.scope(), &wanted, page).await?;
+        let page = admin.asked.page()?;
+        let entities = admin.mind.store().find_entities(&admin.scope(), &wanted, page).await?;
         let next = next(page, entities.len());
         let entities: Vec<Value> = entities.iter().map(memory_json::entity).collect();
         Ok(Json(json!({ "entities": entities, "next": next })).into_response())
@@ -48,8 +48,8 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
 pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
-        desk.check_agent()?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
+        admin.check_agent()?;
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["id", "type", "name", "attributes"])?;
         let kind = fields.needed_text("type")?;
@@ -58,8 +58,8 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
             Some(id) => EntityId::parse(&id)?,
             None => EntityId::made_of(&kind, &name)?,
         };
-        let entity = entity(&desk, id, &fields)?;
-        keep(front, desk, entity, EntityPrecondition::Nothing).await
+        let entity = entity(&admin, id, &fields)?;
+        keep(front, admin, entity, EntityPrecondition::Nothing).await
     };
     api_response(answered.await)
 }
@@ -73,8 +73,8 @@ pub(crate) async fn put(
 ) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
-        desk.check_agent()?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
+        admin.check_agent()?;
         let expected = match if_match(&sent.headers)? {
             Some(version) => EntityPrecondition::Version(version),
             None if sent.headers.contains_key(header::IF_MATCH) => EntityPrecondition::Something,
@@ -83,20 +83,20 @@ pub(crate) async fn put(
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["id", "type", "name", "attributes"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
-        let entity = entity(&desk, EntityId::parse(&id)?, &fields)?;
-        keep(front, desk, entity, expected).await
+        let entity = entity(&admin, EntityId::parse(&id)?, &fields)?;
+        keep(front, admin, entity, expected).await
     };
     api_response(answered.await)
 }
 
 fn entity(
-    desk: &MemoryAdminRequest,
+    admin: &MemoryAdminRequest,
     id: EntityId,
     fields: &BodyFields<'_>,
 ) -> Result<NewEntity, ApiError> {
     let kind = fields.needed_text("type")?;
     let name = fields.needed_text("name")?;
-    let entity = NewEntity::new(id, &kind, &name, desk.mind.now())?;
+    let entity = NewEntity::new(id, &kind, &name, admin.mind.now())?;
     Ok(entity.with(attributes(fields)?)?)
 }
 
@@ -129,19 +129,20 @@ impl EntityPrecondition {
 
 async fn keep(
     front: Arc<AppState>,
-    desk: MemoryAdminRequest,
+    admin: MemoryAdminRequest,
     entity: NewEntity,
     expected: EntityPrecondition,
 ) -> Result<Response, ApiError> {
     whole(async move {
         let id = entity.id.clone();
-        let _edit = front.edits.begin((desk.namespace.clone(), desk.agent.clone(), id.clone()))?;
-        let before = own(&desk, &id).await?;
+        let _edit =
+            front.edits.begin((admin.namespace.clone(), admin.agent.clone(), id.clone()))?;
+        let before = own(&admin, &id).await?;
         expected.check(before.as_ref(), &id)?;
-        desk.mind.store().put_entities(&desk.place(AuthorTrust::Operator), vec![entity]).await?;
+        admin.mind.store().put_entities(&admin.place(AuthorTrust::Operator), vec![entity]).await?;
         let outcome = if before.is_some() { "changed" } else { "kept" };
-        desk.note(outcome, id.as_str(), "an entity").await;
-        let after = own(&desk, &id).await?;
+        admin.note(outcome, id.as_str(), "an entity").await;
+        let after = own(&admin, &id).await?;
         let after = after.ok_or_else(|| missing("unknown_entity", "entity", id.as_str()))?;
         let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
         let told = json!({ "entity": memory_json::entity(&after) });
@@ -151,10 +152,10 @@ async fn keep(
 }
 
 /// The entity that a change would replace: not one of the same name for another audience.
-async fn own(desk: &MemoryAdminRequest, id: &EntityId) -> Result<Option<Entity>, ApiError> {
-    let found = desk.mind.store().snapshot(&desk.scope(), id, 0).await?;
+async fn own(admin: &MemoryAdminRequest, id: &EntityId) -> Result<Option<Entity>, ApiError> {
+    let found = admin.mind.store().snapshot(&admin.scope(), id, 0).await?;
     let found = found.map(|snapshot| snapshot.entity);
-    Ok(found.filter(|entity| entity.audience.owner() == desk.agent.as_ref()))
+    Ok(found.filter(|entity| entity.audience.owner() == admin.agent.as_ref()))
 }
 
 /// `GET /api/memory/entities/{id}`: the entity and its relations.
@@ -165,11 +166,11 @@ pub(crate) async fn one(
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["limit"])?;
-        let links = desk.asked.limit(USUAL_LINKS, MOST_LINKS)?;
-        let scope = desk.scope();
+        let admin = MemoryAdminRequest::open(&front, &sent, &["limit"])?;
+        let links = admin.asked.limit(USUAL_LINKS, MOST_LINKS)?;
+        let scope = admin.scope();
         let entity = EntityId::parse(&id)?;
-        let found = desk.mind.store().snapshot(&scope, &entity, links).await?;
+        let found = admin.mind.store().snapshot(&scope, &entity, links).await?;
         let found = found.ok_or_else(|| missing("unknown_entity", "entity", &id))?;
         let relations: Vec<Value> = found.links.iter().map(memory_json::link).collect();
         let told = json!({
@@ -190,21 +191,21 @@ pub(crate) async fn forget(
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
         let version = if_match(&sent.headers)?;
         let entity = EntityId::parse(&id)?;
         let none = missing("unknown_entity", "entity", &id);
         let gone = whole(async move {
-            let subject = (desk.namespace.clone(), desk.agent.clone(), entity.clone());
+            let subject = (admin.namespace.clone(), admin.agent.clone(), entity.clone());
             let _edit = front.edits.begin(subject)?;
             if let Some(version) = version {
-                let found = desk.mind.store().snapshot(&desk.scope(), &entity, 0).await?;
+                let found = admin.mind.store().snapshot(&admin.scope(), &entity, 0).await?;
                 let found = found.map(|snapshot| snapshot.entity);
                 EntityPrecondition::Version(version).check(found.as_ref(), &entity)?;
             }
             let what = MemoryForgetTarget::Entity(entity);
-            let gone = desk.mind.store().forget(&desk.scope(), &what).await?;
-            desk.note("forgotten", &id, &in_words(&gone)).await;
+            let gone = admin.mind.store().forget(&admin.scope(), &what).await?;
+            admin.note("forgotten", &id, &in_words(&gone)).await;
             Ok(gone)
         });
         gone_or(none, &gone.await?)

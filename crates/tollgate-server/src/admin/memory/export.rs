@@ -17,7 +17,7 @@ use crate::app_state::AppState;
 
 /// Progress of an export.
 struct MemoryExportState {
-    desk: MemoryAdminRequest,
+    admin: MemoryAdminRequest,
     /// The last one is being written.
     scopes: Vec<MemoryScope>,
     from: Option<ExportCursor>,
@@ -27,16 +27,16 @@ struct MemoryExportState {
 pub(crate) async fn export(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
-        let mut scopes = match (desk.asked.text("namespace")?, &desk.agent) {
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
+        let mut scopes = match (admin.asked.text("namespace")?, &admin.agent) {
             (None, None) => {
-                let all = desk.mind.store().namespaces().await?;
+                let all = admin.mind.store().namespaces().await?;
                 all.into_iter().map(|(namespace, _)| MemoryScope::of_operator(namespace)).collect()
             }
-            _ => vec![desk.scope()],
+            _ => vec![admin.scope()],
         };
         scopes.reverse();
-        Ok(response(MemoryExportState { desk, scopes, from: None, stop: front.stop.clone() }))
+        Ok(response(MemoryExportState { admin, scopes, from: None, stop: front.stop.clone() }))
     };
     api_response(answered.await)
 }
@@ -68,7 +68,7 @@ impl MemoryExportState {
         let mut text = String::new();
         while text.is_empty() {
             let Some(scope) = self.scopes.last() else { return Ok(None) };
-            let (records, next) = self.desk.mind.store().export(scope, self.from).await?;
+            let (records, next) = self.admin.mind.store().export(scope, self.from).await?;
             for record in &records {
                 text.push_str(&json_lines::encode(&scope.namespace, record));
                 text.push('\n');

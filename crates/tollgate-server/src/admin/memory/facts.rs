@@ -22,12 +22,12 @@ use crate::fields::BodyFields;
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["q", "limit", "skip"])?;
-        match desk.asked.text("q")? {
-            Some(query) => search(&desk, query).await,
+        let admin = MemoryAdminRequest::open(&front, &sent, &["q", "limit", "skip"])?;
+        match admin.asked.text("q")? {
+            Some(query) => search(&admin, query).await,
             None => {
-                let page = desk.asked.page()?;
-                let facts = desk.mind.store().facts(&desk.scope(), page).await?;
+                let page = admin.asked.page()?;
+                let facts = admin.mind.store().facts(&admin.scope(), page).await?;
                 let next = next(page, facts.len());
                 let facts: Vec<Value> = facts.iter().map(memory_json::fact).collect();
                 Ok(Json(json!({ "facts": facts, "next": next })).into_response())
@@ -37,8 +37,8 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     api_response(answered.await)
 }
 
-async fn search(desk: &MemoryAdminRequest, query: &str) -> Result<Response, ApiError> {
-    let hits = desk.mind.search_facts(&desk.scope(), query, desk.asked.hits()?).await?;
+async fn search(admin: &MemoryAdminRequest, query: &str) -> Result<Response, ApiError> {
+    let hits = admin.mind.search_facts(&admin.scope(), query, admin.asked.hits()?).await?;
     let results: Vec<Value> = hits
         .iter()
         .map(|hit| match &hit.found {
@@ -61,24 +61,24 @@ async fn search(desk: &MemoryAdminRequest, query: &str) -> Result<Response, ApiE
 pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
-        desk.check_agent()?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
+        admin.check_agent()?;
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["text", "about", "topic", "session", "at"])?;
-        let at = moment(&fields, "at")?.unwrap_or_else(|| desk.mind.now());
+        let at = moment(&fields, "at")?.unwrap_or_else(|| admin.mind.now());
         let fact = fact(&fields, at)?;
         let told = whole(async move {
-            let store = desk.mind.store();
+            let store = admin.mind.store();
             if let Some(about) = &fact.entity
-                && store.snapshot(&desk.scope(), about, 0).await?.is_none()
+                && store.snapshot(&admin.scope(), about, 0).await?.is_none()
             {
                 return Err(missing("unknown_entity", "entity", about.as_str()));
             }
-            let ids = store.remember(&desk.place(AuthorTrust::Operator), vec![fact]).await?;
-            desk.mind.wake();
+            let ids = store.remember(&admin.place(AuthorTrust::Operator), vec![fact]).await?;
+            admin.mind.wake();
             let id = ids.first().map(|id| id.0);
             let name = id.map_or_else(String::new, |id| id.to_string());
-            desk.note("kept", &name, "a fact").await;
+            admin.note("kept", &name, "a fact").await;
             Ok(json!({ "id": id }))
         });
         Ok((StatusCode::CREATED, Json(told.await?)).into_response())
@@ -94,13 +94,13 @@ pub(crate) async fn forget(
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
         let none = missing("unknown_fact", "fact", &id);
         let number: u64 = id.parse().map_err(|_| none.clone())?;
         let gone = whole(async move {
             let what = MemoryForgetTarget::Fact(FactId(number));
-            let gone = desk.mind.store().forget(&desk.scope(), &what).await?;
-            desk.note("forgotten", &id, "a fact").await;
+            let gone = admin.mind.store().forget(&admin.scope(), &what).await?;
+            admin.note("forgotten", &id, "a fact").await;
             Ok(gone)
         });
         gone_or(none, &gone.await?)

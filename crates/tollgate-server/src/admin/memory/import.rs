@@ -30,15 +30,15 @@ const MOST_NAMESPACES: usize = 1_000;
 pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["dry_run"])?;
-        desk.check_agent()?;
-        let mode = if desk.asked.flag("dry_run")? {
+        let admin = MemoryAdminRequest::open(&front, &sent, &["dry_run"])?;
+        admin.check_agent()?;
+        let mode = if admin.asked.flag("dry_run")? {
             MemoryImportMode::Try
         } else {
             MemoryImportMode::Keep
         };
         let mut lines = JsonLinesBody::of(&sent.headers, body, &front.limits)?;
-        let intake = MemoryImportRun::new(desk, mode)?;
+        let intake = MemoryImportRun::new(admin, mode)?;
         let told = whole(async move { intake.all(&mut lines).await });
         Ok(Json(told.await?).into_response())
     };
@@ -53,7 +53,7 @@ enum MemoryImportMode {
 }
 
 struct MemoryImportRun {
-    desk: MemoryAdminRequest,
+    admin: MemoryAdminRequest,
     mode: MemoryImportMode,
     usual: MemoryImportDefaults,
     imports: BTreeMap<Namespace, MemoryImport>,
@@ -67,24 +67,24 @@ struct MemoryImportRun {
 }
 
 impl MemoryImportRun {
-    fn new(desk: MemoryAdminRequest, mode: MemoryImportMode) -> Result<Self, ApiError> {
+    fn new(admin: MemoryAdminRequest, mode: MemoryImportMode) -> Result<Self, ApiError> {
         let rule = |is_said: bool| {
             if is_said { ImportPrecedence::Everything } else { ImportPrecedence::LineFirst }
         };
         let usual = MemoryImportDefaults {
-            namespace: desk.namespace.clone(),
-            audience: desk.agent.clone().map_or(Audience::Shared, Audience::Only),
-            namespaces: rule(desk.asked.text("namespace")?.is_some()),
-            audiences: rule(desk.agent.is_some()),
-            author: desk.author("import", AuthorTrust::Operator),
-            now: desk.mind.now(),
+            namespace: admin.namespace.clone(),
+            audience: admin.agent.clone().map_or(Audience::Shared, Audience::Only),
+            namespaces: rule(admin.asked.text("namespace")?.is_some()),
+            audiences: rule(admin.agent.is_some()),
+            author: admin.author("import", AuthorTrust::Operator),
+            now: admin.mind.now(),
         };
-        let into = desk.namespace.clone();
+        let into = admin.namespace.clone();
         let read = MemoryCounts::default();
         let kept = MemoryCounts::default();
         let imports = BTreeMap::new();
         let waiting = Vec::new();
-        Ok(Self { desk, mode, usual, imports, waiting, into, seen: 0, read, kept })
+        Ok(Self { admin, mode, usual, imports, waiting, into, seen: 0, read, kept })
     }
 
     async fn all(mut self, lines: &mut JsonLinesBody) -> Result<Value, ApiError> {
@@ -92,8 +92,8 @@ impl MemoryImportRun {
         // Good lines are kept, even if a later one is bad.
         let flushed = self.flush().await;
         if self.kept != MemoryCounts::default() {
-            self.desk.mind.wake();
-            self.desk.note("imported", "lines", &in_words(&self.kept)).await;
+            self.admin.mind.wake();
+            self.admin.note("imported", "lines", &in_words(&self.kept)).await;
         }
         match taken.and(flushed.map_err(|why| (lines.number(), why))) {
             Ok(()) => Ok(json!({
@@ -139,7 +139,7 @@ impl MemoryImportRun {
         if self.imports.len() >= MOST_NAMESPACES && !self.imports.contains_key(&self.into) {
             return Err(bad(format!("an import has at most {MOST_NAMESPACES} namespaces")));
         }
-        let store = self.desk.mind.store();
+        let store = self.admin.mind.store();
         let import = self.imports.entry(self.into.clone());
         let import = import.or_insert_with(|| MemoryImport::new(store, self.into.clone()));
         self.kept = sum(self.kept, import.take(records).await?);

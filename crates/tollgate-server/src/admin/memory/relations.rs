@@ -24,10 +24,10 @@ const KEYS: &[&str] = &["source", "type", "target", "attributes", "session", "co
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["of", "limit", "skip"])?;
-        let of = desk.asked.text("of")?.map(EntityId::parse).transpose()?;
-        let page = desk.asked.page()?;
-        let relations = desk.mind.store().relations(&desk.scope(), of.as_ref(), page).await?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &["of", "limit", "skip"])?;
+        let of = admin.asked.text("of")?.map(EntityId::parse).transpose()?;
+        let page = admin.asked.page()?;
+        let relations = admin.mind.store().relations(&admin.scope(), of.as_ref(), page).await?;
         let next = next(page, relations.len());
         let relations: Vec<Value> = relations.iter().map(memory_json::relation).collect();
         Ok(Json(json!({ "relations": relations, "next": next })).into_response())
@@ -40,14 +40,14 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
 pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
-        desk.check_agent()?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
+        admin.check_agent()?;
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, KEYS)?;
         let source = EntityId::parse(&fields.needed_text("source")?)?;
         let target = EntityId::parse(&fields.needed_text("target")?)?;
         let kind = fields.needed_text("type")?;
-        let relation = NewRelation::new(source, &kind, target, desk.mind.now())?
+        let relation = NewRelation::new(source, &kind, target, admin.mind.now())?
             .with(attributes(&fields)?)?
             .with_provenance(provenance(&fields)?)?;
         let told = whole(async move {
@@ -57,8 +57,8 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
                 "target": relation.target.as_str(),
             });
             let name = relation_name(&relation.source, &relation.kind, &relation.target);
-            desk.mind.store().relate(&desk.place(AuthorTrust::Operator), vec![relation]).await?;
-            desk.note("kept", &name, "a relation").await;
+            admin.mind.store().relate(&admin.place(AuthorTrust::Operator), vec![relation]).await?;
+            admin.note("kept", &name, "a relation").await;
             Ok(told)
         });
         Ok((StatusCode::CREATED, Json(told.await?)).into_response())
@@ -70,15 +70,15 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
 pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["source", "type", "target"])?;
-        let source = EntityId::parse(desk.asked.require("source")?)?;
-        let target = EntityId::parse(desk.asked.require("target")?)?;
-        let kind = desk.asked.require("type")?.trim().to_lowercase();
+        let admin = MemoryAdminRequest::open(&front, &sent, &["source", "type", "target"])?;
+        let source = EntityId::parse(admin.asked.require("source")?)?;
+        let target = EntityId::parse(admin.asked.require("target")?)?;
+        let kind = admin.asked.require("type")?.trim().to_lowercase();
         let gone = whole(async move {
             let name = relation_name(&source, &kind, &target);
             let what = MemoryForgetTarget::Relation { source, kind, target };
-            let gone = desk.mind.store().forget(&desk.scope(), &what).await?;
-            desk.note("forgotten", &name, "a relation").await;
+            let gone = admin.mind.store().forget(&admin.scope(), &what).await?;
+            admin.note("forgotten", &name, "a relation").await;
             Ok(gone)
         });
         gone_or(NONE, &gone.await?)

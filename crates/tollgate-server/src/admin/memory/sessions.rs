@@ -23,34 +23,34 @@ use crate::fields::{BodyFields, bad};
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["q", "session", "limit", "skip"])?;
-        match desk.asked.text("q")? {
-            Some(query) => search(&desk, query).await,
-            None => page(&desk).await,
+        let admin = MemoryAdminRequest::open(&front, &sent, &["q", "session", "limit", "skip"])?;
+        match admin.asked.text("q")? {
+            Some(query) => search(&admin, query).await,
+            None => page(&admin).await,
         }
     };
     api_response(answered.await)
 }
 
-async fn search(desk: &MemoryAdminRequest, query: &str) -> Result<Response, ApiError> {
-    let session = desk.asked.text("session")?.map(SessionId::parse).transpose()?;
-    if desk.asked.number("skip")?.is_some() {
+async fn search(admin: &MemoryAdminRequest, query: &str) -> Result<Response, ApiError> {
+    let session = admin.asked.text("session")?.map(SessionId::parse).transpose()?;
+    if admin.asked.number("skip")?.is_some() {
         return Err(super::bad_query("`skip` applies to lists only, not to searches".to_owned()));
     }
-    let wanted = (session.as_ref(), desk.asked.hits()?);
-    let hits = desk.mind.search_entries(&desk.scope(), query, wanted).await?;
+    let wanted = (session.as_ref(), admin.asked.hits()?);
+    let hits = admin.mind.search_entries(&admin.scope(), query, wanted).await?;
     let results: Vec<Value> =
         hits.iter().map(|hit| memory_json::hit(memory_json::entry(&hit.found), hit)).collect();
     Ok(Json(json!({ "results": results })).into_response())
 }
 
-async fn page(desk: &MemoryAdminRequest) -> Result<Response, ApiError> {
-    if desk.asked.text("session")?.is_some() {
+async fn page(admin: &MemoryAdminRequest) -> Result<Response, ApiError> {
+    if admin.asked.text("session")?.is_some() {
         let detail = "`session` requires `q`; one session is at `/api/memory/sessions/ID`";
         return Err(super::bad_query(detail.to_owned()));
     }
-    let page = desk.asked.page()?;
-    let sessions = desk.mind.store().sessions(&desk.scope(), page).await?;
+    let page = admin.asked.page()?;
+    let sessions = admin.mind.store().sessions(&admin.scope(), page).await?;
     let listed: Vec<Value> = sessions.iter().map(memory_json::session).collect();
     let next = next(page, sessions.len());
     Ok(Json(json!({ "sessions": listed, "next": next })).into_response())
@@ -60,18 +60,18 @@ async fn page(desk: &MemoryAdminRequest) -> Result<Response, ApiError> {
 pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
-        desk.check_agent()?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
+        admin.check_agent()?;
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["session", "entries"])?;
         let session = SessionId::parse(&fields.needed_text("session")?)?;
-        let entries = entries(&desk, &session, &fields)?;
+        let entries = entries(&admin, &session, &fields)?;
         let told = whole(async move {
             let count = entries.len();
             let name = session.as_str().to_owned();
-            let ids = desk.mind.store().append(&desk.place(AuthorTrust::Heard), entries).await?;
-            desk.mind.wake();
-            desk.note("kept", &name, &format!("{count} entries of a session")).await;
+            let ids = admin.mind.store().append(&admin.place(AuthorTrust::Heard), entries).await?;
+            admin.mind.wake();
+            admin.note("kept", &name, &format!("{count} entries of a session")).await;
             let ids: Vec<u64> = ids.into_iter().map(|id| id.0).collect();
             Ok(json!({ "session": name, "ids": ids }))
         });
@@ -81,7 +81,7 @@ pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request)
 }
 
 fn entries(
-    desk: &MemoryAdminRequest,
+    admin: &MemoryAdminRequest,
     session: &SessionId,
     fields: &BodyFields<'_>,
 ) -> Result<Vec<NewEntry>, ApiError> {
@@ -91,7 +91,7 @@ fn entries(
     if raw.is_empty() || raw.len() > MOST_AT_ONCE {
         return Err(bad(format!("`entries` must have 1 to {MOST_AT_ONCE} items")));
     }
-    let now = desk.mind.now();
+    let now = admin.mind.now();
     let entry = |raw: &RawValue| {
         let fields = BodyFields::read(raw.get().as_bytes(), &["speaker", "text", "at"])?;
         let speaker = fields.needed_text("speaker")?;
@@ -113,14 +113,14 @@ pub(crate) async fn one(
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &["after", "limit"])?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &["after", "limit"])?;
         let session = SessionId::parse(&id)?;
-        let store = desk.mind.store();
-        let found = store.session(&desk.scope(), &session).await?;
+        let store = admin.mind.store();
+        let found = store.session(&admin.scope(), &session).await?;
         let found = found.ok_or_else(|| unknown(&id))?;
-        let after = desk.asked.number("after")?.map(EntryId);
-        let stretch = TranscriptPage { after, most: desk.asked.page()?.most };
-        let entries = store.entries(&desk.scope(), &session, stretch).await?;
+        let after = admin.asked.number("after")?.map(EntryId);
+        let stretch = TranscriptPage { after, most: admin.asked.page()?.most };
+        let entries = store.entries(&admin.scope(), &session, stretch).await?;
         let next = entries.last().filter(|_| entries.len() == stretch.most).map(|it| it.id.0);
         let listed: Vec<Value> = entries.iter().map(memory_json::entry).collect();
         let told =
@@ -138,20 +138,20 @@ pub(crate) async fn summarise(
 ) -> Response {
     let (sent, body) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["id", "summary"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
         let session = SessionId::parse(&id)?;
         let summary = kept_text("summary", &fields.needed_text("summary")?, LONGEST_TEXT)?;
         let told = whole(async move {
-            let store = desk.mind.store();
-            let place = desk.place(AuthorTrust::Operator);
+            let store = admin.mind.store();
+            let place = admin.place(AuthorTrust::Operator);
             if !store.summarise(&place, &session, &summary).await? {
                 return Err(unknown(session.as_str()));
             }
-            desk.note("summarised", session.as_str(), "a summary of a session").await;
-            let found = store.session(&desk.scope(), &session).await?;
+            admin.note("summarised", session.as_str(), "a summary of a session").await;
+            let found = store.session(&admin.scope(), &session).await?;
             found.map(|it| memory_json::session(&it)).ok_or_else(|| unknown(session.as_str()))
         });
         Ok(Json(told.await?).into_response())
@@ -167,13 +167,13 @@ pub(crate) async fn forget(
 ) -> Response {
     let (sent, _) = request.into_parts();
     let answered = async {
-        let desk = MemoryAdminRequest::open(&front, &sent, &[])?;
+        let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
         let session = SessionId::parse(&id)?;
         let none = unknown(&id);
         let gone = whole(async move {
             let what = MemoryForgetTarget::Session(session);
-            let gone = desk.mind.store().forget(&desk.scope(), &what).await?;
-            desk.note("forgotten", &id, &super::in_words(&gone)).await;
+            let gone = admin.mind.store().forget(&admin.scope(), &what).await?;
+            admin.note("forgotten", &id, &super::in_words(&gone)).await;
             Ok(gone)
         });
         gone_or(none, &gone.await?)

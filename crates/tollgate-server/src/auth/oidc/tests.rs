@@ -21,7 +21,7 @@ const ISSUER: &str = "https://idp.example";
 const AUDIENCE: &str = "https://gate.example/mcp";
 const NOW: u64 = 1_000_000;
 
-fn encoded(bytes: impl AsRef<[u8]>) -> String {
+fn encode_token(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
@@ -51,8 +51,8 @@ impl Signer {
 
     fn jwks(&self) -> Value {
         let point = self.ec.public_key().as_ref();
-        let (x, y) = (encoded(&point[1..33]), encoded(&point[33..]));
-        let ed = encoded(self.ed.public_key());
+        let (x, y) = (encode_token(&point[1..33]), encode_token(&point[33..]));
+        let ed = encode_token(self.ed.public_key());
         json!({"keys": [
             {"kty": "EC", "crv": "P-256", "kid": "ec", "x": x, "y": y},
             {"kty": "OKP", "crv": "Ed25519", "kid": "ed", "alg": "EdDSA", "x": ed},
@@ -60,12 +60,13 @@ impl Signer {
     }
 
     fn token(&self, header: &Value, claims: &Value) -> String {
-        let signed = format!("{}.{}", encoded(header.to_string()), encoded(claims.to_string()));
+        let signed =
+            format!("{}.{}", encode_token(header.to_string()), encode_token(claims.to_string()));
         let signature = match header["alg"].as_str() {
             Some("EdDSA") => self.ed.sign(signed.as_bytes()).as_ref().to_vec(),
             _ => self.ec.sign(&self.random, signed.as_bytes()).unwrap().as_ref().to_vec(),
         };
-        format!("{signed}.{}", encoded(signature))
+        format!("{signed}.{}", encode_token(signature))
     }
 }
 
@@ -86,7 +87,7 @@ fn with(changes: &Value) -> Value {
 }
 
 /// `ok`, or what is wrong with the token.
-fn judged(document: &Value, token: &str, now: u64) -> &'static str {
+fn judge_token(document: &Value, token: &str, now: u64) -> &'static str {
     let keys = Jwks::read(document).expect("a set of keys");
     let audiences = [Some(AUDIENCE.to_owned()), None];
     let terms = JwtRequirements { issuer: ISSUER, audiences: &audiences, now: at(now) };
@@ -126,7 +127,7 @@ fn s_22_a_token_counts_for_its_audience_issuer_and_time_only() {
         (json!({"aud": {AUDIENCE: true}}), "the token is for another audience (`aud`)"),
     ] {
         let token = signer.token(&header, &with(&changes));
-        assert_eq!(judged(&signer.jwks(), &token, NOW), expected, "{changes}");
+        assert_eq!(judge_token(&signer.jwks(), &token, NOW), expected, "{changes}");
     }
 }
 
@@ -134,7 +135,7 @@ fn s_22_a_token_counts_for_its_audience_issuer_and_time_only() {
 fn s_22_only_signatures_by_a_private_key_count() {
     let (signer, other) = (Signer::new(), Signer::new());
     let keys = signer.jwks();
-    let judge = |header: Value| judged(&keys, &signer.token(&header, &claims()), NOW);
+    let judge = |header: Value| judge_token(&keys, &signer.token(&header, &claims()), NOW);
     let only = "the token must be signed with RS256, PS256, ES256 or EdDSA";
     for (header, expected) in [
         (json!({"alg": "ES256", "kid": "ec"}), "ok"),
@@ -168,18 +169,18 @@ fn s_22_only_signatures_by_a_private_key_count() {
     }
     let header = json!({"alg": "ES256", "kid": "ec", "jwk": other.jwks()["keys"][0]});
     let forged = other.token(&header, &claims());
-    assert_eq!(judged(&keys, &forged, NOW), "the signature of the token is invalid");
+    assert_eq!(judge_token(&keys, &forged, NOW), "the signature of the token is invalid");
 }
 
 #[test]
 fn s_22_b_oa_6_a_public_key_is_no_shared_secret() {
     let signer = Signer::new();
     let keys = signer.jwks();
-    let header = encoded(json!({"alg": "HS256", "kid": "ec"}).to_string());
-    let signed = format!("{header}.{}", encoded(claims().to_string()));
+    let header = encode_token(json!({"alg": "HS256", "kid": "ec"}).to_string());
+    let signed = format!("{header}.{}", encode_token(claims().to_string()));
     let secret = hmac::Key::new(hmac::HMAC_SHA256, signer.ec.public_key().as_ref());
-    let token = format!("{signed}.{}", encoded(hmac::sign(&secret, signed.as_bytes())));
-    assert!(judged(&keys, &token, NOW).starts_with("the token must be signed"));
+    let token = format!("{signed}.{}", encode_token(hmac::sign(&secret, signed.as_bytes())));
+    assert!(judge_token(&keys, &token, NOW).starts_with("the token must be signed"));
     let shared = json!({"keys": [{"kty": "oct", "kid": "ec", "k": "c2VjcmV0", "alg": "HS256"}]});
     assert_eq!(Jwks::read(&shared).unwrap().len(), 0);
 }
@@ -193,7 +194,7 @@ fn a_token_that_was_touched_is_none() {
         let mut bytes = token.clone().into_bytes();
         bytes[place] = if bytes[place] == b'A' { b'B' } else { b'A' };
         let touched = String::from_utf8(bytes).unwrap();
-        assert_ne!(judged(&keys, &touched, NOW), "ok", "at {place}");
+        assert_ne!(judge_token(&keys, &touched, NOW), "ok", "at {place}");
     }
     let (signed, signature) = token.rsplit_once('.').unwrap();
     for touched in [
@@ -206,12 +207,12 @@ fn a_token_that_was_touched_is_none() {
         "..".to_owned(),
         "eyJ.eyJ.".to_owned(),
     ] {
-        assert_ne!(judged(&keys, &touched, NOW), "ok", "{touched}");
+        assert_ne!(judge_token(&keys, &touched, NOW), "ok", "{touched}");
     }
-    let twice = encoded(r#"{"iss":"https://idp.example","sub":"ada","sub":"eve"}"#);
+    let twice = encode_token(r#"{"iss":"https://idp.example","sub":"ada","sub":"eve"}"#);
     let header = token.split('.').next().unwrap();
     assert_eq!(
-        judged(&keys, &format!("{header}.{twice}.{signature}"), NOW),
+        judge_token(&keys, &format!("{header}.{twice}.{signature}"), NOW),
         "the token is malformed"
     );
 }
@@ -220,18 +221,22 @@ fn a_token_that_was_touched_is_none() {
 fn tokens_by_rsa_count_if_the_key_is_long_enough() {
     let kept: Value = serde_json::from_str(include_str!("rsa.json")).unwrap();
     let token = |name: &str| kept["tokens"][name].as_str().unwrap();
-    assert_eq!(judged(&kept, token("RS256"), NOW), "ok");
-    assert_eq!(judged(&kept, token("PS256"), NOW), "ok");
-    assert_eq!(judged(&kept, token("small"), NOW), "no such key", "1024 bits are too few");
+    assert_eq!(judge_token(&kept, token("RS256"), NOW), "ok");
+    assert_eq!(judge_token(&kept, token("PS256"), NOW), "ok");
+    assert_eq!(judge_token(&kept, token("small"), NOW), "no such key", "1024 bits are too few");
     let mut bound = kept.clone();
     bound["keys"][0]["alg"] = json!("PS256");
-    assert_eq!(judged(&bound, token("RS256"), NOW), "no such key", "it is for another algorithm");
+    assert_eq!(
+        judge_token(&bound, token("RS256"), NOW),
+        "no such key",
+        "it is for another algorithm"
+    );
     let mut other = kept.clone();
     other["keys"][0]["use"] = json!("enc");
-    assert_eq!(judged(&other, token("RS256"), NOW), "no such key");
+    assert_eq!(judge_token(&other, token("RS256"), NOW), "no such key");
     other = kept.clone();
     other["keys"][0]["key_ops"] = json!(["encrypt"]);
-    assert_eq!(judged(&other, token("RS256"), NOW), "no such key");
+    assert_eq!(judge_token(&other, token("RS256"), NOW), "no such key");
 }
 
 #[test]
@@ -246,10 +251,10 @@ fn b_oa_6_a_set_of_a_thousand_keys_is_cut_and_odd_keys_are_passed_over() {
     let thousand = json!({"keys": (0..1_000).map(many).collect::<Vec<_>>()});
     assert_eq!(Jwks::read(&thousand).unwrap().len(), 100);
     let token = |kid: &str| signer.token(&json!({"alg": "ES256", "kid": kid}), &claims());
-    assert_eq!(judged(&thousand, &token("k99"), NOW), "ok");
-    assert_eq!(judged(&thousand, &token("k100"), NOW), "no such key");
+    assert_eq!(judge_token(&thousand, &token("k99"), NOW), "ok");
+    assert_eq!(judge_token(&thousand, &token("k100"), NOW), "no such key");
     let without = signer.token(&json!({"alg": "ES256"}), &claims());
-    assert_eq!(judged(&thousand, &without, NOW), "no such key", "which one is not said");
+    assert_eq!(judge_token(&thousand, &without, NOW), "no such key", "which one is not said");
     for odd in [
         json!({"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"}),
         json!({"kty": "EC", "crv": "P-384", "x": good["x"], "y": good["y"]}),
@@ -296,7 +301,7 @@ fn rule(when: Option<(&str, &str)>, rights: &[Right]) -> TokenRule {
 }
 
 /// Whom a token makes its bearer, or the code of the refusal.
-fn made(auth: OidcConfig, changes: &Value) -> String {
+fn make_key(auth: OidcConfig, changes: &Value) -> String {
     let oidc = Oidc::new(auth, Duration::from_secs(30));
     let token = Fingerprint::of(b"a token");
     match oidc.visitor(&with(changes), token, at(NOW + 300)) {
@@ -322,10 +327,10 @@ async fn claims_make_a_principal_with_rights() {
         (json!({"sub": "a\u{0}b"}), "bad_token"),
         (json!({"sub": "a".repeat(257)}), "bad_token"),
     ] {
-        assert_eq!(made(auth(Vec::new()), &changes), expected, "{changes}");
+        assert_eq!(make_key(auth(Vec::new()), &changes), expected, "{changes}");
     }
     let by_mail = OidcConfig { claim: "email".to_owned(), ..auth(Vec::new()) };
-    assert_eq!(made(by_mail, &json!({"email": "ada@example.com"})), "oidc:ada@example.com ");
+    assert_eq!(make_key(by_mail, &json!({"email": "ada@example.com"})), "oidc:ada@example.com ");
 }
 
 #[tokio::test]
@@ -349,11 +354,11 @@ async fn the_first_rule_that_fits_says_what_a_token_is_good_for() {
         (json!({"realm": "ops"}), "no_rule"),
         (json!({}), "no_rule"),
     ] {
-        assert_eq!(made(auth(rules()), &changes), expected, "{changes}");
+        assert_eq!(make_key(auth(rules()), &changes), expected, "{changes}");
     }
     let mut all = rules();
     all.push(rule(None, &[]));
-    assert_eq!(made(auth(all), &json!({})), "oidc:ada ");
+    assert_eq!(make_key(auth(all), &json!({})), "oidc:ada ");
     let oidc = Oidc::new(auth(rules()), Duration::from_secs(30));
     assert_eq!(oidc.scope_of(Right::Execute), "tools:call");
     assert_eq!(oidc.scope_of(Right::Admin), "tollgate:admin");

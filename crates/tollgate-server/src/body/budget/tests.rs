@@ -9,7 +9,7 @@ fn key(name: &str) -> Option<Principal> {
     Some(Principal::from_name(name))
 }
 
-async fn taken(budget: &Arc<BodyBudget>, name: &str, bytes: usize) -> BodyPermit {
+async fn take_from(budget: &Arc<BodyBudget>, name: &str, bytes: usize) -> BodyPermit {
     let permit = budget.permit(key(name));
     permit.grow(bytes).await.unwrap();
     permit
@@ -36,14 +36,14 @@ impl crate::MemoryGauge for Nothing {
 #[tokio::test(start_paused = true)]
 async fn p_21_a_key_has_half_of_the_room_and_gives_it_back() {
     let budget = BodyBudget::of_bytes(100);
-    let first = taken(&budget, "a", 30).await;
+    let first = take_from(&budget, "a", 30).await;
     assert_eq!(
         budget.permit(key("a")).grow(51).await,
         Err(BodyBudgetError::NeverFits { limit: 50 })
     );
     assert_eq!(first.grow(21).await, Err(BodyBudgetError::NeverFits { limit: 50 }));
     assert_eq!(budget.permit(key("a")).grow(21).await, Err(BodyBudgetError::NoRoom));
-    let other = taken(&budget, "b", 50).await;
+    let other = take_from(&budget, "b", 50).await;
     assert_eq!(budget.permit(None).grow(21).await, Err(BodyBudgetError::NoRoom));
     let local = budget.permit(None);
     assert_eq!(local.grow(20).await, Ok(()));
@@ -58,9 +58,9 @@ async fn p_21_a_key_has_half_of_the_room_and_gives_it_back() {
 #[tokio::test(start_paused = true)]
 async fn p_21_whoever_has_the_least_is_served_first() {
     let budget = BodyBudget::of_bytes(100);
-    let greedy = taken(&budget, "greedy", 20).await;
-    let other = taken(&budget, "other", 40).await;
-    let filler = taken(&budget, "filler", 40).await;
+    let greedy = take_from(&budget, "greedy", 20).await;
+    let other = take_from(&budget, "other", 40).await;
+    let filler = take_from(&budget, "filler", 40).await;
     let wait = |name: &'static str, bytes| {
         let permit = budget.permit(key(name));
         async move {
@@ -86,8 +86,8 @@ async fn p_21_whoever_has_the_least_is_served_first() {
 #[tokio::test(start_paused = true)]
 async fn who_gives_up_waiting_leaves_nothing_behind() {
     let budget = BodyBudget::of_bytes(100);
-    let all = taken(&budget, "a", 50).await;
-    let more = taken(&budget, "b", 50).await;
+    let all = take_from(&budget, "a", 50).await;
+    let more = take_from(&budget, "b", 50).await;
     let permit = budget.permit(key("c"));
     let mut waiting = Box::pin(permit.grow(50));
     assert!(futures_util::poll!(&mut waiting).is_pending());

@@ -3,7 +3,7 @@ use http::request::Parts;
 
 use super::bring_key;
 
-fn sent(uri: &str, headers: &[(&str, &str)]) -> Parts {
+fn encode_stream(uri: &str, headers: &[(&str, &str)]) -> Parts {
     let mut request = Request::builder().uri(uri).header("sec-websocket-key", "x");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -12,7 +12,7 @@ fn sent(uri: &str, headers: &[(&str, &str)]) -> Parts {
 }
 
 fn check(uri: &str, headers: &[(&str, &str)], expected: Result<Option<&str>, &str>) {
-    let mut parts = sent(uri, headers);
+    let mut parts = encode_stream(uri, headers);
     let brought = bring_key(&mut parts).map_err(|problem| problem.code);
     let key = parts.headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
     assert_eq!(brought.map(|()| key.as_deref()), expected, "{uri} {headers:?}");
@@ -52,14 +52,14 @@ fn a_key_that_is_sent_twice_must_be_the_same() {
 
 #[test]
 fn only_the_path_of_gemini_takes_a_key_from_the_url_and_none_is_left_in_it() {
-    let mut parts = sent(&format!("{GEMINI}?alt=ws&key=k-1"), &[]);
+    let mut parts = encode_stream(&format!("{GEMINI}?alt=ws&key=k-1"), &[]);
     bring_key(&mut parts).unwrap();
     assert_eq!(parts.headers["authorization"], "Bearer k-1");
     assert_eq!(parts.uri.query(), Some("alt=ws"));
-    let mut parts = sent(&format!("{GEMINI}?key=k-1"), &[]);
+    let mut parts = encode_stream(&format!("{GEMINI}?key=k-1"), &[]);
     bring_key(&mut parts).unwrap();
     assert_eq!(parts.uri.query(), None);
-    let mut parts = sent("/v1/realtime?key=k-1", &[]);
+    let mut parts = encode_stream("/v1/realtime?key=k-1", &[]);
     bring_key(&mut parts).unwrap();
     assert!(!parts.headers.contains_key("authorization"));
     assert_eq!(parts.uri.query(), Some("key=k-1"));
@@ -68,7 +68,7 @@ fn only_the_path_of_gemini_takes_a_key_from_the_url_and_none_is_left_in_it() {
 #[test]
 fn what_is_left_of_the_sub_protocols_has_no_key_in_it() {
     let protocols = "realtime, openai-insecure-api-key.sk-1, openai-beta.x";
-    let mut parts = sent("/v1/realtime", &[("sec-websocket-protocol", protocols)]);
+    let mut parts = encode_stream("/v1/realtime", &[("sec-websocket-protocol", protocols)]);
     bring_key(&mut parts).unwrap();
     assert_eq!(parts.headers["sec-websocket-protocol"], "realtime, openai-beta.x");
 }

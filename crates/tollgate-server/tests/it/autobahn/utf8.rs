@@ -1,6 +1,6 @@
 //! Section 6: what is text and what is not.
 
-use super::{CHOPS, Chop, begins, check, ends, fails, goes_on, passes, whole, wrapped};
+use super::{CHOPS, Chop, begins, check, ends, fails, goes_on, passes, whole, wrap};
 use crate::living::Living;
 
 const KOSME: &[u8] = b"\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5";
@@ -117,7 +117,7 @@ const INVALID: &[(&str, &[u8])] = &[
 #[tokio::test]
 async fn autobahn_6_1_empty_pieces_change_nothing() {
     let stage = Living::start().await;
-    let sent = wrapped("middle");
+    let sent = wrap("middle");
     let frames = [begins(b""), goes_on(&sent), ends(b"")];
     for chop in CHOPS {
         check(&stage, "6.1.3", &frames, chop, &passes(&[&sent])).await;
@@ -128,7 +128,7 @@ async fn autobahn_6_1_empty_pieces_change_nothing() {
 async fn autobahn_6_text_passes_however_it_is_cut() {
     let stage = Living::start().await;
     for (case, bytes) in valid() {
-        let sent = wrapped(&bytes);
+        let sent = wrap(&bytes);
         check(&stage, &case, &[whole(&sent)], Chop::Whole, &passes(&[&sent])).await;
         // Cut in the middle of characters.
         let mut octets: Vec<_> = sent.chunks(1).map(goes_on).collect();
@@ -142,7 +142,7 @@ async fn autobahn_6_text_passes_however_it_is_cut() {
 async fn b_ws_7_autobahn_6_what_is_no_text_is_refused_however_it_is_cut() {
     let stage = Living::start().await;
     for (case, bytes) in INVALID {
-        let sent = wrapped(bytes);
+        let sent = wrap(bytes);
         check(&stage, case, &[whole(&sent)], Chop::Whole, &fails(1007)).await;
         let mut octets: Vec<_> = sent.chunks(1).map(goes_on).collect();
         octets[0] = begins(&sent[..1]);
@@ -154,7 +154,7 @@ async fn b_ws_7_autobahn_6_what_is_no_text_is_refused_however_it_is_cut() {
 #[tokio::test]
 async fn b_ws_7_autobahn_6_4_what_is_no_text_is_refused_before_it_is_whole() {
     let stage = Living::start().await;
-    let start = wrapped(KOSME);
+    let start = wrap(KOSME);
     let start = &start[..start.len() - 2];
     for (case, wrong) in [("6.4.1", &b"\xf4\x90\x80\x80"[..]), ("6.4.2", b"\xed\xa0\x80")] {
         // The end never comes.

@@ -2,7 +2,7 @@
 
 use tollgate_testkit::ws::{BINARY, RawWebSocketFrame, TEXT};
 
-use super::{Chop, PATIENCE, Seen, check, ends, goes_on, passes, send, text, wrapped};
+use super::{Chop, PATIENCE, Seen, check, ends, goes_on, passes, send, text, wrap};
 use crate::living::{Living, Speaks};
 
 const MIB: usize = 1 << 20;
@@ -55,7 +55,7 @@ async fn autobahn_9_7_and_9_8_many_messages_pass_in_their_order() {
         for (speaks, opcode) in [(Speaks::OpenAi, TEXT), (Speaks::Deepgram, BINARY)] {
             let mut wire = stage.echoing(speaks, &[]).await;
             let asked = |at: usize| match opcode {
-                TEXT => wrapped(format!("{at}{}", "*".repeat(length))),
+                TEXT => wrap(format!("{at}{}", "*".repeat(length))),
                 _ => [format!("{at}").into_bytes(), vec![0xfe; length]].concat(),
             };
             let mut seen = Seen::default();

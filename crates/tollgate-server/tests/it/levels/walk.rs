@@ -10,7 +10,7 @@ use tollgate_server::{ApiKey, Right, Rights};
 
 use super::oracle::{self, Fact, Filters};
 use super::world::{self, Dice};
-use super::{Case, Config, Reached, Recording, agents, patterns, shipped};
+use super::{Case, Config, Reached, Recording, agents, builtin_tools, patterns};
 use crate::client::{Call, Reply, with_meta};
 use crate::stage::{Setup, Stage, key, modern_headers};
 
@@ -22,7 +22,7 @@ const SECRETS: &[&str] = &["secret-plain", "secret-override"];
 async fn s_29_no_front_lists_or_calls_what_the_oracle_hides() {
     let mut dice = Dice(29);
     for _ in 0..STAGES {
-        let mut facts = shipped();
+        let mut facts = builtin_tools();
         facts.extend(["echo", "wait", "boom", "mirrored"].map(of_the_stage));
         let facts = world::facts(&mut dice, &facts);
         let config = Config::new(&mut dice, &facts);
@@ -95,11 +95,11 @@ enum Expected {
 
 impl Walk<'_> {
     async fn check(&self) {
-        let seen = match self.expected() {
+        let seen = match self.expectation() {
             Expected::Seen(seen) => seen,
-            Expected::Status(status) => return self.refused(status).await,
+            Expected::Status(status) => return self.refusal_of(status).await,
         };
-        assert_eq!(self.listed().await, seen, "plain, {}", self.context());
+        assert_eq!(self.list_tools().await, seen, "plain, {}", self.context());
         assert_eq!(self.listed_modern().await, seen, "modern, {}", self.context());
         let session = self.session().await;
         assert_eq!(self.listed_legacy(&session).await, seen, "legacy, {}", self.context());
@@ -110,7 +110,7 @@ impl Walk<'_> {
         }
     }
 
-    fn expected(&self) -> Expected {
+    fn expectation(&self) -> Expected {
         let Some(filters) = Filters::read(&self.case.headers) else {
             return Expected::Status(400);
         };
@@ -130,7 +130,7 @@ impl Walk<'_> {
     }
 
     /// With the key, the agent, the tier and the filters of the case.
-    fn dressed(&self, call: Call) -> Call {
+    fn add_headers(&self, call: Call) -> Call {
         let secret = SECRETS[usize::from(self.case.may_override)];
         let call = call
             .header("authorization", &format!("Bearer {secret}"))
@@ -143,17 +143,17 @@ impl Walk<'_> {
         filters.fold(call, |call, (name, value)| call.header(name, value))
     }
 
-    async fn refused(&self, status: u16) {
-        let plain = self.dressed(self.stage.request("GET", "/v1/tools")).send().await;
+    async fn refusal_of(&self, status: u16) {
+        let plain = self.add_headers(self.stage.request("GET", "/v1/tools")).send().await;
         let modern = self.modern("tools/list", json!({})).await;
         for reply in [plain, modern] {
             assert_eq!(reply.status, status, "{reply:?}, {}", self.context());
         }
     }
 
-    async fn listed(&self) -> Vec<String> {
+    async fn list_tools(&self) -> Vec<String> {
         let call = self.stage.request("GET", "/v1/tools?format=mcp");
-        let reply = self.dressed(call).send().await;
+        let reply = self.add_headers(call).send().await;
         assert_eq!(reply.status, 200, "{reply:?}, {}", self.context());
         names(&reply.json()["tools"])
     }
@@ -165,7 +165,7 @@ impl Walk<'_> {
         for (name, value) in modern_headers(method, &params) {
             call = call.header(&name, &value);
         }
-        self.dressed(call).send().await
+        self.add_headers(call).send().await
     }
 
     async fn listed_modern(&self) -> Vec<String> {
@@ -178,14 +178,14 @@ impl Walk<'_> {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}});
         let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-        let reply = self.dressed(self.stage.post(body.to_string())).send().await;
+        let reply = self.add_headers(self.stage.post(body.to_string())).send().await;
         reply.header("mcp-session-id").expect("a session")
     }
 
     async fn legacy(&self, session: &str, method: &str, params: Value) -> Reply {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let call = self.stage.post(body.to_string()).header("mcp-session-id", session);
-        self.dressed(call.header("mcp-protocol-version", "2025-11-25")).send().await
+        self.add_headers(call.header("mcp-protocol-version", "2025-11-25")).send().await
     }
 
     async fn listed_legacy(&self, session: &str) -> Vec<String> {
@@ -199,7 +199,7 @@ impl Walk<'_> {
             .request("POST", "/v1/tools/execute")
             .header("content-type", "application/json")
             .body(json!({"name": name, "arguments": {}}).to_string());
-        let plain = self.dressed(execute).send().await.json();
+        let plain = self.add_headers(execute).send().await.json();
         assert_eq!(plain["status"], "denied", "{name}: {plain}, {}", self.context());
         let params = json!({"name": name, "arguments": {}});
         let modern = self.modern("tools/call", params.clone()).await.json();

@@ -128,7 +128,7 @@ pub(super) fn headers(dice: &mut Dice, facts: &[Fact]) -> Vec<(String, String)> 
     let mut sent = vec![("accept".to_owned(), "*/*; q=1, a/b".to_owned())];
     let mut add = |dice: &mut Dice, name: &str| {
         let value = list(dice, facts, name);
-        sent.push((cased(dice, name), value));
+        sent.push((change_case(dice, name), value));
     };
     for name in INCLUDES.iter().chain(EXCLUDES) {
         if dice.one_in(5) {
@@ -143,13 +143,13 @@ pub(super) fn headers(dice: &mut Dice, facts: &[Fact]) -> Vec<(String, String)> 
     }
     if dice.one_in(40) {
         let (name, value) = dice.pick(WRONG);
-        sent.push((cased(dice, name), (*value).to_owned()));
+        sent.push((change_case(dice, name), (*value).to_owned()));
     }
     sent
 }
 
 /// Names of headers have no case.
-fn cased(dice: &mut Dice, name: &str) -> String {
+fn change_case(dice: &mut Dice, name: &str) -> String {
     let turned = |letter: char| if dice.one_in(4) { letter.to_ascii_uppercase() } else { letter };
     name.chars().map(turned).collect()
 }

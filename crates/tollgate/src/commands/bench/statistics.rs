@@ -34,12 +34,12 @@ pub(super) struct LoadStatistics {
 }
 
 impl LoadStatistics {
-    pub(super) fn of(lanes: Vec<ConnectionResults>, whole: Duration) -> Self {
+    pub(super) fn of(connections: Vec<ConnectionResults>, whole: Duration) -> Self {
         let mut took = Vec::new();
         let mut complaints = BTreeMap::<String, usize>::new();
-        for lane in lanes {
-            took.extend(lane.took);
-            for (why, count) in lane.complaints {
+        for connection in connections {
+            took.extend(connection.took);
+            for (why, count) in connection.complaints {
                 *complaints.entry(why).or_default() += count;
             }
         }
@@ -91,16 +91,20 @@ impl LoadStatistics {
 mod tests {
     use std::time::Duration;
 
-    use super::{ConnectionResults, LoadStatistics};
+    use super::{ConnectionResults, FailedCallError, LoadStatistics};
 
     #[test]
     fn lanes_are_counted_together() {
-        let mut lanes = vec![ConnectionResults::default(), ConnectionResults::default()];
+        let mut connections = vec![ConnectionResults::default(), ConnectionResults::default()];
         for (at, milliseconds) in (1..=100).rev().enumerate() {
-            let answer = if milliseconds > 98 { Err("timeout: slow".to_owned()) } else { Ok(()) };
-            lanes[at % 2].note(Duration::from_millis(milliseconds), answer);
+            let answer = if milliseconds > 98 {
+                Err(FailedCallError("timeout: slow".to_owned()))
+            } else {
+                Ok(())
+            };
+            connections[at % 2].note(Duration::from_millis(milliseconds), answer);
         }
-        let figures = LoadStatistics::of(lanes, Duration::from_secs(4));
+        let figures = LoadStatistics::of(connections, Duration::from_secs(4));
         assert_eq!((figures.calls(), figures.errors()), (100, 2));
         assert_eq!(figures.percentile(50), Duration::from_millis(50));
         assert_eq!(figures.percentile(99), Duration::from_millis(99));

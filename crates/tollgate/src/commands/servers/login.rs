@@ -28,7 +28,7 @@ pub(super) async fn run(name: &str, config: &Config, output: Output) -> Result<(
     let decision = Decision::new(AuditAction::Login, &Principal::local(), word).server(&server.id);
     let decision = match &outcome {
         Ok(()) => decision,
-        Err(why) => decision.because(why),
+        Err(why) => decision.because(&why.to_string()),
     };
     if let Err(error) = ledger.note(decision).await {
         output.note(&format!("warning: the audit trail was not written: {error}"));

@@ -47,19 +47,19 @@ fn tools_of(agent: &str, tools: &[&str]) -> ConfigEdit {
     ConfigEdit::Set { section: "agents", name, key, value }
 }
 
-fn applied(text: &str, edit: &ConfigEdit) -> Result<String, ConfigEditError> {
+fn apply_edits(text: &str, edit: &ConfigEdit) -> Result<String, ConfigEditError> {
     apply(Path::new("t.yaml"), text, edit)
 }
 
 fn check(text: &str, edit: &ConfigEdit, expected: &str) {
-    match applied(text, edit) {
+    match apply_edits(text, edit) {
         Ok(found) => assert!(found == expected, "found:\n{found}\nexpected:\n{expected}"),
         Err(error) => panic!("{error}\nin:\n{text}"),
     }
 }
 
-fn refused(text: &str, edit: &ConfigEdit, expected: &str) {
-    let found = applied(text, edit).expect_err(text).to_string();
+fn refusal_of(text: &str, edit: &ConfigEdit, expected: &str) {
+    let found = apply_edits(text, edit).expect_err(text).to_string();
     assert!(found.contains(expected), "{found}");
 }
 
@@ -123,7 +123,7 @@ fn a_list_that_grows_may_change_as_well() {
         "servers:\n  a:\n    command: [npx, -y, a]\n",
         "servers:\n  a:\n    command:\n      - npx\n      - -y\n      - a\n",
     ] {
-        let found = applied(text, &set("a", "command", command.clone())).unwrap();
+        let found = apply_edits(text, &set("a", "command", command.clone())).unwrap();
         assert_eq!(crate::config::values(&found)["servers"]["a"]["command"], command, "{found}");
     }
 }
@@ -198,7 +198,7 @@ fn values_are_quoted_where_they_would_be_something_else() {
     for odd in
         ["a\nb", "\u{7f}", "\u{2028}", "\"", "\\", "é\u{1f600}", "'", "- x", "? y", "*a", "&a"]
     {
-        let edited = applied("servers:\n", &add("a", json!({ "env": { "X": odd } })));
+        let edited = apply_edits("servers:\n", &add("a", json!({ "env": { "X": odd } })));
         assert!(edited.is_ok(), "{odd:?}: {edited:?}");
     }
 }
@@ -302,24 +302,24 @@ fn a_key_of_a_server_is_set_and_taken_out() {
 
 #[test]
 fn what_cannot_be_changed_is_refused_with_what_to_write() {
-    refused("servers:\n  web: { command: x }\n", &web(), "a server `web` already exists");
-    refused("servers:\n", &remove("a"), "there is no server `a` in the config");
-    refused("servers: [\n", &web(), "the config cannot be read");
+    refusal_of("servers:\n  web: { command: x }\n", &web(), "a server `web` already exists");
+    refusal_of("servers:\n", &remove("a"), "there is no server `a` in the config");
+    refusal_of("servers: [\n", &web(), "the config cannot be read");
     let anchored = "servers:\n  a: &base\n    command: x\n  b: *base\n";
-    refused(anchored, &remove("a"), "remove `servers.a` by hand");
-    refused(
+    refusal_of(anchored, &remove("a"), "remove `servers.a` by hand");
+    refusal_of(
         anchored,
         &set("b", "enabled", json!(false)),
         "add it by hand:\nservers:\n  b:\n    enabled: false",
     );
-    refused("servers:\n  ? a\n  : command: x\n", &remove("a"), "remove `servers.a` by hand");
+    refusal_of("servers:\n  ? a\n  : command: x\n", &remove("a"), "remove `servers.a` by hand");
     check(anchored, &remove("b"), "servers:\n  a: &base\n    command: x\n");
 }
 
 #[test]
 fn a_difference_is_shown_as_everybody_reads_it() {
     let old = "servers:\n  a:\n    command: x\n";
-    let new = applied(old, &set("a", "enabled", json!(false))).unwrap();
+    let new = apply_edits(old, &set("a", "enabled", json!(false))).unwrap();
     assert_eq!(
         diff(Path::new("t.yaml"), old, &new),
         "--- t.yaml\n+++ t.yaml\n@@ -1,3 +1,4 @@\n servers:\n   a:\n     command: x\n+    enabled: false\n"
@@ -340,17 +340,17 @@ fn a_key_of_an_agent_is_changed_where_it_stands() {
         "agents:\n  a:\n    tools: [roll, 'b', \"fs_*\"] # mine\n",
     );
     check("agents: {a: {}}\n", &tools_of("a", &["roll"]), "agents: {a: { tools: [\"roll\"] }}\n");
-    refused(
+    refusal_of(
         "agents:\n  a:\n    tools:\n      - roll\n      # why\n      - b\n",
         &tools_of("a", &["b"]),
         "comments in `tools` would be lost",
     );
-    refused(
+    refusal_of(
         "agents:\n  a:\n    tools:\n      - roll # dice\n      - b\n",
         &tools_of("a", &["b"]),
         "comments in `tools` would be lost",
     );
-    refused("agents: {}\n", &tools_of("a", &["roll"]), "`agents` has no `a`");
+    refusal_of("agents: {}\n", &tools_of("a", &["roll"]), "`agents` has no `a`");
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn comments_outlast_what_stands_beside_them() {
         &remove("b"),
         "servers: [{ name: a, command: x }, # about a\n  ]\n",
     );
-    refused(
+    refusal_of(
         "servers:\n  a:\n    command: x\n    enabled: # off for now\n      false\n",
         &set("a", "enabled", json!(true)),
         "comments in `enabled` would be lost",

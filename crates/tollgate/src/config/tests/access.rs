@@ -5,7 +5,7 @@ use tollgate_core::glob::Glob;
 use tollgate_engine::settings::{OauthLoginSettings, ServerAuth, ServerTransport};
 use tollgate_server::{Fingerprint, KeyRole, Right};
 
-use super::{check, good, mistakes, refused, report};
+use super::{check, good, mistakes, refusal_of, report};
 
 const KEYS: &str = "keys: [{ name: a, key: 0123456789abcdef0123 }]";
 
@@ -28,7 +28,7 @@ fn hosts_are_written_as_in_a_host_header() {
 fn what_no_host_header_says_is_no_host() {
     for bad in ["a:80", "http://a", "*", "a/b", "", "[a]", "ä.example"] {
         let expected = format!("1:9 `{bad}` is not the name of a host");
-        refused(&format!("hosts: ['{bad}']"), &expected);
+        refusal_of(&format!("hosts: ['{bad}']"), &expected);
     }
 }
 
@@ -66,7 +66,7 @@ fn trusted_proxies_are_addresses_and_networks() {
     for bad in ["proxy.example", "10.0.0.1/8", "10.0.0.0/33", "*", "", "10.0.0.7:80", "fd00::/129"]
     {
         let expected = format!("1:19 `{bad}` cannot be a trusted proxy");
-        refused(&format!("trusted_proxies: ['{bad}']"), &expected);
+        refusal_of(&format!("trusted_proxies: ['{bad}']"), &expected);
     }
 }
 
@@ -90,7 +90,7 @@ warning: `0.0.0.0:8655` is every interface, but `hosts` is not set
 #[test]
 fn a_key_for_no_agent_is_a_mistake() {
     let keys = "keys: [{ name: a, key: 0123456789abcdef0123, agents: [] }]";
-    refused(keys, "1:46 a key without agents is useless");
+    refusal_of(keys, "1:46 a key without agents is useless");
 }
 
 #[test]
@@ -107,17 +107,17 @@ fn a_key_is_known_by_itself_or_by_its_hash() {
     assert_eq!(key.rights, [Right::Approve, Right::Observe].into_iter().collect());
     assert_eq!(key.grant.tools.as_deref(), Some(&[Glob::new("roll*")][..]));
     assert_eq!(key.expires, date::parse("2030-02-28"));
-    refused("keys: [{ name: a, hash: abc }]", "1:25 the hash is not a SHA-256");
+    refusal_of("keys: [{ name: a, hash: abc }]", "1:25 the hash is not a SHA-256");
     let both = format!("keys: [{{ name: a, key: 0123456789abcdef0123, hash: \"{hash}\" }}]");
-    refused(&both, "1:52 `key` and `hash` exclude each other");
+    refusal_of(&both, "1:52 `key` and `hash` exclude each other");
     let twice = "0123456789abcdef0123";
     let hash = Fingerprint::of(twice.as_bytes());
     let hash: String = hash.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let same =
         format!("keys: [{{ name: a, key: {twice} }}, {{ name: b, hash: \"sha256:{hash}\" }}]");
-    refused(&same, "1:48 two entries have the same key");
+    refusal_of(&same, "1:48 two entries have the same key");
     let late = "keys: [{ name: a, key: 0123456789abcdef0123, expires: tomorrow }]";
-    refused(late, "1:55 `expires` must be a date, not `tomorrow`");
+    refusal_of(late, "1:55 `expires` must be a date, not `tomorrow`");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn tokens_are_of_one_issuer_and_for_us() {
 fn agents_leave_the_paths_of_operators_alone() {
     for name in ["status", "test"] {
         let expected = format!("1:11 an agent cannot be named `{name}`");
-        refused(&format!("agents: {{ {name}: {{ tools: [roll] }} }}"), &expected);
+        refusal_of(&format!("agents: {{ {name}: {{ tools: [roll] }} }}"), &expected);
     }
     good("agents: { tests: { tools: [roll] } }");
 }
@@ -227,7 +227,7 @@ agents: { sage: { tools: [roll], limits: { concurrent: 2 }, rate_limit: 5/min } 
     assert_eq!((b.slots.concurrent, b.slots.queue), (64, 128));
     let sage = &config.settings.agents[0];
     assert_eq!((sage.concurrent, sage.rate_limit.map(|it| it.calls)), (Some(2), Some(5)));
-    refused(
+    refusal_of(
         "limits: { per_key: 0 }",
         "1:20 `per_key` must be a whole number from 1 to 1000000 requests, not `0`",
     );
@@ -246,12 +246,12 @@ fn a_login_is_one_way_to_authorize_and_no_other_beside_it() {
         OauthLoginSettings { scopes: vec!["a".to_owned()], ..OauthLoginSettings::default() };
     assert_eq!(endpoint.auth, ServerAuth::Login(login));
     good(&server("{ login: true, issuer: https://id.test/tenant }"));
-    refused(
+    refusal_of(
         &server("{ login: true, issuer: id.test }"),
         "4:34 `issuer` must begin with http:// or https://: `id.test`",
     );
-    refused(&server("{ login: true, token: x }"), "4:33 two ways to authorize");
-    refused(
+    refusal_of(&server("{ login: true, token: x }"), "4:33 two ways to authorize");
+    refusal_of(
         &server("{ login: true, client_secret: x }"),
         "4:41 `client_secret` without `client_id`",
     );

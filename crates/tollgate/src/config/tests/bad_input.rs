@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::super::{ConfigRequest, load_text};
-use super::{Fake, good, load, load_with, mistakes, refused, report};
+use super::{Fake, good, load, load_with, mistakes, refusal_of, report};
 
 const FINE: &str = "servers: { a: { command: x } }";
 
@@ -18,8 +18,8 @@ fn b_cf_01_empty_comment_tab_mark_and_other_encodings() {
         assert_eq!(good(empty).settings.agents.len(), 3, "{empty:?}");
     }
     assert_eq!(good("\u{feff}environment: laptop\n").settings.environment, "laptop");
-    refused("servers:\n\ta:\n\t\tcommand: x\n", "2:1 a tab cannot indent a line of YAML");
-    refused("servers:\n  a:\n  \tcommand: x\n", "3:3 a tab cannot indent a line of YAML");
+    refusal_of("servers:\n\ta:\n\t\tcommand: x\n", "2:1 a tab cannot indent a line of YAML");
+    refusal_of("servers:\n  a:\n  \tcommand: x\n", "3:3 a tab cannot indent a line of YAML");
     let wide = |text: &str| -> Vec<u8> {
         [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
     };
@@ -58,7 +58,7 @@ fn b_cf_02_bombs_are_refused_quickly() {
         assert!(load(&bomb).is_err(), "{}", &bomb[..20]);
     }
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
-    refused("a: &a [*a]\n", "1:8 this alias is recursive");
+    refusal_of("a: &a [*a]\n", "1:8 this alias is recursive");
     good(FINE);
 }
 
@@ -69,19 +69,19 @@ fn now() -> Instant {
 
 #[test]
 fn b_cf_03_duplicate_keys_merge_cycles_and_odd_keys() {
-    refused("listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n", "2:1 duplicate key `listen`");
-    refused("servers:\n  a: { command: x }\n  a: { command: y }\n", "3:3 duplicate key `a`");
-    refused(
+    refusal_of("listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n", "2:1 duplicate key `listen`");
+    refusal_of("servers:\n  a: { command: x }\n  a: { command: y }\n", "3:3 duplicate key `a`");
+    refusal_of(
         "servers: [{ name: a, command: x }, { name: a, command: y }]",
         "1:44 `a` appears twice in `servers`",
     );
-    refused("x: &x\n  <<: *x\n", "2:7 this alias is recursive");
-    refused("<<: 5\n", "1:5 `<<` takes a map");
-    refused("? [a]\n: b\n", "1:3 a list or map cannot be a key");
-    refused("*a : b\n", "1:1 this is not YAML: while parsing node, found unknown anchor");
-    refused("? &k listen\n: 127.0.0.1:1\n*k : 127.0.0.1:2\n", "1:3 duplicate key `listen`");
-    refused("listen: !!str 127.0.0.1:1\n", "1:9 tags such as `!!str` are not supported");
-    refused("listen: 127.0.0.1:1\n---\ndata: x\n", "2:1 a second document begins here");
+    refusal_of("x: &x\n  <<: *x\n", "2:7 this alias is recursive");
+    refusal_of("<<: 5\n", "1:5 `<<` takes a map");
+    refusal_of("? [a]\n: b\n", "1:3 a list or map cannot be a key");
+    refusal_of("*a : b\n", "1:1 this is not YAML: while parsing node, found unknown anchor");
+    refusal_of("? &k listen\n: 127.0.0.1:1\n*k : 127.0.0.1:2\n", "1:3 duplicate key `listen`");
+    refusal_of("listen: !!str 127.0.0.1:1\n", "1:9 tags such as `!!str` are not supported");
+    refusal_of("listen: 127.0.0.1:1\n---\ndata: x\n", "2:1 a second document begins here");
 }
 
 #[test]
@@ -103,27 +103,27 @@ fn b_cf_04_what_is_typed_where_a_text_is_meant_stays_that_text() {
         ("\"true\"", "1:38 `trusted` must be `true` or `false`, not `true`"),
         ("1", "1:38 `trusted` must be `true` or `false`, not `1`"),
     ] {
-        refused(&with(&format!("trusted: {text}")), expected);
+        refusal_of(&with(&format!("trusted: {text}")), expected);
     }
 }
 
 #[test]
 fn b_cf_05_unknown_keys_and_wrong_shapes() {
-    refused("servrs: {}", "1:1 unknown key `servrs`");
-    refused("gateway: disabled", "1:1 unknown key `gateway`");
-    refused("servers: { a: { command: x, timeout_ms: 5 } }", "1:29 unknown key `timeout_ms`");
-    refused("budget: fast", "1:9 `budget` must be a map, not `fast`");
-    refused(
+    refusal_of("servrs: {}", "1:1 unknown key `servrs`");
+    refusal_of("gateway: disabled", "1:1 unknown key `gateway`");
+    refusal_of("servers: { a: { command: x, timeout_ms: 5 } }", "1:29 unknown key `timeout_ms`");
+    refusal_of("budget: fast", "1:9 `budget` must be a map, not `fast`");
+    refusal_of(
         "agents: 5",
         "1:9 `agents` must be a map of names, or a list of entries with a `name`, not `5`",
     );
-    refused("[a, b]", "1:1 the config must be a map");
-    refused("just text", "1:1 the config must be a map");
-    refused(&with("allow: \"*\""), "1:36 `allow` must be a list, not `*`");
-    refused(&with("env: [a]"), "1:29 `env` must be a map of names and texts");
-    refused("servers: [x]", "1:11 an entry of `servers` must be a map with a `name`, not `x`");
-    refused("servers: [{ command: x }]", "1:13 an entry of `servers` has no `name`");
-    refused("tls: { cert: a }", "1:1 `key` is missing");
+    refusal_of("[a, b]", "1:1 the config must be a map");
+    refusal_of("just text", "1:1 the config must be a map");
+    refusal_of(&with("allow: \"*\""), "1:36 `allow` must be a list, not `*`");
+    refusal_of(&with("env: [a]"), "1:29 `env` must be a map of names and texts");
+    refusal_of("servers: [x]", "1:11 an entry of `servers` must be a map with a `name`, not `x`");
+    refusal_of("servers: [{ command: x }]", "1:13 an entry of `servers` has no `name`");
+    refusal_of("tls: { cert: a }", "1:1 `key` is missing");
     assert_eq!(mistakes("lisen: 1\nagnts: 2\nkeyss: 3\n").len(), 3, "all at once");
 }
 
@@ -137,10 +137,10 @@ fn b_cf_06_ids_of_servers() {
     }
     for (a, b) in [("Files-1", "files_1"), ("a-b", "a_b"), ("A", "a")] {
         let text = format!("servers:\n  {a}: {{ command: x }}\n  {b}: {{ command: x }}\n");
-        refused(&text, &format!("3:3 another server has a name like `{b}`"));
+        refusal_of(&text, &format!("3:3 another server has a name like `{b}`"));
     }
     assert_eq!(mistakes(&id("memory")), Vec::<String>::new(), "built-in servers step aside");
-    refused(
+    refusal_of(
         "agents:\n  a: { tools: [roll] }\n  A: { tools: [roll] }\n",
         "3:3 another agent has a name like `A`",
     );
@@ -148,15 +148,18 @@ fn b_cf_06_ids_of_servers() {
 
 #[test]
 fn b_cf_07_commands_urls_and_environment() {
-    refused(
+    refusal_of(
         "servers: { a: { command: x, url: http://h/ } }",
         "1:12 server `a` has both `command` and `url`",
     );
-    refused("servers: { a: { trusted: true } }", "1:12 server `a` needs either `url` or `command`");
-    refused("servers: { a: { command: [] } }", "1:17 `command` has no program");
-    refused("servers: { a: { command: \"\" } }", "1:26 `command` has no program");
-    refused("servers: { a: { command: \"x 'y\" } }", "1:26 a quote in `command` is not closed");
-    refused(
+    refusal_of(
+        "servers: { a: { trusted: true } }",
+        "1:12 server `a` needs either `url` or `command`",
+    );
+    refusal_of("servers: { a: { command: [] } }", "1:17 `command` has no program");
+    refusal_of("servers: { a: { command: \"\" } }", "1:26 `command` has no program");
+    refusal_of("servers: { a: { command: \"x 'y\" } }", "1:26 a quote in `command` is not closed");
+    refusal_of(
         "servers: { a: { command: [x, [y]] } }",
         "1:30 an entry of `command` must be a text, not a list",
     );
@@ -172,11 +175,11 @@ fn b_cf_07_commands_urls_and_environment() {
         ("http://h:70000/", "`url` has a port that is not from 1 to 65535: `http://h:70000/`"),
         ("http://a b/", "`url` is not a URL: `http://a b/`"),
     ] {
-        refused(&format!("servers: {{ a: {{ url: \"{url}\" }} }}"), &format!("1:22 {expected}"));
+        refusal_of(&format!("servers: {{ a: {{ url: \"{url}\" }} }}"), &format!("1:22 {expected}"));
     }
-    refused(&with("env: { A: [b] }"), "1:36 `A` must be a text");
-    refused(&with("env: { A: ~ }"), "1:39 `A` has no value");
-    refused(&with("env: { \"A=B\": c }"), "1:36 `A=B` cannot be an environment variable");
+    refusal_of(&with("env: { A: [b] }"), "1:36 `A` must be a text");
+    refusal_of(&with("env: { A: ~ }"), "1:39 `A` has no value");
+    refusal_of(&with("env: { \"A=B\": c }"), "1:36 `A=B` cannot be an environment variable");
     for name in ["LD_PRELOAD", "PATH", "NODE_OPTIONS"] {
         let report = report(&with(&format!("env: {{ {name}: x }}")));
         assert_eq!(report.diagnostics.len(), 1, "{name}: a warning");
@@ -184,13 +187,13 @@ fn b_cf_07_commands_urls_and_environment() {
     }
     let header =
         |pair: &str| format!("servers: {{ a: {{ url: http://h/, headers: {{ {pair} }} }} }}");
-    refused(&header("Host: x"), "1:44 the header `Host` is set by the gateway");
-    refused(&header("\"a b\": x"), "1:44 `a b` is not a valid header name");
-    refused(
+    refusal_of(&header("Host: x"), "1:44 the header `Host` is set by the gateway");
+    refusal_of(&header("\"a b\": x"), "1:44 `a b` is not a valid header name");
+    refusal_of(
         &header("a: \"x\\r\\ny: z\""),
         "1:44 the value of the header `a` contains a line break",
     );
-    refused(&header("a: x, A: y"), "1:50 duplicate header `A`");
+    refusal_of(&header("a: x, A: y"), "1:50 duplicate header `A`");
 }
 
 #[test]
@@ -230,11 +233,11 @@ fn b_cf_08_variables() {
         let report = load_with(&format!("environment: \"{typed}\""), &environment).unwrap_err();
         assert_eq!(report.to_string(), format!("t.yaml:1:14: `environment`: {expected}"));
     }
-    refused(
+    refusal_of(
         &with("defaults: { timeout_ms: \"${SET}\" }"),
         "1:53 `timeout_ms` must be a whole number from 1 to 3600000 milliseconds, not `${SET}`",
     );
-    refused("\"${SET}\": x", "1:1 unknown key `${SET}`");
+    refusal_of("\"${SET}\": x", "1:1 unknown key `${SET}`");
 }
 
 #[test]
@@ -242,24 +245,24 @@ fn b_cf_09_numbers_and_ports() {
     let range = "must be a whole number from 1 to 3600000 milliseconds";
     for bad in ["0", "-1", "1e18", "5 parsecs", "1.5", "18446744073709551616", "0x10", "1_000"] {
         let text = with(&format!("defaults: {{ timeout_ms: {bad} }}"));
-        refused(&text, &format!("1:53 `timeout_ms` {range}, not `{bad}`"));
+        refusal_of(&text, &format!("1:53 `timeout_ms` {range}, not `{bad}`"));
     }
-    refused(
+    refusal_of(
         &with("defaults: { timeout_ms: \"5\" }"),
         &format!("1:53 `timeout_ms` {range}, not `5`"),
     );
-    refused(
+    refusal_of(
         &with("defaults: { timeout_ms: ~ }"),
         &format!("1:53 `timeout_ms` {range}, not nothing"),
     );
     for bad in ["127.0.0.1:70000", "127.0.0.1", ":8655", "8655", "example.com:80", "127.0.0.1:-1"] {
         let text = format!("listen: \"{bad}\"");
-        refused(&text, &format!("1:9 `listen` must be an address and a port, not `{bad}`"));
+        refusal_of(&text, &format!("1:9 `listen` must be an address and a port, not `{bad}`"));
     }
     assert_eq!(good("listen: 127.0.0.1:0").listen.port(), 0);
     assert_eq!(good("listen: localhost:80").listen.to_string(), "127.0.0.1:80");
     assert_eq!(good("listen: \"[::1]:80\"").listen.to_string(), "[::1]:80");
-    refused(
+    refusal_of(
         "budget: { tiers: { fast_ms: 2000 } }",
         "1:11 the tiers must be increasing: fast 2000, standard 1500, deep 4000",
     );
@@ -276,7 +279,7 @@ fn b_cf_09_numbers_and_ports() {
             let column = 13 + key.len();
             let expected =
                 format!("1:{column} `{key}` must be a whole number from {range}, not `{value}`");
-            refused(&budget(&format!("{key}: {value}")), &expected);
+            refusal_of(&budget(&format!("{key}: {value}")), &expected);
         }
     }
 }
@@ -286,15 +289,15 @@ fn b_cf_09_keywords() {
     let keywords = |pair: &str| format!("budget: {{ keywords: {{ {pair} }} }}");
     for silent in ["", "  ", "?!", "…", "- -"] {
         let expected = format!("1:30 the keyword `{silent}` can never match");
-        refused(&keywords(&format!("deep: [\"{silent}\"]")), &expected);
+        refusal_of(&keywords(&format!("deep: [\"{silent}\"]")), &expected);
     }
-    refused(
+    refusal_of(
         &keywords("languages: [fr]"),
         "1:35 an entry of `languages` must be one of `de`, `en`, not `fr`",
     );
-    refused(&keywords("deep: quest"), "1:29 `deep` must be a list, not `quest`");
-    refused(&keywords("fast: [now]"), "1:23 unknown key `fast`");
-    refused(
+    refusal_of(&keywords("deep: quest"), "1:29 `deep` must be a list, not `quest`");
+    refusal_of(&keywords("fast: [now]"), "1:23 unknown key `fast`");
+    refusal_of(
         "agents: { a: { tools: [roll], keywords: { standard: [\"!\"] } } }",
         "1:54 the keyword `!` can never match",
     );
@@ -307,15 +310,15 @@ fn b_cf_10_agents() {
     let unknown = report("agents: { a: { tools: [no_such_tool] } }");
     assert_eq!(unknown.to_string(), "t.yaml:1:24: no tool can be named `no_such_tool`");
     assert!(load("agents: { a: { tools: [no_such_tool] } }").is_ok(), "servers come and go");
-    refused(
+    refusal_of(
         "agents: { a: { tools: [roll], budget_tier: FASTEST } }",
         "1:44 `budget_tier` must be one of `fast`, `standard`, `deep`, not `FASTEST`",
     );
     assert!(good("agents: { a: { tools: [\"*\"] } }").settings.agents[0].may_see("anything"));
-    refused("default_agent: x", "1:16 there is no agent `x`");
-    refused("agents: { a: { tools: [roll] } }\ndefault_agent: b", "2:16 there is no agent `b`");
-    refused("agents: { a: { tools: [\"*\"], models: [x] } }", "1:39 there is no model `x`");
-    refused(
+    refusal_of("default_agent: x", "1:16 there is no agent `x`");
+    refusal_of("agents: { a: { tools: [roll] } }\ndefault_agent: b", "2:16 there is no agent `b`");
+    refusal_of("agents: { a: { tools: [\"*\"], models: [x] } }", "1:39 there is no model `x`");
+    refusal_of(
         "agents: { a: { tools: [\"*\"], engine: sentence_cascade } }",
         "1:38 `engine: sentence_cascade` needs an `opener_model`",
     );
@@ -391,7 +394,7 @@ fn s_02_only_loopback_is_served_without_keys() {
 #[test]
 fn s_07_the_config_is_no_way_in() {
     let huge = format!("environment: {}\n", "x".repeat(1024 * 1024));
-    refused(&huge, "the config is larger than 1 MiB");
+    refusal_of(&huge, "the config is larger than 1 MiB");
     let environment =
         Fake { variables: [("V", "${W}"), ("W", "w")].into_iter().collect(), ..Fake::default() };
     let config = load_with("environment: \"${V}\"", &environment).unwrap().config;

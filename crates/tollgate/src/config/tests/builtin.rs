@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tollgate_core::secret::Secret;
 use tollgate_engine::settings::{BuiltinSettings, MusicSettings};
 
-use super::{good, refused};
+use super::{good, refusal_of};
 
 #[test]
 fn files_and_directories_are_read() {
@@ -36,12 +36,12 @@ builtin:
 
 #[test]
 fn music_needs_a_library_and_a_webhook_a_url() {
-    refused("builtin: { music: { webhook: \"http://a.test\" } }", "1:12 `library` is missing");
+    refusal_of("builtin: { music: { webhook: \"http://a.test\" } }", "1:12 `library` is missing");
     for webhook in ["player", "ftp://a.test", "http://", "\"http:// x\""] {
-        refused(
+        refusal_of(
             &format!("builtin: {{ music: {{ library: a, webhook: {webhook} }} }}"),
             "1:42 `webhook` must be a URL that begins with http:// or https://",
         );
     }
-    refused("builtin: { music: { library: a, tracks: [] } }", "1:33 unknown key `tracks`");
+    refusal_of("builtin: { music: { library: a, tracks: [] } }", "1:33 unknown key `tracks`");
 }

@@ -8,7 +8,7 @@ use tollgate_core::code_mode::BindingLevel;
 use tollgate_core::tool::ToolReach;
 use tollgate_engine::settings::{CodeModeSettings, UnapprovedCallPolicy};
 
-use super::{check, good, refused, report};
+use super::{check, good, refusal_of, report};
 
 #[test]
 fn what_is_left_out_is_as_usual() {
@@ -82,11 +82,14 @@ fn limits_that_are_none_are_refused() {
     ] {
         let (name, value) = typed.split_once(": ").unwrap();
         let column = "code: { ".len() + name.len() + ": ".len() + 1;
-        refused(&format!("code: {{ {typed} }}"), &format!("1:{column} {expected}, not `{value}`"));
+        refusal_of(
+            &format!("code: {{ {typed} }}"),
+            &format!("1:{column} {expected}, not `{value}`"),
+        );
     }
-    refused("code: { worker: \"\" }", "1:17 `worker` has an invalid path");
-    refused("code: { max_call: 1 }", "1:9 unknown key `max_call`");
-    refused("code: true", "1:7 `code` must be a map, not `true`");
+    refusal_of("code: { worker: \"\" }", "1:17 `worker` has an invalid path");
+    refusal_of("code: { max_call: 1 }", "1:9 unknown key `max_call`");
+    refusal_of("code: true", "1:7 `code` must be a map, not `true`");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use tollgate_core::agent::Engine;
 
-use super::{check, good, mistakes, refused};
+use super::{check, good, mistakes, refusal_of};
 
 const PROVIDERS: &str = "
 providers:
@@ -38,11 +38,11 @@ fn agents_that_speak_have_a_model_that_can() {
     let config = good(&with("voice: { provider: dg }", "engine: s2s, models: [voice]"));
     assert_eq!(config.settings.agents[0].persona.engine, Engine::SpeechToSpeech);
     assert!(config.llm.is_live("voice"));
-    refused(
+    refusal_of(
         &with("chat: { provider: oa }", "engine: s2s, models: [chat]"),
         "9:39 `engine: s2s` needs a model for live sessions",
     );
-    refused(
+    refusal_of(
         &with(
             "voice: { provider: oa, api: realtime }, chat: { provider: oa }",
             "models: [chat], engine: sentence_cascade, opener_model: voice",
@@ -99,7 +99,7 @@ fn live_sessions_have_limits_and_connections_enough() {
     assert!(front.connections > 9_000, "{}", front.connections);
     let usual = good("environment: a").front;
     assert_eq!((usual.live_sessions, usual.connections), (2_000, 4_096));
-    refused(
+    refusal_of(
         "limits: { live_sessions: 0 }",
         "1:26 `live_sessions` must be a whole number from 1 to 1000000 sessions, not `0`",
     );

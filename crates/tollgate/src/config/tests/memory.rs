@@ -8,7 +8,7 @@ use tollgate_core::secret::Secret;
 use tollgate_engine::settings::{MemoryDatabaseSettings, MemorySettings};
 use tollgate_llm::settings::{EmbeddingSettings, RemoteEmbeddingSettings};
 
-use super::{check, good, mistakes, refused, report};
+use super::{check, good, mistakes, refusal_of, report};
 
 const OPENAI: &str = "providers: { openai: { kind: openai }, claude: { kind: anthropic } }\n";
 
@@ -41,7 +41,7 @@ fn the_database_is_the_memorys_and_no_promise_any_more() {
     assert_eq!(memory("database: sqlite").database, MemoryDatabaseSettings::Sqlite);
     for url in ["mysql://h/db", "postgres", "postgres://", "\"\"", "SQLite", "./memory.db"] {
         let expected = "1:11 `database` must be `sqlite` or begin with postgres://";
-        refused(&format!("database: {url}"), expected);
+        refusal_of(&format!("database: {url}"), expected);
     }
 }
 
@@ -89,9 +89,9 @@ fn an_embedding_that_cannot_be_is_refused() {
             "2:64 `dimensions` must be a whole number from 1 to 16384 numbers, not `0`",
         ),
     ] {
-        refused(&format!("{OPENAI}memory: {{ embedding: {typed} }}"), expected);
+        refusal_of(&format!("{OPENAI}memory: {{ embedding: {typed} }}"), expected);
     }
-    refused(
+    refusal_of(
         "memory: { keep_days: 40000 }",
         "1:22 `keep_days` must be a whole number from 0 to 36500 days, not `40000`",
     );

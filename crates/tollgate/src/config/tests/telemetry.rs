@@ -5,7 +5,7 @@ use std::time::Duration;
 use tollgate_engine::settings::{BaggagePolicy, ContentCapture, EngineTelemetrySettings};
 use tollgate_otlp::{OtlpConfig, OtlpProtocol};
 
-use super::{good, refused};
+use super::{good, refusal_of};
 
 #[test]
 fn what_is_left_out_is_the_environments() {
@@ -58,21 +58,21 @@ telemetry:
 
 #[test]
 fn what_cannot_be_is_refused() {
-    refused(
+    refusal_of(
         "telemetry: { otlp: { endpoint: localhost } }",
         "1:32 `endpoint` must begin with http:// or https://: `localhost`",
     );
-    refused(
+    refusal_of(
         "telemetry: { otlp: { protocol: grpc } }",
         "1:32 `protocol` must be one of `http/protobuf`, `http/json`, not `grpc`",
     );
-    refused(
+    refusal_of(
         "telemetry: { sample_percent: 101 }",
         "1:30 `sample_percent` must be a whole number from 0 to 100 percent, not `101`",
     );
-    refused(
+    refusal_of(
         "telemetry: { capture: all }",
         "1:23 `capture` must be one of `none`, `redacted`, not `all`",
     );
-    refused("telemetry: { endpoint: http://a }", "1:14 unknown key `endpoint`");
+    refusal_of("telemetry: { endpoint: http://a }", "1:14 unknown key `endpoint`");
 }

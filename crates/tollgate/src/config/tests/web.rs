@@ -4,7 +4,7 @@ use tollgate_core::secret::Secret;
 use tollgate_engine::settings::{ImageSettings, SearchProvider, WebSearchSettings, WebSettings};
 use tollgate_engine::web::AllowedHost;
 
-use super::{good, refused, report};
+use super::{good, refusal_of, report};
 
 fn web(typed: &str) -> Option<WebSettings> {
     good(&format!("builtin: {{ web: {typed} }}")).settings.builtin.web
@@ -45,7 +45,7 @@ fn a_web_that_cannot_be_is_refused() {
         ("{ allow_private: ['http://x'] }", "1:35 `http://x` is neither `host` nor `host:port`"),
         ("{ allow_private: [10.0.0.0/8] }", "1:35 `10.0.0.0/8` is neither `host` nor `host:port`"),
     ] {
-        refused(&format!("builtin: {{ web: {typed} }}"), expected);
+        refusal_of(&format!("builtin: {{ web: {typed} }}"), expected);
     }
 }
 
@@ -78,6 +78,6 @@ fn pictures_from_nowhere_are_refused() {
         ("{ provider: c, model: m }", "2:32 `c` does not generate images"),
         ("{ provider: a, model: ' ' }", "2:42 `model` is empty"),
     ] {
-        refused(&format!("{PROVIDERS}builtin: {{ images: {typed} }}"), expected);
+        refusal_of(&format!("{PROVIDERS}builtin: {{ images: {typed} }}"), expected);
     }
 }

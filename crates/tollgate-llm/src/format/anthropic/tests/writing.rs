@@ -1,5 +1,7 @@
 //! Requests that come from other dialects, as Anthropic takes them.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::super::AnthropicCodec;
@@ -43,7 +45,7 @@ fn result(id: &str, text: &str) -> MessagePart {
     }))
 }
 
-fn refused(request: &ChatRequest) -> String {
+fn refusal_of(request: &ChatRequest) -> String {
     AnthropicCodec.write_request(request).unwrap_err().message
 }
 
@@ -115,16 +117,16 @@ fn b_ch_02_results_that_do_not_fit_are_refused() {
         let asked = ChatMessage::new(ChatRole::Assistant, vec![call("1", "{}")]);
         test_fixtures::request(vec![asked, ChatMessage::new(ChatRole::User, parts)])
     };
-    assert!(refused(&ask(vec![result("1", "a"), result("1", "b")])).contains("already"));
-    assert!(refused(&ask(vec![result("2", "a")])).contains("`2`"));
-    assert!(refused(&ask(vec![MessagePart::text("so?")])).contains("no result"));
+    assert!(refusal_of(&ask(vec![result("1", "a"), result("1", "b")])).contains("already"));
+    assert!(refusal_of(&ask(vec![result("2", "a")])).contains("`2`"));
+    assert!(refusal_of(&ask(vec![MessagePart::text("so?")])).contains("no result"));
     let open = vec![
         text(ChatRole::User, "a"),
         ChatMessage::new(ChatRole::Assistant, vec![call("1", "{}")]),
     ];
-    assert!(refused(&test_fixtures::request(open)).contains("no result"));
+    assert!(refusal_of(&test_fixtures::request(open)).contains("no result"));
     assert!(
-        refused(&test_fixtures::request(vec![text(ChatRole::System, "a")])).contains("nothing")
+        refusal_of(&test_fixtures::request(vec![text(ChatRole::System, "a")])).contains("nothing")
     );
 }
 
@@ -176,10 +178,10 @@ fn only_thoughts_that_anthropic_signed_are_sent_to_it() {
     let (body, lost) = write(&request);
     assert_eq!(body["messages"][1]["content"].as_array().unwrap().len(), 2);
     assert_eq!(lost, ["reasoning without Anthropic's signature"]);
-    let kept = AnthropicCodec.write_history(std::slice::from_ref(&answer));
+    let kept = AnthropicCodec.write_history(&[Arc::new(answer.clone())]);
     assert_eq!(kept[0]["content"][1]["signature"], "tollgate:gemini:sig");
     let body = json!({"model": "m", "max_tokens": 1, "messages": kept});
-    assert_eq!(super::read(body).messages, [answer]);
+    assert_eq!(super::read(body).messages, vec![answer].into());
 }
 
 #[test]
@@ -233,7 +235,7 @@ fn tools_and_choices_are_written_as_anthropic_takes_them() {
     }
     let value = json!({"google_search": {}});
     request.tools.push(ChatTool::Hosted { dialect: Dialect::Gemini, value });
-    assert!(refused(&request).contains("`tools[1]` is run only by providers of the gemini API"));
+    assert!(refusal_of(&request).contains("`tools[1]` is run only by providers of the gemini API"));
 }
 
 #[test]
@@ -246,14 +248,14 @@ fn media_that_anthropic_does_not_take_is_refused() {
         test_fixtures::request(vec![ChatMessage::new(ChatRole::User, vec![part])])
     };
     assert!(
-        refused(&media(MediaKind::Audio, "audio/wav", "AA==")).contains("does not accept audio")
+        refusal_of(&media(MediaKind::Audio, "audio/wav", "AA==")).contains("does not accept audio")
     );
     assert!(
-        refused(&media(MediaKind::Video, "video/mp4", "AA==")).contains("does not accept video")
+        refusal_of(&media(MediaKind::Video, "video/mp4", "AA==")).contains("does not accept video")
     );
     let table = media(MediaKind::Document, "application/vnd.ms-excel", "AA==");
-    assert!(refused(&table).contains("vnd.ms-excel"));
-    assert!(refused(&media(MediaKind::Document, "text/plain", "%")).contains("not base64 text"));
+    assert!(refusal_of(&table).contains("vnd.ms-excel"));
+    assert!(refusal_of(&media(MediaKind::Document, "text/plain", "%")).contains("not base64 text"));
     let (body, _) = write(&media(MediaKind::Document, "text/markdown", "aGk="));
     let source = &body["messages"][0]["content"][0]["source"];
     assert_eq!(*source, json!({"type": "text", "media_type": "text/plain", "data": "hi"}));

@@ -1,5 +1,7 @@
 //! Requests that come from other dialects, as Gemini takes them.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::super::GeminiCodec;
@@ -35,7 +37,7 @@ fn result(id: &str, text: &str, end: CallEnd) -> MessagePart {
     MessagePart::new(PartContent::Result(CallResult { call_id, name, parts, end }))
 }
 
-fn refused(request: &ChatRequest) -> String {
+fn refusal_of(request: &ChatRequest) -> String {
     GeminiCodec.write_request(request).unwrap_err().message
 }
 
@@ -88,16 +90,16 @@ fn b_ch_02_results_that_do_not_fit_are_refused() {
         test_fixtures::request(vec![asked, ChatMessage::new(ChatRole::User, parts)])
     };
     let well = |id: &str| result(id, "x", CallEnd::Well);
-    assert!(refused(&ask(vec![well("a"), well("a")])).contains("already"));
-    assert!(refused(&ask(vec![well("b")])).contains("`b`"));
-    assert!(refused(&ask(vec![MessagePart::text("so?")])).contains("no result"));
+    assert!(refusal_of(&ask(vec![well("a"), well("a")])).contains("already"));
+    assert!(refusal_of(&ask(vec![well("b")])).contains("`b`"));
+    assert!(refusal_of(&ask(vec![MessagePart::text("so?")])).contains("no result"));
     let open = vec![
         text(ChatRole::User, "x"),
         ChatMessage::new(ChatRole::Assistant, vec![call("a", "{}")]),
     ];
-    assert!(refused(&test_fixtures::request(open)).contains("no result"));
+    assert!(refusal_of(&test_fixtures::request(open)).contains("no result"));
     assert!(
-        refused(&test_fixtures::request(vec![text(ChatRole::System, "x")])).contains("nothing")
+        refusal_of(&test_fixtures::request(vec![text(ChatRole::System, "x")])).contains("nothing")
     );
 }
 
@@ -139,13 +141,13 @@ fn clients_keep_the_signatures_of_others_in_bytes() {
     let signature = Some(ThoughtSignature { maker: Dialect::Anthropic, text: "Eq:+/".to_owned() });
     let thought = MessagePart::new(PartContent::Thinking { text: "hm".to_owned(), signature });
     let answer = ChatMessage::new(ChatRole::Assistant, vec![thought, MessagePart::text("a")]);
-    let kept = GeminiCodec.write_history(std::slice::from_ref(&answer));
+    let kept = GeminiCodec.write_history(&[Arc::new(answer.clone())]);
     let packed = kept[0]["parts"][0]["thoughtSignature"].as_str().unwrap();
     assert!(
         packed.bytes().all(|it| it.is_ascii_alphanumeric() || b"+/=".contains(&it)),
         "{packed}"
     );
-    assert_eq!(super::read(json!({"contents": kept})).messages, [answer]);
+    assert_eq!(super::read(json!({"contents": kept})).messages, vec![answer].into());
 }
 
 #[test]
@@ -194,7 +196,9 @@ fn functions_carry_their_json_schema() {
     }
     let value = json!({"type": "web_search_20260209", "name": "web_search"});
     request.tools.push(ChatTool::Hosted { dialect: Dialect::Anthropic, value });
-    assert!(refused(&request).contains("`tools[1]` is run only by providers of the anthropic API"));
+    assert!(
+        refusal_of(&request).contains("`tools[1]` is run only by providers of the anthropic API")
+    );
 }
 
 #[test]
@@ -218,5 +222,5 @@ fn media_says_what_it_is() {
         assert_eq!(body["contents"][0]["parts"][0], json!({"fileData": data}));
     }
     let kept = MediaSource::File("file_011CNha8".to_owned());
-    assert!(refused(&media(MediaKind::Image, kept)).contains("another provider"));
+    assert!(refusal_of(&media(MediaKind::Image, kept)).contains("another provider"));
 }

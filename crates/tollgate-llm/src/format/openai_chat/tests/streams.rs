@@ -190,7 +190,7 @@ fn thoughts_may_stand_in_the_content() {
     let message = json!({"role": "assistant", "content": [thinking, text]});
     let body = json!({"id": "x", "choices": [{"message": message, "finish_reason": "stop"}]});
     let response = OpenAiChatCodec.read_response(body).unwrap();
-    let written = OpenAiChatCodec.write_response(&response, &asked(), None);
+    let written = OpenAiChatCodec.write_response(&response, &make_request(), None);
     let said = &written["choices"][0]["message"];
     assert_eq!((&said["reasoning_content"], &said["content"]), (&json!("hm"), &json!("a")));
     let history =
@@ -229,7 +229,7 @@ fn recorded_streams_say_what_they_say() {
 fn a_stream_begins_with_the_role_and_fails_with_an_error() {
     let (_, sse) = test_fixtures::files(FOLDER, "stream_text").remove(0);
     let steps = test_fixtures::steps(&OpenAiChatCodec, &test_fixtures::events(&sse)).unwrap();
-    let mut writer = OpenAiChatCodec.stream_writer(&asked());
+    let mut writer = OpenAiChatCodec.stream_writer(&make_request());
     let first = writer.write(&steps[0]);
     let first: Value = serde_json::from_str(&first[0].data).unwrap();
     assert_eq!(first["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
@@ -239,5 +239,5 @@ fn a_stream_begins_with_the_role_and_fails_with_an_error() {
         crate::error::LlmError::new(crate::error::LlmErrorKind::Timeout, "the model is silent");
     let frames = writer.fail(&failure);
     assert!(frames[0].data.contains("\"code\":\"provider_timeout\""), "{}", frames[0].data);
-    assert_eq!(sent(&asked(), &steps).len(), 5, "no usage for who did not ask");
+    assert_eq!(encode_stream(&make_request(), &steps).len(), 5, "no usage for who did not ask");
 }

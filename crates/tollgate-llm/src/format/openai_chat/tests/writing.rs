@@ -1,5 +1,6 @@
 //! What the dialect says for others: legacy clients, other dialects' providers and clients.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_core::call::CallStatus;
@@ -27,7 +28,7 @@ fn messages_of(messages: Vec<ChatMessage>) -> (Value, Vec<String>) {
 fn equivalent_spellings_are_read_alike() {
     let stop = chat(json!({"stop": "END"}));
     assert_eq!(stop, chat(json!({"stop": ["END"]})));
-    assert_eq!(chat(json!({"stop": null, "tools": null, "stream": null})), asked());
+    assert_eq!(chat(json!({"stop": null, "tools": null, "stream": null})), make_request());
     let part = |url: Value| json!([{"role": "user", "content": [{"type": "image_url", "image_url": url}]}]);
     let short = chat(json!({"messages": part(json!("https://e.com/a"))}));
     assert_eq!(short, chat(json!({"messages": part(json!({"url": "https://e.com/a"}))})));
@@ -45,7 +46,7 @@ fn the_limit_keeps_its_name_and_gets_the_one_that_the_model_knows() {
         let mut request = chat(fields);
         request.model = model.to_owned();
         request.options.max_output = Some(7);
-        let body = written(&request);
+        let body = encode(&request);
         (body["max_tokens"].as_u64(), body["max_completion_tokens"].as_u64())
     };
     assert_eq!(limit("gpt-5.2", json!({})), (None, Some(7)));
@@ -58,19 +59,20 @@ fn the_limit_keeps_its_name_and_gets_the_one_that_the_model_knows() {
 #[test]
 fn streams_are_asked_for_their_usage_and_others_are_not() {
     let mut request = chat(json!({"stream": true}));
-    assert_eq!(written(&request)["stream_options"], json!({"include_usage": true}));
+    assert_eq!(encode(&request)["stream_options"], json!({"include_usage": true}));
     request = chat(json!({"stream": true, "stream_options": {"include_usage": false, "x": 1}}));
-    assert_eq!(written(&request)["stream_options"], json!({"include_usage": true, "x": 1}));
+    assert_eq!(encode(&request)["stream_options"], json!({"include_usage": true, "x": 1}));
     request.delivery = ResponseDelivery::Whole;
-    assert_eq!(written(&request).get("stream_options"), None);
-    assert_eq!(written(&request).get("stream"), None);
+    assert_eq!(encode(&request).get("stream_options"), None);
+    assert_eq!(encode(&request).get("stream"), None);
 }
 
 #[test]
 fn tools_of_other_providers_are_refused() {
     let value = json!({"type": "web_search_20250305", "name": "web_search"});
     let tools = vec![ChatTool::Hosted { dialect: Dialect::Anthropic, value }];
-    let failure = OpenAiChatCodec.write_request(&ChatRequest { tools, ..asked() }).unwrap_err();
+    let failure =
+        OpenAiChatCodec.write_request(&ChatRequest { tools, ..make_request() }).unwrap_err();
     assert_eq!(failure.at.as_deref(), Some("tools"));
     assert!(failure.message.contains("`web_search_20250305`"), "{}", failure.message);
 }
@@ -80,15 +82,16 @@ fn a_choice_among_some_is_carried_from_responses() {
     let value = json!({"type": "allowed_tools", "mode": "required",
         "tools": [{"type": "function", "name": "roll"}]});
     let tool_choice = ToolChoice::Opaque { dialect: Dialect::OpenAiResponses, value };
-    let request = ChatRequest { tool_choice, ..asked() };
+    let request = ChatRequest { tool_choice, ..make_request() };
     assert_eq!(
-        written(&request)["tool_choice"],
+        encode(&request)["tool_choice"],
         json!({"type": "allowed_tools", "allowed_tools": {"mode": "required",
             "tools": [{"type": "function", "function": {"name": "roll"}}]}})
     );
     let value = json!({"type": "mcp", "server_label": "x"});
     let tool_choice = ToolChoice::Opaque { dialect: Dialect::OpenAiResponses, value };
-    let lost = OpenAiChatCodec.write_request(&ChatRequest { tool_choice, ..asked() }).unwrap().lost;
+    let lost =
+        OpenAiChatCodec.write_request(&ChatRequest { tool_choice, ..make_request() }).unwrap().lost;
     assert_eq!(lost, ["field `tool_choice`"]);
 }
 
@@ -138,7 +141,7 @@ fn thoughts_of_others_are_left_out_for_providers_and_kept_by_clients() {
     let (messages, lost) = messages_of(vec![message.clone()]);
     assert_eq!(messages, json!([{"role": "assistant", "content": "yes"}]));
     assert_eq!(lost, ["reasoning of another model"]);
-    let kept = OpenAiChatCodec.write_history(std::slice::from_ref(&message));
+    let kept = OpenAiChatCodec.write_history(&[Arc::new(message.clone())]);
     assert_eq!(
         kept,
         json!([{"role": "assistant", "reasoning_content": "hm",
@@ -187,7 +190,7 @@ fn clients_that_know_functions_only_get_functions() {
             {"role": "function", "name": "roll", "content": "4"},
         ],
     }));
-    let body = written(&legacy);
+    let body = encode(&legacy);
     assert_eq!(body["tools"][0]["function"]["name"], "roll");
     assert_eq!(body["tool_choice"], json!({"type": "function", "function": {"name": "roll"}}));
     assert_eq!(body["parallel_tool_calls"], false);
@@ -216,7 +219,7 @@ fn clients_that_know_functions_only_get_functions() {
     assert_eq!(choice["finish_reason"], "function_call");
     assert_eq!(choice["message"]["function_call"], json!({"name": "roll", "arguments": "{}"}));
     assert_eq!(choice["message"].get("tool_calls"), None);
-    let events = sent(&legacy, &delta::steps(&response));
+    let events = encode_stream(&legacy, &delta::steps(&response));
     assert!(events.iter().all(|(_, data)| !data.contains("tool_calls")));
     let again = test_fixtures::whole(&test_fixtures::steps(&OpenAiChatCodec, &events).unwrap());
     assert_eq!(again.calls().next().map(|call| call.name.as_str()), Some("roll"));
@@ -235,14 +238,14 @@ fn what_was_done_is_told_in_the_answer_and_in_the_last_chunk() {
             status: CallStatus::Ok,
             took: Duration::from_millis(3),
         }],
-        history: vec![ChatMessage::text(ChatRole::Assistant, "4")],
+        history: vec![ChatMessage::text(ChatRole::Assistant, "4")].into(),
     };
     let expected = json!({"ended": "answered", "model": "m", "rounds": 2,
         "calls": [{"id": "c", "name": "roll", "status": "ok", "duration_ms": 3}],
         "history": [{"role": "assistant", "content": "4"}]});
     let (_, body) = test_fixtures::json(FOLDER, "response_text").remove(0);
     let response = OpenAiChatCodec.read_response(body).unwrap();
-    let whole = OpenAiChatCodec.write_response(&response, &asked(), Some(&told));
+    let whole = OpenAiChatCodec.write_response(&response, &make_request(), Some(&told));
     assert_eq!(whole["tollgate"], expected);
 
     let mut writer = OpenAiChatCodec.stream_writer(&asked_for_usage());

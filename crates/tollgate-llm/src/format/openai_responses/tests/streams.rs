@@ -6,12 +6,12 @@ use crate::delta::PartOpening;
 use crate::error::{LlmError, LlmErrorKind};
 use crate::format::{BrokenStreamError, MalformedResponseError, ProviderFault};
 
-fn created() -> String {
+fn make_created_event() -> String {
     json!({"type": "response.created", "response": {"id": "r", "model": "m", "output": []}})
         .to_string()
 }
 
-fn completed() -> String {
+fn complete() -> String {
     json!({"type": "response.completed", "response": {"id": "r", "status": "completed",
         "output": [], "usage": {"input_tokens": -3, "output_tokens": 4}}})
     .to_string()
@@ -24,9 +24,9 @@ fn read_all(events: &[String]) -> Result<Vec<ResponseDelta>, BrokenStreamError> 
 
 /// Between the first event and the last.
 fn check(events: &[Value], expected: &str) {
-    let mut all = vec![created()];
+    let mut all = vec![make_created_event()];
     all.extend(events.iter().map(Value::to_string));
-    all.push(completed());
+    all.push(complete());
     let response = test_fixtures::whole(&read_all(&all).unwrap());
     let mut words: Vec<String> = response.parts.iter().map(shown).collect();
     words.push(format!("{:?} {}/{}", response.stop, response.usage.input, response.usage.output));
@@ -121,12 +121,17 @@ fn events_about_nothing_say_nothing() {
 #[test]
 fn b_ch_13_a_stream_without_its_end_broke_off() {
     let done = "[DONE]".to_owned();
-    for events in [vec![], vec![created()], vec![created(), done.clone()], vec![done.clone()]] {
+    for events in [
+        vec![],
+        vec![make_created_event()],
+        vec![make_created_event(), done.clone()],
+        vec![done.clone()],
+    ] {
         assert_eq!(read_all(&events).unwrap_err(), BrokenStreamError::Short);
     }
-    assert!(read_all(&[created(), completed(), done, "nonsense".to_owned()]).is_ok());
+    assert!(read_all(&[make_created_event(), complete(), done, "nonsense".to_owned()]).is_ok());
     for data in ["<html>", "{", "[]"] {
-        let broken = read_all(&[created(), data.to_owned()]);
+        let broken = read_all(&[make_created_event(), data.to_owned()]);
         let malformed = matches!(
             broken,
             Err(BrokenStreamError::Malformed(MalformedResponseError(_)) | BrokenStreamError::Short)
@@ -143,7 +148,8 @@ fn an_error_in_the_middle_is_reported_in_each_of_its_forms() {
     let failed = json!({"type": "response.failed", "response": {"status": "failed",
         "error": {"code": "rate_limit_exceeded", "message": "later"}}});
     for event in [flat, nested, failed] {
-        let Err(BrokenStreamError::Reported(said)) = read_all(&[created(), event.to_string()])
+        let Err(BrokenStreamError::Reported(said)) =
+            read_all(&[make_created_event(), event.to_string()])
         else {
             panic!("not reported: {event}")
         };
@@ -163,9 +169,9 @@ fn answers_that_failed_are_errors() {
 #[test]
 fn a_clients_stream_that_fails_says_so_twice() {
     let failure = LlmError::new(LlmErrorKind::RateLimited, "too often");
-    let mut writer = OpenAiResponsesCodec.stream_writer(&asked());
+    let mut writer = OpenAiResponsesCodec.stream_writer(&make_request());
     assert_eq!(writer.fail(&failure).len(), 1, "nothing has begun");
-    let mut writer = OpenAiResponsesCodec.stream_writer(&asked());
+    let mut writer = OpenAiResponsesCodec.stream_writer(&make_request());
     let start = ResponseDelta::Start {
         id: "r".into(),
         model: "m".into(),
@@ -212,7 +218,9 @@ fn calls_that_overlap_keep_their_places() {
             extra: Extra::none(),
         },
     ];
-    let again = test_fixtures::steps(&OpenAiResponsesCodec, &sent(&asked(), &steps)).unwrap();
+    let again =
+        test_fixtures::steps(&OpenAiResponsesCodec, &encode_stream(&make_request(), &steps))
+            .unwrap();
     let parts = test_fixtures::whole(&again).parts;
     assert_eq!(parts.iter().map(shown).collect::<Vec<_>>(), ["a f[]", "b f{}"]);
 }

@@ -47,7 +47,7 @@ fn read_answer(output: Value) -> ChatResponse {
 #[test]
 fn they_survive_in_an_answer() {
     let response = read_answer(output());
-    let written = OpenAiResponsesCodec.write_response(&response, &asked(), None);
+    let written = OpenAiResponsesCodec.write_response(&response, &make_request(), None);
     assert_eq!(written["output"], output());
     assert_eq!(response.text(), "Look: nice.Done.");
     let again = OpenAiResponsesCodec.read_response(written).unwrap();
@@ -60,7 +60,7 @@ fn a_message_without_an_id_keeps_its_role_and_content() {
         {"type": "message", "role": "assistant", "content": [unknown_part(1)]},
         {"role": "assistant", "type": "message", "content": [text("Done.")]},
     ]));
-    let written = OpenAiResponsesCodec.write_response(&response, &asked(), None);
+    let written = OpenAiResponsesCodec.write_response(&response, &make_request(), None);
     let contents = [json!([unknown_part(1)]), json!([text("Done.")])];
     for (item, content) in written["output"].as_array().unwrap().iter().zip(contents) {
         assert_eq!((&item["type"], &item["role"]), (&json!("message"), &json!("assistant")));
@@ -81,9 +81,9 @@ fn they_survive_in_the_history() {
     }
     input.extend(said);
     let request = read(json!({"model": "m", "input": input}));
-    assert_eq!(written(&request)["input"], json!(input));
+    assert_eq!(encode(&request)["input"], json!(input));
     let response = read_answer(output());
-    let history = OpenAiResponsesCodec.write_history(&[response.into_message()]);
+    let history = OpenAiResponsesCodec.write_history(&[response.into_message().into()]);
     let items: Vec<Value> = history.as_array().unwrap().clone();
     assert_eq!(items[0], unknown_item());
     assert_eq!(items[1]["role"], "assistant");
@@ -96,7 +96,7 @@ fn a_part_is_no_call_whatever_it_calls_itself() {
     let part = json!({"type": "function_call", "call_id": "c", "name": "f"});
     let response = read_answer(json!([message("msg_1", json!([part, text("Done.")]))]));
     assert_eq!(response.stop, StopReason::End);
-    let written = OpenAiResponsesCodec.write_response(&response, &asked(), None);
+    let written = OpenAiResponsesCodec.write_response(&response, &make_request(), None);
     assert_eq!(written["output"][0]["content"][0], part);
 }
 
@@ -105,7 +105,7 @@ fn other_dialects_say_the_rest() {
     let response = read_answer(output());
     for dialect in Dialect::ALL.into_iter().filter(|it| *it != Dialect::OpenAiResponses) {
         let format = format::of(dialect);
-        let written = format.write_response(&response, &asked(), None);
+        let written = format.write_response(&response, &make_request(), None);
         let again = format.read_response(written.clone()).unwrap();
         assert_eq!(again.text(), "Look: nice.Done.", "{dialect}: {written}");
         let unknown =
@@ -115,7 +115,7 @@ fn other_dialects_say_the_rest() {
 }
 
 /// A stream of these events between its first and its last, and the same as a client gets it.
-fn streamed(events: &[Value], output: &Value) -> (ChatResponse, Vec<Value>) {
+fn stream_of(events: &[Value], output: &Value) -> (ChatResponse, Vec<Value>) {
     let response = |status: &str, output: &Value| {
         let mut response = answer(output.clone());
         response["status"] = status.into();
@@ -130,7 +130,7 @@ fn streamed(events: &[Value], output: &Value) -> (ChatResponse, Vec<Value>) {
     all.push(json!({"type": "response.completed", "response": response("completed", output)}));
     let all: Vec<_> = all.iter().map(|event| (None, event.to_string())).collect();
     let steps = test_fixtures::steps(&OpenAiResponsesCodec, &all).unwrap();
-    let arrived = sent(&asked(), &steps);
+    let arrived = encode_stream(&make_request(), &steps);
     let arrived = arrived.iter().map(|(_, data)| serde_json::from_str(data).unwrap()).collect();
     (test_fixtures::whole(&steps), arrived)
 }
@@ -163,7 +163,7 @@ fn they_survive_in_a_stream() {
         event("content_part.done", 0, 1, json!({"part": text("nice.")})),
         item_event("done", &done),
     ];
-    let (whole, arrived) = streamed(&events, &json!([done]));
+    let (whole, arrived) = stream_of(&events, &json!([done]));
     assert_eq!(whole.text(), "nice.");
     assert_eq!(arrived.last().unwrap()["response"]["output"], json!([done]));
     let named = |kind: &str| -> Vec<&Value> {
@@ -175,7 +175,7 @@ fn they_survive_in_a_stream() {
     assert_eq!(named("output_hologram.delta")[0]["content_index"], 0);
     assert_eq!(named("content_part.done")[0]["part"], unknown_part(2));
     assert_eq!(named("output_text.delta")[0]["content_index"], 1);
-    let written = OpenAiResponsesCodec.write_response(&whole, &asked(), None);
+    let written = OpenAiResponsesCodec.write_response(&whole, &make_request(), None);
     assert_eq!(written["output"], json!([done]));
 }
 
@@ -189,10 +189,10 @@ fn parts_of_which_only_the_end_of_their_message_tells_survive() {
         event("output_text.delta", 0, 0, json!({"delta": "nice."})),
         item_event("done", &done),
     ];
-    let (whole, arrived) = streamed(&events, &json!([done]));
+    let (whole, arrived) = stream_of(&events, &json!([done]));
     assert_eq!(whole.parts.len(), 2, "{:?}", whole.parts);
     assert_eq!(arrived.last().unwrap()["response"]["output"], json!([done]));
-    let (whole, arrived) = streamed(&[item_event("done", &done)], &json!([done]));
+    let (whole, arrived) = stream_of(&[item_event("done", &done)], &json!([done]));
     assert!(
         whole.parts.iter().any(|it: &MessagePart| matches!(it.content, PartContent::Opaque { .. }))
     );

@@ -1,5 +1,7 @@
 //! What the dialect says for others, and what it keeps from clients.
 
+use std::sync::Arc;
+
 use serde_json::Map;
 
 use super::*;
@@ -32,10 +34,13 @@ fn input_of(messages: Vec<ChatMessage>) -> (Value, Vec<String>) {
 #[test]
 fn equivalent_spellings_are_read_alike() {
     let list = |item: Value| read(json!({"model": "m", "input": [item]}));
-    assert_eq!(asked(), list(json!({"role": "user", "content": "hi"})));
+    assert_eq!(make_request(), list(json!({"role": "user", "content": "hi"})));
     let part = json!({"role": "user", "content": [{"type": "input_text", "text": "hi"}]});
-    assert_eq!(asked(), list(part));
-    assert_eq!(asked(), read(json!({"model": "m", "input": "hi", "stream": false, "text": null})));
+    assert_eq!(make_request(), list(part));
+    assert_eq!(
+        make_request(),
+        read(json!({"model": "m", "input": "hi", "stream": false, "text": null}))
+    );
 }
 
 #[test]
@@ -67,22 +72,22 @@ fn what_an_assistant_does_in_one_go_is_one_message() {
 #[test]
 fn clients_of_other_dialects_are_not_kept() {
     let mut request = test_fixtures::request(vec![ChatMessage::text(ChatRole::User, "hi")]);
-    assert_eq!(written(&request)["store"], false);
-    assert_eq!(written(&request).get("include"), None);
+    assert_eq!(encode(&request)["store"], false);
+    assert_eq!(encode(&request).get("include"), None);
     request.options.effort = Some("low".into());
-    assert_eq!(written(&request)["include"], json!(["reasoning.encrypted_content"]));
-    assert_eq!(written(&asked()).get("store"), None);
+    assert_eq!(encode(&request)["include"], json!(["reasoning.encrypted_content"]));
+    assert_eq!(encode(&make_request()).get("store"), None);
 }
 
 #[test]
 fn the_first_system_prompt_becomes_the_instructions() {
     let system = |text: &str| ChatMessage::text(ChatRole::System, text);
     let messages = vec![system("agent"), system("client"), ChatMessage::text(ChatRole::User, "hi")];
-    let body = written(&test_fixtures::request(messages));
+    let body = encode(&test_fixtures::request(messages));
     assert_eq!(body["instructions"], "agent");
     assert_eq!(body["input"][0], json!({"role": "system", "content": "client"}));
     let item = json!({"model": "m", "input": [{"role": "system", "content": "x"}]});
-    assert_eq!(written(&read(item)).get("instructions"), None);
+    assert_eq!(encode(&read(item)).get("instructions"), None);
 }
 
 #[test]
@@ -97,19 +102,19 @@ fn functions_of_others_are_not_strict_unless_they_said_so() {
     };
     let strict = json!({"function": {"strict": true}}).as_object().cloned().unwrap();
     let tools = vec![tool(Extra::none())];
-    let body = written(&ChatRequest { tools, ..asked() });
+    let body = encode(&ChatRequest { tools, ..make_request() });
     assert_eq!(
         body["tools"][0],
         json!({"type": "function", "name": "f", "parameters": null, "strict": false})
     );
     let tools = vec![tool(Extra::new(Dialect::OpenAiChat, strict))];
-    assert_eq!(written(&ChatRequest { tools, ..asked() })["tools"][0]["strict"], true);
+    assert_eq!(encode(&ChatRequest { tools, ..make_request() })["tools"][0]["strict"], true);
     let own = json!([{"type": "function", "name": "f", "parameters": {}}]);
     let request = read(json!({"model": "m", "input": "hi", "tools": own}));
-    assert_eq!(written(&request)["tools"], own);
+    assert_eq!(encode(&request)["tools"], own);
     let value = json!({"type": "web_search_20250305"});
     let tools = vec![ChatTool::Hosted { dialect: Dialect::Anthropic, value }];
-    assert!(OpenAiResponsesCodec.write_request(&ChatRequest { tools, ..asked() }).is_err());
+    assert!(OpenAiResponsesCodec.write_request(&ChatRequest { tools, ..make_request() }).is_err());
 }
 
 #[test]
@@ -118,7 +123,7 @@ fn a_choice_among_some_is_carried_from_chat() {
         "tools": [{"type": "function", "function": {"name": "roll"}}]}});
     let tool_choice = ToolChoice::Opaque { dialect: Dialect::OpenAiChat, value };
     assert_eq!(
-        written(&ChatRequest { tool_choice, ..asked() })["tool_choice"],
+        encode(&ChatRequest { tool_choice, ..make_request() })["tool_choice"],
         json!({"type": "allowed_tools", "mode": "auto",
             "tools": [{"type": "function", "name": "roll"}]})
     );
@@ -137,7 +142,7 @@ fn only_a_providers_own_thoughts_are_sent_to_it() {
     assert_eq!(input[0]["encrypted_content"], "sig");
     assert_eq!(lost, ["reasoning of another model"]);
 
-    let kept = OpenAiResponsesCodec.write_history(std::slice::from_ref(&message));
+    let kept = OpenAiResponsesCodec.write_history(&[Arc::new(message.clone())]);
     assert_eq!(kept[0]["encrypted_content"], "tollgate:anthropic:sig");
     assert_eq!(kept[1]["encrypted_content"], "sig");
     let again = read(json!({"model": "m", "input": kept}));
@@ -145,34 +150,37 @@ fn only_a_providers_own_thoughts_are_sent_to_it() {
         message.parts.iter().map(|part| part.content.clone()).collect()
     };
     assert_eq!(contents(&again.messages[0]), contents(&message));
-    assert_eq!(written(&again)["input"].as_array().map(Vec::len), Some(1), "ours are not sent");
+    assert_eq!(encode(&again)["input"].as_array().map(Vec::len), Some(1), "ours are not sent");
 }
 
 #[test]
 fn thoughts_without_a_signature_are_sent_only_where_they_are_kept() {
     let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
     let ours = json!({"type": "reasoning", "id": "rs_tollgate_1", "summary": []});
-    let sent = |item: &Value, store: bool| {
+    let sent_items = |item: &Value, store: bool| {
         let body = json!({"model": "m", "store": store, "input": [item, {"role": "user", "content": "x"}]});
-        written(&read(body))["input"].as_array().map(Vec::len)
+        encode(&read(body))["input"].as_array().map(Vec::len)
     };
-    assert_eq!(sent(&item, true), Some(2));
-    assert_eq!(sent(&item, false), Some(1));
-    assert_eq!(sent(&ours, true), Some(1));
+    assert_eq!(sent_items(&item, true), Some(2));
+    assert_eq!(sent_items(&item, false), Some(1));
+    assert_eq!(sent_items(&ours, true), Some(1));
 }
 
 #[test]
 fn ids_that_were_made_here_are_for_clients_only() {
     let call = FunctionCall { id: "c".into(), name: "f".into(), arguments: "{}".into() };
     let parts = vec![MessagePart::text("hi"), MessagePart::new(PartContent::Call(call))];
-    let written_response =
-        OpenAiResponsesCodec.write_response(&response(parts, StopReason::Calls), &asked(), None);
+    let written_response = OpenAiResponsesCodec.write_response(
+        &response(parts, StopReason::Calls),
+        &make_request(),
+        None,
+    );
     let output = written_response["output"].as_array().cloned().unwrap();
     assert_eq!(output[0]["id"], "msg_tollgate_0_chatcmpl1");
     assert_eq!(output[1]["id"], "fc_tollgate_1_chatcmpl1");
     let result = json!({"type": "function_call_output", "call_id": "c", "output": "4"});
     let input = json!([output[0], output[1], result]);
-    let body = written(&read(json!({"model": "m", "input": input})));
+    let body = encode(&read(json!({"model": "m", "input": input})));
     assert_eq!(body["input"][0].get("id"), None);
     assert_eq!(body["input"][1].get("id"), None);
     assert_eq!(body["input"][1]["call_id"], "c");
@@ -189,14 +197,16 @@ fn an_answer_repeats_the_clients_request_and_nothing_of_the_gateways() {
     assert_eq!(written["tools"], request["tools"]);
     assert_eq!(written["tool_choice"], "auto");
     let steps = delta::steps(&read_back);
-    let all = sent(&read(request), &steps).into_iter().map(|(_, data)| data).collect::<String>();
+    let all =
+        encode_stream(&read(request), &steps).into_iter().map(|(_, data)| data).collect::<String>();
     assert!(!all.contains("web_search") && !all.contains("Rolls"), "{all}");
 }
 
 #[test]
 fn stops_become_statuses() {
     let ending = |stop: StopReason, parts: Vec<MessagePart>| {
-        let body = OpenAiResponsesCodec.write_response(&response(parts, stop), &asked(), None);
+        let body =
+            OpenAiResponsesCodec.write_response(&response(parts, stop), &make_request(), None);
         let reason = body["incomplete_details"]["reason"].as_str().unwrap_or("").to_owned();
         format!("{} {reason}", body["status"].as_str().unwrap()).trim_end().to_owned()
     };
@@ -252,7 +262,7 @@ fn the_form_that_a_provider_was_asked_for_is_not_told() {
     ]);
     let mut whole = response(vec![MessagePart::text("4")], StopReason::End);
     whole.extra = Extra::new(Dialect::OpenAiResponses, provider);
-    let body = OpenAiResponsesCodec.write_response(&whole, &asked(), None);
+    let body = OpenAiResponsesCodec.write_response(&whole, &make_request(), None);
     assert_eq!(body["text"], json!({"format": {"type": "text"}}));
     assert_eq!(body["metadata"], json!({"a": "b"}));
     let text = json!({"format": {"type": "json_object"}, "verbosity": "low"});
@@ -267,16 +277,16 @@ fn what_was_done_is_told_in_the_last_answer() {
         model: "m".to_owned(),
         rounds: 10,
         calls: Vec::new(),
-        history: vec![ChatMessage::text(ChatRole::Assistant, "4")],
+        history: vec![ChatMessage::text(ChatRole::Assistant, "4")].into(),
     };
     let whole = response(vec![MessagePart::text("4")], StopReason::End);
-    let body = OpenAiResponsesCodec.write_response(&whole, &asked(), Some(&told));
+    let body = OpenAiResponsesCodec.write_response(&whole, &make_request(), Some(&told));
     assert_eq!(
         body["tollgate"],
         json!({"ended": "max_depth", "model": "m", "rounds": 10, "calls": [],
             "history": [{"role": "assistant", "content": "4"}]})
     );
-    let mut writer = OpenAiResponsesCodec.stream_writer(&asked());
+    let mut writer = OpenAiResponsesCodec.stream_writer(&make_request());
     for step in delta::steps(&whole) {
         writer.write(&step);
     }

@@ -8,7 +8,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-use super::begun;
+use super::begin;
 use crate::realtime::transcript::feed_line;
 
 /// What happened to the calls of a long conversation.
@@ -82,7 +82,7 @@ fn random_line(random: &mut StdRng, seen: &mut Seen, calls: &mut u32) -> String 
 fn whatever_the_order_calls_are_answered_once_and_cancelled_ones_never() {
     for seed in 0..60 {
         let mut random = StdRng::seed_from_u64(seed);
-        let mut machine = begun();
+        let mut machine = begin();
         let mut seen = Seen::default();
         let mut calls = 0;
         let mut started = HashSet::new();

@@ -91,17 +91,17 @@ impl World {
         match event {
             Event::Calls(names) => self.calls(names),
             Event::TakeBack(which) => self.take_back(*which),
-            Event::Interrupted => self.told(&json!({"serverContent": {"interrupted": true}})),
-            Event::TurnComplete => self.told(&json!({"serverContent": {"turnComplete": true}})),
+            Event::Interrupted => self.describe(&json!({"serverContent": {"interrupted": true}})),
+            Event::TurnComplete => self.describe(&json!({"serverContent": {"turnComplete": true}})),
             Event::Speech => {
-                self.told(&json!({"serverContent": {"inputTranscription": {"text": "word "}}}));
+                self.describe(&json!({"serverContent": {"inputTranscription": {"text": "word "}}}));
             }
             Event::Resumable => {
                 let update = json!({"newHandle": "h", "resumable": true});
-                self.told(&json!({"sessionResumptionUpdate": update}));
+                self.describe(&json!({"sessionResumptionUpdate": update}));
             }
-            Event::GoAway => self.told(&json!({"goAway": {"timeLeft": "3s"}})),
-            Event::SetupComplete if self.resuming => self.told(&json!({"setupComplete": {}})),
+            Event::GoAway => self.describe(&json!({"goAway": {"timeLeft": "3s"}})),
+            Event::SetupComplete if self.resuming => self.describe(&json!({"setupComplete": {}})),
             Event::SetupComplete => (),
             Event::Answer(which, how) => self.answer(*which, *how),
             Event::ClientAnswers(which) => {
@@ -117,7 +117,7 @@ impl World {
                 }
             }
             Event::ClientWrites => {
-                self.asked(&json!({"realtimeInput": {"text": "Hello."}}));
+                self.make_request(&json!({"realtimeInput": {"text": "Hello."}}));
             }
             Event::Offer(0..128) => self.news(DialectEvent::Offer(offer())),
             Event::Offer(_) => self.news(DialectEvent::Offer(offer_of("weather", "Be brief."))),
@@ -142,7 +142,7 @@ impl World {
                 }
             }
         }
-        self.told(&json!({"toolCall": {"functionCalls": calls}}));
+        self.describe(&json!({"toolCall": {"functionCalls": calls}}));
     }
 
     fn take_back(&mut self, which: u8) {
@@ -152,7 +152,7 @@ impl World {
         if let Some(at) = pick(self.running.len(), which) {
             let id = self.running[at].0.clone();
             self.unanswerable.insert(id.clone());
-            self.told(&json!({"toolCallCancellation": {"ids": [id]}}));
+            self.describe(&json!({"toolCallCancellation": {"ids": [id]}}));
         }
     }
 
@@ -181,7 +181,7 @@ impl World {
 
     fn client_answers(&mut self, id: &str, name: &str) {
         let response = json!({"id": id, "name": name, "response": {"output": "theirs"}});
-        self.asked(&json!({"toolResponse": {"functionResponses": [response]}}));
+        self.make_request(&json!({"toolResponse": {"functionResponses": [response]}}));
     }
 
     fn wait(&mut self, ms: u64) {
@@ -193,7 +193,7 @@ impl World {
         self.script.now = until;
     }
 
-    fn told(&mut self, message: &Value) {
+    fn describe(&mut self, message: &Value) {
         // What an old connection still says is not heard.
         if self.resuming && message.get("setupComplete").is_none() {
             return;
@@ -209,10 +209,10 @@ impl World {
         if let Some(seen) = seen {
             self.seen_by_client(&seen);
         }
-        self.done(step.actions);
+        self.finish_turn(step.actions);
     }
 
-    fn asked(&mut self, message: &Value) {
+    fn make_request(&mut self, message: &Value) {
         if self.resuming {
             return;
         }
@@ -224,15 +224,15 @@ impl World {
             MessageFate::Replace(text) => self.seen_by_provider(&text, Who::Client),
             MessageFate::Swallow => (),
         }
-        self.done(actions);
+        self.finish_turn(actions);
     }
 
     fn news(&mut self, news: DialectEvent) {
         let actions = self.script.machine.on_event(news, self.script.now);
-        self.done(actions);
+        self.finish_turn(actions);
     }
 
-    fn done(&mut self, actions: Vec<DialectAction>) {
+    fn finish_turn(&mut self, actions: Vec<DialectAction>) {
         for action in actions {
             match action {
                 DialectAction::Run(call) => {

@@ -4,25 +4,25 @@ use super::Script;
 
 const LIVE: &str = "gemini-3.8-live";
 
-fn heard(text: &str) -> String {
+fn read_stream(text: &str) -> String {
     format!(r#"{{"serverContent":{{"inputTranscription":{{"text":"{text}"}}}}}}"#)
 }
 
 #[test]
 fn an_utterance_grows_until_the_model_answers_it() {
     let mut script = Script::ready(LIVE);
-    assert_eq!(script.provider(&heard(" Roll")), ["client: as it is", "hears Roll…"]);
-    assert_eq!(script.provider(&heard(" a d20")), ["client: as it is", "hears Roll a d20…"]);
+    assert_eq!(script.provider(&read_stream(" Roll")), ["client: as it is", "hears Roll…"]);
+    assert_eq!(script.provider(&read_stream(" a d20")), ["client: as it is", "hears Roll a d20…"]);
     let audio = r#"{"serverContent":{"modelTurn":{"parts":[{"inlineData":{"mimeType":"audio/pcm","data":"AAAA"}}]}}}"#;
     assert_eq!(script.provider(audio), ["client: as it is", "heard Roll a d20", "Began"]);
     assert_eq!(script.provider(audio), ["client: as it is"]);
-    assert_eq!(script.provider(&heard("no")), ["client: as it is", "hears no…"]);
+    assert_eq!(script.provider(&read_stream("no")), ["client: as it is", "hears no…"]);
 }
 
 #[test]
 fn an_utterance_that_is_finished_is_whole() {
     let mut script = Script::ready(LIVE);
-    script.provider(&heard("Who"));
+    script.provider(&read_stream("Who"));
     let last = r#"{"serverContent":{"inputTranscription":{"text":" is it?","finished":true}}}"#;
     assert_eq!(
         script.provider(last),
@@ -43,7 +43,7 @@ fn a_guess_is_replaced_by_the_next() {
         ["client: as it is", "hears search the web…"]
     );
     assert_eq!(
-        script.provider(&heard("Search the web")),
+        script.provider(&read_stream("Search the web")),
         ["client: as it is", "hears Search the web…"]
     );
     assert_eq!(

@@ -8,7 +8,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-use super::{backend, begun, call};
+use super::{backend, begin, call};
 use crate::realtime::transcript::feed_line;
 
 /// What happened in a long conversation.
@@ -112,7 +112,7 @@ fn random_line(random: &mut StdRng, seen: &mut Seen, calls: &mut u32) -> String 
 fn whatever_the_order_calls_are_answered_once_and_the_backend_goes_on_when_it_may() {
     for seed in 0..60 {
         let mut random = StdRng::seed_from_u64(seed);
-        let mut machine = begun("responses");
+        let mut machine = begin("responses");
         let mut seen = Seen::default();
         let mut calls = 0;
         let mut written = String::new();

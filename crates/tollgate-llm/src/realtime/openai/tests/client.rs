@@ -11,10 +11,10 @@ use crate::realtime::events::{AnswerStage, DialectEvent};
 fn running() -> Talk {
     let mut talk = Talk::with("roll");
     talk.says(update(&["mine"]));
-    talk.says(created("r1"));
+    talk.says(make_created_event("r1"));
     talk.says(item_began("r1", "c1:roll"));
     talk.says(item_done("r1", "c1:roll"));
-    talk.says(done("r1", "completed", "c1:roll"));
+    talk.says(finish_turn("r1", "completed", "c1:roll"));
     talk
 }
 
@@ -23,7 +23,7 @@ fn b_ws_12_an_answer_to_our_call_cannot_be_forged() {
     running().check([
         (output("c1"), "client: error invalid_tool_call_id for \"mine\""),
         (output("c9"), "passes"),
-        (answered("c1"), "provider: function_call_output c1 done | provider: create tg-4"),
+        (answer_of("c1"), "provider: function_call_output c1 done | provider: create tg-4"),
         (output("c1"), "client: error invalid_tool_call_id for \"mine\""),
     ]);
 }
@@ -57,18 +57,18 @@ fn the_clients_own_tools_are_the_clients() {
     let mut talk = Talk::with("roll");
     talk.check([
         (update(&["mine"]), "provider: session.update [mine roll]"),
-        (created("r1"), "passes | turn began"),
+        (make_created_event("r1"), "passes | turn began"),
         (item_began("r1", "c1:mine"), "passes"),
         (
             provider(json!({ "type": "response.function_call_arguments.done", "item_id": "item_c1", "call_id": "c1", "name": "mine", "arguments": "{}" })),
             "passes",
         ),
         (item_done("r1", "c1:mine"), "passes"),
-        (done("r1", "completed", "c1:mine"), "passes"),
+        (finish_turn("r1", "completed", "c1:mine"), "passes"),
         (output("c1"), "passes"),
         (create(), "passes"),
-        (created("r2"), "passes"),
-        (done("r2", "completed", ""), "passes | turn ended"),
+        (make_created_event("r2"), "passes"),
+        (finish_turn("r2", "completed", ""), "passes | turn ended"),
     ]);
 }
 
@@ -76,10 +76,10 @@ fn the_clients_own_tools_are_the_clients() {
 fn both() -> Talk {
     let mut talk = Talk::with("roll");
     talk.says(update(&["mine"]));
-    talk.says(created("r1"));
+    talk.says(make_created_event("r1"));
     talk.says(item_done("r1", "c1:mine"));
     talk.says(item_done("r1", "c2:roll"));
-    talk.says(done("r1", "completed", "c1:mine c2:roll"));
+    talk.says(finish_turn("r1", "completed", "c1:mine c2:roll"));
     talk
 }
 
@@ -89,34 +89,34 @@ fn a_request_of_the_clients_waits_for_our_answer_and_serves_it() {
         (output("c1"), "passes"),
         (create(), ""),
         (create(), "client: error conversation_already_has_active_response for \"mine\""),
-        (answered("c2"), "provider: function_call_output c2 done | provider: create mine"),
-        (created("r2"), "passes"),
-        (done("r2", "completed", ""), "passes | turn ended"),
+        (answer_of("c2"), "provider: function_call_output c2 done | provider: create mine"),
+        (make_created_event("r2"), "passes"),
+        (finish_turn("r2", "completed", ""), "passes | turn ended"),
     ]);
 }
 
 #[test]
 fn our_answer_waits_for_the_clients_request() {
     both().check([
-        (answered("c2"), "provider: function_call_output c2 done"),
+        (answer_of("c2"), "provider: function_call_output c2 done"),
         (Says::Wait(4000), ""),
         (output("c1"), "passes"),
         (Says::Wait(499), ""),
         (create(), "passes"),
-        (created("r2"), "passes"),
-        (done("r2", "completed", ""), "passes | turn ended"),
+        (make_created_event("r2"), "passes"),
+        (finish_turn("r2", "completed", ""), "passes | turn ended"),
     ]);
 }
 
 #[test]
 fn a_client_that_asks_for_nothing_does_not_keep_our_answer() {
     both().check([
-        (answered("c2"), "provider: function_call_output c2 done"),
+        (answer_of("c2"), "provider: function_call_output c2 done"),
         (output("c1"), "passes"),
         (Says::Wait(500), "provider: create tg-3"),
     ]);
     both().check([
-        (answered("c2"), "provider: function_call_output c2 done"),
+        (answer_of("c2"), "provider: function_call_output c2 done"),
         (Says::Wait(4999), ""),
         (Says::Wait(1), "provider: create tg-3"),
     ]);
@@ -125,21 +125,21 @@ fn a_client_that_asks_for_nothing_does_not_keep_our_answer() {
 #[test]
 fn a_request_while_ours_is_under_way_is_kept_for_afterwards() {
     running().check([
-        (answered("c1"), "provider: function_call_output c1 done | provider: create tg-3"),
+        (answer_of("c1"), "provider: function_call_output c1 done | provider: create tg-3"),
         (create(), ""),
         (created_by_us("r2", "tg-3"), "client: response.created \"r2\" [] null"),
-        (done("r2", "completed", ""), "passes | provider: create mine"),
-        (created("r3"), "passes"),
-        (done("r3", "completed", ""), "passes | turn ended"),
+        (finish_turn("r2", "completed", ""), "passes | provider: create mine"),
+        (make_created_event("r3"), "passes"),
+        (finish_turn("r3", "completed", ""), "passes | turn ended"),
     ]);
 }
 
 #[test]
 fn what_is_typed_is_heard() {
     Talk::with("roll").check([
-        (typed("look it up"), "passes | hears look it up"),
+        (type_text("look it up"), "passes | hears look it up"),
         (create(), "passes"),
-        (created("r1"), "passes | turn began"),
+        (make_created_event("r1"), "passes | turn began"),
     ]);
 }
 
@@ -192,8 +192,8 @@ fn a_request_that_waits_gives_way_to_turn_detection() {
     running().check([
         (create(), ""),
         (speech("committed"), "passes | turn interrupted | stop c1 | turn began"),
-        (created("r2"), "passes"),
-        (done("r2", "completed", ""), "passes | turn ended"),
+        (make_created_event("r2"), "passes"),
+        (finish_turn("r2", "completed", ""), "passes | turn ended"),
         (Says::Wait(60_000), ""),
     ]);
     running().check([
@@ -210,7 +210,7 @@ fn a_request_that_nobody_answers_stops_nothing_for_ever() {
             Says::News(DialectEvent::Slow { id: "c1".to_owned(), message: "One moment.".into() }),
             "provider: create tg-2 [] conversation=none tool_choice=none instructions=Say the words of the",
         ),
-        (answered("c1"), "provider: function_call_output c1 done"),
+        (answer_of("c1"), "provider: function_call_output c1 done"),
         (Says::Wait(10_000), "provider: create tg-4"),
     ]);
 }
@@ -223,8 +223,8 @@ fn an_announcement_that_was_put_into_the_conversation_is_known_by_its_mark() {
             "provider: create tg-2 [] conversation=none tool_choice=none instructions=Say the words of the",
         ),
         (created_by_us("r2", "tg-2"), "client: response.created \"r2\" [] null"),
-        (answered("c1"), "provider: function_call_output c1 done"),
-        (done("r2", "completed", ""), "passes | provider: create tg-4"),
+        (answer_of("c1"), "provider: function_call_output c1 done"),
+        (finish_turn("r2", "completed", ""), "passes | provider: create tg-4"),
     ]);
 }
 
@@ -232,8 +232,10 @@ fn an_announcement_that_was_put_into_the_conversation_is_known_by_its_mark() {
 fn the_client_cannot_mark_a_response_as_ours() {
     let marked = json!({ "type": "response.create", "event_id": "mine", "response": {
         "metadata": { "tollgate": "tg-1" } } });
-    Talk::with("roll")
-        .check([(client(marked), "provider: create mine"), (created("r1"), "passes | turn began")]);
+    Talk::with("roll").check([
+        (client(marked), "provider: create mine"),
+        (make_created_event("r1"), "passes | turn began"),
+    ]);
     Talk::with("roll").check([(
         created_by_us("r1", "tg-99"),
         "client: response.created \"r1\" [] null | turn began",

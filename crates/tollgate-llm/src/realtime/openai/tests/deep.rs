@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::script::*;
-use crate::realtime::events::DialectEvent;
+use crate::realtime::events::{DialectEvent, NoDeepAnswerError};
 
 fn speak(words: &str) -> Says {
     Says::News(DialectEvent::Speak(Ok(words.to_owned())))
@@ -35,7 +35,7 @@ fn the_words_come_as_data_and_are_spoken_without_tools() {
             provider(json!({ "type": "response.output_audio_transcript.done", "response_id": "r1", "transcript": "It is late." })),
             "passes | said It is late.",
         ),
-        (done("r1", "completed", ""), "passes | turn ended"),
+        (finish_turn("r1", "completed", ""), "passes | turn ended"),
     ]);
 }
 
@@ -46,7 +46,7 @@ fn a_response_that_begins_by_itself_is_ended_and_never_shown() {
     talk.check([
         (speech("committed"), "passes | turn began"),
         (route(), "Delegate"),
-        (created("r1"), "provider: response.cancel \"r1\""),
+        (make_created_event("r1"), "provider: response.cancel \"r1\""),
         (
             provider(json!({ "type": "response.output_item.added", "response_id": "r1", "item": message })),
             "",
@@ -63,7 +63,7 @@ fn a_response_that_begins_by_itself_is_ended_and_never_shown() {
     assert_eq!(without_id(&said), GIVEN);
     talk.check([
         (
-            done("r1", "cancelled", "c1:roll"),
+            finish_turn("r1", "cancelled", "c1:roll"),
             "provider: conversation.item.delete \"m1\" | provider: conversation.item.delete \"item_c1\" \
              | provider: create tg-8 tool_choice=none instructions=The newest function ",
         ),
@@ -72,8 +72,8 @@ fn a_response_that_begins_by_itself_is_ended_and_never_shown() {
             "",
         ),
         (created_by_us("r2", "tg-8"), "client: response.created \"r2\" [] null"),
-        (done("r2", "completed", ""), "passes | turn ended"),
-        (created("r3"), "passes | turn began"),
+        (finish_turn("r2", "completed", ""), "passes | turn ended"),
+        (make_created_event("r3"), "passes | turn began"),
     ]);
 }
 
@@ -82,10 +82,13 @@ fn a_response_that_was_heard_already_is_ended_in_sight() {
     let mut talk = Talk::with("roll");
     talk.check([
         (speech("committed"), "passes | turn began"),
-        (created("r1"), "passes"),
+        (make_created_event("r1"), "passes"),
         (item_done("r1", "c1:roll"), "run c1 roll"),
         (route(), "Delegate | provider: response.cancel \"r1\""),
-        (done("r1", "cancelled", "c1:roll"), "client: response.done \"r1\" [] null | stop c1"),
+        (
+            finish_turn("r1", "cancelled", "c1:roll"),
+            "client: response.done \"r1\" [] null | stop c1",
+        ),
     ]);
     let said = talk.says(speak("It is late."));
     assert!(without_id(&said).starts_with(GIVEN), "{said}");
@@ -96,7 +99,7 @@ fn a_response_that_was_heard_already_is_ended_in_sight() {
 fn a_request_of_the_clients_becomes_the_one_that_speaks() {
     let mut talk = Talk::with("roll");
     talk.check([
-        (typed("think carefully"), "passes | hears think carefully"),
+        (type_text("think carefully"), "passes | hears think carefully"),
         (route(), "Delegate"),
         (create(), ""),
     ]);
@@ -104,8 +107,8 @@ fn a_request_of_the_clients_becomes_the_one_that_speaks() {
     let create = "provider: create mine tool_choice=none instructions=The newest function ";
     assert_eq!(without_id(&said), format!("{GIVEN} | {create}"));
     talk.check([
-        (created("r1"), "passes | turn began"),
-        (done("r1", "completed", ""), "passes | turn ended"),
+        (make_created_event("r1"), "passes | turn began"),
+        (finish_turn("r1", "completed", ""), "passes | turn ended"),
     ]);
 }
 
@@ -113,7 +116,7 @@ fn a_request_of_the_clients_becomes_the_one_that_speaks() {
 fn words_that_come_before_the_clients_request_wait_for_it() {
     let mut talk = Talk::with("roll");
     talk.check([
-        (typed("think carefully"), "passes | hears think carefully"),
+        (type_text("think carefully"), "passes | hears think carefully"),
         (route(), "Delegate"),
     ]);
     assert_eq!(without_id(&talk.says(speak("It is late."))), GIVEN);
@@ -121,7 +124,7 @@ fn words_that_come_before_the_clients_request_wait_for_it() {
         "provider: create mine tool_choice=none instructions=The newest function ";
     assert_eq!(talk.says(create()), create_as_words);
     let mut talk = Talk::with("roll");
-    talk.says(typed("think carefully"));
+    talk.says(type_text("think carefully"));
     talk.says(route());
     talk.says(speak("It is late."));
     assert_eq!(talk.says(Says::Wait(499)), "");
@@ -145,10 +148,10 @@ fn a_race_against_turn_detection_is_won_in_the_end() {
     talk.says(route());
     talk.says(speak("It is late."));
     talk.check([
-        (created("r1"), "provider: response.cancel \"r1\""),
+        (make_created_event("r1"), "provider: response.cancel \"r1\""),
         (error("tg-5", "conversation_already_has_active_response"), ""),
         (
-            done("r1", "cancelled", ""),
+            finish_turn("r1", "cancelled", ""),
             "provider: create tg-7 tool_choice=none instructions=The newest function ",
         ),
     ]);
@@ -161,7 +164,7 @@ fn words_for_a_turn_that_the_caller_took_are_not_spoken() {
         (route(), "Delegate"),
         (speech("committed"), "passes | turn interrupted | turn began"),
         (speak("It is late."), ""),
-        (created("r1"), "passes"),
+        (make_created_event("r1"), "passes"),
     ]);
 }
 
@@ -169,10 +172,10 @@ fn words_for_a_turn_that_the_caller_took_are_not_spoken() {
 fn words_that_are_understood_after_the_answer_go_to_nobody_else() {
     Talk::with("roll").check([
         (speech("committed"), "passes | turn began"),
-        (created("r1"), "passes"),
-        (done("r1", "completed", ""), "passes | turn ended"),
+        (make_created_event("r1"), "passes"),
+        (finish_turn("r1", "completed", ""), "passes | turn ended"),
         (route(), ""),
-        (typed("think carefully"), "passes | hears think carefully"),
+        (type_text("think carefully"), "passes | hears think carefully"),
         (route(), "Delegate"),
     ]);
 }

@@ -14,7 +14,7 @@ use tollgate_core::tool::ResultDelivery;
 use super::script::{Talk, function, offer};
 use crate::realtime::events::{
     AnswerStage, CallAnswer, DialectAction, DialectEvent, DialectStep, MessageFate,
-    RealtimeDialect, RealtimeFrame, TurnEvent,
+    NoDeepAnswerError, RealtimeDialect, RealtimeFrame, TurnEvent,
 };
 
 const TOOLS: &str = "ours_wait ours_idle:idle ours_interrupt:interrupt ours_silent:silent";

@@ -40,10 +40,10 @@ impl Talk {
     }
 
     pub(super) fn fresh(tools: &str) -> Self {
-        Self::opened(OpenAiRealtime::new(opening(offer(tools))))
+        Self::open_session(OpenAiRealtime::new(opening(offer(tools))))
     }
 
-    pub(super) fn opened(machine: OpenAiRealtime) -> Self {
+    pub(super) fn open_session(machine: OpenAiRealtime) -> Self {
         #[expect(clippy::disallowed_methods, reason = "any instant is as good as another")]
         let now = Instant::now();
         Self { machine, now }
@@ -54,12 +54,12 @@ impl Talk {
             Says::Client(event) => {
                 let text = event.to_string();
                 let step = self.machine.on_client_message(RealtimeFrame::Text(&text), self.now);
-                told(&step, "provider")
+                describe(&step, "provider")
             }
             Says::Provider(event) => {
                 let text = event.to_string();
                 let step = self.machine.on_provider_message(RealtimeFrame::Text(&text), self.now);
-                told(&step, "client")
+                describe(&step, "client")
             }
             Says::News(news) => actions(&self.machine.on_event(news, self.now)),
             Says::Wait(ms) => {
@@ -105,7 +105,7 @@ pub(super) fn offer(tools: &str) -> RealtimeOffer {
     RealtimeOffer { tools: tools.collect(), prompt: None }
 }
 
-pub(super) fn prompted(tools: &str, prompt: &str) -> RealtimeOffer {
+pub(super) fn prompt_with(tools: &str, prompt: &str) -> RealtimeOffer {
     RealtimeOffer { prompt: Some(Arc::from(prompt)), ..offer(tools) }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn session(kind: &str, tools: &Value) -> Value {
         "type": "realtime", "id": "sess_1", "instructions": "be kind", "tools": tools } })
 }
 
-pub(super) fn created(id: &str) -> Says {
+pub(super) fn make_created_event(id: &str) -> Says {
     provider(json!({ "type": "response.created", "event_id": "event_2", "response": {
         "id": id, "status": "in_progress", "conversation_id": "conv_1", "metadata": null,
         "output": [] } }))
@@ -148,7 +148,7 @@ pub(super) fn created_aside(id: &str, metadata: &Value) -> Says {
 }
 
 /// `calls`: `call_id:name`, or `call_id:name:status`.
-pub(super) fn done(id: &str, status: &str, calls: &str) -> Says {
+pub(super) fn finish_turn(id: &str, status: &str, calls: &str) -> Says {
     let output: Vec<Value> = calls.split_whitespace().map(call_item).collect();
     let reason = (status == "cancelled").then_some("turn_detected");
     provider(json!({ "type": "response.done", "event_id": "event_3", "response": {
@@ -211,7 +211,7 @@ pub(super) fn create() -> Says {
     client(json!({ "type": "response.create", "event_id": "mine" }))
 }
 
-pub(super) fn typed(text: &str) -> Says {
+pub(super) fn type_text(text: &str) -> Says {
     client(json!({ "type": "conversation.item.create", "item": {
         "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }] } }))
 }
@@ -226,13 +226,13 @@ pub(super) fn answer(id: &str, answered: AnswerStage, delivery: ResultDelivery) 
     Says::News(DialectEvent::Answer(CallAnswer { id: id.to_owned(), answered, outcome, delivery }))
 }
 
-pub(super) fn answered(id: &str) -> Says {
+pub(super) fn answer_of(id: &str) -> Says {
     answer(id, AnswerStage::Done, ResultDelivery::Wait)
 }
 
 // === what comes of it ===
 
-fn told(step: &DialectStep, other: &str) -> String {
+fn describe(step: &DialectStep, other: &str) -> String {
     let fate = match &step.fate {
         MessageFate::Forward => Some("passes".to_owned()),
         MessageFate::Swallow => None,

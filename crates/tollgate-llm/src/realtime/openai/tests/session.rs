@@ -8,7 +8,7 @@ use crate::realtime::events::{
 };
 use crate::realtime::openai::OpenAiRealtime;
 
-fn updated(tools: &[&str]) -> Says {
+fn update_session(tools: &[&str]) -> Says {
     let tools: Vec<Value> = tools.iter().map(|name| function(name)).collect();
     provider(session("session.updated", &tools.into()))
 }
@@ -20,7 +20,7 @@ fn our_tools_are_declared_as_soon_as_the_provider_speaks() {
             provider(session("session.created", &json!([]))),
             "passes | provider: session.update [roll look]",
         ),
-        (updated(&["roll", "look"]), ""),
+        (update_session(&["roll", "look"]), ""),
     ]);
 }
 
@@ -29,7 +29,7 @@ fn a_client_that_speaks_first_speaks_after_our_tools() {
     Talk::fresh("roll").check([
         (create(), "provider: session.update [roll] | provider: create mine"),
         (provider(session("session.created", &json!([]))), "passes"),
-        (updated(&["roll"]), ""),
+        (update_session(&["roll"]), ""),
     ]);
 }
 
@@ -38,7 +38,7 @@ fn without_tools_and_prompt_nothing_is_said() {
     Talk::fresh("").check([
         (provider(session("session.created", &json!([]))), "passes"),
         (create(), "passes"),
-        (updated(&[]), "passes"),
+        (update_session(&[]), "passes"),
     ]);
 }
 
@@ -46,9 +46,9 @@ fn without_tools_and_prompt_nothing_is_said() {
 fn b_ws_12_a_clients_update_keeps_our_tools_and_its_echo_does_not_show_them() {
     Talk::with("roll look").check([
         (update(&["mine"]), "provider: session.update [mine roll look]"),
-        (updated(&["mine", "roll", "look"]), "client: session.updated [mine] \"be kind\""),
+        (update_session(&["mine", "roll", "look"]), "client: session.updated [mine] \"be kind\""),
         (update(&[]), "provider: session.update [roll look]"),
-        (updated(&["roll", "look"]), "client: session.updated [] \"be kind\""),
+        (update_session(&["roll", "look"]), "client: session.updated [] \"be kind\""),
     ]);
 }
 
@@ -57,7 +57,7 @@ fn tools_that_a_clients_update_was_the_first_to_carry_are_not_shown_either() {
     Talk::with("roll").check([
         (Says::News(DialectEvent::Offer(offer("roll look"))), ""),
         (update(&["mine"]), "provider: session.update [mine roll look]"),
-        (updated(&["mine", "roll", "look"]), "client: session.updated [mine] \"be kind\""),
+        (update_session(&["mine", "roll", "look"]), "client: session.updated [mine] \"be kind\""),
     ]);
 }
 
@@ -65,11 +65,11 @@ fn tools_that_a_clients_update_was_the_first_to_carry_are_not_shown_either() {
 fn a_name_that_both_declare_is_the_clients() {
     Talk::with("roll look").check([
         (update(&["roll"]), "provider: session.update [roll look]"),
-        (updated(&["roll", "look"]), "client: session.updated [roll] \"be kind\""),
-        (created("r1"), "passes | turn began"),
+        (update_session(&["roll", "look"]), "client: session.updated [roll] \"be kind\""),
+        (make_created_event("r1"), "passes | turn began"),
         (item_began("r1", "c1:roll"), "passes"),
         (item_done("r1", "c1:roll"), "passes"),
-        (done("r1", "completed", "c1:roll"), "passes"),
+        (finish_turn("r1", "completed", "c1:roll"), "passes"),
     ]);
 }
 
@@ -89,7 +89,7 @@ fn a_name_that_the_client_gave_up_is_still_its_own_until_we_offer_it() {
 fn an_update_that_was_refused_changes_nothing() {
     Talk::with("roll").check([
         (update(&["mine"]), "provider: session.update [mine roll]"),
-        (updated(&["mine", "roll"]), "client: session.updated [mine] \"be kind\""),
+        (update_session(&["mine", "roll"]), "client: session.updated [mine] \"be kind\""),
         (update(&["roll"]), "provider: session.update [roll]"),
         (error("mine", "invalid_value"), "passes"),
         (item_done("r1", "c1:roll"), "run c1 roll"),
@@ -110,8 +110,8 @@ fn answers_to_updates_are_told_to_whom_they_belong() {
         ),
         (unnamed(), "provider: session.update"),
         (error("tg-2", "invalid_value"), "client: error invalid_value for null"),
-        (updated(&["roll", "look"]), ""),
-        (updated(&["roll", "look"]), "client: session.updated [] \"be kind\""),
+        (update_session(&["roll", "look"]), ""),
+        (update_session(&["roll", "look"]), "client: session.updated [] \"be kind\""),
     ]);
 }
 
@@ -154,8 +154,8 @@ fn the_prompt_stands_before_the_clients_instructions_and_is_not_shown() {
     let told = |text: &str| {
         provider(json!({ "type": "session.updated", "session": { "instructions": text } }))
     };
-    let machine = OpenAiRealtime::new(opening(prompted("roll", "You are Ada.")));
-    Talk::opened(machine).check([
+    let machine = OpenAiRealtime::new(opening(prompt_with("roll", "You are Ada.")));
+    Talk::open_session(machine).check([
         (
             provider(session("session.created", &json!([]))),
             "passes | provider: session.update [roll] \"You are Ada.\"",
@@ -167,7 +167,7 @@ fn the_prompt_stands_before_the_clients_instructions_and_is_not_shown() {
         (told("You are Ada.\n\nSpeak French."), "client: session.updated \"Speak French.\""),
         (Says::Wait(300), ""),
         (
-            Says::News(DialectEvent::Offer(prompted("roll", "You are Bob."))),
+            Says::News(DialectEvent::Offer(prompt_with("roll", "You are Bob."))),
             "provider: session.update [mine roll] \"You are Bob.\\n\\nSpeak French.\"",
         ),
         (
@@ -186,18 +186,18 @@ fn a_response_with_tools_of_its_own_has_ours_too_and_one_with_none_has_none() {
     };
     Talk::with("roll").check([
         (asks(json!([function("once")])), "provider: create x [once roll]"),
-        (created("r1"), "passes | turn began"),
+        (make_created_event("r1"), "passes | turn began"),
         (item_done("r1", "c1:once"), "passes"),
         (item_done("r1", "c2:roll"), "run c2 roll"),
         (
-            done("r1", "completed", "c1:once c2:roll"),
+            finish_turn("r1", "completed", "c1:once c2:roll"),
             "client: response.done \"r1\" [c1] null | confirm c2",
         ),
-        (answered("c2"), "provider: function_call_output c2 done"),
+        (answer_of("c2"), "provider: function_call_output c2 done"),
         (output("c1"), "passes"),
         (asks(json!([])), "passes"),
-        (created("r2"), "passes"),
-        (done("r2", "completed", ""), "passes | turn ended"),
+        (make_created_event("r2"), "passes"),
+        (finish_turn("r2", "completed", ""), "passes | turn ended"),
         (item_done("r9", "c3:once"), "run c3 once"),
     ]);
 }

@@ -4,7 +4,7 @@ use super::{convert, form_of};
 use crate::tools::ToolFormat;
 
 /// One failed and one good result, in every form.
-fn seen() -> Vec<(ToolFormat, Value)> {
+fn requests_seen() -> Vec<(ToolFormat, Value)> {
     vec![
         (
             ToolFormat::Mcp,
@@ -70,9 +70,9 @@ fn texts(value: &Value) -> Vec<&str> {
 
 #[test]
 fn every_form_becomes_every_other() {
-    for (from, document) in seen() {
+    for (from, document) in requests_seen() {
         assert_eq!(form_of(&document), Some(from), "{document}");
-        for (to, _) in seen() {
+        for (to, _) in requests_seen() {
             let converted = convert(document.clone(), from, to).unwrap().results;
             let texts = texts(&converted);
             for expected in ["7", "no dice"] {
@@ -88,7 +88,7 @@ fn every_form_becomes_every_other() {
 #[test]
 fn what_a_form_cannot_say_of_a_result_is_listed() {
     let check = |from: ToolFormat, to: ToolFormat, expected: &[&str]| {
-        let document = seen().into_iter().find(|(form, _)| *form == from).unwrap().1;
+        let document = requests_seen().into_iter().find(|(form, _)| *form == from).unwrap().1;
         let lost = convert(document, from, to).unwrap().lost;
         let told: Vec<String> = lost.iter().map(ToString::to_string).collect();
         assert_eq!(told, expected, "{from} to {to}");

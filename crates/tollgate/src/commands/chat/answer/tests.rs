@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::{ChatDisplayStep, StreamedChatAnswer, brief};
 use crate::gateway::GatewayEvent;
 
-fn heard(events: &[(&str, Value)]) -> (StreamedChatAnswer, Vec<ChatDisplayStep>) {
+fn read_stream(events: &[(&str, Value)]) -> (StreamedChatAnswer, Vec<ChatDisplayStep>) {
     let mut answer = StreamedChatAnswer::default();
     let mut steps = Vec::new();
     for (name, data) in events {
@@ -18,7 +18,7 @@ fn delta(delta: &Value) -> Value {
 
 #[test]
 fn words_and_calls_are_shown_as_they_come() {
-    let (answer, steps) = heard(&[
+    let (answer, steps) = read_stream(&[
         ("", delta(&json!({"role": "assistant", "content": ""}))),
         ("", delta(&json!({"content": "I roll"}))),
         (
@@ -66,7 +66,7 @@ fn calls_that_wait_for_leave_are_put_together() {
         part.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
         delta(&json!({"tool_calls": [part]}))
     };
-    let (answer, _) = heard(&[
+    let (answer, _) = read_stream(&[
         ("", call(0, json!({"id": "a", "function": {"name": "write", "arguments": "{\"x\":"}}))),
         ("", call(0, json!({"function": {"arguments": "1}"}}))),
         ("", call(1, json!({"id": "b", "function": {"name": "read", "arguments": "{}"}}))),
@@ -87,7 +87,7 @@ fn calls_that_wait_for_leave_are_put_together() {
 
 #[test]
 fn what_breaks_off_says_why() {
-    let (answer, steps) = heard(&[
+    let (answer, steps) = read_stream(&[
         ("", delta(&json!({"content": "half"}))),
         ("", json!({"error": {"message": "the provider is gone"}})),
     ]);
@@ -109,7 +109,7 @@ fn what_is_said_beside_it_is_a_line() {
         (json!({"type": "unheard_of"}), None),
         (json!(7), None),
     ] {
-        let (_, steps) = heard(&[("tollgate", note)]);
+        let (_, steps) = read_stream(&[("tollgate", note)]);
         let expected: Vec<ChatDisplayStep> =
             expected.map(|it| ChatDisplayStep::Note(it.to_owned())).into_iter().collect();
         assert_eq!(steps, expected);

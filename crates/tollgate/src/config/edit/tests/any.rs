@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{ConfigEdit, applied};
+use super::{ConfigEdit, apply_edits};
 
 /// A file as somebody might have typed it, the names of its servers, and its comments.
 #[derive(Debug, Clone)]
@@ -157,9 +157,9 @@ proptest! {
     #[test]
     fn a_server_comes_and_goes_and_every_comment_stays(file in file(), server in server()) {
         let add = ConfigEdit::Add { name: "new".to_owned(), server };
-        let more = applied(&file.text, &add).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let more = apply_edits(&file.text, &add).map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(notes(&more), notes(&file.text));
-        let less = applied(&more, &ConfigEdit::Remove { name: "new".to_owned() })
+        let less = apply_edits(&more, &ConfigEdit::Remove { name: "new".to_owned() })
             .map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(notes(&less), notes(&file.text));
         if !file.names.is_empty() {
@@ -171,7 +171,7 @@ proptest! {
     fn any_server_can_go(file in file(), at in any::<prop::sample::Index>()) {
         prop_assume!(!file.names.is_empty());
         let name = at.get(&file.names).clone();
-        let left = applied(&file.text, &ConfigEdit::Remove { name })
+        let left = apply_edits(&file.text, &ConfigEdit::Remove { name })
             .map_err(|error| TestCaseError::fail(format!("{error}\n{}", file.text)))?;
         prop_assert_eq!(notes(&left), notes(&file.text));
     }
@@ -182,7 +182,7 @@ proptest! {
         let name = at.get(&file.names).clone();
         for value in [Some(json!(false)), Some(json!(true)), None] {
             let edit = ConfigEdit::Set { section: "servers", name: name.clone(), key: "enabled".to_owned(), value };
-            match applied(&file.text, &edit) {
+            match apply_edits(&file.text, &edit) {
                 Ok(left) => prop_assert_eq!(notes(&left), notes(&file.text)),
                 // Nothing to take out.
                 Err(error) => prop_assert!(error.to_string().contains("no `enabled` of its own")
