@@ -36,7 +36,10 @@ STRICT = {
     "anthropic": ["claude-haiku-4-5", "claude-opus-4-6", "claude-opus-4-8", "claude-opus-5-5", "claude-fable-5-2"],
     "gemini": ["gemini-2.5-flash", "gemini-3.8-flash", "gemini-4-argon"],
 }
-STRICT_SCRIPTS = ["echo", "instructed", "rounds-2", "parallel", "text-and-tool", "mixed", "wordy"]
+STRICT_SCRIPTS = [
+    "echo", "instructed", "rounds-2", "parallel", "text-and-tool", "mixed", "wordy", "tool-once", "tool-once.redacted",
+    "tool-once.done-only",
+]  # fmt: skip
 # The same providers, asked with more or less patience: how their models' names begin -> settings.
 MANNERS = {
     "": {"timeout_ms": 15_000, "retries": 0},
