@@ -86,7 +86,8 @@ impl FakeWorker {
 
 pub(crate) fn settings(worker: PathBuf) -> SandboxSettings {
     let cpu = Duration::from_secs(60);
-    SandboxSettings { worker, spare: 0, together: 4, memory_bytes: 256 << 20, cpu }
+    let processes = usize::MAX;
+    SandboxSettings { worker, spare: 0, together: 4, processes, memory_bytes: 256 << 20, cpu }
 }
 
 /// Answers every call with the tool's number.
@@ -126,7 +127,8 @@ pub(crate) async fn run(
     host: &dyn HostCalls,
 ) -> Result<ProgramOutcome, SandboxUnavailableError> {
     let names = RawValue::from_string(r#"[["dice",["roll"]]]"#.to_owned()).unwrap();
-    let program = SandboxProgram { source: "result = 1", names: &names, limits, until: None };
+    let program =
+        SandboxProgram { source: "result = 1", names: &names, limits, owner: None, until: None };
     sandbox.run(&program, host).await
 }
 

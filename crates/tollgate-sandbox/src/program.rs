@@ -14,6 +14,8 @@ pub struct SandboxProgram<'a> {
     /// [`Names`](crate::frames::Names) as JSON, encoded once for many runs.
     pub names: &'a RawValue,
     pub limits: &'a Limits,
+    /// Whose it is: an owner gets half of the slots. `None`: one that needs no share.
+    pub owner: Option<&'a str>,
     /// The caller's deadline, besides the limits.
     pub until: Option<std::time::Instant>,
 }
@@ -40,6 +42,8 @@ pub enum SandboxUnavailableError {
     Broken(#[from] BrokenWorkerError),
     #[error("{together} programs are running and the queue is full; try again later")]
     Busy { together: usize },
+    #[error("this key runs {together} programs, as many as it may; try again later")]
+    OwnerBusy { together: usize },
     #[error("no worker was ready in time: the machine is busy; try again later")]
     NotReady,
     #[error("two workers died before they received the program; try again later")]

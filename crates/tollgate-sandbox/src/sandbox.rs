@@ -37,6 +37,8 @@ pub struct SandboxSettings {
     /// Concurrent programs; others wait for a slot. Four times as many may be queued, and as many
     /// again may have released their slot, each with its process, while they wait for a person.
     pub together: usize,
+    /// Maximum processes with a program, with or without a slot: each may use its memory.
+    pub processes: usize,
     /// Per process, enforced by the kernel.
     pub memory_bytes: u64,
     /// CPU time. The wall-clock time of a run is enforced by the gateway; this limit is for a
@@ -54,7 +56,7 @@ impl ProgramSandbox {
         };
         Self {
             pool: Arc::new(WorkerPool::new(launch, settings.spare)),
-            seats: Arc::new(RunSlots::new(settings.together)),
+            seats: Arc::new(RunSlots::new(settings.together, settings.processes)),
         }
     }
 
@@ -80,7 +82,7 @@ impl ProgramSandbox {
         };
         let limit = program.limits.time;
         // A program that had to wait longer would hardly have time to finish.
-        let seat = self.seats.take(within(limit / 2)).await?;
+        let seat = self.seats.take(program.owner, within(limit / 2)).await?;
         let mut run = ProgramRun::new(program, host, seat, time)?;
         let mut end = run.on(self.pool.take(within(limit)).await?, self.pool.wait_closed()).await;
         // An idle worker may die just before it is used: retry once.

@@ -217,6 +217,7 @@ impl ProgramRunner {
             worker: worker.to_owned(),
             spare,
             together: TOGETHER,
+            processes: TOGETHER,
             memory_bytes: 256 << 20,
             cpu: Duration::from_secs(60),
         });
@@ -239,8 +240,13 @@ impl ProgramRunner {
     async fn run(&self, source: &str) -> Result<ProgramTiming, BenchError> {
         let host = InstantHost::default();
         let began = clock::now();
-        let program =
-            SandboxProgram { source, names: &self.names, limits: &self.limits, until: None };
+        let program = SandboxProgram {
+            source,
+            names: &self.names,
+            limits: &self.limits,
+            owner: None,
+            until: None,
+        };
         let ended = self.sandbox.run(&program, &host).await;
         let whole = clock::now() - began;
         let ended = ended.map_err(|error| BenchError::Process(error.to_string()))?;

@@ -10,7 +10,7 @@ use tollgate_core::code_mode::MetaTool;
 use tollgate_core::json::{self, Object};
 use tollgate_core::lease::RevokedError;
 use tollgate_core::shaping::ResultCaps;
-use tollgate_core::turn::Turn;
+use tollgate_core::turn::{Principal, Turn};
 use tollgate_mcp::client::ProgressReporting;
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox::{
@@ -94,9 +94,12 @@ impl Gate {
         // What a program may use is settled when it starts.
         let limits = self.registry.current().policy.code.limits;
         let turn = Turn { view: Arc::clone(turn.view.in_code()), ..turn.clone() };
+        // Callers without a key all are this machine.
+        let is_key = turn.principal != Principal::local();
         let program = SandboxProgram {
             source,
             names: turn.view.book().names(),
+            owner: is_key.then(|| turn.principal.as_str()),
             limits: &Limits { time: limits.time.min(time), ..limits },
             until: turn.deadline.and_then(|wall| wall.instant().checked_sub(REPORT_MARGIN)),
         };

@@ -4,8 +4,14 @@ use std::path::PathBuf;
 
 use tollgate_core::call_policy::UnapprovedCallPolicy;
 use tollgate_core::code_mode::BindingLevel;
+use tollgate_mcp::memory_budget;
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox;
+
+/// Divisor of the memory limit, for the worker processes.
+const SHARE_OF_MEMORY: u64 = 2;
+/// Memory of a worker beside the heap of its program.
+const PROCESS_BYTES: usize = 16 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeModeSettings {
@@ -29,10 +35,23 @@ impl CodeModeSettings {
             worker: self.worker.clone(),
             spare: self.spare,
             together: self.together,
+            processes: self.processes_in_memory(),
             memory_bytes: self.memory_bytes,
             // CPU time can never exceed the wall-clock limit.
             cpu: self.limits.time,
         }
+    }
+}
+
+impl CodeModeSettings {
+    /// How many processes fit into their share of the memory limit, beside the idle ones.
+    fn processes_in_memory(&self) -> usize {
+        let Some(share) = memory_budget::share_of_memory_limit(SHARE_OF_MEMORY) else {
+            return usize::MAX;
+        };
+        let heap = usize::try_from(self.limits.fence.heap_bytes).unwrap_or(usize::MAX);
+        let idle = self.spare.saturating_mul(PROCESS_BYTES);
+        (share.saturating_sub(idle) / heap.saturating_add(PROCESS_BYTES)).max(1)
     }
 }
 

@@ -311,7 +311,8 @@ async fn the_turn_ends_whoever_is_waited_for() {
     let fake = FakeWorker::after_ready("done(call(5))");
     let names = RawValue::from_string("[]".to_owned()).unwrap();
     let until = Some((clock::now() + LONG).into_std());
-    let program = SandboxProgram { source: "x", names: &names, limits: &limits(), until };
+    let program =
+        SandboxProgram { source: "x", names: &names, limits: &limits(), owner: None, until };
     let ended = fake.sandbox().run(&program, &Person(2 * LONG)).await.unwrap();
     assert_eq!(describe_outcome(&ended), "Time: the program took longer than its turn");
     wait_until_gone(&fake.started_processes()).await;

@@ -11,11 +11,73 @@ const SECOND: Duration = Duration::from_secs(1);
 const BUSY: SandboxUnavailableError = SandboxUnavailableError::Busy { together: 1 };
 
 fn one() -> Arc<RunSlots> {
-    Arc::new(RunSlots::new(1))
+    Arc::new(RunSlots::new(1, usize::MAX))
 }
 
 async fn take(seats: &Arc<RunSlots>) -> Result<RunSlot, SandboxUnavailableError> {
-    seats.take(clock::now() + 100 * SECOND).await
+    seats.take(None, clock::now() + 100 * SECOND).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_22_an_owner_leaves_half_of_the_slots_and_of_the_queue_to_others() {
+    let seats = Arc::new(RunSlots::new(4, usize::MAX));
+    let began = clock::now();
+    let take_for = async |owner| seats.take(Some(owner), began + 5 * SECOND).await;
+    let held = [take_for("greedy").await.unwrap(), take_for("greedy").await.unwrap()];
+    let own_busy = SandboxUnavailableError::OwnerBusy { together: 2 };
+    let wait = || take_for("greedy");
+    let others = async {
+        let refused = take_for("greedy").await.unwrap_err();
+        assert_eq!((refused, clock::now() - began), (own_busy.clone(), Duration::ZERO));
+        let modest = [take_for("modest").await.unwrap(), take_for("modest").await.unwrap()];
+        assert_eq!(clock::now() - began, Duration::ZERO, "others do not wait behind them");
+        drop(modest);
+    };
+    let (a, b, c, d, e, f, g, h, ()) =
+        tokio::join!(wait(), wait(), wait(), wait(), wait(), wait(), wait(), wait(), others);
+    for waited in [a, b, c, d, e, f, g, h] {
+        assert_eq!(waited.unwrap_err(), own_busy);
+    }
+    assert_eq!(clock::now() - began, 5 * SECOND);
+    drop(held);
+    drop(take_for("greedy").await.unwrap());
+    drop(take_for("another").await.unwrap());
+    assert_eq!(seats.owners.lock().len(), 1, "who has no programs is forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_22_an_owner_that_waits_for_a_person_may_start_another() {
+    let seats = Arc::new(RunSlots::new(2, usize::MAX));
+    let take_for = async |owner| seats.take(Some(owner), clock::now() + 100 * SECOND).await;
+    let began = clock::now();
+    let mut asking = take_for("owner").await.unwrap();
+    let another = async {
+        let _slot = take_for("owner").await.unwrap();
+        assert_eq!(clock::now() - began, Duration::ZERO);
+        tokio::time::sleep(20 * SECOND).await;
+    };
+    tokio::join!(ask(&mut asking, 10 * SECOND), another);
+    assert_eq!(clock::now() - began, 20 * SECOND, "it has its own slot again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_22_processes_are_bounded_also_while_they_wait_for_people() {
+    let seats = Arc::new(RunSlots::new(16, 2));
+    let began = clock::now();
+    let asking = async {
+        let mut slot = take(&seats).await.unwrap();
+        ask(&mut slot, 10 * SECOND).await;
+    };
+    let third = async {
+        tokio::task::yield_now().await;
+        drop(take(&seats).await.unwrap());
+        clock::now() - began
+    };
+    let also = async {
+        let mut slot = take(&seats).await.unwrap();
+        ask(&mut slot, 20 * SECOND).await;
+    };
+    assert_eq!(tokio::join!(asking, also, third).2, 10 * SECOND);
 }
 
 /// Asks a person, who takes so long.

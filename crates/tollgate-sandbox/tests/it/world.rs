@@ -34,6 +34,7 @@ impl World {
             worker,
             spare: 1,
             together: 8,
+            processes: 40,
             memory_bytes: 256 << 20,
             cpu: Duration::from_secs(60),
         });
@@ -48,7 +49,8 @@ impl World {
     pub(crate) async fn within(&self, source: &str, limits: &Limits) -> ProgramOutcome {
         // The start of a worker would count.
         self.sandbox.warm().await.unwrap();
-        let program = SandboxProgram { source, names: &self.names, limits, until: None };
+        let program =
+            SandboxProgram { source, names: &self.names, limits, owner: None, until: None };
         self.sandbox.run(&program, &self.tools).await.unwrap()
     }
 

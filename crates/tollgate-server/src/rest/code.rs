@@ -86,7 +86,9 @@ fn not_run(why: &ProgramNotRunError) -> ApiError {
 fn unavailable(why: &SandboxUnavailableError) -> ApiError {
     let code = match why {
         SandboxUnavailableError::Broken(_) => "no_worker",
-        SandboxUnavailableError::Busy { .. } => "too_many_programs",
+        SandboxUnavailableError::Busy { .. } | SandboxUnavailableError::OwnerBusy { .. } => {
+            "too_many_programs"
+        }
         SandboxUnavailableError::NotReady | SandboxUnavailableError::NotTaken => "no_worker_ready",
         SandboxUnavailableError::Shut => "stopping",
         SandboxUnavailableError::TooManyNames(_) => "too_many_tools",
@@ -94,6 +96,7 @@ fn unavailable(why: &SandboxUnavailableError) -> ApiError {
     let problem = ApiError::with_detail(StatusCode::SERVICE_UNAVAILABLE, code, why.to_string());
     match why {
         SandboxUnavailableError::Busy { .. }
+        | SandboxUnavailableError::OwnerBusy { .. }
         | SandboxUnavailableError::NotReady
         | SandboxUnavailableError::NotTaken
         | SandboxUnavailableError::Shut => problem.later(SandboxUnavailableError::RETRY_AFTER),

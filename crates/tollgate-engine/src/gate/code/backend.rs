@@ -123,6 +123,7 @@ impl CodeConnection {
 fn not_run(unavailable: &SandboxUnavailableError) -> BackendError {
     match unavailable {
         SandboxUnavailableError::Busy { .. }
+        | SandboxUnavailableError::OwnerBusy { .. }
         | SandboxUnavailableError::NotReady
         | SandboxUnavailableError::NotTaken => BackendError::Resting {
             reason: unavailable.to_string(),

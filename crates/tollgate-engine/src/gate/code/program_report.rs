@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tollgate_core::call::{CallStatus, Outcome};
+use tollgate_core::call::{CallStatus, Outcome, Retryability};
+use tollgate_core::rate::whole_seconds;
 use tollgate_core::shaping;
 use tollgate_sandbox::frames::{ProgramError, ProgramErrorKind};
-use tollgate_sandbox::sandbox::ProgramOutcome;
+use tollgate_sandbox::sandbox::{ProgramOutcome, SandboxUnavailableError};
 
 use super::ProgramNotRunError;
 use crate::answer;
@@ -38,9 +39,26 @@ pub(super) fn outcome(ran: &Result<ProgramOutcome, ProgramNotRunError>) -> Outco
             shaping::failure(CallStatus::Denied, &why.to_string(), Duration::ZERO)
         }
         Err(ProgramNotRunError::Unavailable(why)) => {
-            shaping::failure(CallStatus::Offline, &why.to_string(), Duration::ZERO)
+            let outcome = shaping::failure(CallStatus::Offline, &why.to_string(), Duration::ZERO);
+            match why {
+                SandboxUnavailableError::Busy { .. }
+                | SandboxUnavailableError::OwnerBusy { .. } => {
+                    Outcome { retry: retry_when_free(), ..outcome }
+                }
+                SandboxUnavailableError::Broken(_)
+                | SandboxUnavailableError::NotReady
+                | SandboxUnavailableError::NotTaken
+                | SandboxUnavailableError::Shut
+                | SandboxUnavailableError::TooManyNames(_) => outcome,
+            }
         }
     }
+}
+
+fn retry_when_free() -> Retryability {
+    let after = SandboxUnavailableError::RETRY_AFTER;
+    let hint = Some(format!("try again in {} s", whole_seconds(after)));
+    Retryability::Sensible { hint, after: Some(after) }
 }
 
 fn well(prints: &str, result: Option<&RawValue>) -> String {

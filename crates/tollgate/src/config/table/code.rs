@@ -43,7 +43,8 @@ pub(super) const CODE: SectionSpec = SectionSpec {
             whole(1, 1_000, "programs"),
             "16",
             "Concurrent programs; four times as many can be queued, and as many can await \
-             approval. Each running program may use `max_memory_mb`",
+             approval. One key gets half of them. Under a memory limit (`limits.memory_mb`) as \
+             many run as fit into half of it",
         ),
         key(
             "spare_workers",
