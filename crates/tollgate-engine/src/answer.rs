@@ -22,6 +22,7 @@ use tollgate_core::shaping::{self, ResultConsumer, ShapedResult};
 use tollgate_core::tool::Tool;
 use tollgate_core::tool::hidden_text::RemovedCounts;
 use tollgate_core::turn::{Actor, Turn};
+use tollgate_mcp::answer_budget;
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::error_code::{self, JsonRpcError};
 use tollgate_mcp::meta::TASKS_EXTENSION;
@@ -320,6 +321,19 @@ impl ReplyBuilder<'_> {
                 format!("server `{server}` rejected the gateway's credentials: {why}"),
                 None,
             ),
+            BackendError::NoRoom => {
+                let what = format!(
+                    "the answer of `{}` was not read, because other large answers use the \
+                     available memory; the call took effect",
+                    self.name()
+                );
+                let tool = self.planned.permitted_request().tool();
+                let again = match tool.is_none_or(|tool| tool.terms.idempotent) {
+                    true => retry_later(answer_budget::RETRY_AFTER),
+                    false => Retryability::Pointless,
+                };
+                (CallStatus::Offline, what, Some(again))
+            }
             BackendError::TooLarge { limit } => {
                 let what = format!("the answer of `{}` is larger than {limit} bytes", self.name());
                 let hint = Some("ask for less".to_owned());

@@ -162,4 +162,8 @@ pub enum BackendError {
     Unauthorized(String),
     #[error("the answer is larger than {limit} bytes")]
     TooLarge { limit: usize },
+    /// The answer was not read, because other large answers use the memory. The call had its
+    /// effect.
+    #[error("there is no memory for the answer")]
+    NoRoom,
 }

@@ -126,6 +126,17 @@ pub enum Reply {
     Task(Box<RawValue>),
 }
 
+impl Reply {
+    pub(crate) fn result_bytes(&self) -> usize {
+        match self {
+            Self::Tool(outcome) => outcome.result.get().len(),
+            Self::Result(result) | Self::InputRequired(result) | Self::Task(result) => {
+                result.get().len()
+            }
+        }
+    }
+}
+
 /// A request that failed in the gate. A failed tool is a [`Reply`].
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {

@@ -13,6 +13,7 @@ use tollgate_core::policy::Permitted;
 use tollgate_core::shaping;
 use tollgate_core::trace::Trace;
 use tollgate_core::turn::{Actor, PrincipalGrant, Turn};
+use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::tasks::TaskGroup;
 use tollgate_sandbox::sandbox::ProgramSandbox;
 
@@ -183,6 +184,7 @@ impl Gate {
         let leased = self.lease_for_tool(turn, &permitted);
         recording.set_lease(&leased.lease);
         let call = CallContext { turn: &leased, caller, progress: &progress };
+        let account = AnswerAccount::nested();
         let stages = async {
             let approved = match self.returning_approval(&leased, &permitted, caller) {
                 Some(id) => Box::pin(self.resume_approved(call, id)).await?,
@@ -200,10 +202,13 @@ impl Gate {
         };
         // Pinned here: passed by value, it would be in the future of each call twice.
         let stages = std::pin::pin!(stages);
-        until_revoked(&leased.lease, stages).await.unwrap_or_else(|why| {
+        let reply = until_revoked(&leased.lease, account.scope(stages)).await;
+        let reply = reply.unwrap_or_else(|why| {
             recording.mark_revoked(&why);
             Err(answer::revocation_reply(turn, why).into())
-        })
+        });
+        account.settle(reply.as_ref().map_or(0, Reply::result_bytes));
+        reply
     }
 
     /// Runs independent calls side by side. The outcomes come in the order of the calls.

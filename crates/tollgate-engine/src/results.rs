@@ -16,6 +16,7 @@ use tollgate_core::shaping;
 use tollgate_core::tool::FindingKind;
 use tollgate_core::tool::hidden_text::RemovedCounts;
 use tollgate_core::turn::{Actor, Principal};
+use tollgate_mcp::memory_budget;
 
 use crate::clock::Clock;
 use crate::random::RandomSource;
@@ -30,6 +31,8 @@ struct ResultBounds {
 
 const BOUNDS: ResultBounds =
     ResultBounds { bytes: 64 << 20, entries: 1_000, life: Duration::from_secs(10 * 60) };
+/// Divisor of the memory limit, for the bytes.
+const SHARE_OF_MEMORY: u64 = 16;
 
 pub struct ResultStore {
     clock: Arc<dyn Clock>,
@@ -75,7 +78,8 @@ pub(crate) struct ResultPromise {
 
 impl ResultStore {
     pub(crate) fn new(clock: Arc<dyn Clock>, random: Arc<dyn RandomSource>) -> Arc<Self> {
-        Self::within(clock, random, BOUNDS)
+        let share = memory_budget::share_of_memory_limit(SHARE_OF_MEMORY).unwrap_or(BOUNDS.bytes);
+        Self::within(clock, random, ResultBounds { bytes: BOUNDS.bytes.min(share), ..BOUNDS })
     }
 
     fn within(

@@ -10,8 +10,10 @@ use tollgate_core::call::CallStatus;
 use tollgate_core::json;
 use tollgate_core::shaping::{self, ResultCaps, ResultConsumer};
 use tollgate_core::tool::{self, Tool};
+use tollgate_mcp::answer_budget::{AnswerAccount, SMALL_ANSWER};
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::error_code;
+use tollgate_mcp::memory_budget::NoRoomError;
 use tollgate_mcp::meta::TASKS_EXTENSION;
 use tollgate_mcp::offload::offload_if_large;
 
@@ -100,6 +102,20 @@ pub(crate) enum CacheUse {
 impl CallCompletion {
     pub(crate) fn timed_out() -> Self {
         Self { ran: BackendOutcome::TimedOut, reused: CacheUse::Not, unjudged: None }
+    }
+
+    /// Reserves memory for an answer that was not read for this call: of the cache, of a shared
+    /// call, or of a tool in this process.
+    pub(crate) async fn within_memory(self) -> Self {
+        match has_room_for(&self.ran).await {
+            Ok(()) => self,
+            Err(NoRoomError) => Self::no_room(),
+        }
+    }
+
+    fn no_room() -> Self {
+        let ran = BackendOutcome::Answered(Err(BackendError::NoRoom));
+        Self { ran, reused: CacheUse::Not, unjudged: None }
     }
 }
 
@@ -263,10 +279,12 @@ impl ReuseCall<'_> {
         let PlannedCall { planned, caller, .. } = self.call;
         match boarded.wait(planned.deadline().instant(), caller.events.as_ref()).await {
             Some(landed) => match &landed.ran {
-                Some(ran) if is_for(caller, ran) => Ok(ReuseOutcome::Over(landed.completion())),
+                Some(ran) if is_for(caller, ran) => {
+                    Ok(ReuseOutcome::Over(landed.completion().await))
+                }
                 // Another call would lead to the same question.
                 None if !is_owed_the_question(caller) => {
-                    Ok(ReuseOutcome::Over(landed.completion()))
+                    Ok(ReuseOutcome::Over(landed.completion().await))
                 }
                 _ => self.run_alone().await,
             },
@@ -391,8 +409,28 @@ impl ReuseInner {
     }
 }
 
+/// Waits until the current call has memory for a copy of the answer.
+async fn has_room_for(ran: &BackendOutcome) -> Result<(), NoRoomError> {
+    let (BackendOutcome::Answered(Ok(Answer { result, .. }))
+    | BackendOutcome::InputRequired(result)) = ran
+    else {
+        return Ok(());
+    };
+    let length = result.get().len();
+    match AnswerAccount::current().filter(|_| length > SMALL_ANSWER) {
+        Some(account) => account.cover(length).await,
+        None => Ok(()),
+    }
+}
+
 impl Completed {
-    fn completion(&self) -> CallCompletion {
+    /// A copy for one caller.
+    async fn completion(&self) -> CallCompletion {
+        if let Some(ran) = &self.ran
+            && has_room_for(ran).await.is_err()
+        {
+            return CallCompletion::no_room();
+        }
         // The server asked a question, but no caller could be asked.
         let nobody = || {
             BackendOutcome::Answered(Ok(Answer {

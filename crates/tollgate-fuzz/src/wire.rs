@@ -187,6 +187,7 @@ pub(crate) fn stdio_lines(data: &[u8]) {
                 assert!(!is_skipping && head.len() <= 64);
                 is_skipping = true;
             }
+            LineRead::NoRoom { .. } => panic!("there is room for small lines"),
             LineRead::Skipped { tail } => {
                 assert!(is_skipping && tail.len() <= 64);
                 is_skipping = false;

@@ -23,6 +23,7 @@ use tollgate_core::json::Object;
 use tollgate_core::trace::Trace;
 
 use crate::error_code::JsonRpcError;
+use crate::memory_budget::NoRoomError;
 use crate::meta::ClientFacts;
 use crate::{Era, Revision};
 
@@ -134,6 +135,9 @@ pub enum RequestError {
     /// The answer exceeds the message limit.
     #[error("the answer is larger than {limit} bytes")]
     TooLarge { limit: usize },
+    /// The answer was not read. The call had its effect.
+    #[error("the answer was not read: {0}")]
+    NoRoom(NoRoomError),
 }
 
 #[derive(Debug, thiserror::Error)]

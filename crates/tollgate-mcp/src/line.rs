@@ -7,6 +7,10 @@ use std::io;
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::Instant;
+
+use crate::answer_budget::AnswerPermit;
+use crate::memory_budget::{NoRoomError, RESERVE_TIMEOUT};
 
 const CHUNK: usize = 16 << 10;
 /// Buffer capacity that an idle reader keeps.
@@ -29,6 +33,10 @@ pub struct LineReader<R> {
     /// The last bytes of a line being skipped.
     skipping: Option<BytesMut>,
     ended: bool,
+    /// Memory for the current line.
+    permit: AnswerPermit,
+    /// When there was no memory for a line.
+    refused: Option<Instant>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -38,17 +46,32 @@ pub enum LineRead {
     /// A line exceeded the limit, which is smaller for lines that are not JSON. Its rest is
     /// skipped.
     TooLong { head: Bytes, limit: usize },
-    /// The end of the line that was too long.
+    /// There is no memory for a line. Its rest is skipped.
+    NoRoom { head: Bytes },
+    /// The end of the line that is skipped.
     Skipped { tail: Bytes },
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
     pub fn new(reader: R, limit: usize) -> Self {
-        Self { reader, limit, buffer: BytesMut::new(), scanned: 0, skipping: None, ended: false }
+        Self {
+            reader,
+            limit,
+            buffer: BytesMut::new(),
+            scanned: 0,
+            skipping: None,
+            ended: false,
+            permit: AnswerPermit::default(),
+            refused: None,
+        }
     }
 
-    /// The next line; `None` at the end. Cancel-safe.
+    /// The next line; `None` at the end. Stops reading while there is no memory for a large line.
+    /// Cancel-safe.
     pub async fn next(&mut self) -> io::Result<Option<LineRead>> {
+        if self.scanned == 0 {
+            self.permit = AnswerPermit::default();
+        }
         loop {
             if let Some(line) = self.take() {
                 return Ok(Some(line));
@@ -59,11 +82,36 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if self.buffer.is_empty() && self.buffer.capacity() > KEPT {
                 self.buffer = BytesMut::new();
             }
+            if self.cover_line().await.is_err() {
+                self.permit = AnswerPermit::default();
+                #[expect(clippy::disallowed_methods, reason = "a pause, as a timer would measure")]
+                let now = Instant::now();
+                self.refused = Some(now);
+                return Ok(Some(LineRead::NoRoom { head: self.skip_rest() }));
+            }
             self.buffer.reserve(self.room());
             if self.reader.read_buf(&mut self.buffer).await? == 0 {
                 self.ended = true;
             }
         }
+    }
+
+    /// Reserves memory for the line in the buffer. Lines of other callers are behind it, so after a
+    /// refusal the reader does not wait again for a while.
+    async fn cover_line(&mut self) -> Result<(), NoRoomError> {
+        let length = self.buffer.len();
+        if self.permit.covers(length) {
+            return Ok(());
+        }
+        if self.refused.is_some_and(|at| at.elapsed() < RESERVE_TIMEOUT) {
+            return self.permit.try_cover_growing(length);
+        }
+        self.permit.cover_growing(length).await
+    }
+
+    /// The memory of the line that was returned last, or is being read.
+    pub fn take_permit(&mut self) -> AnswerPermit {
+        std::mem::take(&mut self.permit)
     }
 
     /// How much to read at once. A large line gets its maximum capacity at once: untouched memory
@@ -135,13 +183,18 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             self.scanned = self.buffer.len();
             return None;
         }
+        Some(LineRead::TooLong { head: self.skip_rest(), limit })
+    }
+
+    /// Skips the line in the buffer, which has no end yet. Returns its beginning.
+    fn skip_rest(&mut self) -> Bytes {
         let head = Bytes::copy_from_slice(&self.buffer[..EXCERPT.min(self.buffer.len())]);
         let mut tail = BytesMut::new();
         keep_tail(&mut tail, &self.buffer);
         self.buffer = BytesMut::new();
         self.scanned = 0;
         self.skipping = Some(tail);
-        Some(LineRead::TooLong { head, limit })
+        head
     }
 
     /// The length limit of a line with this beginning.

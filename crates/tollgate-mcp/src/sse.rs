@@ -45,6 +45,8 @@ pub enum SseError {
     TooMuch { limit: usize },
     #[error("an event is not UTF-8")]
     NotUtf8,
+    #[error("there is no memory for an event (`limits.memory_mb`)")]
+    NoRoom,
 }
 
 impl SseDecoder {
@@ -93,6 +95,21 @@ impl SseDecoder {
     /// The error of the current event: it will be dropped when it ends.
     pub fn fault(&self) -> Option<SseError> {
         self.fault
+    }
+
+    /// Bytes of the current event that are kept.
+    pub fn buffered_bytes(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
+    /// Drops the current event: the error is reported when it ends.
+    pub fn drop_event(&mut self, fault: SseError) {
+        let has_line = !self.line.is_empty();
+        self.fail(fault);
+        if has_line {
+            // The rest of the line must not be taken for a new one.
+            self.line.push(b':');
+        }
     }
 
     /// The last `id` of the stream, for `Last-SseEvent-ID`.

@@ -15,6 +15,7 @@ use tollgate_core::rate::whole_seconds;
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::{LlmError, LlmErrorKind};
 use tollgate_llm::format;
+use tollgate_mcp::answer_budget;
 use tollgate_mcp::envelope::write;
 use tollgate_mcp::error_code::{self, JsonRpcError};
 
@@ -53,6 +54,14 @@ pub(crate) const STOPPING: ApiError = ApiError::new(
     "the gateway is shutting down; connect again later",
 )
 .later(Duration::from_secs(1));
+
+/// The answer is complete, but there is no memory to hold it until the client has read it.
+pub(crate) const NO_ROOM_FOR_ANSWER: ApiError = ApiError::new(
+    StatusCode::SERVICE_UNAVAILABLE,
+    "no_room_for_answer",
+    "other large answers use the available memory (`limits.memory_mb`); try again in a moment",
+)
+.later(answer_budget::RETRY_AFTER);
 
 /// Format of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

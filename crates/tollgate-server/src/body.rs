@@ -13,14 +13,16 @@ use http_body_util::BodyExt;
 use tollgate_core::json::JsonBoundsError;
 use tollgate_mcp::offload::LARGE;
 
+mod answer_body;
 mod budget;
 mod drop_guard;
 pub(crate) mod json_lines;
 mod secret_masking;
 
+pub(crate) use answer_body::on_account;
 pub(crate) use budget::{BodyBudget, BodyBudgetError, BodyPermit, SMALL_BODY};
 pub(crate) use drop_guard::holding;
-pub(crate) use secret_masking::mask_response;
+pub(crate) use secret_masking::{ForwardedResponse, mask_response};
 
 use crate::api_error::ApiError;
 use crate::limits::Limits;

@@ -67,7 +67,7 @@ impl MemoryLimit {
     }
 
     /// The smallest limit.
-    pub(crate) fn limit(&self) -> Option<u64> {
+    pub fn limit(&self) -> Option<u64> {
         self.ceilings.iter().map(|ceiling| ceiling.limit).min()
     }
 }

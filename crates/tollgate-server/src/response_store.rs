@@ -13,6 +13,7 @@ use tollgate_llm::agent::CompletionOutcome;
 use tollgate_llm::conversation::{ChatMessage, ChatRequest, MessageList, MessagePart};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::LlmError;
+use tollgate_mcp::memory_budget;
 
 use crate::api_error::MAX_ECHOED_CHARS;
 
@@ -20,6 +21,8 @@ const DIALECT: Dialect = Dialect::OpenAiResponses;
 /// Memory limit for all conversations. Beyond it, the oldest of the principal with the most are
 /// evicted.
 const MAX_BYTES: usize = 64 << 20;
+/// Divisor of the memory limit, for all conversations together.
+const SHARE_OF_MEMORY: u64 = 16;
 /// Fixed cost of a conversation beside its text.
 const OVERHEAD_BYTES: usize = 256;
 /// Limit on one conversation.
@@ -59,7 +62,9 @@ impl ResponseStoreState {
         own.bytes += bytes;
         own.order.push_back(id.clone());
         own.by_id.insert(id, thread);
-        while self.bytes > MAX_BYTES && self.forget_one() {}
+        let share = memory_budget::share_of_memory_limit(SHARE_OF_MEMORY);
+        let most = MAX_BYTES.min(share.unwrap_or(MAX_BYTES));
+        while self.bytes > most && self.forget_one() {}
     }
 
     /// Evicts from the principal with the most, so that one key cannot evict another's

@@ -244,6 +244,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-mcp",
         &[
+            "memory_budget",
+            "answer_budget",
             "error_code",
             "flood_control",
             "header",

@@ -19,6 +19,7 @@ use tollgate_engine::settings::MemoryDatabaseSettings;
 use tollgate_engine::spans::Tracer;
 use tollgate_engine::{Parts, RunningEngine, ServerChanges};
 use tollgate_llm::provider::ModelRegistry;
+use tollgate_mcp::memory_budget;
 use tollgate_otlp::ExporterHandle;
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Fingerprint, HttpServer, HttpServerOptions};
@@ -60,6 +61,7 @@ impl App {
     /// Starts everything that `config` names. Upstream servers connect in the background.
     pub async fn start(config: &Config, upkeep: CalibrationMode) -> Result<Self, CommandError> {
         prepare(config)?;
+        memory_budget::set_memory_limit(config.front.memory.limit());
         confine::sweep_orphans();
         config.secrets.mask_from_now_on();
         let store = Arc::new(store(config).await?);

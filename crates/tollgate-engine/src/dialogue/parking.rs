@@ -14,6 +14,7 @@ use tollgate_core::json::Object;
 use tollgate_core::lease::{RevocableLease, RevokedError};
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::{Principal, Turn};
+use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::client::{Answer, Event, ProgressReporting, Question, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
@@ -61,8 +62,9 @@ impl DetachedCall {
             progress: caller.progress,
             departure: Arc::clone(&departure),
         };
+        let account = AnswerAccount::current().unwrap_or_else(AnswerAccount::nested);
         let task = tasks::spawn("call that may be parked", async move {
-            let answer = line.run(owned.job(events, waited)).await;
+            let answer = account.scope(line.run(owned.job(events, waited))).await;
             // The caller may be gone.
             let _ = done.send(answer);
         });

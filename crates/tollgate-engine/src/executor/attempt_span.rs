@@ -94,6 +94,7 @@ fn record_failure(span: &mut TraceSpan, failure: &BackendError) {
         BackendError::Unusable(_) => "protocol_error",
         BackendError::Unauthorized(_) => "unauthorized",
         BackendError::TooLarge { .. } => "too_large",
+        BackendError::NoRoom => "no_room",
     };
     span.refused(kind, || failure.to_string());
 }

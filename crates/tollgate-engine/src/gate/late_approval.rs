@@ -10,6 +10,7 @@ use tollgate_core::call::{CallStatus, Decider, Outcome, Retryability};
 use tollgate_core::plan;
 use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
+use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::meta::ClientFacts;
 
 use super::late_results::{WHOLE, note_revoked};
@@ -58,10 +59,12 @@ pub(super) fn pending(
     };
     let lease = turn.lease.clone();
     let ledger = Arc::clone(&gate.recorder.ledger);
+    let account = AnswerAccount::nested();
     gate.late
         .spawn(async move {
             let told = of.clone();
-            if let Err(why) = until_revoked(&lease, late.run(held, place, promise, of)).await {
+            let running = account.scope(late.run(held, place, promise, of));
+            if let Err(why) = until_revoked(&lease, running).await {
                 note_revoked(&ledger, &told, &why);
             }
         })

@@ -8,6 +8,7 @@ use tollgate_core::call_policy::CallPolicy;
 use tollgate_core::lease::RevokedError;
 use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::turn::{Actor, Turn};
+use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::TaskGroup;
 
@@ -65,10 +66,12 @@ pub(super) fn pending(
     };
     let lease = turn.lease.clone();
     let ledger = Arc::clone(&gate.recorder.ledger);
+    let account = AnswerAccount::nested();
     gate.late
         .spawn(async move {
             let late = of.clone();
-            if let Err(why) = until_revoked(&lease, delivery.deliver(of, call, promise)).await {
+            let running = account.scope(delivery.deliver(of, call, promise));
+            if let Err(why) = until_revoked(&lease, running).await {
                 note_revoked(&ledger, &late, &why);
             }
         })

@@ -142,7 +142,7 @@ impl Gate {
         let request = planned.permitted_request();
         let ran = slow_notice::announce_if_slow(&self.notices, turn, request, caller, running);
         match ran.await? {
-            ReuseOutcome::Over(completion) => Ok(completion),
+            ReuseOutcome::Over(completion) => Ok(completion.within_memory().await),
             ReuseOutcome::Late(late) => match late_results::pending(self, turn, caller, late) {
                 Some(pending) => Err(Reply::Tool(pending).into()),
                 None => Ok(CallCompletion::timed_out()),

@@ -77,8 +77,8 @@ fn overrun_sample(spent: &CallTiming) -> Option<Sample> {
 
 fn is_of_the_tool(failure: &BackendError) -> bool {
     match failure {
-        // Nothing was sent.
-        BackendError::Offline { .. } | BackendError::Resting { .. } => false,
+        // Nothing was sent, or the gateway could not read the answer.
+        BackendError::Offline { .. } | BackendError::Resting { .. } | BackendError::NoRoom => false,
         // The caller's mistake, or a capability that it lacks.
         BackendError::Refused(error) => !matches!(
             error.code,

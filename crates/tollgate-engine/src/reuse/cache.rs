@@ -12,13 +12,15 @@ use tollgate_core::json::{self, Object};
 use tollgate_core::policy::Permitted;
 use tollgate_core::tool::{CacheScope, ContentHash};
 use tollgate_core::turn::Principal;
-use tollgate_mcp::meta;
+use tollgate_mcp::{memory_budget, meta};
 
 use super::exact_numbers;
 
 /// Of all answers together, and of one.
 const TOTAL_BYTES: u64 = 64 << 20;
 const MOST_BYTES: usize = 1 << 20;
+/// Divisor of the memory limit, for all answers together.
+const SHARE_OF_MEMORY: u64 = 16;
 /// Overhead of an entry.
 const ENTRY_BYTES: usize = 256;
 /// A rough estimate, for the size of the tables.
@@ -99,10 +101,12 @@ pub(super) struct CacheHit {
 
 impl AnswerCache {
     pub(super) fn new() -> Self {
+        let share = memory_budget::share_of_memory_limit(SHARE_OF_MEMORY);
+        let total = share.map_or(TOTAL_BYTES, |share| TOTAL_BYTES.min(share as u64));
         let options = OptionsBuilder::new()
             .shards(SHARDS)
             .estimated_items_capacity(EXPECTED_ENTRIES)
-            .weight_capacity(TOTAL_BYTES)
+            .weight_capacity(total)
             .build()
             .expect("both capacities are given");
         let hasher = DefaultHashBuilder::default();

@@ -84,6 +84,6 @@ impl LateCall {
     }
 
     pub(crate) async fn wait(&self) -> CallCompletion {
-        self.flight.wait().await.completion()
+        self.flight.wait().await.completion().await
     }
 }

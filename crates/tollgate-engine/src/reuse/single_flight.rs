@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tollgate_core::plan::Planned;
 use tollgate_core::tool::Tool;
 use tollgate_core::turn::Turn;
+use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::client::{Event, ProgressReporting, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
@@ -147,8 +148,10 @@ impl Flight {
         let (complete, completed) = oneshot::channel();
         let flying = fly(Arc::clone(&payload));
         let carried = Arc::clone(&payload);
+        // What it reads is charged to the call that started it.
+        let account = AnswerAccount::current().unwrap_or_else(AnswerAccount::nested);
         let task = tasks::spawn("shared call", async move {
-            let result = flying.await;
+            let result = account.scope(flying).await;
             // From now on, callers find the cached answer instead of this flight.
             carried.flights.remove(&carried);
             // There may be no waiter left.

@@ -353,7 +353,10 @@ impl BackendConnection for LiveConnection {
             },
         };
         pass.give_back(match &outcome {
-            Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. }) => {
+            Ok(_)
+            | Err(
+                RequestError::Refused(_) | RequestError::TooLarge { .. } | RequestError::NoRoom(_),
+            ) => {
                 self.heard.note();
                 Outcome::Answered
             }
@@ -383,6 +386,7 @@ impl From<RequestError> for BackendError {
             RequestError::Unreachable(reason) => Self::Offline { state: "unreachable", reason },
             RequestError::Unauthorized(reason) => Self::Unauthorized(reason),
             RequestError::TooLarge { limit } => Self::TooLarge { limit },
+            RequestError::NoRoom(_) => Self::NoRoom,
         }
     }
 }

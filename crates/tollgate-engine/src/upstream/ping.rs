@@ -29,7 +29,10 @@ pub(super) async fn ping(connection: &dyn McpConnection) -> Result<(), PingError
     let request = OutgoingRequest::plain(method, params, &client);
     match tokio::time::timeout(PING_TIMEOUT, connection.request(request)).await {
         Err(_) => Err(PingError::Silence),
-        Ok(Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. })) => Ok(()),
+        Ok(
+            Ok(_)
+            | Err(RequestError::Refused(_) | RequestError::TooLarge { .. } | RequestError::NoRoom(_)),
+        ) => Ok(()),
         Ok(Err(
             error @ (RequestError::Lost(_)
             | RequestError::Unusable(_)

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use tokio::time::timeout;
 use tollgate_engine::spans::TraceSpan;
+use tollgate_mcp::answer_budget::{AnswerAccount, AnswerPermit};
+use tollgate_mcp::sse::SseError;
 use tollgate_mcp::web::body::EventStream;
 
 use super::ask_error::AskError;
@@ -32,6 +34,9 @@ pub(super) struct ProviderEventStream {
     pub(super) remote: Arc<RemoteProvider>,
     /// Held until the stream is dropped.
     pub(super) _slot: ProviderPermit,
+    /// Bytes of events since memory was last reserved for them.
+    pub(super) uncharged: usize,
+    pub(super) held: AnswerPermit,
 }
 
 impl DeltaStream {
@@ -113,8 +118,24 @@ impl DeltaStream {
 impl ProviderEventStream {
     /// The deltas of the next event, possibly none. Cancel-safe.
     async fn read(&mut self) -> Result<Vec<ResponseDelta>, AskError> {
+        if self.held.cover(self.uncharged).await.is_err() {
+            return Err(error_mapping::no_room_error(&self.label));
+        }
+        if !self.held.is_empty() {
+            // The answer is collected, and its deltas wait for the client.
+            self.held.shrink_to(2 * std::mem::take(&mut self.uncharged));
+            if let Some(account) = AnswerAccount::current() {
+                account.keep(std::mem::take(&mut self.held));
+            }
+        }
         let read = match self.events.next().await {
-            Some(Ok(event)) => self.reader.read(event.name.as_deref(), &event.data),
+            Some(Ok(event)) => {
+                self.uncharged += event.data.len();
+                self.reader.read(event.name.as_deref(), &event.data)
+            }
+            Some(Err(SseError::NoRoom)) => {
+                return Err(error_mapping::no_room_error(&self.label));
+            }
             Some(Err(fault)) => {
                 Err(BrokenStreamError::Malformed(MalformedResponseError(fault.to_string())))
             }

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use tollgate_core::json::{JsonBounds, Object};
 use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
+use tollgate_mcp::answer_budget::AnswerPermit;
 use tollgate_mcp::offload::offload_if_large;
 use tollgate_mcp::web::body::EventStream;
 
@@ -144,6 +145,8 @@ impl ModelEndpoint {
                 label: Arc::clone(&self.label),
                 remote: Arc::clone(&self.remote),
                 _slot: slot,
+                uncharged: 0,
+                held: AnswerPermit::default(),
             });
             answering.begin().await?;
             Ok(answering)

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use tollgate_core::text::HumanDuration;
-use tollgate_mcp::web;
+use tollgate_mcp::{answer_budget, web};
 
 use super::ask_error::{AskError, RetryTarget};
 use super::label::ModelLabel;
@@ -106,6 +106,17 @@ pub(super) fn disconnect_error(label: &ModelLabel, why: &str) -> AskError {
         why => format!("interrupted its response: {}", label.quote(why)),
     };
     AskError::same_model(LlmError::new(LlmErrorKind::Provider, label.of_model(&what)))
+}
+
+/// The gateway has no memory for the response. Another model would not help.
+pub(super) fn no_room_error(label: &ModelLabel) -> AskError {
+    let message = format!(
+        "{}: other large answers use the available memory (`limits.memory_mb`); try again in a \
+         moment",
+        label.of_model("sent a response that was not read")
+    );
+    let failure = LlmError::new(LlmErrorKind::Overloaded, message);
+    AskError::never(failure.after(Some(answer_budget::RETRY_AFTER)))
 }
 
 /// No response came at all.

@@ -7,6 +7,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tollgate_mcp::offload::{LARGE, LargeWork, LargeWorkGuard};
 
+mod reservation;
+
+use reservation::MessageReservation;
+
 /// Maximum bytes of a frame header: with the longest length field and a mask.
 const MAX_HEAD: usize = 14;
 
@@ -20,6 +24,8 @@ pub struct MessageStream<S> {
     progress: MessageProgress,
     /// `None`: the work cannot be moved to another thread.
     large_work: Option<LargeWork>,
+    /// Memory for messages; `None`: the caller takes care of it.
+    reservation: Option<MessageReservation>,
     /// Guard of a large message, held until more is read after its end: the message may not be
     /// handled before.
     large: Option<LargeWorkGuard>,
@@ -29,12 +35,14 @@ impl<S> MessageStream<S> {
     /// A stream of frames only: the handshake is done.
     pub fn new(stream: S) -> Self {
         let progress = MessageProgress::default();
-        Self { stream, handshake: None, progress, large_work: None, large: None }
+        let (large_work, large) = (None, None);
+        Self { stream, handshake: None, progress, large_work, reservation: None, large }
     }
 
-    /// A stream on which the handshake response is still to be read.
+    /// A provider's stream, on which the handshake response is still to be read.
     pub(super) fn before_handshake(stream: S) -> Self {
-        Self { handshake: Some(HandshakeHead::default()), ..Self::new(stream) }
+        let handshake = Some(HandshakeHead::default());
+        Self { handshake, reservation: Some(MessageReservation::default()), ..Self::new(stream) }
     }
 
     /// From now on, reports large messages here.
@@ -75,6 +83,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for MessageStream<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         ready!(self.poll_moved(context));
+        let received = self.progress.bytes;
+        if let Some(reservation) = &mut self.reservation {
+            ready!(reservation.poll_cover(context, received))?;
+        }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         self.advance(&buffer.filled()[before..]);

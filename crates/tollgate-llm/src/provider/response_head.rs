@@ -59,6 +59,7 @@ pub(super) async fn whole(
             let what = format!("sent a response larger than {limit} bytes");
             error_mapping::invalid_response_error(label, &what)
         }
+        BodyReadError::NoRoom(_) => error_mapping::no_room_error(label),
         BodyReadError::Broken(why) => error_mapping::disconnect_error(label, &why),
     })
 }

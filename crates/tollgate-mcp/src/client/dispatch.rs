@@ -16,6 +16,7 @@ use super::in_flight_table::{InFlightEntry, InFlightRequestKind, RequestOutcome}
 use super::inbound::{Inbound, Outbox};
 use super::{Answer, OutgoingRequest, RequestError, ServerListener, outgoing};
 use crate::Revision;
+use crate::answer_budget::{AnswerAccount, AnswerPermit};
 use crate::envelope::{InvalidMessageError, JsonRpcId, JsonRpcMessage, write};
 use crate::error_code::JsonRpcError;
 use crate::offload::offload_if_large;
@@ -132,24 +133,29 @@ impl Dispatch {
     }
 
     /// Handles one message of any size.
-    pub(super) async fn receive_any(self: &Arc<Self>, bytes: Bytes) -> ReceivedKind {
+    pub(super) async fn receive_any(
+        self: &Arc<Self>,
+        bytes: Bytes,
+        permit: AnswerPermit,
+    ) -> ReceivedKind {
         let dispatch = Arc::clone(self);
-        offload_if_large(bytes.len(), move || dispatch.receive(&bytes)).await
+        offload_if_large(bytes.len(), move || dispatch.receive(&bytes, permit)).await
     }
 
-    /// Handles one message of any kind. Masks our own secrets in it.
-    pub(super) fn receive(&self, bytes: &[u8]) -> ReceivedKind {
-        self.receive_masked(&secret_values::mask_bytes(bytes))
+    /// Handles one message of any kind. Masks our own secrets in it. The permit goes to the request
+    /// that it answers.
+    pub(super) fn receive(&self, bytes: &[u8], mut permit: AnswerPermit) -> ReceivedKind {
+        self.receive_masked(&secret_values::mask_bytes(bytes), &mut permit)
     }
 
-    fn receive_masked(&self, bytes: &[u8]) -> ReceivedKind {
+    fn receive_masked(&self, bytes: &[u8], permit: &mut AnswerPermit) -> ReceivedKind {
         if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
-            self.receive_batch(bytes);
+            self.receive_batch(bytes, permit);
             return ReceivedKind::Talk;
         }
         match JsonRpcMessage::parse_unmeasured(bytes) {
             Ok(JsonRpcMessage::Response { id, outcome }) => {
-                return self.respond(id.as_ref(), outcome);
+                return self.respond(id.as_ref(), outcome, permit);
             }
             Ok(JsonRpcMessage::Notification { method, params }) => {
                 self.inbound.notification(&method, params, None);
@@ -162,13 +168,13 @@ impl Dispatch {
         ReceivedKind::Talk
     }
 
-    /// Handles a message that is skipped because of its size. Its id may be visible at one of its
-    /// ends; otherwise it can only be matched if there is a single request in flight.
-    pub(super) fn receive_too_large(&self, (head, tail): (&[u8], &[u8]), limit: usize) {
+    /// Fails the request whose answer is skipped because of its size. Its id may be visible at one
+    /// of its ends; otherwise it can only be matched if there is a single request in flight.
+    pub(super) fn fail_skipped(&self, (head, tail): (&[u8], &[u8]), error: RequestError) {
         let table = &self.inbound.table;
         let id = if head.is_empty() { table.only() } else { id_of_answer(head, tail) };
         if let Some(id) = id {
-            table.settle(id, Err(RequestError::TooLarge { limit }));
+            table.settle(id, Err(error));
         }
     }
 
@@ -194,6 +200,7 @@ impl Dispatch {
     ) -> Result<InFlightRequest<'_>, RequestError> {
         let (reply, answer) = oneshot::channel();
         entry.reply = Some(reply);
+        entry.account = AnswerAccount::current();
         self.inbound.table.insert(id, entry)?;
         Ok(InFlightRequest { dispatch: self, id, answer, on_drop })
     }
@@ -202,12 +209,14 @@ impl Dispatch {
         &self,
         id: Option<&JsonRpcId>,
         outcome: Result<&RawValue, JsonRpcError>,
+        permit: &mut AnswerPermit,
     ) -> ReceivedKind {
         let table = &self.inbound.table;
         let number = id.and_then(|id| id.as_json().parse::<u64>().ok());
         let issued = number.filter(|id| table.was_issued(*id));
         if let Some(id) = issued {
             let outcome = outcome.map(ToOwned::to_owned).map_err(RequestError::Refused);
+            table.charge(id, permit);
             // Answers to abandoned requests are ignored.
             if table.settle(id, outcome) {
                 return ReceivedKind::Answer;
@@ -235,12 +244,12 @@ impl Dispatch {
         }
     }
 
-    fn receive_batch(&self, bytes: &[u8]) {
+    fn receive_batch(&self, bytes: &[u8], permit: &mut AnswerPermit) {
         match serde_json::from_slice::<Vec<&RawValue>>(bytes) {
             Ok(batch) if batch.len() <= BATCH => {
                 // The parser rejects a nested batch: it is not an object.
                 for message in batch.iter().filter(|message| !message.get().starts_with('[')) {
-                    self.receive_masked(message.get().as_bytes());
+                    self.receive_masked(message.get().as_bytes(), permit);
                 }
             }
             Ok(_) => self.inbound.listener.on_garbage("a batch of too many messages"),

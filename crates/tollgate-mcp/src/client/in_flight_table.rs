@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::{RequestError, ServerEventSender};
+use crate::answer_budget::{AnswerAccount, AnswerPermit};
 
 pub(super) type RequestOutcome = Result<Box<RawValue>, RequestError>;
 
@@ -34,6 +35,8 @@ pub(super) struct InFlightEntry {
     pub reply: Option<oneshot::Sender<RequestOutcome>>,
     /// Resolves when the server has acknowledged a subscription.
     pub acknowledged: Option<oneshot::Sender<()>>,
+    /// Holds the memory of the answer.
+    pub account: Option<AnswerAccount>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,6 +96,17 @@ impl InFlightTable {
     pub(super) fn settle(&self, id: u64, outcome: RequestOutcome) -> bool {
         let reply = self.remove(id).and_then(|entry| entry.reply);
         reply.is_some_and(|reply| reply.send(outcome).is_ok())
+    }
+
+    /// Hands the memory of an answer to the request that it is for.
+    pub(super) fn charge(&self, id: u64, permit: &mut AnswerPermit) {
+        if permit.is_empty() {
+            return;
+        }
+        let account = self.state.lock().entries.get(&id).and_then(|entry| entry.account.clone());
+        if let Some(account) = account {
+            account.keep(std::mem::take(permit));
+        }
     }
 
     /// Whether `id` was ever issued.

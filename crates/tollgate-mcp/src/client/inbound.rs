@@ -12,6 +12,7 @@ use tollgate_core::trace::Trace;
 
 use super::in_flight_table::{InFlightTable, MessageAddressee};
 use super::{Event, Question, RequestError, ServerEventSender, ServerListener};
+use crate::answer_budget;
 use crate::envelope::{JsonRpcId, JsonRpcRequest, write};
 use crate::error_code::{self, JsonRpcError};
 use crate::tasks::TaskGroup;
@@ -187,6 +188,11 @@ impl Inbound {
         events: ServerEventSender,
         outbox: &Arc<dyn Outbox>,
     ) {
+        let size = request.params.map_or(0, |params| params.get().len());
+        let Ok(permit) = answer_budget::try_reserve(size) else {
+            self.listener.on_garbage("a question for which there is no memory");
+            return outbox.send_later(nobody(&request.id, &request.method));
+        };
         let (reply, answer) = oneshot::channel();
         let id = request.id.clone();
         let method = request.method.clone().into_owned();
@@ -197,7 +203,9 @@ impl Inbound {
             // Without a receiver the question is dropped, and with it the reply.
             let _ = events.send(Event::Question(question)).await;
             drop(events);
-            let message = match answer.await {
+            let answer = answer.await;
+            drop(permit);
+            let message = match answer {
                 Ok(Ok(result)) => write::result(&id, result.get()),
                 Ok(Err(error)) => write::error(Some(&id), &error),
                 Err(_) => nobody(&id, &method),

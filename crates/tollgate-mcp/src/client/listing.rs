@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use tollgate_core::json::Object;
 
 use super::{McpConnection, OutgoingRequest, RequestError, handshake};
+use crate::answer_budget::AnswerAccount;
 
 /// The kind of list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,10 +54,20 @@ pub async fn list_all(
     connection: &dyn McpConnection,
     what: ServerListKind,
 ) -> Result<Vec<Box<RawValue>>, RequestError> {
+    let account = AnswerAccount::nested();
+    account.scope(list_pages(connection, what, &account)).await
+}
+
+async fn list_pages(
+    connection: &dyn McpConnection,
+    what: ServerListKind,
+    account: &AnswerAccount,
+) -> Result<Vec<Box<RawValue>>, RequestError> {
     let client = handshake::identity();
     let mut items = Vec::new();
     let mut seen = HashSet::new();
     let mut cursor: Option<String> = None;
+    let mut kept_bytes = 0;
     for _ in 0..MAX_PAGES {
         let mut params = Object::new();
         if let Some(cursor) = &cursor {
@@ -66,6 +77,9 @@ pub async fn list_all(
         let request = OutgoingRequest::plain(method, params, &client);
         let answer = connection.request(request).await?;
         cursor = read_page(&answer.result, what, &mut items)?;
+        // Of a page only its items stay.
+        kept_bytes += answer.result.get().len();
+        account.shrink_to(kept_bytes);
         match &cursor {
             None => return Ok(items),
             Some(cursor) if !seen.insert(cursor.clone()) => {

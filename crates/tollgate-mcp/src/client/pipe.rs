@@ -23,6 +23,7 @@ use super::{
 use crate::Era;
 use crate::flood_control::FloodControl;
 use crate::line::{LineRead, LineReader, on_one_line};
+use crate::memory_budget::NoRoomError;
 use crate::tasks::{self, Task};
 
 /// Maximum messages queued for a server.
@@ -143,6 +144,18 @@ impl Outbox for PipeOutbox {
     }
 }
 
+/// A line that is being skipped.
+struct SkippedLine {
+    head: Bytes,
+    reason: SkipReason,
+}
+
+#[derive(Clone, Copy)]
+enum SkipReason {
+    TooLarge,
+    NoRoom,
+}
+
 fn input_closed() -> RequestError {
     RequestError::Lost("the server closed its input".to_owned())
 }
@@ -152,13 +165,13 @@ async fn read_all<R: AsyncRead + Unpin>(
     dispatch: Arc<Dispatch>,
     limit: usize,
 ) {
-    let mut skipped = Bytes::new();
+    let mut skipped = SkippedLine { head: Bytes::new(), reason: SkipReason::TooLarge };
     let mut noise = FloodControl::default();
     let reason = loop {
         match lines.next().await {
             Ok(Some(LineRead::Text(text))) => {
                 let size = text.len();
-                match dispatch.receive_any(text).await {
+                match dispatch.receive_any(text, lines.take_permit()).await {
                     ReceivedKind::Answer => noise.reset(),
                     ReceivedKind::Talk => noise.record_message(size).await,
                 }
@@ -166,11 +179,19 @@ async fn read_all<R: AsyncRead + Unpin>(
             Ok(Some(LineRead::TooLong { head, limit })) => {
                 let what = format!("a line of more than {limit} bytes");
                 dispatch.inbound.listener.on_garbage(&what);
-                dispatch.receive_too_large((&head, &[]), limit);
-                skipped = head;
+                dispatch.fail_skipped((&head, &[]), RequestError::TooLarge { limit });
+                skipped = SkippedLine { head, reason: SkipReason::TooLarge };
+            }
+            Ok(Some(LineRead::NoRoom { head })) => {
+                dispatch.fail_skipped((&head, &[]), RequestError::NoRoom(NoRoomError));
+                skipped = SkippedLine { head, reason: SkipReason::NoRoom };
             }
             Ok(Some(LineRead::Skipped { tail })) => {
-                dispatch.receive_too_large((&skipped, &tail), limit)
+                let error = match skipped.reason {
+                    SkipReason::TooLarge => RequestError::TooLarge { limit },
+                    SkipReason::NoRoom => RequestError::NoRoom(NoRoomError),
+                };
+                dispatch.fail_skipped((&skipped.head, &tail), error);
             }
             Ok(None) => break "the server closed its output".to_owned(),
             Err(error) => break format!("reading from the server failed: {error}"),

@@ -22,6 +22,7 @@ fn read(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
                     LineRead::TooLong { head, .. } => {
                         format!(">{}", String::from_utf8_lossy(&head))
                     }
+                    LineRead::NoRoom { .. } => panic!("there is room"),
                     LineRead::Skipped { tail } => format!("<{}", String::from_utf8_lossy(&tail)),
                 });
             }

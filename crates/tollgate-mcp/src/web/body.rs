@@ -9,6 +9,8 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
+use crate::answer_budget::AnswerPermit;
+use crate::memory_budget::NoRoomError;
 use crate::sse::{SseDecoder, SseError, SseEvent};
 use crate::tasks::TaskGroup;
 
@@ -22,6 +24,8 @@ pub enum BodyReadError {
     TooLarge { limit: usize },
     #[error("the response was interrupted: {0}")]
     Broken(String),
+    #[error("there is no memory for the answer: {0}")]
+    NoRoom(#[from] NoRoomError),
 }
 
 pub fn is_event_stream(headers: &HeaderMap) -> bool {
@@ -30,7 +34,7 @@ pub fn is_event_stream(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
-/// The whole body, if it is not larger than `limit`.
+/// The whole body, if it is not larger than `limit`. Waits while there is no memory for it.
 pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadError> {
     let too_large = || BodyReadError::TooLarge { limit };
     // The declared length; zero if unknown.
@@ -38,6 +42,8 @@ pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadEr
     if stated > limit {
         return Err(too_large());
     }
+    let mut permit = AnswerPermit::default();
+    permit.cover(stated).await?;
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -46,6 +52,7 @@ pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadEr
         if first.len() + rest.len() + data.len() > limit {
             return Err(too_large());
         }
+        permit.cover_growing(first.len() + rest.len() + data.len()).await?;
         if first.is_empty() && rest.is_empty() {
             first = data;
         } else {
@@ -58,7 +65,7 @@ pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadEr
             rest.extend_from_slice(&data);
         }
     }
-    Ok(if rest.is_empty() { first } else { rest.freeze() })
+    Ok(permit.attach_to(if rest.is_empty() { first } else { rest.freeze() }))
 }
 
 /// Reads the rest of the body, within limits, so that the connection can be reused.
@@ -73,6 +80,8 @@ pub struct EventStream {
     chunk: Bytes,
     broken: Option<String>,
     whole: Option<AnswerSizeBudget>,
+    /// Memory for the current event, held until the next one is read.
+    permit: AnswerPermit,
 }
 
 /// The remaining size of a stream that is a single answer.
@@ -85,7 +94,8 @@ impl EventStream {
     pub fn new(response: Response<Incoming>, limit: usize) -> Self {
         let body = response.into_body();
         let decoder = SseDecoder::new(limit);
-        Self { body, decoder, chunk: Bytes::new(), broken: None, whole: None }
+        let permit = AnswerPermit::default();
+        Self { body, decoder, chunk: Bytes::new(), broken: None, whole: None, permit }
     }
 
     /// For a stream that is a single answer: invalid if an event is missing, and at most `limit`
@@ -95,8 +105,12 @@ impl EventStream {
         Self { whole: Some(AnswerSizeBudget { limit, left: limit }), ..self }
     }
 
-    /// `None`: the stream has ended, cleanly or not. Cancel-safe.
+    /// `None`: the stream has ended, cleanly or not. Waits while there is no memory for a large
+    /// event, and then drops the event. Cancel-safe.
     pub async fn next(&mut self) -> Option<Result<SseEvent, SseError>> {
+        if self.decoder.buffered_bytes() == 0 {
+            self.permit = AnswerPermit::default();
+        }
         loop {
             let mut rest: &[u8] = &self.chunk;
             let event = self.decoder.next(&mut rest);
@@ -107,6 +121,11 @@ impl EventStream {
             }
             if let (Some(_), Some(fault)) = (&self.whole, self.decoder.fault()) {
                 return Some(Err(fault));
+            }
+            if self.permit.cover_growing(self.decoder.buffered_bytes()).await.is_err() {
+                self.decoder.drop_event(SseError::NoRoom);
+                self.permit = AnswerPermit::default();
+                continue;
             }
             // Even an empty slice would keep the connection's buffer from being reused.
             self.chunk = Bytes::new();
@@ -127,6 +146,11 @@ impl EventStream {
                 }
             }
         }
+    }
+
+    /// The memory of the event that was returned last.
+    pub fn take_permit(&mut self) -> AnswerPermit {
+        std::mem::take(&mut self.permit)
     }
 
     /// Why the stream did not end cleanly, once it has ended.

@@ -18,6 +18,12 @@ use tollgate_mcp::offload::{is_too_large_here, offload_if_large};
 
 /// Larger responses are masked as a stream.
 const MAX_WHOLE: u64 = 4 << 20;
+/// The same for a response that is still arriving: collecting it would cost memory.
+const MAX_WHOLE_FORWARDED: u64 = 64 << 10;
+
+/// Marks a response that is forwarded while it arrives. It is never completely in memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ForwardedResponse;
 
 /// Masks secret values in a response. Bodies that are not text, such as files of the page, pass
 /// unchanged.
@@ -26,8 +32,10 @@ pub(crate) async fn mask_response(response: Response) -> Response {
     if matcher.is_empty() || !is_text(response.headers()) {
         return response;
     }
+    let is_forwarded = response.extensions().get::<ForwardedResponse>().is_some();
     let (mut parts, body) = response.into_parts();
-    if body.size_hint().exact().is_none_or(|size| size > MAX_WHOLE) {
+    let max_whole = if is_forwarded { MAX_WHOLE_FORWARDED } else { MAX_WHOLE };
+    if body.size_hint().exact().is_none_or(|size| size > max_whole) {
         parts.headers.remove(header::CONTENT_LENGTH);
         let masked = MaskedBody { body, masking: Masking::Idle(StreamMask::default()) };
         return Response::from_parts(parts, Body::new(masked));

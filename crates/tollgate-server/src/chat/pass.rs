@@ -14,6 +14,7 @@ use super::error::ChatApiError;
 use super::headers::TurnResponseHeaders;
 use super::usage_meter::UsageMeteredBody;
 use crate::app_state::AppState;
+use crate::body::ForwardedResponse;
 use crate::events::StreamingResponse;
 
 pub(super) async fn pass(
@@ -40,6 +41,7 @@ pub(super) async fn pass(
     let name = model.settings.name.clone();
     let note = move |usage: &TokenUsage| chat.figures().record_usage(&name, usage);
     let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));
+    response.extensions_mut().insert(ForwardedResponse);
     if delivery == ResponseDelivery::Streamed {
         response.extensions_mut().insert(StreamingResponse);
     }

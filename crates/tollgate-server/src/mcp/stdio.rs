@@ -18,6 +18,7 @@ use tollgate_core::secret_values;
 use tollgate_engine::caller::OverflowPolicy;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
+use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::envelope::{JsonRpcId, JsonRpcMessage, JsonRpcRequest, write};
 use tollgate_mcp::error_code;
 use tollgate_mcp::line::{self, LineReader};
@@ -147,6 +148,10 @@ impl StdioServer {
                 )
                 .await;
             }
+            line::LineRead::NoRoom { .. } => {
+                let refused = McpRequestError::invalid("there is no memory for a large line");
+                self.refuse(None, &refused).await;
+            }
             line::LineRead::Skipped { .. } => {}
         }
     }
@@ -212,8 +217,9 @@ impl StdioServer {
     fn run(&mut self, id: JsonRpcId, exchange: Exchange) {
         let out = self.out.clone();
         let key = id.clone();
+        let account = AnswerAccount::new(None);
         let handle = self.tasks.spawn(async move {
-            carry(exchange, out).await;
+            account.scope(carry(exchange, out)).await;
             Some(id)
         });
         self.running.insert(key, handle);

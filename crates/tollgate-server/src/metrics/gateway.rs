@@ -3,12 +3,14 @@
 use std::time::SystemTime;
 
 use tollgate_engine::panics;
+use tollgate_mcp::answer_budget;
 
 use super::process;
 use super::table::{
-    ACCESS_REFUSED, AUDIT_WRITABLE, BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, CONNECTIONS_RESET,
-    MEMORY_PRESSURE, PANICS, PROCESS_CPU, PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES,
-    PROCESS_START, REQUESTS_IN_FLIGHT, WRONG_KEYS_THROTTLED,
+    ACCESS_REFUSED, ANSWER_MEMORY_LIMIT, ANSWER_MEMORY_RESERVED, ANSWERS_REFUSED, AUDIT_WRITABLE,
+    BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, CONNECTIONS_RESET, MEMORY_PRESSURE, PANICS,
+    PROCESS_CPU, PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES, PROCESS_START,
+    REQUESTS_IN_FLIGHT, WRONG_KEYS_THROTTLED,
 };
 use super::text::{MetricLabels, PrometheusText};
 use crate::access::RefusalReason;
@@ -37,6 +39,10 @@ pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
     text.single(&WRONG_KEYS_THROTTLED, front.refused.throttled_count());
     text.single(&MEMORY_PRESSURE, front.pressure.level() as u8);
     text.single(&CONNECTIONS_RESET, front.pressure.resets());
+    let answers = answer_budget::usage();
+    text.single(&ANSWER_MEMORY_RESERVED, answers.reserved_bytes);
+    text.single(&ANSWER_MEMORY_LIMIT, answers.limit_bytes);
+    text.single(&ANSWERS_REFUSED, answers.refused);
     process(text, front);
 }
 

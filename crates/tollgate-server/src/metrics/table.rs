@@ -1,6 +1,10 @@
 //! Table of all metric families: both `/metrics` and `docs/metrics.md` are generated from it. Names
 //! and labels are stable for dashboards.
 
+mod answer_memory;
+
+pub(super) use answer_memory::{ANSWER_MEMORY_LIMIT, ANSWER_MEMORY_RESERVED, ANSWERS_REFUSED};
+
 /// One metric family.
 #[derive(Debug)]
 pub(super) struct MetricFamily {
@@ -479,6 +483,9 @@ pub(super) const SECTIONS: &[(&str, &[&MetricFamily])] = &[
             &WRONG_KEYS_THROTTLED,
             &MEMORY_PRESSURE,
             &CONNECTIONS_RESET,
+            &ANSWER_MEMORY_RESERVED,
+            &ANSWER_MEMORY_LIMIT,
+            &ANSWERS_REFUSED,
             &PROCESS_START,
             &PROCESS_CPU,
             &PROCESS_MEMORY,

@@ -15,14 +15,15 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use tollgate_core::failpoint;
 use tollgate_core::turn::Principal;
+use tollgate_mcp::answer_budget::{AnswerAccount, SMALL_ANSWER};
 use tower_service::Service as _;
 
 use super::HttpApp;
 use super::offload::offloaded_if_large;
 use crate::access::{self, client_address};
-use crate::api_error::{ApiError, ApiErrorFormat, FAULT, STOPPING};
+use crate::api_error::{ApiError, ApiErrorFormat, FAULT, NO_ROOM_FOR_ANSWER, STOPPING};
 use crate::auth::{self, AuthenticatedCaller, ConnectionPeer};
-use crate::body::{BodyAdmission, holding, mask_response};
+use crate::body::{BodyAdmission, ForwardedResponse, holding, mask_response, on_account};
 use crate::events;
 use crate::in_flight::{InFlightPermit, PrincipalShare, listens};
 use crate::panic_guard;
@@ -134,7 +135,8 @@ async fn serve_admitted(
         failpoint::hit(request.uri().path());
         router.call(request).await
     };
-    let handled = AssertUnwindSafe(handled).catch_unwind();
+    let account = AnswerAccount::new(key_of(visitor));
+    let handled = AssertUnwindSafe(account.scope(handled)).catch_unwind();
     let answered = async {
         match &admission {
             Some(admission) if admission.may_be_large() => {
@@ -149,6 +151,10 @@ async fn serve_admitted(
     let response = match &underway {
         Some(underway) => underway.answered(answered).await,
         None => answered.await,
+    };
+    let response = match visitor {
+        Some(_) => charge_answer(response, account, style).await,
+        None => response,
     };
     let response = mask_response(response).await;
     let response = match admission {
@@ -184,6 +190,29 @@ async fn serve_admitted(
         Ok(slot) => response.map(|body| holding(body, slot)),
         Err(problem) => problem.response(style),
     }
+}
+
+/// Holds the memory of the answer until it is sent: of a complete one its size, of a stream what it
+/// reads.
+async fn charge_answer(
+    response: Response,
+    account: AnswerAccount,
+    style: ApiErrorFormat,
+) -> Response {
+    let size = response.body().size_hint().exact();
+    let size = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+    match size {
+        Some(size) if size <= SMALL_ANSWER => return response,
+        _ if response.extensions().get::<ForwardedResponse>().is_some() => return response,
+        Some(size) => {
+            account.shrink_to(size);
+            if account.grow_to(size).await.is_err() {
+                return NO_ROOM_FOR_ANSWER.response(style);
+            }
+        }
+        None => {}
+    }
+    response.map(|body| on_account(body, account))
 }
 
 /// Paths that are answered until the end of the shutdown.

@@ -399,8 +399,8 @@ const LIMITS: SectionSpec = SectionSpec {
             "0: the limit of the control group, if any",
             "Memory limit. At 80 % idle sessions are closed and new streams and live sessions are \
              refused, at 90 % requests get 503, at 95 % connections are refused and the largest \
-             one is reset. An eighth is reserved for request bodies; a body without space within \
-             two seconds gets 503",
+             one is reset. An eighth is reserved for request bodies, a quarter for large answers \
+             of servers and models; what has no space within two seconds gets 503",
         ),
     ],
     elsewhere: &[],

@@ -25,6 +25,7 @@ mod import_command;
 mod in_process;
 mod isolated_gateway;
 mod keys;
+mod large_answers;
 mod login;
 mod lost_database;
 mod meaning;

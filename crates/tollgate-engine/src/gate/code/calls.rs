@@ -15,6 +15,7 @@ use tollgate_core::shaping::{self, MessageWording, ResultCaps};
 use tollgate_core::text::truncate_chars;
 use tollgate_core::tool::{SpeechTemplate, Tool};
 use tollgate_core::turn::Turn;
+use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::offload::offload_if_large;
 use tollgate_sandbox::frames::{Answer, ProgramCall};
 use tollgate_sandbox::host::HostCalls;
@@ -53,6 +54,14 @@ impl HostCalls for ProgramHost<'_> {
     }
 
     async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
+        // The answers go to the worker; the request keeps nothing of them.
+        let account = AnswerAccount::nested();
+        account.scope(self.call_all(calls, time)).await
+    }
+}
+
+impl ProgramHost<'_> {
+    async fn call_all(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
         let (events, said) =
             self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let caller = Caller { events, ..self.caller.clone() };
@@ -67,9 +76,7 @@ impl HostCalls for ProgramHost<'_> {
             _ => running.await,
         }
     }
-}
 
-impl ProgramHost<'_> {
     /// Calls for whose answers there is no room any more are not made.
     async fn call_if_room(
         &self,

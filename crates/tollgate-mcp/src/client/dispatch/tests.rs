@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 
 use super::Dispatch;
+use crate::answer_budget::AnswerPermit;
 use crate::client::inbound::Outbox;
 use crate::client::{RequestError, ServerListener};
 
@@ -20,7 +21,7 @@ impl Outbox for Hasty {
     async fn send(&self, _: String) -> Result<(), RequestError> {
         let dispatch = self.dispatch.get().and_then(Weak::upgrade).unwrap();
         for answer in self.answers {
-            dispatch.receive(answer.as_bytes());
+            dispatch.receive(answer.as_bytes(), AnswerPermit::default());
         }
         Ok(())
     }

@@ -10,11 +10,13 @@ use serde_json::value::RawValue;
 use tollgate_core::secret_values;
 
 use crate::Revision;
+use crate::answer_budget::AnswerAccount;
 use crate::client::RequestError;
 use crate::client::inbound::{Inbound, Outbox, StreamOwner};
 use crate::envelope::{JsonRpcId, JsonRpcMessage};
 use crate::error_code::JsonRpcError;
 use crate::flood_control::FloodControl;
+use crate::memory_budget::NoRoomError;
 use crate::offload::{LARGE, offload_if_large};
 use crate::sse::SseError;
 use crate::tasks::TaskGroup;
@@ -93,6 +95,7 @@ impl PendingResponse<'_> {
                 Err(SseError::TooLarge { limit } | SseError::TooMuch { limit }) => {
                     return Err(RequestError::TooLarge { limit });
                 }
+                Err(SseError::NoRoom) => return Err(RequestError::NoRoom(NoRoomError)),
                 Err(fault @ SseError::NotUtf8) => {
                     self.inbound.listener.on_garbage(&fault.to_string());
                     noise.record_message(0).await;
@@ -102,6 +105,9 @@ impl PendingResponse<'_> {
             let size = data.len();
             match self.take_any(data.into()).await {
                 StreamMessage::Answer(outcome) => {
+                    if let Some(account) = AnswerAccount::current() {
+                        account.keep(stream.take_permit());
+                    }
                     stream.finish(self.drains);
                     return Ok(PostReply::Answer(outcome));
                 }

@@ -49,6 +49,7 @@ impl From<BodyReadError> for RequestError {
     fn from(unread: BodyReadError) -> Self {
         match unread {
             BodyReadError::TooLarge { limit } => Self::TooLarge { limit },
+            BodyReadError::NoRoom(error) => Self::NoRoom(error),
             BodyReadError::Broken(why) => {
                 Self::Lost(format!("the server's response was interrupted: {why}"))
             }

@@ -21,6 +21,7 @@ use crate::client::{
     ServerFacts, ServerListener, SharedConnection, handshake,
 };
 use crate::flood_control::FloodControl;
+use crate::memory_budget::NoRoomError;
 use crate::sse::{SseError, SseEvent};
 use crate::tasks::{self, Task, TaskGroup};
 use crate::web::body::{self, EventStream};
@@ -108,14 +109,22 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
         match event {
             Ok(SseEvent { name: Some(name), .. }) if name != "message" => {}
             Ok(event) if event.data.is_empty() => {}
-            Ok(event) => match dispatch.receive_any(event.data.into()).await {
-                ReceivedKind::Answer => noise.reset(),
-                ReceivedKind::Talk => {}
-            },
+            Ok(event) => {
+                match dispatch.receive_any(event.data.into(), stream.take_permit()).await {
+                    ReceivedKind::Answer => noise.reset(),
+                    ReceivedKind::Talk => {}
+                }
+            }
             Err(fault) => {
                 dispatch.inbound.listener.on_garbage(&fault.to_string());
-                if let SseError::TooLarge { limit } = fault {
-                    dispatch.receive_too_large((&[], &[]), limit);
+                match fault {
+                    SseError::TooLarge { limit } => {
+                        dispatch.fail_skipped((&[], &[]), RequestError::TooLarge { limit });
+                    }
+                    SseError::NoRoom => {
+                        dispatch.fail_skipped((&[], &[]), RequestError::NoRoom(NoRoomError));
+                    }
+                    SseError::TooMuch { .. } | SseError::NotUtf8 => {}
                 }
             }
         }

@@ -134,6 +134,7 @@ pub(in crate::client::http) fn connect_error(error: RequestError) -> ConnectErro
         RequestError::Lost(reason)
         | RequestError::Unusable(reason)
         | RequestError::Unreachable(reason) => ConnectError::Unreachable(reason),
+        RequestError::NoRoom(_) => ConnectError::Unreachable(error.to_string()),
         RequestError::Refused(_) | RequestError::TooLarge { .. } => {
             ConnectError::Protocol(error.to_string())
         }

@@ -1,0 +1,69 @@
+use futures_util::FutureExt as _;
+use tollgate_core::turn::Principal;
+
+use super::{MemoryBudget, NoRoomError, ReservationRequest};
+
+fn key(name: &str) -> Principal {
+    Principal::from_name(name)
+}
+
+fn ask(principal: &Principal, bytes: usize, held: usize) -> ReservationRequest<'_> {
+    ReservationRequest { principal: Some(principal), bytes, held }
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_21_a_message_that_is_alone_always_fits() {
+    let budget = MemoryBudget::new(100);
+    let (alone, other) = (key("alone"), key("other"));
+    assert_eq!(budget.reserve(ask(&alone, 300, 0)).await, Ok(()));
+    assert_eq!(budget.reserve(ask(&alone, 50, 300)).await, Ok(()), "it grows");
+    assert_eq!(budget.reserve(ask(&alone, 1, 0)).await, Err(NoRoomError), "a second one waits");
+    assert_eq!(budget.reserve(ask(&other, 1, 0)).await, Err(NoRoomError));
+    assert_eq!((budget.reserved(), budget.refused()), (350, 2));
+    budget.release(Some(&alone), 350);
+    assert_eq!(budget.reserve(ask(&other, 1, 0)).await, Ok(()));
+    assert_eq!(budget.reserved(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_21_a_key_has_half_of_the_budget_and_waits_no_longer_than_two_seconds() {
+    let budget = MemoryBudget::new(100);
+    let (greedy, modest) = (key("greedy"), key("modest"));
+    assert_eq!(budget.reserve(ask(&greedy, 50, 0)).await, Ok(()));
+    let began = tokio::time::Instant::now();
+    assert_eq!(budget.reserve(ask(&greedy, 1, 0)).await, Err(NoRoomError));
+    assert_eq!(began.elapsed(), super::RESERVE_TIMEOUT);
+    assert_eq!(budget.reserve(ask(&modest, 50, 0)).await, Ok(()));
+    budget.release(Some(&greedy), 50);
+    budget.release(Some(&modest), 50);
+    assert!(budget.state.lock().by_principal.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_21_transferred_memory_counts_against_the_new_principal() {
+    let budget = MemoryBudget::new(100);
+    let owner = key("owner");
+    let unknown = ReservationRequest { principal: None, bytes: 40, held: 0 };
+    assert_eq!(budget.try_reserve(unknown), Ok(()));
+    budget.transfer(None, Some(&owner), 40);
+    assert_eq!(budget.try_reserve(ask(&owner, 11, 0)), Err(NoRoomError));
+    assert_eq!(budget.try_reserve(ask(&owner, 10, 0)), Ok(()));
+    budget.release(Some(&owner), 50);
+    assert_eq!(budget.reserved(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_gives_up_waiting_leaves_nothing_behind() {
+    let budget = MemoryBudget::new(100);
+    let [a, b, c] = ["a", "b", "c"].map(key);
+    budget.reserve(ask(&a, 50, 0)).await.unwrap();
+    budget.reserve(ask(&b, 50, 0)).await.unwrap();
+    let mut waiting = Box::pin(budget.reserve(ask(&c, 50, 0)));
+    assert!((&mut waiting).now_or_never().is_none());
+    // Granted, and dropped before anybody looked.
+    budget.release(Some(&a), 50);
+    assert_eq!(budget.reserved(), 100);
+    drop(waiting);
+    assert_eq!(budget.reserved(), 50);
+    assert!(budget.state.lock().waiting.is_empty());
+}
