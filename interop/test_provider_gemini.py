@@ -102,7 +102,14 @@ FORM = [
         config(responseMimeType="application/json", responseJsonSchema={}, responseSchema={"type": "OBJECT"}),
         "only one of response_schema and response_json_schema",
     ),
-    (config(responseMimeType="application/json", responseJsonSchema={"const": 1}), "the key `const` is not supported"),
+    (
+        config(responseMimeType="application/json", responseJsonSchema={"$ref": "#/$defs/a", "title": "A"}),
+        "$ref '#/$defs/a' was set alongside unsupported fields",
+    ),
+    (
+        {"tools": [{"functionDeclarations": [{"name": "a", "parametersJsonSchema": {"$ref": "#", "type": "object"}}]}]},
+        "only description and default can be set alongside it",
+    ),
     (
         config(thinkingConfig={"thinkingLevel": "LOW", "thinkingBudget": 5}),
         "only one of thinking budget and thinking level",
@@ -163,6 +170,12 @@ def test_a_request_of_the_right_form_is_taken(provider):
     taken(send(provider, tools=[{"functionDeclarations": [{"name": "a.b:c", "parametersJsonSchema": schema}]}]))
     taken(send(provider, **config(responseMimeType="application/json", responseJsonSchema={"type": "object"})))
     taken(send(provider, contents=[{"parts": [{"text": "No role."}]}]))
+
+
+def test_only_a_switch_refuses_what_is_not_certain(provider):
+    odd = config(responseMimeType="application/json", responseJsonSchema={"const": 1})
+    taken(send(provider, **odd))
+    refused(send(provider, "echo.unconfirmed", **odd), "The key `const` of a JSON schema is not supported")
 
 
 # === Signatures ===

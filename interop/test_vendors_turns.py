@@ -255,6 +255,24 @@ def test_a_stream_has_no_empty_block(chat, model, script):
     assert all(texts) and len(texts) == (script == "echo")
 
 
+BY_SCHEMA = "mode/schema.rs writes oneOf, which Anthropic refuses in the schema of an answer"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("anthropic", marks=pytest.mark.xfail(strict=True, reason=BY_SCHEMA)),
+        "chat",
+        "responses",
+        "gemini",
+    ],
+)
+def test_tools_by_constrained_json_are_taken(chat, kind):
+    front = begin(chat, "chat", "dicer")
+    front.ask(f"by-schema-{kind}", front.begin("Please roll."))
+    assert [seen.status for seen in chat.seen] == [200]
+
+
 # === What the vendor keeps, and what it has seen before ===
 
 

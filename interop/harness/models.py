@@ -88,11 +88,13 @@ def named_models() -> dict:
 
 def config(url: str) -> dict:
     dice = {"tools": ["roll"], "auto_execute": ["roll"], "max_depth": 4}
+    by_schema = {kind: {**model(kind, f"{names[-1]}+echo"), "tool_mode": "schema"} for kind, names in STRICT.items()}
     return {
         "providers": providers(url),
         "models": {
             "small": {"provider": "demo"},
             **named_models(),
+            **{f"by-schema-{kind}": found for kind, found in by_schema.items()},
         },
         "default_agent": "dicer",
         "agents": {

@@ -39,7 +39,7 @@ def check(body: dict, visit: Visit) -> dict:
     found = read("GenerateContentRequest", body, "")
     if not found.get("contents"):
         raise refuse("* GenerateContentRequest.contents: contents is not specified", "contents")
-    check_tools(found)
+    check_tools(found, visit)
     check_config(found.get("generationConfig") or {}, visit)
     check_contents(found["contents"])
     check_signatures(found["contents"], visit)
@@ -101,7 +101,7 @@ def read_field(kind: Any, value: Any, at: str) -> Any:
 # === What the form cannot say. ===
 
 
-def check_tools(body: dict) -> None:
+def check_tools(body: dict, visit: Visit) -> None:
     names = []
     for at, tool in enumerate(body.get("tools") or []):
         for index, one in enumerate(tool.get("functionDeclarations") or []):
@@ -110,6 +110,7 @@ def check_tools(body: dict) -> None:
             if "parameters" in one and "parametersJsonSchema" in one:
                 raise refuse(f"* {place}: only one of parameters and parameters_json_schema may be set")
             check_schema(one.get("parameters"), f"{place}.parameters")
+            check_json_schema(one.get("parametersJsonSchema"), visit)
             names.append(one["name"])
     for name in names:
         if names.count(name) > 1:
@@ -157,7 +158,7 @@ def check_config(config: dict, visit: Visit) -> None:
     if forms and config.get("responseMimeType") != "application/json":
         message = "response schema is only supported with mime type: application/json"
         raise refuse(f"* GenerateContentRequest.generation_config.response_schema: {message}")
-    check_json_schema(config.get("responseJsonSchema"))
+    check_json_schema(config.get("responseJsonSchema"), visit)
     check_schema(config.get("responseSchema"), "GenerateContentRequest.generation_config.response_schema")
     thinking = config.get("thinkingConfig") or {}
     if "thinkingLevel" in thinking and "thinkingBudget" in thinking:
@@ -171,19 +172,21 @@ def check_config(config: dict, visit: Visit) -> None:
         raise refuse("* GenerateContentRequest.generation_config.temperature: must be in [0.0, 2.0]")
 
 
-def check_json_schema(schema: Any) -> None:
+def check_json_schema(schema: Any, visit: Visit) -> None:
+    """Of an answer or of parameters. Keys that it does not know are passed over, as far as is known."""
     if not isinstance(schema, dict):
         return
     for name in schema:
-        if name not in JSON_SCHEMA:
-            raise refuse(f"response_json_schema: the key `{name}` is not supported")
-    if "$ref" in schema and any(not name.startswith("$") for name in schema):
-        raise refuse("response_json_schema: beside `$ref` there may only be keys that begin with `$`")
+        if name not in JSON_SCHEMA and "unconfirmed" in visit.ways:
+            raise refuse(f"The key `{name}` of a JSON schema is not supported")
+    if "$ref" in schema and any(name[0] != "$" and name not in ("description", "default") for name in schema):
+        message = f"$ref '{schema['$ref']}' was set alongside unsupported fields. If a schema node has $ref set, then"
+        raise refuse(f"{message} only description and default can be set alongside it.")
     for name in ("properties", "$defs"):
         for inner in (schema.get(name) or {}).values():
-            check_json_schema(inner)
+            check_json_schema(inner, visit)
     for inner in (schema.get("items"), *schema.get("anyOf", []), *schema.get("oneOf", [])):
-        check_json_schema(inner)
+        check_json_schema(inner, visit)
 
 
 def check_contents(contents: list[dict]) -> None:
