@@ -31,8 +31,8 @@ NO_EFFORT = {"gpt-4.1", "claude-haiku-4-5"}
 # === What the gateway does about it today ===
 SAMPLING = "the four writers send sampling to models that refuse it"
 EFFORT = "the four writers send efforts that the model does not have"
-EFFORT_AND_TOOLS = "openai_chat/write.rs sends effort beside tools to GPT-5.4 and later"
-NAMES = "names of a client's tools are sent as they are (names.rs fits only those of the gateway)"
+EFFORT_AND_TOOLS = "openai_chat/request_writer.rs sends effort beside tools to GPT-5.4 and later"
+NAMES = "names.rs: a client's names are checked by the rule of its dialect, and sent to a provider with a stricter one"
 
 
 class RefusedTodayError(Exception):
@@ -222,18 +222,23 @@ def known_fault(case: str, dialect: str, kind: str, model: str) -> str | None:
         "top_k": model in NO_SAMPLING and kind == "anthropic" and "anthropic/request_writer.rs sends top_k",
         "forced tool": model in NEW_CLAUDE and "anthropic/request_writer.rs sends any/tool to models that refuse them",
         "open schema": kind == "anthropic" and "anthropic/request_writer.rs does not fit the schema of an answer",
-        "schema with references": kind == "gemini" and "gemini/config_writer.rs leaves keys beside $ref",
-        "tool with references": kind == "gemini" and "gemini/config_writer.rs leaves keys beside $ref",
+        "schema with references": kind == "gemini" and "gemini/request_writer.rs leaves keys beside $ref",
+        "tool with references": kind == "gemini" and "gemini/request_writer.rs leaves keys beside $ref",
         "JSON": kind in ("chat", "responses") and "json_object needs the word JSON in the messages",
-        "short answer": (kind == "responses" and "openai_responses/write.rs sends max_output_tokens below 16")
-        or (agent and kind == "chat" and model != "gpt-4.1" and "openai_chat/write.rs keeps the client's max_tokens"),
-        "five stops": kind == "chat" and "openai_chat/write.rs sends more than four stops",
-        "late system prompt": model in OLD_CLAUDE and "anthropic/compose.rs writes role system for models without it",
-        "assistant first": kind == "anthropic" and "anthropic/compose.rs begins with an assistant message",
-        "blank text": kind == "anthropic" and "anthropic/block_writer.rs keeps texts of white space",
+        "short answer": (kind == "responses" and "openai_responses/request_writer.rs sends max_output_tokens below 16")
+        or (
+            agent
+            and kind == "chat"
+            and model != "gpt-4.1"
+            and "openai_chat/request_writer.rs keeps the client's max_tokens"
+        ),
+        "five stops": kind == "chat" and "openai_chat/request_writer.rs sends more than four stops",
+        "late system prompt": model in OLD_CLAUDE and "anthropic/history.rs writes role system for models without it",
+        "assistant first": kind == "anthropic" and "anthropic/history.rs begins with an assistant message",
+        "blank text": kind == "anthropic" and "anthropic/part_writer.rs keeps texts of white space",
         "words before a result": kind == "chat" and "openai_chat/history.rs writes user words between call and result",
-        "text between calls": kind == "anthropic" and "anthropic/compose.rs leaves text behind tool_use blocks",
-        "one id twice": kind == "anthropic" and "anthropic/block_writer.rs sends an id of an earlier turn again",
+        "text between calls": kind == "anthropic" and "anthropic/history.rs leaves text behind tool_use blocks",
+        "one id twice": kind == "anthropic" and "anthropic/part_writer.rs sends an id of an earlier turn again",
         "long id": kind == "responses" and "openai_responses/history.rs sends call ids of more than 64 letters",
         "schema of alternatives": kind == "anthropic" and "anthropic/request_writer.rs keeps anyOf at the top",
         "name with dots": kind != "gemini" and NAMES,

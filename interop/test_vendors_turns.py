@@ -33,9 +33,7 @@ BOUND = "agent/: the answer has the thinking of all rounds without their calls, 
 OTHER_MODEL = "conversation.rs: ThoughtSignature knows the dialect that made it, not the model"
 FOREIGN = "provider/pass_through.rs forwards signatures of other makers (tollgate:anthropic:…) as they are"
 UNSIGNED = "provider/pass_through.rs forwards calls of other makers without the signature that Gemini 3 asks for"
-STORED = (
-    "tollgate-server/src/response_store.rs takes `store` out, and openai_responses/write.rs then leaves it to OpenAI"
-)
+STORED = "response_store.rs of tollgate-server takes `store` out, so that openai_responses/request_writer.rs omits it"
 
 
 class RefusedTodayError(Exception):
