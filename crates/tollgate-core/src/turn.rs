@@ -201,6 +201,8 @@ impl fmt::Display for TurnId {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Arc<str>);
 
+const LOCAL_PRINCIPAL: &str = "local";
+
 impl Principal {
     pub fn from_name(name: &str) -> Self {
         Self(name.into())
@@ -208,7 +210,12 @@ impl Principal {
 
     /// Whoever can reach the loopback address, while no keys are configured.
     pub fn local() -> Self {
-        Self::from_name("local")
+        Self::from_name(LOCAL_PRINCIPAL)
+    }
+
+    /// Whether it is [`Self::local`].
+    pub fn is_local(&self) -> bool {
+        self.as_str() == LOCAL_PRINCIPAL
     }
 
     pub fn as_str(&self) -> &str {

@@ -7,7 +7,6 @@ use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
-use tollgate_core::turn::Principal;
 use tollgate_llm::realtime::{ProviderSessionTarget, RealtimeProtocol};
 use tollgate_mcp::offload::offload_while_large;
 
@@ -147,7 +146,11 @@ async fn accept_session(
     let response = shake.response(&sent);
     handover.give(offload_while_large(async move |large_work| {
         match upgrade.await {
-            Ok(upgraded) => session(upgraded, large_work).await,
+            Ok(upgraded) => {
+                if let Some(running) = session(upgraded, large_work).await {
+                    running.await;
+                }
+            }
             Err(error) => tracing::debug!(%error, "a WebSocket upgrade failed"),
         }
         drop(permit);
@@ -157,7 +160,7 @@ async fn accept_session(
 
 /// Callers without a key have no share of their own: they all are this machine.
 fn share(front: &AppState, who: &RequestContext) -> Option<PrincipalShare> {
-    let is_key = who.principal != Principal::local();
+    let is_key = !who.principal.is_local();
     is_key.then(|| PrincipalShare {
         principal: who.principal.clone(),
         most: front.limits.live_per_key,

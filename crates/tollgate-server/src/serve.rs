@@ -253,15 +253,17 @@ async fn connection(app: Arc<HttpApp>, stream: TcpStream, activity: Arc<Connecti
         let peer = ConnectionPeer { address, line: TransportSecurity::Plain };
         return serve_on(app, stream, peer, activity).await;
     };
+    // Boxed, as everything about TLS here: it is large, and would be part of plain connections.
+    let shake = Box::pin(tls_handshake::shake(stream, identity.config(), limits));
     let shaken = tokio::select! {
-        shaken = tls_handshake::shake(stream, identity.config(), limits) => shaken,
+        shaken = shake => shaken.map(Box::new),
         () = activity.wait_for_eviction() => None,
         () = drain_begins(app.front.stop.clone()) => None,
     };
     if let Some(stream) = shaken {
-        let stream = WriteTimeoutStream::new(stream, limits.write_timeout, Arc::clone(&activity));
+        let stream = WriteTimeoutStream::new(*stream, limits.write_timeout, Arc::clone(&activity));
         let peer = ConnectionPeer { address, line: TransportSecurity::Tls };
-        serve_on(app, stream, peer, activity).await;
+        Box::pin(serve_on(app, stream, peer, activity)).await;
     }
 }
 

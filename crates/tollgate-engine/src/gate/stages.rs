@@ -137,8 +137,12 @@ impl Gate {
     ) -> StageResult<CallCompletion> {
         let CallContext { turn, caller, progress } = call;
         progress.send();
-        let running =
-            self.reuse.run(PlannedCall { turn, call_progress: Some(progress), planned, caller });
+        let running = std::pin::pin!(self.reuse.run(PlannedCall {
+            turn,
+            call_progress: Some(progress),
+            planned,
+            caller,
+        }));
         let request = planned.permitted_request();
         let ran = slow_notice::announce_if_slow(&self.notices, turn, request, caller, running);
         match ran.await? {

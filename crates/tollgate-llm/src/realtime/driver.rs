@@ -93,14 +93,16 @@ struct SessionClose {
     provider: CloseReason,
 }
 
-pub(super) async fn drive<S>(
+/// Runs a session to its end. Not an `async fn`: the state, which is large, would be in the future
+/// of the session several times, and thousands of sessions wait at once.
+pub(super) fn drive<S>(
     session: RealtimeSession,
     client: SocketSide<S>,
     provider: SocketSide<MessageStream<DedicatedConnection>>,
     first: Option<Message>,
     orders: mpsc::Receiver<SessionCommand>,
     ends: SessionEnds,
-) -> CloseReason
+) -> impl Future<Output = CloseReason> + Send
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
@@ -108,7 +110,7 @@ where
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let changes = next_change(session.session_registry().gate.changes());
     let woken = session.now();
-    let mut driver = SessionDriver {
+    let mut driver = Box::new(SessionDriver {
         session,
         client,
         provider: ProviderConnection::Here(provider),
@@ -121,23 +123,15 @@ where
         woken,
         turn: SessionSide::Client,
         large_config: None,
-    };
+    });
     if let Some(first) = first {
         let now = driver.session.now();
         driver.client_said(first, now);
     }
-    let ending = driver.run().await;
-    let now = driver.session.now();
-    let SessionDriver { session, client, provider, .. } = driver;
-    session.end(now);
-    let told = ending.client.clone();
-    let goodbye = async {
-        if let ProviderConnection::Here(side) | ProviderConnection::Returning(side, _) = provider {
-            side.leave(ending.provider, CLOSE_TIMEOUT).await;
-        }
-    };
-    futures_util::future::join(client.leave(ending.client, CLOSE_TIMEOUT), goodbye).await;
-    told
+    async move {
+        let ending = driver.run().await;
+        Box::pin(driver.close(ending)).await
+    }
 }
 
 /// Closes a session that cannot start.
@@ -155,6 +149,23 @@ where
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
+    /// Closes both sides. Returns the close reason sent to the client.
+    async fn close(self: Box<Self>, ending: SessionClose) -> CloseReason {
+        let now = self.session.now();
+        let Self { session, client, provider, .. } = *self;
+        session.end(now);
+        let told = ending.client.clone();
+        let goodbye = async {
+            if let ProviderConnection::Here(side) | ProviderConnection::Returning(side, _) =
+                provider
+            {
+                side.leave(ending.provider, CLOSE_TIMEOUT).await;
+            }
+        };
+        futures_util::future::join(client.leave(ending.client, CLOSE_TIMEOUT), goodbye).await;
+        told
+    }
+
     async fn run(&mut self) -> SessionClose {
         loop {
             while let Some(out) = self.session.next_out() {

@@ -52,7 +52,7 @@ pub(super) struct RealtimeSession {
     /// Answers of another model, in the order of the requests.
     speaking: FuturesOrdered<BoxFuture<'static, Result<String, NoDeepAnswerError>>>,
     running_calls: HashMap<String, RunningCall>,
-    slow: (mpsc::Sender<SlowCallNotice>, mpsc::Receiver<SlowCallNotice>),
+    slow: Option<SlowCallChannel>,
     outbox: VecDeque<DriverCommand>,
     told: SessionSpans,
 }
@@ -66,6 +66,19 @@ struct RunningCall {
     abort: Option<AbortHandle>,
     /// The turn in which it began.
     turn: u64,
+}
+
+/// Made for the first call: most sessions wait for one, and a channel is kilobytes.
+struct SlowCallChannel {
+    sender: mpsc::Sender<SlowCallNotice>,
+    receiver: mpsc::Receiver<SlowCallNotice>,
+}
+
+impl SlowCallChannel {
+    fn new() -> Self {
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED_NOTICES);
+        Self { sender, receiver }
+    }
 }
 
 /// Announcement of a slow call.
@@ -149,7 +162,7 @@ impl RealtimeSession {
             running: FuturesUnordered::new(),
             speaking: FuturesOrdered::new(),
             running_calls: HashMap::new(),
-            slow: mpsc::channel(MAX_QUEUED_NOTICES),
+            slow: None,
             outbox: VecDeque::new(),
             told,
         };
@@ -222,7 +235,10 @@ impl RealtimeSession {
     }
 
     pub(super) fn poll_inner(&mut self, context: &mut Context<'_>) -> Poll<BackgroundEvent> {
-        if let Poll::Ready(Some(SlowCallNotice { id, message })) = self.slow.1.poll_recv(context) {
+        if let Some(slow) = &mut self.slow
+            && let Poll::Ready(Some(notice)) = slow.receiver.poll_recv(context)
+        {
+            let SlowCallNotice { id, message } = notice;
             return Poll::Ready(BackgroundEvent::Slow { id, message });
         }
         // Do not poll it while empty; it is polled again after the next push.

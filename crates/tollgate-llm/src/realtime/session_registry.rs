@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -123,16 +124,16 @@ impl RealtimeSessionRegistry {
         Self { gate, chat, clock, entries, sums }
     }
 
-    /// Runs a session until the client, the provider or `ends` ends it. Returns the close reason
-    /// sent to the client.
-    pub async fn hold<S>(
+    /// Opens a session. The future runs it until the client, the provider or `ends` ends it, and
+    /// returns the close reason sent to the client.
+    pub fn hold<S>(
         self: &Arc<Self>,
         session_request: SessionRequest,
         sockets: SessionSockets<S>,
         ends: SessionEnds,
-    ) -> CloseReason
+    ) -> BoxFuture<'static, CloseReason>
     where
-        S: AsyncRead + AsyncWrite + Unpin + Send,
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (orders, given) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let id = CallId::new(self.clock.wall(), rand::random());
@@ -149,16 +150,21 @@ impl RealtimeSessionRegistry {
         provider.get_mut().report_to(&large_work);
         let client = SocketSide::new(client, large_work.clone(), now);
         let provider = SocketSide::new(provider, large_work, now);
-        let ended =
-            match RealtimeSession::begin(Arc::clone(self), session_request, Arc::clone(&session)) {
-                Ok(session) => driver::drive(session, client, provider, first, given, ends).await,
-                Err(with) => driver::turn_away(client, provider, with).await,
-            };
-        drop(guard);
-        let code = ended.code;
-        let reason = ended.reason.clone();
-        self.gate.announce(Notice::Live { session, event: LiveEvent::Closed { code, reason } });
-        ended
+        let begun = RealtimeSession::begin(Arc::clone(self), session_request, Arc::clone(&session));
+        let running = match begun {
+            Ok(session) => driver::drive(session, client, provider, first, given, ends).boxed(),
+            Err(with) => driver::turn_away(client, provider, with).boxed(),
+        };
+        let gate = Arc::clone(&self.gate);
+        async move {
+            let ended = running.await;
+            drop(guard);
+            let code = ended.code;
+            let reason = ended.reason.clone();
+            gate.announce(Notice::Live { session, event: LiveEvent::Closed { code, reason } });
+            ended
+        }
+        .boxed()
     }
 
     /// All open sessions, oldest first.

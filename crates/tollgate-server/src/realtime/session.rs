@@ -18,7 +18,6 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use tollgate_core::agent::Agent;
 use tollgate_core::lease::{RevocableLease, RevokedError};
-use tollgate_core::turn::Principal;
 use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_engine::gate::UnknownAgentError;
 use tollgate_llm::provider::ProviderSocket;
@@ -64,7 +63,11 @@ type ClientWebSocket = WebSocketStream<BudgetedStream<TokioIo<Upgraded>>>;
 
 /// Runs once the socket is available.
 pub(super) type UpgradeCallback =
-    Box<dyn FnOnce(Upgraded, LargeWork) -> BoxFuture<'static, ()> + Send>;
+    Box<dyn FnOnce(Upgraded, LargeWork) -> BoxFuture<'static, OpenedSession> + Send>;
+
+/// Runs a session; `None` if there is none to run. Apart from what opens it, whose memory a session
+/// would keep to its end.
+type OpenedSession = Option<BoxFuture<'static, CloseReason>>;
 
 /// An authenticated client that has not selected a model yet.
 pub(super) struct PendingSession {
@@ -133,7 +136,7 @@ impl PendingSession {
     async fn socket(&self, upgraded: Upgraded, large_work: &LargeWork) -> ClientWebSocket {
         let mut stream = MessageStream::new(TokioIo::new(upgraded));
         stream.report_to(large_work);
-        let is_key = self.who.principal != Principal::local();
+        let is_key = !self.who.principal.is_local();
         let principal = is_key.then(|| self.who.principal.clone());
         let stream = BudgetedStream::new(stream, &self.front.bodies, principal)
             .on_account_of(self.connection.clone());
@@ -188,7 +191,7 @@ pub(super) fn start_with_provider(
         async move {
             let client = knock.socket(upgraded, &large_work).await;
             let sockets = SessionSockets { client, provider, first: None, large_work };
-            Box::pin(front.realtime_sessions.hold(visit, sockets, knock.ends())).await;
+            Some(front.realtime_sessions.hold(visit, sockets, knock.ends()))
         }
         .boxed()
     })
@@ -216,9 +219,12 @@ pub(super) fn start_after_first_message(
                 Ok((visit, provider, first)) => {
                     let sockets =
                         SessionSockets { client, provider, first: Some(first), large_work };
-                    Box::pin(front.realtime_sessions.hold(visit, sockets, ends)).await;
+                    Some(front.realtime_sessions.hold(visit, sockets, ends))
                 }
-                Err(end) => leave(client, end).await,
+                Err(end) => {
+                    leave(client, end).await;
+                    None
+                }
             }
         }
         .boxed()

@@ -1,7 +1,6 @@
 //! Request pipeline: client address, authentication, in-flight permit, handler, response.
 
 use std::convert::Infallible;
-use std::future::Future;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -131,26 +130,33 @@ async fn serve_admitted(
     }
     let request = Request::from_parts(parts, Body::new(body));
     let mut router = app.router.clone();
-    let handled = async move {
-        failpoint::hit(request.uri().path());
-        router.call(request).await
-    };
     let account = AnswerAccount::new(key_of(visitor));
-    let handled = AssertUnwindSafe(account.scope(handled)).catch_unwind();
-    let answered = async {
-        match &admission {
-            Some(admission) if admission.may_be_large() => {
-                panic_to_response(offloaded_if_large(handled, admission), style).await
-            }
-            _ => panic_to_response(handled, style).await,
-        }
+    let handle = || {
+        let handled = async move {
+            failpoint::hit(request.uri().path());
+            router.call(request).await
+        };
+        AssertUnwindSafe(account.scope(handled)).catch_unwind()
     };
     let front = &app.front;
     let path = uri.path();
     let underway = visitor.map(|visitor| RevocableRequest { front, visitor, style, path });
-    let response = match &underway {
-        Some(underway) => underway.answered(answered).await,
-        None => answered.await,
+    let response = {
+        // Pinned, and made where it is awaited: a future that is passed on by value is in the
+        // future of each request once more.
+        let answered = std::pin::pin!(async {
+            let handled = match &admission {
+                Some(admission) if admission.may_be_large() => {
+                    offloaded_if_large(handle(), admission).await
+                }
+                _ => handle().await,
+            };
+            panic_to_response(handled, style)
+        });
+        match &underway {
+            Some(underway) => underway.answered(answered).await,
+            None => answered.await,
+        }
     };
     let response = match visitor {
         Some(_) => charge_answer(response, account, style).await,
@@ -240,8 +246,7 @@ fn take(
 /// Callers without a key have no share of their own: they all are this machine.
 fn share(visitor: &AuthenticatedCaller, most: u32) -> Option<PrincipalShare> {
     let principal = &visitor.principal;
-    (*principal != Principal::local())
-        .then(|| PrincipalShare { principal: principal.clone(), most })
+    (!principal.is_local()).then(|| PrincipalShare { principal: principal.clone(), most })
 }
 
 fn key_of(visitor: Option<&AuthenticatedCaller>) -> Option<Principal> {
@@ -256,11 +261,11 @@ fn turned_away(app: &HttpApp, response: Response) -> Response {
     }
 }
 
-async fn panic_to_response(
-    handled: impl Future<Output = std::thread::Result<Result<Response, Infallible>>>,
+fn panic_to_response(
+    handled: std::thread::Result<Result<Response, Infallible>>,
     style: ApiErrorFormat,
 ) -> Response {
-    match handled.await {
+    match handled {
         Ok(Ok(response)) => response,
         Err(_) => {
             tracing::error!("a request panicked");

@@ -145,12 +145,15 @@ impl WorkerLoop {
 fn begin(running: &mut JoinSet<()>, app: &Arc<HttpApp>, accepted: AcceptedConnection) {
     let AcceptedConnection { stream, admitted, last } = accepted;
     let Ok(stream) = TcpStream::from_std(stream) else { return };
-    let serving = connection(Arc::clone(app), stream, Arc::clone(&admitted.activity));
-    let watch = app.poll_watch.get().cloned();
+    let app = Arc::clone(app);
     running.spawn(async move {
-        match watch {
-            Some(watch) => WatchedFuture::new(serving, watch).await,
-            None => serving.await,
+        // Made in here: a future that is captured is in the task twice.
+        let activity = Arc::clone(&admitted.activity);
+        match app.poll_watch.get().cloned() {
+            Some(watch) => {
+                WatchedFuture::new(connection(app, stream, activity), watch).await;
+            }
+            None => connection(app, stream, activity).await,
         }
         drop((admitted, last));
     });

@@ -51,6 +51,7 @@ mod terminal;
 mod tls;
 mod trusting;
 mod under_attack;
+mod waiting_memory;
 
 use std::io::Write as _;
 use std::path::Path;

@@ -16,7 +16,9 @@ use super::super::call_table::{RealtimeCallStart, RealtimeCallStop};
 use super::super::calls::{self, RealtimeCallRunner};
 use super::super::events::{AnswerStage, CallAnswer, DialectEvent, RealtimeCall};
 use super::super::outcome_json;
-use super::{BackgroundResult, LateCallResult, RealtimeSession, RunningCall, SlowCallNotice};
+use super::{
+    BackgroundResult, LateCallResult, RealtimeSession, RunningCall, SlowCallChannel, SlowCallNotice,
+};
 use crate::tools::arguments;
 
 impl RealtimeSession {
@@ -103,7 +105,7 @@ impl RealtimeSession {
             provider: self.session_request.model.settings.provider.clone(),
         };
         let call = running.call.clone();
-        let slow = self.slow.0.clone();
+        let slow = self.slow.get_or_insert_with(SlowCallChannel::new).sender.clone();
         let (run, abort) = abortable(async move {
             let told = |message: Arc<str>| {
                 // If the queue is full, the announcement is dropped.
