@@ -58,27 +58,43 @@ const SPECIAL_V4: &[(Ipv4Addr, u32, AddressScope)] = &[
 ];
 
 fn scope_v4(address: Ipv4Addr) -> AddressScope {
-    let covers = |(first, bits, _): &&(Ipv4Addr, u32, AddressScope)| {
-        let apart = address.to_bits() ^ first.to_bits();
-        apart.leading_zeros() >= *bits
-    };
-    SPECIAL_V4.iter().find(covers).map_or(AddressScope::Public, |(.., realm)| *realm)
+    let is_inside =
+        |first: Ipv4Addr, bits: u32| (address.to_bits() ^ first.to_bits()).leading_zeros() >= bits;
+    let block = SPECIAL_V4.iter().find(|(first, bits, _)| is_inside(*first, *bits));
+    block.map_or(AddressScope::Public, |(.., scope)| *scope)
+}
+
+/// Addresses that share their first `bits` bits.
+#[derive(Clone, Copy)]
+struct Ipv6Block {
+    first: Ipv6Addr,
+    bits: u32,
+}
+
+impl Ipv6Block {
+    const fn new(first: Ipv6Addr, bits: u32) -> Self {
+        Self { first, bits }
+    }
+
+    fn contains(self, address: Ipv6Addr) -> bool {
+        (address.to_bits() ^ self.first.to_bits()).leading_zeros() >= self.bits
+    }
 }
 
 /// Blocks of global unicast IPv6 that are not public.
-const SPECIAL_V6: &[(Ipv6Addr, u32)] = &[
+const SPECIAL_V6: &[Ipv6Block] = &[
     // Protocol assignments: Teredo, benchmarking, ORCHID.
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    Ipv6Block::new(Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    Ipv6Block::new(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
     // 6to4
-    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
-    (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48),
+    Ipv6Block::new(Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
+    Ipv6Block::new(Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48),
     // The 6bone, and documentation.
-    (Ipv6Addr::new(0x3ffe, 0, 0, 0, 0, 0, 0, 0), 15),
+    Ipv6Block::new(Ipv6Addr::new(0x3ffe, 0, 0, 0, 0, 0, 0, 0), 15),
 ];
 
-const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
-const UNIQUE_LOCAL: (Ipv6Addr, u32) = (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7);
+const GLOBAL_UNICAST: Ipv6Block = Ipv6Block::new(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+const UNIQUE_LOCAL: Ipv6Block = Ipv6Block::new(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7);
 /// Metadata services inside the unique local block.
 const METADATA_V6: &[Ipv6Addr] = &[
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
@@ -96,11 +112,11 @@ fn scope_v6(address: Ipv6Addr) -> AddressScope {
     if METADATA_V6.contains(&address) {
         return AddressScope::Nowhere;
     }
-    if within(address, UNIQUE_LOCAL) {
+    if UNIQUE_LOCAL.contains(address) {
         return AddressScope::Network;
     }
-    let special = SPECIAL_V6.iter().any(|block| within(address, *block));
-    if within(address, GLOBAL_UNICAST) && !special && !is_isatap(address) {
+    let special = SPECIAL_V6.iter().any(|block| block.contains(address));
+    if GLOBAL_UNICAST.contains(address) && !special && !is_isatap(address) {
         AddressScope::Public
     } else {
         AddressScope::Nowhere
@@ -124,10 +140,6 @@ fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
 fn is_isatap(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     matches!(segments[4], 0 | 0x200) && segments[5] == 0x5efe
-}
-
-fn within(address: Ipv6Addr, (first, bits): (Ipv6Addr, u32)) -> bool {
-    (address.to_bits() ^ first.to_bits()).leading_zeros() >= bits
 }
 
 #[cfg(test)]

@@ -56,7 +56,8 @@ pub struct RateLimitedError {
 /// Admits a request if none of its limits is exhausted, and takes one token from each. A refused
 /// request takes no token. `bucket` looks up a bucket; it is called only for limits that are set.
 pub fn admit<'a>(
-    (turn, by): (&Turn, Decider),
+    turn: &Turn,
+    by: Decider,
     permitted: Permitted<'a>,
     bucket: impl Fn(&RateLimitKey) -> Arc<TokenBucket>,
     now: Instant,

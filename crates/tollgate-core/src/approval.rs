@@ -239,7 +239,8 @@ impl<'a> HeldRequest<'a> {
 /// Decides whether a request needs approval. Probes by the gateway were allowed by the operator:
 /// see [`crate::probe::may_probe`]. `random` becomes the id of the call if it has to wait.
 pub fn clear<'a>(
-    (turn, by): (&Turn, Decider),
+    turn: &Turn,
+    by: Decider,
     admitted: Admitted<'a>,
     now: Instant,
     random: impl FnOnce() -> u128,

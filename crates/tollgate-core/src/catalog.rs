@@ -27,6 +27,7 @@ mod tools;
 
 use requested_names::RequestedNames;
 use tool_shadowing::ToolMentions;
+use tools::CatalogRejections;
 
 /// The lists of one server, as received.
 #[derive(Debug, Clone, Default)]
@@ -255,15 +256,15 @@ impl Catalog {
     /// that comes first. `owners` reserves the names of absent servers, so that no other server
     /// takes them.
     pub fn build(inputs: &CatalogInputs<'_>, owners: &mut NameOwners) -> Self {
-        let mut problems = Vec::new();
+        let mut rejected = CatalogRejections::default();
         let mut wanted = RequestedNames::default();
-        let mut withheld = Vec::new();
-        let mut tools = tools::read(inputs, &mut wanted, (&mut problems, &mut withheld));
+        let mut tools = tools::read(inputs, &mut wanted, &mut rejected);
         let mentions = tool_shadowing::mark(&mut tools, inputs.previous.map(|it| &*it.mentions));
-        let prompts = prompts::read(inputs, &mut wanted, &mut problems);
+        let prompts = prompts::read(inputs, &mut wanted, &mut rejected.problems);
         release(owners, inputs.offers, &wanted);
-        let (resources, templates) = resources::merge(inputs, &mut problems);
-        let settled = settle::settle(inputs.pins, tools, owners, (&mut problems, &mut withheld));
+        let (resources, templates) = resources::merge(inputs, &mut rejected.problems);
+        let settled = settle::settle(inputs.pins, tools, owners, &mut rejected);
+        let CatalogRejections { mut problems, withheld } = rejected;
         Self {
             version: inputs.version,
             tiers: vec![Tier::Standard; settled.served.len()],

@@ -31,6 +31,7 @@ mod schema_reader;
 mod search;
 mod signature;
 
+pub use arguments::CallArgumentsError;
 pub use learned_shape::LearnedShape;
 pub use meta_tools::MetaTool;
 pub use result_shape::ResultShape;
@@ -42,6 +43,26 @@ use signature::SignatureWriter;
 
 /// Learned result shapes, for tools without an output schema.
 pub type ShapeLookup<'s> = &'s dyn Fn(&ToolId) -> Option<Arc<ResultShape>>;
+
+/// A call of a program that cannot be made. Its message is for the author of the program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramCallError {
+    #[error("there is no such tool")]
+    NoSuchTool,
+    #[error("{tool}: {cause}; it is {signature}")]
+    Arguments { tool: String, cause: CallArgumentsError, signature: String },
+}
+
+/// A name that the API does not have. Its message suggests names that exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownNameError {
+    #[error("there is no file `{name}`{hint}")]
+    File { name: String, hint: String },
+    #[error("there is no server `{name}`; {hint}")]
+    Server { name: String, hint: String },
+    #[error("`{server}` has no tool `{name}`; {hint}")]
+    Tool { server: String, name: String, hint: String },
+}
 
 /// The tools of one view, under the names that programs use.
 #[derive(Debug)]
@@ -128,19 +149,23 @@ impl CodeModeApi {
     }
 
     /// Maps the arguments of a call: by name, by position in the signature, or all in one
-    /// dictionary. The error is a message for the author of the program.
+    /// dictionary.
     pub fn arguments(
         &self,
         place: usize,
         positional: &[Box<RawValue>],
         named: &RawValue,
-    ) -> Result<Box<RawValue>, String> {
-        let entry = self.entries.get(place).ok_or("there is no such tool")?;
+    ) -> Result<Box<RawValue>, ProgramCallError> {
+        let entry = self.entries.get(place).ok_or(ProgramCallError::NoSuchTool)?;
         let found = arguments::arguments(entry.parameters(), positional, named);
-        found.map_err(|unfit| {
+        found.map_err(|cause| {
             let spelled = self.qualified_name(place);
             let signature = SignatureWriter::new(TypeDetail::Brief, &|_| None).signature(entry);
-            format!("{spelled}: {unfit}; it is {}", signature.call(&spelled))
+            ProgramCallError::Arguments {
+                cause,
+                signature: signature.call(&spelled),
+                tool: spelled,
+            }
         })
     }
 

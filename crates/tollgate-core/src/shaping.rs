@@ -158,15 +158,15 @@ pub fn gateway_answer(text: &str) -> Outcome {
 
 /// The turn ended before the call: the result will be available under the handle.
 pub fn pending(tool: &Tool, handle: ResultHandle, duration: Duration) -> Outcome {
-    later(tool, handle, ("is still running", duration))
+    later(tool, handle, "is still running", duration)
 }
 
 /// The turn ended before the call was approved.
 pub fn held(tool: &Tool, handle: ResultHandle) -> Outcome {
-    later(tool, handle, ("is awaiting approval", Duration::ZERO))
+    later(tool, handle, "is awaiting approval", Duration::ZERO)
 }
 
-fn later(tool: &Tool, handle: ResultHandle, (how, duration): (&str, Duration)) -> Outcome {
+fn later(tool: &Tool, handle: ResultHandle, how: &str, duration: Duration) -> Outcome {
     // Worded for speech: the handle is data.
     let mut result = text_result(&format!("`{}` {how}; its result comes later", tool.exposed));
     if tool.output.is_some() {

@@ -162,14 +162,16 @@ impl ApprovalQueue {
         let deciding = self.begin(verdict.id)?;
         let ending = ApprovalEnding::Decided(verdict.decision);
         self.ledger.admits(RowDurability::Durable, on_failure)?;
-        let said = (&verdict.by, verdict.note.as_deref());
         // First the trail: nothing runs without a word of who agreed.
-        let written = self.ledger.note(row(&deciding.request, ending.as_str(), said)).await;
+        let note = verdict.note.as_deref();
+        let decided = row(&deciding.request, ending.as_str(), &verdict.by, note);
+        let written = self.ledger.note(decided).await;
         match (written, on_failure) {
             (Err(unwritten), OnAuditFailure::Refuse) => {
                 // The row comes yet, and must not be the last word.
-                let why = (&verdict.by, Some("the decision could not be saved in time"));
-                self.ledger.note_later(row(&deciding.request, "not_decided", why));
+                let why = "the decision could not be saved in time";
+                let undecided = row(&deciding.request, "not_decided", &verdict.by, Some(why));
+                self.ledger.note_later(undecided);
                 return Err(unwritten.into());
             }
             (Ok(()), _) | (Err(_), OnAuditFailure::Continue) => {}
@@ -179,8 +181,9 @@ impl ApprovalQueue {
         if let Some(why) = state.revocation(verdict.id) {
             drop(state);
             // The row of the decision must not be the last word.
-            let note = (&verdict.by, Some("the call was cancelled before that"));
-            self.ledger.note_later(row(&deciding.request, "not_decided", note));
+            let note = "the call was cancelled before that";
+            let undecided = row(&deciding.request, "not_decided", &verdict.by, Some(note));
+            self.ledger.note_later(undecided);
             return Err(ApprovalDecisionError::Revoked(why));
         }
         let entry = state.waiting.remove(&verdict.id).ok_or(ApprovalDecisionError::Unknown)?;
@@ -278,8 +281,8 @@ impl ApprovalQueue {
         // A caller that went away decided nothing.
         if ending != ApprovalEnding::Withdrawn {
             let request = &entry.request;
-            let by = (&request.principal, revoked.as_ref().map(RevokedError::as_str));
-            self.ledger.note_later(row(request, ending.as_str(), by));
+            let why = revoked.as_ref().map(RevokedError::as_str);
+            self.ledger.note_later(row(request, ending.as_str(), &request.principal, why));
         }
         self.tell(&entry.request, ending, None);
     }
@@ -308,7 +311,8 @@ impl ApprovalQueueState {
 fn row(
     request: &ApprovalRequest,
     ending: &'static str,
-    (by, note): (&Principal, Option<&str>),
+    by: &Principal,
+    note: Option<&str>,
 ) -> audit::Decision {
     let why = format!("requested by {}: {}", request.principal.as_str(), request.why);
     let why = note.map_or(why.clone(), |note| format!("{note}; {why}"));

@@ -131,7 +131,7 @@ impl AuditLedger {
         let newest = journal.newest()?;
         let (queue, rows) = mpsc::channel(QUEUE);
         let shared = Arc::new(AuditWriterState::new(Retention::new(settings, newest, &*clock)));
-        let writer = AuditWriter::new(trail.clone(), journal, rows, (&shared, &clock));
+        let writer = AuditWriter::new(trail.clone(), journal, rows, &shared, &clock);
         let watched = WriterPanicGuard(Arc::clone(&shared));
         let run = move || {
             let _watched = watched;

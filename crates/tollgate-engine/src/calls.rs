@@ -109,7 +109,8 @@ impl CallTracker {
     /// Ends the call with its complete record.
     pub(crate) fn end(
         &self,
-        (call_progress, seat): (&Arc<CallProgress>, RunningCallSlot),
+        call_progress: &Arc<CallProgress>,
+        seat: RunningCallSlot,
         record: &CallRecord,
         now: Instant,
     ) {

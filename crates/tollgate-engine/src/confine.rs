@@ -210,8 +210,8 @@ fn confine_and_exec(arguments: Vec<OsString>) -> Result<Infallible, ConfineError
              user",
         );
     }
-    for (what, resource, limit) in limits::of(&order.limits) {
-        limits::lower(resource, limit).map_err(|error| ConfineError::Limit(what, error))?;
+    for limits::KernelLimit { name, resource, limit } in limits::of(&order.limits) {
+        limits::lower(resource, limit).map_err(|error| ConfineError::Limit(name, error))?;
     }
     let mut program = Command::new(file);
     program.arg0(name).args(arguments);

@@ -1,5 +1,6 @@
 //! Private parsers of untrusted text, exported for the fuzz targets of `tollgate-fuzz` only.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use serde_json::Value;
@@ -7,11 +8,22 @@ use serde_json::Value;
 use crate::builtin::dice::{parse, roll as dice, speech};
 use crate::builtin::files::path::RelativePath;
 use crate::upstream::auth::challenge::Challenge;
-use crate::upstream::auth::discovery;
-use crate::web::AllowedHost;
+use crate::upstream::auth::{OauthError, discovery};
 use crate::web::place::OauthUrl;
 use crate::web::ssrf_guard::SsrfRule;
 use crate::web::target_url::TargetUrl;
+use crate::web::{AllowedHost, FetchError};
+
+/// Rejected input: the message to the caller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FuzzedInputError(String);
+
+impl FuzzedInputError {
+    fn new(rejected: impl fmt::Display) -> Self {
+        Self(rejected.to_string())
+    }
+}
 
 /// The result of a dice expression.
 #[derive(Debug)]
@@ -22,9 +34,9 @@ pub struct DiceRoll {
     pub sentence: String,
 }
 
-/// Parses and rolls a dice expression; `Err`: the message to the caller.
-pub fn roll(text: &str, random: &mut dyn FnMut(u32) -> u32) -> Result<DiceRoll, String> {
-    let expression = parse::parse(text).map_err(|invalid| invalid.to_string())?;
+/// Parses and rolls a dice expression.
+pub fn roll(text: &str, random: &mut dyn FnMut(u32) -> u32) -> Result<DiceRoll, FuzzedInputError> {
+    let expression = parse::parse(text).map_err(FuzzedInputError::new)?;
     let rolled = dice::roll(&expression, random);
     Ok(DiceRoll {
         total: rolled.total,
@@ -35,8 +47,8 @@ pub fn roll(text: &str, random: &mut dyn FnMut(u32) -> u32) -> Result<DiceRoll, 
 }
 
 /// A parsed path of the file tools.
-pub fn relative_path(text: &str) -> Result<String, String> {
-    RelativePath::parse(text).map(|path| path.to_string()).map_err(|invalid| invalid.to_string())
+pub fn relative_path(text: &str) -> Result<String, FuzzedInputError> {
+    RelativePath::parse(text).map(|path| path.to_string()).map_err(FuzzedInputError::new)
 }
 
 /// An untrusted URL, as it would be fetched.
@@ -50,10 +62,10 @@ pub struct UntrustedUrl {
 }
 
 /// A URL, or the target of a redirect from it.
-pub fn stranger_url(text: &str, redirect: Option<&str>) -> Result<UntrustedUrl, String> {
-    let mut target = TargetUrl::parse(text).map_err(|refused| refused.to_string())?;
+pub fn stranger_url(text: &str, redirect: Option<&str>) -> Result<UntrustedUrl, FetchError> {
+    let mut target = TargetUrl::parse(text)?;
     if let Some(location) = redirect {
-        target = target.join(location).map_err(|refused| refused.to_string())?;
+        target = target.join(location)?;
     }
     let address = match target.host() {
         url::Host::Domain(_) => None,
@@ -74,7 +86,7 @@ pub fn bearer_challenge(header: &str) -> (Option<String>, Vec<String>) {
 
 /// The token endpoint according to a server's metadata; `Err`: why it is rejected. Both documents
 /// are read from one body.
-pub fn token_endpoint(server: &str, issuer: &str, body: &Value) -> Result<String, String> {
+pub fn token_endpoint(server: &str, issuer: &str, body: &Value) -> Result<String, OauthError> {
     let server = OauthUrl::parse(server)?;
     discovery::read_resource(&server, body)?;
     discovery::read_authorization_server(&server, issuer, body).map(|(url, _)| url)

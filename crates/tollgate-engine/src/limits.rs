@@ -68,13 +68,14 @@ impl RateLimiter {
     /// Admits a request if all its limits allow one more call now.
     pub(crate) fn admit<'a>(
         &self,
-        (turn, by): (&Turn, Decider),
+        turn: &Turn,
+        by: Decider,
         permitted: Permitted<'a>,
     ) -> Result<(Admitted<'a>, Option<ConcurrencyPermit>), LimitExceededError> {
         // First, because it can be undone for free.
-        let running = self.begin((turn, by), &permitted)?;
+        let running = self.begin(turn, by, &permitted)?;
         let bucket = |counted: &RateLimitKey| self.bucket(counted);
-        let admitted = admission::admit((turn, by), permitted, bucket, self.clock.now())?;
+        let admitted = admission::admit(turn, by, permitted, bucket, self.clock.now())?;
         Ok((admitted, running))
     }
 
@@ -88,7 +89,8 @@ impl RateLimiter {
     /// takes one when it runs. Probes and follow-up requests of a task need none.
     pub(crate) fn begin(
         &self,
-        (turn, by): (&Turn, Decider),
+        turn: &Turn,
+        by: Decider,
         permitted: &Permitted<'_>,
     ) -> Result<Option<ConcurrencyPermit>, LimitExceededError> {
         let Some(most) = turn.view.concurrent else { return Ok(None) };

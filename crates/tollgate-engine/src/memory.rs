@@ -86,7 +86,8 @@ impl MemoryService {
         &self,
         scope: &MemoryScope,
         query: &str,
-        (session, most): (Option<&SessionId>, usize),
+        session: Option<&SessionId>,
+        most: usize,
     ) -> Result<Vec<MemoryHit<TranscriptEntry>>, MemoryError> {
         let search = MemorySearch { query, session, most, now: self.now() };
         self.store.search_entries(scope, &search).await

@@ -238,11 +238,13 @@ impl ToolMeters {
         let is_away =
             |meter: &&Arc<ToolMeter>| !present.contains(meter.id()) && meter.recorded_count() > 0;
         let mut away: Vec<&Arc<ToolMeter>> = meters.values().filter(is_away).collect();
-        let at = (self.clock.now(), self.clock.wall());
+        let now = self.clock.now();
+        let wall = self.clock.wall();
         if away.len() > MOST_AWAY {
             away.sort_by_key(|meter| Reverse(meter.last()));
-            let is_kept =
-                |meter: &ToolMeter| self.archive.is_none() || meter.unsaved_changes(at).is_none();
+            let is_kept = |meter: &ToolMeter| {
+                self.archive.is_none() || meter.unsaved_changes(now, wall).is_none()
+            };
             let mut place = 0..;
             away.retain(|meter| place.next() < Some(MOST_AWAY) || !is_kept(meter));
         }
@@ -290,7 +292,7 @@ impl ToolMeters {
         let Some(archive) = &self.archive else { return Ok(()) };
         let now = self.clock.now();
         let wall = self.clock.wall();
-        archive.save(&self.meters.load(), (now, wall))
+        archive.save(&self.meters.load(), now, wall)
     }
 }
 

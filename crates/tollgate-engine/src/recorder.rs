@@ -353,7 +353,7 @@ impl CallRecording<'_> {
             observer.observe(&record);
         }
         let weight = if self.call_progress.is_sent() { self.weight } else { RowDurability::Queued };
-        self.recorder.calls.end((&self.call_progress, seat), &record, now);
+        self.recorder.calls.end(&self.call_progress, seat, &record, now);
         Some(place?.keep(record, weight))
     }
 }

@@ -26,7 +26,7 @@ mod supervisor;
 mod trial;
 mod upstream_shared;
 
-pub use auth::{authorize, login};
+pub use auth::{ConsentPromptError, OauthError, authorize, login};
 pub use handle::{Upstream, UpstreamContext};
 pub use history::StateEpisode;
 pub use trial::{OfferedTool, ServerTrial, TrialEvent, TrialReport};

@@ -16,7 +16,7 @@ pub(crate) mod ssrf_guard;
 pub(crate) mod target_url;
 
 pub use fetch_error::FetchError;
-pub use ssrf_guard::AllowedHost;
+pub use ssrf_guard::{AllowedHost, AllowedHostError};
 
 #[cfg(test)]
 pub(crate) mod tests;

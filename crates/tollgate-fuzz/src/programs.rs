@@ -40,6 +40,7 @@ pub(crate) fn dice(data: &[u8]) {
             assert!(rolled.sentence.contains(&rolled.total.to_string()), "{rolled:?}");
         }
         Err(refused) => {
+            let refused = refused.to_string();
             assert!(refused.len() < 1 << 10, "{refused}");
             let example = refused.rsplit('`').nth(1).expect("an example that works");
             assert!(fuzzing::roll(example, &mut |_| 1).is_ok(), "{example}");

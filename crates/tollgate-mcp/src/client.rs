@@ -12,6 +12,7 @@ mod outgoing;
 mod pipe;
 mod watch;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -224,11 +225,22 @@ impl Default for ConnectOptions {
     }
 }
 
+/// There are no credentials for a request. Its message says why, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CredentialsError(String);
+
+impl CredentialsError {
+    pub fn new(reason: impl fmt::Display) -> Self {
+        Self(reason.to_string())
+    }
+}
+
 /// Source of credentials for HTTP requests.
 #[async_trait]
 pub trait Credentials: Send + Sync {
     /// Headers to add to the next request, such as `authorization`.
-    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String>;
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, CredentialsError>;
 
     /// The server answered 401 or 403; `challenge` is its `www-authenticate`. Returns whether to
     /// retry with the then current headers. Called at most once per request.

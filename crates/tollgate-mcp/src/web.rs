@@ -5,6 +5,7 @@
 
 use std::error::Error;
 use std::future::poll_fn;
+use std::io;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -51,6 +52,17 @@ pub struct HttpPool {
     clients: PerWorker<PooledHttpClient>,
 }
 
+/// Why there are no connections to an origin.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpPoolError {
+    #[error("the URL must begin with `http://` or `https://`")]
+    Scheme,
+    #[error("no root certificates: {0}")]
+    Roots(io::Error),
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+}
+
 /// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpRequestError {
@@ -63,15 +75,15 @@ pub enum HttpRequestError {
 }
 
 impl HttpPool {
-    /// For requests to the origin of `url`. The error is a message for people.
-    pub fn new(url: &Uri) -> Result<Self, String> {
+    /// For requests to the origin of `url`.
+    pub fn new(url: &Uri) -> Result<Self, HttpPoolError> {
         let (tls, idle) = match url.scheme_str() {
             Some("https") => (secure()?, IDLE_SECURE),
             Some("http") => {
                 let nobody = tls()?.with_root_certificates(RootCertStore::empty());
                 (nobody.with_no_client_auth(), IDLE_PLAIN)
             }
-            _ => return Err("the URL must begin with `http://` or `https://`".to_owned()),
+            _ => return Err(HttpPoolError::Scheme),
         };
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
@@ -120,20 +132,18 @@ impl HttpPool {
 }
 
 /// Uses the system's root certificates, which are loaded once.
-fn secure() -> Result<ClientConfig, String> {
+fn secure() -> Result<ClientConfig, HttpPoolError> {
     static SECURE: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(config) = SECURE.get() {
         return Ok(config.clone());
     }
-    let rooted =
-        tls()?.with_native_roots().map_err(|error| format!("no root certificates: {error}"))?;
+    let rooted = tls()?.with_native_roots().map_err(HttpPoolError::Roots)?;
     Ok(SECURE.get_or_init(|| rooted.with_no_client_auth()).clone())
 }
 
-fn tls() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
-    ClientConfig::builder_with_provider(ring::default_provider().into())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())
+fn tls() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, HttpPoolError> {
+    let builder = ClientConfig::builder_with_provider(ring::default_provider().into());
+    Ok(builder.with_safe_default_protocol_versions()?)
 }
 
 fn plain_connector() -> HttpConnector {

@@ -35,7 +35,8 @@ enum ExportAttempt {
 
 impl OtlpSender {
     pub(super) fn new(target: &OtlpTarget) -> Result<Self, OtlpStartError> {
-        let pool = HttpPool::new(&target.url).map_err(OtlpStartError::NoHttpClient)?;
+        let pool = HttpPool::new(&target.url)
+            .map_err(|error| OtlpStartError::NoHttpClient(error.to_string()))?;
         let mut headers = target.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(target.protocol.content_type()));
         let agent = concat!("tollgate/", env!("CARGO_PKG_VERSION"));

@@ -209,7 +209,10 @@ impl WorkerConversation<'_> {
         }
         if let Err(refused) = self.host.admit(wanted) {
             let line = calls.first().map(|call| call.line);
-            let refused = ProgramError { line, ..program_error(ProgramErrorKind::Calls, refused) };
+            let refused = ProgramError {
+                line,
+                ..program_error(ProgramErrorKind::Calls, refused.to_string())
+            };
             return Err(ConversationStop::End(RunEnd::Failed(refused)));
         }
         self.so_far.calls = made;

@@ -23,24 +23,21 @@ pub fn check(source: &str, limits: &Limits) -> Result<(), ProgramError> {
     }
     if let Some((at, character)) = forbidden(source) {
         let message = format!("a program cannot have the character {}", describe_char(character));
-        return Err(error_at(source, at, (ProgramErrorKind::Syntax, message, hint_for(character))));
+        return Err(error_at(source, at, ProgramErrorKind::Syntax, message, hint_for(character)));
     }
     match nesting::look(source, limits.nesting) {
         Ok(()) => Ok(()),
         Err((at, NestingProblem::Tab)) => {
             let message = "there is a tab outside of a string".to_owned();
-            Err(error_at(
-                source,
-                at,
-                (ProgramErrorKind::Syntax, message, "indent with four spaces"),
-            ))
+            Err(error_at(source, at, ProgramErrorKind::Syntax, message, "indent with four spaces"))
         }
         Err((at, NestingProblem::Odd(character))) => {
             let message = format!("unexpected character {}", describe_char(character));
-            Err(error_at(source, at, (ProgramErrorKind::Syntax, message, hint_for(character))))
+            Err(error_at(source, at, ProgramErrorKind::Syntax, message, hint_for(character)))
         }
         Err((at, NestingProblem::TooDeep(deep))) => {
-            Err(error_at(source, at, too_deep(deep, limits.nesting)))
+            let (message, hint) = too_deep(deep, limits.nesting);
+            Err(error_at(source, at, ProgramErrorKind::Depth, message, hint))
         }
     }
 }
@@ -85,8 +82,9 @@ fn hint_for(character: char) -> &'static str {
     }
 }
 
-fn too_deep(deep: DepthCause, most: usize) -> (ProgramErrorKind, String, &'static str) {
-    let (message, hint) = match deep {
+/// The message and the hint.
+fn too_deep(deep: DepthCause, most: usize) -> (String, &'static str) {
+    match deep {
         DepthCause::Brackets => (
             format!("brackets are nested too deeply (the limit is {most})"),
             "build the value in steps, with a name for each part",
@@ -103,12 +101,16 @@ fn too_deep(deep: DepthCause, most: usize) -> (ProgramErrorKind, String, &'stati
             format!("one `if` has too many `elif` (the limit is {most})"),
             "look the answer up in a dict",
         ),
-    };
-    (ProgramErrorKind::Depth, message, hint)
+    }
 }
 
-fn error_at(source: &str, at: usize, what: (ProgramErrorKind, String, &str)) -> ProgramError {
-    let (kind, message, hint) = what;
+fn error_at(
+    source: &str,
+    at: usize,
+    kind: ProgramErrorKind,
+    message: String,
+    hint: &str,
+) -> ProgramError {
     let before = &source[..at];
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.matches('\n').count() + 1;

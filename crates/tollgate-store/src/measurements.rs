@@ -107,7 +107,7 @@ fn save(
     let ours = || (blob(&new.measurement.samples), standing.epoch);
     let (revision, known, (samples, epoch)) = match found.optional()? {
         Some((revision, theirs, epoch)) if revision != to_signed(new.measurement.revision) => {
-            (revision, Some(new.measurement.revision), merge_samples((theirs, epoch), new))
+            (revision, Some(new.measurement.revision), merge_samples(theirs, epoch, new))
         }
         Some((revision, ..)) => (revision, None, ours()),
         None => (0, None, ours()),
@@ -143,7 +143,8 @@ const SAMPLE_BYTES: usize = size_of::<u64>();
 
 /// Their samples followed by ours, and the number at the end that count.
 fn merge_samples(
-    (mut theirs, their_epoch): (Vec<u8>, i64),
+    mut theirs: Vec<u8>,
+    their_epoch: i64,
     new: &UnsavedMeasurement,
 ) -> (Vec<u8>, u32) {
     let Measurement { samples: ours, standing, .. } = &new.measurement;

@@ -22,37 +22,20 @@ enum Rule {
     BoolMatch,
 }
 
-/// In which crates a rule holds.
-const RULES: &[(Rule, &[&str])] = &[
-    (Rule::StringError, &["tollgate-model", "tollgate-fuzz"]),
-    (Rule::TupleParameter, &["tollgate-model", "tollgate-fuzz"]),
-    (
-        Rule::PackedLet,
-        &[
-            "tollgate-core",
-            "tollgate-mcp",
-            "tollgate-store",
-            "tollgate-sandbox",
-            "tollgate-worker",
-            "tollgate-model",
-            "tollgate-fuzz",
-            "tollgate-engine",
-        ],
-    ),
-    (
-        Rule::BoolMatch,
-        &[
-            "tollgate-core",
-            "tollgate-mcp",
-            "tollgate-store",
-            "tollgate-sandbox",
-            "tollgate-worker",
-            "tollgate-model",
-            "tollgate-fuzz",
-            "tollgate-engine",
-        ],
-    ),
+/// The crates that keep every rule.
+const CLEAN: &[&str] = &[
+    "tollgate-core",
+    "tollgate-engine",
+    "tollgate-fuzz",
+    "tollgate-mcp",
+    "tollgate-model",
+    "tollgate-sandbox",
+    "tollgate-store",
+    "tollgate-worker",
 ];
+
+const RULES: [Rule; 4] =
+    [Rule::StringError, Rule::TupleParameter, Rule::PackedLet, Rule::BoolMatch];
 
 /// Comments and white space, literals, words with lifetimes, and everything else sign by sign.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
@@ -218,19 +201,20 @@ fn violations(rule: Rule, tokens: &[Token<'_>]) -> Vec<usize> {
 #[test]
 fn crates_keep_the_idioms() {
     let mut found = Vec::new();
-    let mut held = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for RepositoryFile { path, text } in sources("crates", ".rs") {
         let name = path.split('/').nth(1).unwrap();
+        if !CLEAN.contains(&name) {
+            continue;
+        }
+        seen.insert(name.to_owned());
         let tokens = tokens(&text);
-        for (rule, _) in RULES.iter().filter(|(_, crates)| crates.contains(&name)) {
-            held.insert(name.to_owned());
-            let lines = violations(*rule, &tokens).into_iter();
+        for rule in RULES {
+            let lines = violations(rule, &tokens).into_iter();
             found.extend(lines.map(|line| format!("{path}:{line}: {rule:?}")));
         }
     }
-    let listed: BTreeSet<_> =
-        RULES.iter().flat_map(|(_, crates)| *crates).map(|it| (*it).to_owned()).collect();
-    assert_eq!(held, listed, "all crates that are listed exist");
+    assert_eq!(seen.len(), CLEAN.len(), "all crates that are listed exist: {seen:?}");
     assert!(found.is_empty(), "{} places:\n{}", found.len(), found.join("\n"));
 }
 

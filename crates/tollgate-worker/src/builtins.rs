@@ -128,8 +128,9 @@ fn json(globals: &mut GlobalsBuilder) {
         #[starlark(require = pos)] text: &str,
         heap: Heap<'v>,
     ) -> starlark::Result<Value<'v>> {
-        Ok(from_json(text, heap).map_err(|(kind, why)| {
-            ProgramStopError::bare(kind, format!("`json.decode` cannot read the text: {why}"))
+        Ok(from_json(text, heap).map_err(|error| {
+            let message = format!("`json.decode` cannot read the text: {error}");
+            ProgramStopError::bare(error.kind, message)
         })?)
     }
 }

@@ -10,7 +10,7 @@ use starlark::values::{Heap, UnpackValue as _, Value};
 use tollgate_sandbox::frames::{Answer, MAX_WORKER_MESSAGE_BYTES, ProgramCall, ProgramErrorKind};
 
 use crate::bindings::{QualifiedToolName, StarlarkTool};
-use crate::convert::{from_json, to_json};
+use crate::convert::{JsonReadError, from_json, to_json};
 use crate::failure::{ProgramStopError, line};
 use crate::outcome::Outcome;
 use crate::session::WorkerSession;
@@ -93,26 +93,38 @@ pub(crate) fn parallel<'v>(
     Ok(eval.heap().alloc(values))
 }
 
+/// What stands in place of a call in the list of `parallel`.
+#[derive(Debug, thiserror::Error)]
+enum ParallelCallError {
+    #[error("of {0} parts, not of two")]
+    Parts(usize),
+    #[error("a {0}")]
+    NoCall(&'static str),
+    #[error("a pair that begins with a {0}, not with a tool")]
+    NoTool(&'static str),
+    #[error("a tool with a {0}, not with a dict of its arguments")]
+    Arguments(&'static str),
+}
+
 /// A tool without a tuple is called without arguments.
-fn pair<'v>(call: Value<'v>) -> Result<StarlarkCall<'v>, String> {
+fn pair<'v>(call: Value<'v>) -> Result<StarlarkCall<'v>, ParallelCallError> {
     if let Some(tool) = StarlarkTool::from_value(call) {
         return Ok(StarlarkCall { tool, positional: Vec::new(), named: Vec::new() });
     }
     let Some([first, arguments]) = items(call) else {
         return Err(match items(call) {
-            Some(parts) => format!("of {} parts, not of two", parts.len()),
-            None => format!("a {}", call.get_type()),
+            Some(parts) => ParallelCallError::Parts(parts.len()),
+            None => ParallelCallError::NoCall(call.get_type()),
         });
     };
-    let tool = StarlarkTool::from_value(*first).ok_or_else(|| {
-        format!("a pair that begins with a {}, not with a tool", first.get_type())
-    })?;
+    let tool =
+        StarlarkTool::from_value(*first).ok_or(ParallelCallError::NoTool(first.get_type()))?;
     let Ok(Some(named)) = UnpackDictEntries::unpack_value(*arguments) else {
         let what = match arguments.get_type() {
             "dict" => "dict whose keys are not all strings",
             other => other,
         };
-        return Err(format!("a tool with a {what}, not with a dict of its arguments"));
+        return Err(ParallelCallError::Arguments(what));
     };
     Ok(StarlarkCall { tool, positional: Vec::new(), named: named.entries })
 }
@@ -191,7 +203,7 @@ fn value<'v>(
         (Answer::Data(json), failing) => match (from_json(json.get(), heap), failing) {
             (Ok(value), OnToolFailure::Stops) => Ok(value),
             (Ok(value), OnToolFailure::Told) => Ok(heap.alloc(Outcome::well(value, heap))),
-            (Err((kind, why)), failing) => {
+            (Err(JsonReadError { kind, message: why }), failing) => {
                 let message =
                     format!("the result of `{}` is invalid: {why}", QualifiedToolName(tool));
                 match (failing, kind) {

@@ -16,7 +16,7 @@ use crate::outcome::Outcome;
 mod json_reader;
 mod surrogates;
 
-pub(crate) use json_reader::from_json;
+pub(crate) use json_reader::{JsonReadError, from_json};
 
 /// Nesting of lists and dicts. All readers of our JSON accept at least this much.
 const MAX_JSON_DEPTH: usize = 100;

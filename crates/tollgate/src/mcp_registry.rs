@@ -76,7 +76,8 @@ pub struct McpRegistryClient {
 impl McpRegistryClient {
     pub fn new(url: &str) -> Result<Self, McpRegistryError> {
         let url = url.trim_end_matches('/').to_owned();
-        let fetch = OperatorHttpClient::new(&url).map_err(McpRegistryError::Unreachable)?;
+        let fetch = OperatorHttpClient::new(&url)
+            .map_err(|error| McpRegistryError::Unreachable(error.to_string()))?;
         Ok(Self { url, fetch })
     }
 
@@ -116,7 +117,9 @@ impl McpRegistryClient {
         let mut status = 404;
         for version in ["v0.1", "v0"] {
             let url = format!("{}/{version}/{path}", self.url);
-            let fetched = self.fetch.get(&url).await.map_err(McpRegistryError::Unreachable)?;
+            let fetched = self.fetch.get(&url).await;
+            let fetched =
+                fetched.map_err(|error| McpRegistryError::Unreachable(error.to_string()))?;
             status = fetched.status.as_u16();
             match fetched.body {
                 Some(body) if fetched.status.is_success() => return Ok(body),

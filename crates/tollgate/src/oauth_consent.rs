@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use tollgate_engine::settings::{
     HttpEndpoint, OauthLoginSettings, Server, ServerAuth, ServerTransport,
 };
+use tollgate_engine::upstream::ConsentPromptError;
 use tollgate_engine::upstream::authorize::{
     Authorization, AuthorizationCode, ConsentPrompt, OauthClientIdentity,
 };
@@ -126,13 +127,14 @@ fn open(listener: TcpListener, port: u16, show: ShowLink) -> ConsentPrompt {
         }
         Box::pin(async move {
             if !is_page {
-                return Err("the authorization server has no valid login page".to_owned());
+                let message = "the authorization server has no valid login page";
+                return Err(ConsentPromptError(message.to_owned()));
             }
             let mut visitors = FuturesUnordered::new();
             loop {
                 tokio::select! {
                     accepted = listener.accept(), if visitors.len() < MAX_VISITORS => {
-                        let (stream, _) = accepted.map_err(|error| error.to_string())?;
+                        let (stream, _) = accepted.map_err(|error| ConsentPromptError(error.to_string()))?;
                         visitors.push(callback(stream, &state));
                     }
                     Some(target) = visitors.next() => if let Some(target) = target {

@@ -68,34 +68,39 @@ fn limit(calls: u32) -> RateLimit {
 }
 
 /// What was taken, in a test where no time passes.
-struct Shelf {
+struct TestBuckets {
     now: Instant,
     buckets: RefCell<HashMap<RateLimitKey, Arc<TokenBucket>>>,
 }
 
-impl Shelf {
+impl TestBuckets {
     #[expect(clippy::disallowed_methods, reason = "any moment will do")]
     fn new() -> Self {
         Self { now: Instant::now(), buckets: RefCell::default() }
     }
 
     /// `ok`, or what is said.
-    fn ask(&self, turn: &Turn, by: Decider, (kind, name): (RequestKind, &str)) -> String {
+    fn ask(&self, turn: &Turn, by: Decider, call: TestCall) -> String {
         let bucket = |counted: &RateLimitKey| {
             let mut buckets = self.buckets.borrow_mut();
             let new = || Arc::new(TokenBucket::new(self.now));
             Arc::clone(buckets.entry(counted.clone()).or_insert_with(new))
         };
-        match admit((turn, by), permitted(turn, kind, name), bucket, self.now) {
+        match admit(turn, by, permitted(turn, call.kind, call.name), bucket, self.now) {
             Ok(_) => "ok".to_owned(),
             Err(too_often) => too_often.to_string(),
         }
     }
 }
 
-const A: (RequestKind, &str) = (RequestKind::CallTool, "s_a");
-const B: (RequestKind, &str) = (RequestKind::CallTool, "s_b");
-const PROMPT: (RequestKind, &str) = (RequestKind::GetPrompt, "s_hello");
+struct TestCall {
+    kind: RequestKind,
+    name: &'static str,
+}
+
+const A: TestCall = TestCall { kind: RequestKind::CallTool, name: "s_a" };
+const B: TestCall = TestCall { kind: RequestKind::CallTool, name: "s_b" };
+const PROMPT: TestCall = TestCall { kind: RequestKind::GetPrompt, name: "s_hello" };
 
 /// Tool `a` may be called twice in a minute, the agent may call three times, the principal four.
 fn limited() -> Turn {
@@ -110,9 +115,9 @@ fn limited() -> Turn {
 
 #[test]
 fn the_tool_the_agent_and_the_principal_each_have_their_limit() {
-    let shelf = Shelf::new();
+    let buckets = TestBuckets::new();
     let turn = limited();
-    let ask = |call| shelf.ask(&turn, Decider::Client, call);
+    let ask = |call| buckets.ask(&turn, Decider::Client, call);
     assert_eq!([ask(A), ask(A)], ["ok", "ok"]);
     let refused = "this tool may be called 2 times in a minute; try again in 30 s";
     assert_eq!([ask(A), ask(A), ask(A)], [refused; 3], "and that cost the others nothing");
@@ -123,32 +128,32 @@ fn the_tool_the_agent_and_the_principal_each_have_their_limit() {
 
 #[test]
 fn another_principal_has_its_own_limit_but_the_same_tool() {
-    let shelf = Shelf::new();
+    let buckets = TestBuckets::new();
     let ada = limited();
     let bob = Turn { principal: Principal::from_name("bob"), ..limited() };
     let once = PrincipalGrant { rate_limit: Some(limit(1)), ..PrincipalGrant::default() };
     let eve =
         Turn { principal: Principal::from_name("eve"), grant: Some(once.into()), ..limited() };
-    assert_eq!(shelf.ask(&eve, Decider::Model, B), "ok");
+    assert_eq!(buckets.ask(&eve, Decider::Model, B), "ok");
     assert_eq!(
-        shelf.ask(&eve, Decider::Model, B),
+        buckets.ask(&eve, Decider::Model, B),
         "you may call once in a minute; try again in 60 s"
     );
-    assert_eq!(shelf.ask(&ada, Decider::Client, A), "ok");
-    assert_eq!(shelf.ask(&bob, Decider::Client, A), "ok");
-    assert!(shelf.ask(&bob, Decider::Client, A).starts_with("this tool may be called 2 times"));
+    assert_eq!(buckets.ask(&ada, Decider::Client, A), "ok");
+    assert_eq!(buckets.ask(&bob, Decider::Client, A), "ok");
+    assert!(buckets.ask(&bob, Decider::Client, A).starts_with("this tool may be called 2 times"));
 }
 
 #[test]
 fn measurements_and_calls_without_limits_ask_for_no_bucket() {
     let none = |_: &RateLimitKey| -> Arc<TokenBucket> { panic!("there is no limit") };
-    let shelf = Shelf::new();
+    let buckets = TestBuckets::new();
     let turn = limited();
     for _ in 0..10 {
         let permitted = permitted(&turn, RequestKind::CallTool, "s_a");
-        assert!(admit((&turn, Decider::Gateway), permitted, none, shelf.now).is_ok());
+        assert!(admit(&turn, Decider::Gateway, permitted, none, buckets.now).is_ok());
     }
     let free = tests::turn(&Agent::implicit(), &[tool("a")], |_| {});
     let permitted = permitted(&free, RequestKind::CallTool, "s_a");
-    assert!(admit((&free, Decider::Model), permitted, none, shelf.now).is_ok());
+    assert!(admit(&free, Decider::Model, permitted, none, buckets.now).is_ok());
 }

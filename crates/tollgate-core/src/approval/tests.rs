@@ -20,8 +20,8 @@ fn held(turn: &Turn, by: Decider, random: u128) -> Clearance<'static> {
     let now = Instant::now() + Duration::ZERO;
     let bucket = |_: &crate::admission::RateLimitKey| Arc::new(TokenBucket::new(now));
     let admitted =
-        admit((turn, by), permitted(turn, RequestKind::CallTool, "s_t"), bucket, now).unwrap();
-    clear((turn, by), admitted, now, || random)
+        admit(turn, by, permitted(turn, RequestKind::CallTool, "s_t"), bucket, now).unwrap();
+    clear(turn, by, admitted, now, || random)
 }
 
 /// What the operator and the server say of the tool.

@@ -25,7 +25,7 @@ pub(super) fn settle(
     pins: &ToolPins,
     mut candidates: Vec<CatalogCandidate<'_>>,
     owners: &mut NameOwners,
-    (problems, withheld): CatalogRejections<'_>,
+    rejected: &mut CatalogRejections,
 ) -> SettledTools {
     let turn = |it: &CatalogCandidate<'_>| (it.origin() != ServerOrigin::Builtin, it.rank());
     candidates.sort_by(|a, b| (turn(a), &a.id().tool).cmp(&(turn(b), &b.id().tool)));
@@ -37,8 +37,8 @@ pub(super) fn settle(
         if let Err(owner) = owners.claim(NameKind::Tool, &exposed, &id) {
             let kind = CatalogProblemKind::NameTaken { exposed: exposed.to_string(), owner };
             let problem = CatalogProblem { tool: id, kind };
-            withheld.push(unusable(&problem, exposed));
-            problems.push(problem);
+            rejected.withheld.push(unusable(&problem, exposed));
+            rejected.problems.push(problem);
             continue;
         }
         let count = counts.entry(candidate.rank()).or_insert_with(|| pins.count(&id.server));
@@ -47,8 +47,9 @@ pub(super) fn settle(
         let (judgement, findings) = candidate.judge(pins, room);
         *count += usize::from(judgement.is_first_use);
         let kinds = kinds(&candidate, &judgement.verdict);
-        problems.extend(kinds.into_iter().map(|kind| CatalogProblem { tool: id.clone(), kind }));
-        withheld.extend(withhold_untrusted(id, exposed, &judgement.verdict));
+        let problem = |kind| CatalogProblem { tool: id.clone(), kind };
+        rejected.problems.extend(kinds.into_iter().map(problem));
+        rejected.withheld.extend(withhold_untrusted(id, exposed, &judgement.verdict));
         settled.take(candidate.finish(), judgement, findings);
     }
     settled.served.sort_by(|a, b| a.exposed.cmp(&b.exposed));

@@ -15,9 +15,9 @@ use crate::glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 use crate::json::Object;
 use crate::names::{NameKind, expose};
-use crate::schema::Schema;
+use crate::schema::{Schema, SchemaError};
 use crate::text::truncate_chars;
-use crate::tool::{ContentHash, Finding, Tool, ToolDefinition, ToolOverride};
+use crate::tool::{ContentHash, DefinitionError, Finding, Tool, ToolDefinition, ToolOverride};
 use crate::trust::{
     self, FirstUseRoom, OfferedDefinition, ToolPins, TrustJudgement, TrustVerdict, TrustedBy,
     TrustedHash,
@@ -37,6 +37,17 @@ pub(super) struct CatalogCandidate<'a> {
     shadows: Vec<Finding>,
 }
 
+/// Why a tool of a listing cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum ToolParseError {
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    #[error("`inputSchema`: {0}")]
+    Input(SchemaError),
+    #[error("`outputSchema`: {0}")]
+    Output(SchemaError),
+}
+
 /// The result of parsing, reused while the definition is unchanged.
 struct ParsedTool {
     definition: Arc<ToolDefinition>,
@@ -47,21 +58,24 @@ struct ParsedTool {
 pub(super) fn read<'a>(
     inputs: &CatalogInputs<'a>,
     wanted: &mut RequestedNames,
-    (problems, withheld): CatalogRejections<'_>,
+    rejected: &mut CatalogRejections,
 ) -> Vec<CatalogCandidate<'a>> {
     let previous = PreviousTools::of(inputs.previous);
     let mut candidates = Vec::new();
     for (rank, offer) in inputs.offers.iter().enumerate().filter(|(_, offer)| offer.present) {
         let previous = &previous;
-        let mut reader =
-            ToolListReader { inputs, offer, rank, previous, wanted, problems, withheld };
+        let mut reader = ToolListReader { inputs, offer, rank, previous, wanted, rejected };
         reader.read(&mut candidates);
     }
     candidates
 }
 
 /// Collects what is left out: the problem, and the tool.
-pub(super) type CatalogRejections<'l> = (&'l mut Vec<CatalogProblem>, &'l mut Vec<WithheldTool>);
+#[derive(Default)]
+pub(super) struct CatalogRejections {
+    pub(super) problems: Vec<CatalogProblem>,
+    pub(super) withheld: Vec<WithheldTool>,
+}
 
 struct ToolListReader<'a, 'r> {
     inputs: &'r CatalogInputs<'a>,
@@ -69,8 +83,7 @@ struct ToolListReader<'a, 'r> {
     rank: usize,
     previous: &'r PreviousTools,
     wanted: &'r mut RequestedNames,
-    problems: &'r mut Vec<CatalogProblem>,
-    withheld: &'r mut Vec<WithheldTool>,
+    rejected: &'r mut CatalogRejections,
 }
 
 impl<'a> ToolListReader<'a, '_> {
@@ -87,7 +100,9 @@ impl<'a> ToolListReader<'a, '_> {
         }
         for name in rules.tools.keys().filter(|name| !seen.contains(*name)) {
             let tool = ToolId { server: rules.server.clone(), tool: name.clone() };
-            self.problems.push(CatalogProblem { tool, kind: CatalogProblemKind::NoSuchTool });
+            self.rejected
+                .problems
+                .push(CatalogProblem { tool, kind: CatalogProblemKind::NoSuchTool });
         }
     }
 
@@ -105,11 +120,11 @@ impl<'a> ToolListReader<'a, '_> {
             Some(tool) => ParsedTool::again(tool),
             None => match ParsedTool::first(raw) {
                 Ok(read) => read,
-                Err(reason) => {
-                    let problem =
-                        CatalogProblem { tool: id, kind: CatalogProblemKind::Rejected(reason) };
-                    self.withheld.push(unusable(&problem, exposed));
-                    self.problems.push(problem);
+                Err(error) => {
+                    let kind = CatalogProblemKind::Rejected(error.to_string());
+                    let problem = CatalogProblem { tool: id, kind };
+                    self.rejected.withheld.push(unusable(&problem, exposed));
+                    self.rejected.problems.push(problem);
                     return None;
                 }
             },
@@ -134,21 +149,25 @@ impl<'a> ToolListReader<'a, '_> {
         let rules = &*self.offer.rules;
         let exposed = choose_exposed_name(self.inputs, rules, &name);
         let tool = ToolId { server: rules.server.clone(), tool: name };
-        self.withheld.push(WithheldTool { tool, exposed, cause: WithheldCause::NotOffered, why });
+        self.rejected.withheld.push(WithheldTool {
+            tool,
+            exposed,
+            cause: WithheldCause::NotOffered,
+            why,
+        });
     }
 
     fn problem(&mut self, id: &ToolId, kind: CatalogProblemKind) {
-        self.problems.push(CatalogProblem { tool: id.clone(), kind });
+        self.rejected.problems.push(CatalogProblem { tool: id.clone(), kind });
     }
 }
 
 impl ParsedTool {
-    fn first(raw: &RawValue) -> Result<Self, String> {
-        let definition = ToolDefinition::intake(raw).map_err(|rejected| rejected.to_string())?;
-        let input = Schema::compile(&definition.input_schema)
-            .map_err(|bad| format!("`inputSchema`: {bad}"))?;
+    fn first(raw: &RawValue) -> Result<Self, ToolParseError> {
+        let definition = ToolDefinition::intake(raw)?;
+        let input = Schema::compile(&definition.input_schema).map_err(ToolParseError::Input)?;
         let output = definition.output_schema.as_ref().map(Schema::compile).transpose();
-        let output = output.map_err(|bad| format!("`outputSchema`: {bad}"))?;
+        let output = output.map_err(ToolParseError::Output)?;
         Ok(Self { definition: Arc::new(definition), input, output })
     }
 

@@ -13,8 +13,8 @@ use crate::nearest::nearest;
 use crate::text::truncate_chars;
 
 /// Why the arguments do not fit the tool.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum CallArgumentsError {
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallArgumentsError {
     #[error("{given} positional arguments were given, but there are {known} parameters")]
     TooMany { given: usize, known: usize },
     #[error("`{0}` was given twice")]

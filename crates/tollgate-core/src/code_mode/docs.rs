@@ -10,7 +10,7 @@ use super::parameters::{DeclaredParameters, ParameterNeed};
 use super::schema_layers::{SchemaLayers, SchemaRoot};
 use super::schema_reader::TypeDetail;
 use super::signature::{ReturnTypeOrigin, SEEN_TYPE_NOTE, SignatureWriter};
-use super::{CodeModeApi, CodeModeTool, ShapeLookup, comment_text};
+use super::{CodeModeApi, CodeModeTool, ShapeLookup, UnknownNameError, comment_text};
 use crate::nearest::nearest;
 use crate::probe;
 use crate::text::truncate_chars;
@@ -23,9 +23,13 @@ const MOST_LINES: usize = 80;
 const EXAMPLE: usize = 600;
 
 impl CodeModeApi {
-    /// Signature, full description, parameters, result and example of one tool. The error lists the
-    /// names that exist.
-    pub fn docs(&self, server: &str, tool: &str, seen: ShapeLookup<'_>) -> Result<String, String> {
+    /// Signature, full description, parameters, result and example of one tool.
+    pub fn docs(
+        &self,
+        server: &str,
+        tool: &str,
+        seen: ShapeLookup<'_>,
+    ) -> Result<String, UnknownNameError> {
         let place = self.find(server, tool)?;
         let entry = &self.entries[place];
         let spelled = self.qualified_name(place);
@@ -53,7 +57,7 @@ impl CodeModeApi {
         Ok(out)
     }
 
-    fn find(&self, server: &str, tool: &str) -> Result<usize, String> {
+    fn find(&self, server: &str, tool: &str) -> Result<usize, UnknownNameError> {
         // Accept `github.get_issue`, or the exposed name of the tool.
         let tool = tool.trim().trim_end_matches("()");
         if let Some(place) = self.by_exposed.get(tool) {
@@ -67,27 +71,28 @@ impl CodeModeApi {
         found.ok_or_else(|| self.no_tool(at, tool))
     }
 
-    fn no_server(&self, server: &str) -> String {
+    fn no_server(&self, server: &str) -> UnknownNameError {
         let all: Vec<&str> = self.servers.iter().map(|it| it.identifier.as_str()).collect();
         let near = nearest(server, all.iter().copied());
-        let words = format!("there is no server `{}`", truncate_chars(server, 80));
-        match near.first() {
-            Some(near) => format!("{words}; did you mean `{near}`?"),
-            None => format!("{words}; there are: {}", few(&all)),
-        }
+        let hint = match near.first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are: {}", few(&all)),
+        };
+        UnknownNameError::Server { name: truncate_chars(server, 80), hint }
     }
 
-    fn no_tool(&self, server: usize, tool: &str) -> String {
+    fn no_tool(&self, server: usize, tool: &str) -> UnknownNameError {
         let server = &self.servers[server];
         let all = self.entries[server.tools.clone()].iter().map(|it| it.identifier.as_str());
         let all: Vec<&str> = all.collect();
         let near = nearest(tool, all.iter().copied());
-        let words = format!("`{}` has no tool `{}`", server.identifier, truncate_chars(tool, 80));
-        if near.is_empty() {
-            format!("{words}; it has: {}", few(&all))
+        let hint = if near.is_empty() {
+            format!("it has: {}", few(&all))
         } else {
-            format!("{words}; did you mean `{}`?", near.join("` or `"))
-        }
+            format!("did you mean `{}`?", near.join("` or `"))
+        };
+        let name = truncate_chars(tool, 80);
+        UnknownNameError::Tool { server: server.identifier.clone(), name, hint }
     }
 }
 
@@ -103,9 +108,9 @@ fn few(all: &[&str]) -> String {
 /// A line contains no line break, so it cannot escape the comment.
 fn comment(out: &mut String, line: &str) {
     if line.is_empty() {
-        out.push_str("#\n")
+        out.push_str("#\n");
     } else {
-        writeln!(out, "# {line}").expect("a string takes all")
+        writeln!(out, "# {line}").expect("a string takes all");
     }
 }
 

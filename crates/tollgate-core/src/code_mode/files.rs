@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::schema_reader::TypeDetail;
 use super::signature::SignatureWriter;
-use super::{BindingLevel, CodeModeApi, CodeModeServer, ShapeLookup};
+use super::{BindingLevel, CodeModeApi, CodeModeServer, ShapeLookup, UnknownNameError};
 use crate::nearest::nearest;
 use crate::text::truncate_chars;
 
@@ -45,7 +45,7 @@ impl CodeModeApi {
         file: &str,
         lines: Option<(u32, u32)>,
         seen: ShapeLookup<'_>,
-    ) -> Result<String, String> {
+    ) -> Result<String, UnknownNameError> {
         let places = self.find_file(file).ok_or_else(|| self.no_file(file))?;
         Ok(part(&self.text(&places, seen), lines))
     }
@@ -77,7 +77,7 @@ impl CodeModeApi {
         Some(vec![place])
     }
 
-    fn no_file(&self, file: &str) -> String {
+    fn no_file(&self, file: &str) -> UnknownNameError {
         let wanted = stem(file);
         let servers = self.servers.iter().map(|it| it.identifier.clone());
         let of_server = wanted.split_once('/').and_then(|(server, _)| self.find_server(server));
@@ -97,10 +97,9 @@ impl CodeModeApi {
             Some(more @ 1..) => format!(" and {more} more (see listToolFiles)"),
             _ => String::new(),
         };
-        let file = truncate_chars(file, 120);
         let near = near.unwrap_or_default();
-        let named = named.join(", ");
-        format!("there is no file `{file}`{near}; there are: {named}{more}")
+        let hint = format!("{near}; there are: {}{more}", named.join(", "));
+        UnknownNameError::File { name: truncate_chars(file, 120), hint }
     }
 }
 

@@ -23,7 +23,7 @@ pub fn explain(catalog: &Catalog, sieve: &ToolFilter<'_>) -> Vec<ToolExplanation
     let tools = || catalog.tools.iter().zip(&catalog.tiers);
     let code = CodeModeUse::of(catalog, sieve);
     let is_used = code.is_used(catalog, sieve);
-    let judged = tools().map(|(tool, needs)| code.explain_tool((tool, *needs), sieve, || is_used));
+    let judged = tools().map(|(tool, needs)| code.explain_tool(tool, *needs, sieve, || is_used));
     let withheld = catalog.withheld.iter().map(withheld);
     let away = catalog.away.iter().map(away);
     let mut all: Vec<ToolExplanation> = judged.chain(withheld).chain(away).collect();
@@ -40,7 +40,7 @@ pub fn explain_one(
     let mut tools = catalog.tools.iter().zip(&catalog.tiers);
     if let Some((tool, needs)) = tools.find(|(tool, _)| tool.id == *wanted) {
         let code = CodeModeUse::of(catalog, sieve);
-        return Some(code.explain_tool((tool, *needs), sieve, || code.is_used(catalog, sieve)));
+        return Some(code.explain_tool(tool, *needs, sieve, || code.is_used(catalog, sieve)));
     }
     let kept_out = catalog.withheld.iter().find(|it| it.tool == *wanted).map(withheld);
     kept_out.or_else(|| catalog.away.iter().find(|it| it.tool == *wanted).map(away))
@@ -70,7 +70,8 @@ impl CodeModeUse {
 
     fn explain_tool(
         self,
-        (tool, needs): (&Tool, Tier),
+        tool: &Tool,
+        needs: Tier,
         sieve: &ToolFilter<'_>,
         is_used: impl FnOnce() -> bool,
     ) -> ToolExplanation {

@@ -20,14 +20,15 @@ fn lists(allow: &[&str], deny: &[&str]) -> AllowDenyLists {
 
 /// Where `world_find` of the server `world`, a tool for standard turns, is stopped.
 fn stopped(house: &GlobalRules, principal: Option<&[&str]>, agent: &[&str], tier: Tier) -> String {
-    judged(house, principal, agent, (None, tier))
+    judged(house, principal, agent, None, tier)
 }
 
 fn judged(
     house: &GlobalRules,
     principal: Option<&[&str]>,
     agent: &[&str],
-    (request, tier): (Option<&RequestFilter>, Tier),
+    request: Option<&RequestFilter>,
+    tier: Tier,
 ) -> String {
     let principal = principal.map(globs);
     let agent = Agent { tools: globs(agent), ..Agent::implicit() };
@@ -104,11 +105,11 @@ fn a_request_takes_away_by_any_spelling_of_a_name_and_never_adds() {
         (only(None, Some(&["world_find"])).and(only(None, Some(&["dice_*"]))), out),
         (only(None, Some(&["*"])).and(not(&[], &["*d"])), "request: the request excludes `*d`"),
     ] {
-        let found = judged(&GlobalRules::default(), None, &["*"], (Some(&narrow), Tier::Deep));
+        let found = judged(&GlobalRules::default(), None, &["*"], Some(&narrow), Tier::Deep);
         assert_eq!(found, expected, "{narrow:?}");
     }
     let all = only(Some(&["*"]), Some(&["*"]));
-    let hidden = judged(&GlobalRules::default(), None, &["roll"], (Some(&all), Tier::Deep));
+    let hidden = judged(&GlobalRules::default(), None, &["roll"], Some(&all), Tier::Deep);
     assert_eq!(hidden, "agent: not in the allowlist");
 }
 

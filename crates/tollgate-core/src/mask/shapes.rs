@@ -3,7 +3,7 @@
 //! A format is tried only where its prefix starts a word, so that each character is examined only a
 //! few times.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::SecretMatch;
 
@@ -40,9 +40,10 @@ const fn run(
     kind: &'static str,
     literal: &'static str,
     of: fn(u8) -> bool,
-    (least, most): (usize, usize),
+    length: RangeInclusive<usize>,
 ) -> SecretShape {
-    SecretShape { kind, literal, body: SecretBody::Run { of, least, most } }
+    let body = SecretBody::Run { of, least: *length.start(), most: *length.end() };
+    SecretShape { kind, literal, body }
 }
 
 const fn random(kind: &'static str, literal: &'static str, least: usize) -> SecretShape {
@@ -52,15 +53,15 @@ const fn random(kind: &'static str, literal: &'static str, least: usize) -> Secr
 const LONG: usize = 512;
 
 pub(super) const SHAPES: &[SecretShape] = &[
-    run("aws", "AKIA", upper, (16, 16)),
-    run("aws", "ASIA", upper, (16, 16)),
-    run("github", "ghp_", word, (36, 255)),
-    run("github", "gho_", word, (36, 255)),
-    run("github", "ghu_", word, (36, 255)),
-    run("github", "ghs_", word, (36, 255)),
-    run("github", "ghr_", word, (36, 255)),
-    run("github", "github_pat_", word, (22, 255)),
-    run("gitlab", "glpat-", word_or_dash, (20, 300)),
+    run("aws", "AKIA", upper, 16..=16),
+    run("aws", "ASIA", upper, 16..=16),
+    run("github", "ghp_", word, 36..=255),
+    run("github", "gho_", word, 36..=255),
+    run("github", "ghu_", word, 36..=255),
+    run("github", "ghs_", word, 36..=255),
+    run("github", "ghr_", word, 36..=255),
+    run("github", "github_pat_", word, 22..=255),
+    run("gitlab", "glpat-", word_or_dash, 20..=300),
     random("slack", "xoxb-", 10),
     random("slack", "xoxp-", 10),
     random("slack", "xoxa-", 10),
@@ -68,25 +69,25 @@ pub(super) const SHAPES: &[SecretShape] = &[
     random("slack", "xoxs-", 10),
     random("slack", "xoxe-", 10),
     random("slack", "xapp-", 10),
-    run("slack", "hooks.slack.com/services/", path, (20, LONG)),
-    run("google", "AIza", word_or_dash, (35, 35)),
-    run("google", "ya29.", word_or_dash, (20, 2_048)),
-    run("google", "GOCSPX-", word_or_dash, (28, 28)),
-    run("stripe", "sk_live_", alphanumeric, (16, 255)),
-    run("stripe", "rk_live_", alphanumeric, (16, 255)),
-    run("stripe", "sk_test_", alphanumeric, (16, 255)),
-    run("stripe", "rk_test_", alphanumeric, (16, 255)),
-    run("stripe", "whsec_", base64, (24, 255)),
+    run("slack", "hooks.slack.com/services/", path, 20..=LONG),
+    run("google", "AIza", word_or_dash, 35..=35),
+    run("google", "ya29.", word_or_dash, 20..=2_048),
+    run("google", "GOCSPX-", word_or_dash, 28..=28),
+    run("stripe", "sk_live_", alphanumeric, 16..=255),
+    run("stripe", "rk_live_", alphanumeric, 16..=255),
+    run("stripe", "sk_test_", alphanumeric, 16..=255),
+    run("stripe", "rk_test_", alphanumeric, 16..=255),
+    run("stripe", "whsec_", base64, 24..=255),
     random("model", "sk-", 20),
-    run("npm", "npm_", alphanumeric, (36, 36)),
-    run("pypi", "pypi-AgE", word_or_dash, (50, LONG)),
-    run("sendgrid", "SG.", word_dash_or_dot, (60, 70)),
-    run("huggingface", "hf_", alphanumeric, (30, 64)),
-    run("shopify", "shpat_", alphanumeric, (32, 32)),
-    run("shopify", "shpss_", alphanumeric, (32, 32)),
-    run("digitalocean", "dop_v1_", alphanumeric, (64, 64)),
-    run("vault", "hvs.", word_or_dash, (24, 300)),
-    run("age", "AGE-SECRET-KEY-1", upper, (58, 58)),
+    run("npm", "npm_", alphanumeric, 36..=36),
+    run("pypi", "pypi-AgE", word_or_dash, 50..=LONG),
+    run("sendgrid", "SG.", word_dash_or_dot, 60..=70),
+    run("huggingface", "hf_", alphanumeric, 30..=64),
+    run("shopify", "shpat_", alphanumeric, 32..=32),
+    run("shopify", "shpss_", alphanumeric, 32..=32),
+    run("digitalocean", "dop_v1_", alphanumeric, 64..=64),
+    run("vault", "hvs.", word_or_dash, 24..=300),
+    run("age", "AGE-SECRET-KEY-1", upper, 58..=58),
     SecretShape { kind: "jwt", literal: "eyJ", body: SecretBody::Jwt },
     SecretShape { kind: "private_key", literal: "-----BEGIN ", body: SecretBody::Pem },
     SecretShape { kind: "bearer", literal: "bearer ", body: SecretBody::Bearer },

@@ -3,7 +3,6 @@
 //!
 //! One pure function for both databases, so that a query has the same order in both.
 
-use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
@@ -67,7 +66,13 @@ pub fn rank<T: RankablePassage>(
         .filter(|(worth, _)| *worth > 0.0)
         .collect();
     let found = &candidates.found;
-    order.sort_by(|one, two| compare((one.0, &found[one.1]), (two.0, &found[two.1])));
+    // Higher score first; on a tie more trusted, then newer.
+    order.sort_by(|(one_score, one), (two_score, two)| {
+        let one = &found[*one];
+        let two = &found[*two];
+        let trust = two.trust().cmp(&one.trust());
+        two_score.total_cmp(one_score).then(trust).then(two.at().cmp(&one.at()))
+    });
     let mut known = HashSet::new();
     order.retain(|(_, at)| known.insert(identity(&candidates.found[*at])));
     order.truncate(most);
@@ -92,12 +97,6 @@ pub(super) fn query_snippet(query: &MemoryQuery, text: &str) -> String {
     let mut reading = TextMatches::new(&wanted);
     reading.read(text, &wanted, READ_OF_ONE);
     snippet(text, &reading.matches)
-}
-
-/// Higher score first; on a tie more trusted, then newer.
-fn compare<T: RankablePassage>(one: (f32, &T), two: (f32, &T)) -> Ordering {
-    let trust = two.1.trust().cmp(&one.1.trust());
-    two.0.total_cmp(&one.0).then(trust).then(two.1.at().cmp(&one.1.at()))
 }
 
 /// In 0..=1. Age and trust have little effect, and never rank a text above one that has every word.

@@ -49,7 +49,7 @@ impl NameOwners {
         }
         match self.shapes.get_mut(&shape) {
             Some((server, count)) if *server == owner.server => *count += 1,
-            Some(_) => return Err(self.twin(&shape, owner)),
+            Some(_) => return Err(self.twin(kind, &shape.1, owner)),
             None => {
                 self.shapes.insert(shape, (owner.server.clone(), 1));
             }
@@ -82,10 +82,11 @@ impl NameOwners {
         self.names.values()
     }
 
-    fn twin(&self, wanted: &(NameKind, String), loser: &ToolId) -> ToolId {
+    /// The owner of the name that looks the same.
+    fn twin(&self, kind: NameKind, folded: &str, loser: &ToolId) -> ToolId {
         self.names
             .values()
-            .find(|owned| owned.kind == wanted.0 && shape(&owned.exposed) == wanted.1)
+            .find(|owned| owned.kind == kind && shape(&owned.exposed) == folded)
             .map_or_else(|| loser.clone(), |owned| owned.owner.clone())
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn candidates(
     let low = strictest(form, BoundSide::Low);
     let high = strictest(form, BoundSide::High);
     if let (Some(low), Some(high)) = (&low, &high) {
-        low.check(high).map_err(|why| place.contradiction(why))?;
+        low.check(high).map_err(|error| place.contradiction(error.to_string()))?;
     }
     let steps: Vec<&Number> = form.numbers("multipleOf").collect();
     let limits = [&low, &high].into_iter().flatten().map(|limit| limit.number);
@@ -61,6 +61,15 @@ enum BoundSide {
     High,
 }
 
+/// No number lies within the bounds of a schema.
+#[derive(Debug, thiserror::Error)]
+enum EmptyRangeError {
+    #[error("{low} is above {high}")]
+    Crossed { low: String, high: String },
+    #[error("{low} allows no value up to {high}")]
+    Touching { low: String, high: String },
+}
+
 /// A bound as written in the schema.
 struct NumberBound<'a> {
     keyword: &'static str,
@@ -81,12 +90,14 @@ impl NumberBound<'_> {
     }
 
     /// Whether there is a value between this bound and the upper one.
-    fn check(&self, high: &NumberBound<'_>) -> Result<(), String> {
+    fn check(&self, high: &NumberBound<'_>) -> Result<(), EmptyRangeError> {
         let is_outside = self.edge == BoundEdge::Outside || high.edge == BoundEdge::Outside;
         match self.compare(high) {
-            Ordering::Greater => Err(format!("{self} is above {high}")),
+            Ordering::Greater => {
+                Err(EmptyRangeError::Crossed { low: self.to_string(), high: high.to_string() })
+            }
             Ordering::Equal if is_outside && self.number == high.number => {
-                Err(format!("{self} allows no value up to {high}"))
+                Err(EmptyRangeError::Touching { low: self.to_string(), high: high.to_string() })
             }
             _ => Ok(()),
         }

@@ -38,7 +38,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
             fields.insert(name.to_owned(), value);
         }
         if fields.len() < sizes.least {
-            self.fill(task, form, (&mut fields, sizes.least))?;
+            self.fill(task, form, &mut fields, sizes.least)?;
         }
         Ok(FormResult::Candidates(vec![Value::Object(fields)]))
     }
@@ -84,7 +84,8 @@ impl<'a> ProbeGenerator<'_, 'a> {
         self,
         task: &ProbeValueTask<'_, 'a>,
         form: &CombinedSchemas<'a>,
-        (fields, least): (&mut Map<String, Value>, usize),
+        fields: &mut Map<String, Value>,
+        least: usize,
     ) -> Result<(), ProbeSynthesisError> {
         let known = form.parts.iter().filter_map(|part| part.get("properties")?.as_object());
         let known = known.flat_map(|known| known.keys().cloned());

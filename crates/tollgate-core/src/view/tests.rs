@@ -248,11 +248,7 @@ fn reached(server: &str, listing: ServerListing, reach: ToolReach) -> ServerOffe
 }
 
 /// What is listed, and what a program may call, in a turn of the tier.
-fn faces(
-    offers: &[ServerOffer],
-    agent: &Agent,
-    (house, tier): (&GlobalRules, Tier),
-) -> [String; 2] {
+fn faces(offers: &[ServerOffer], agent: &Agent, house: &GlobalRules, tier: Tier) -> [String; 2] {
     let view = View::build(&catalog(offers), &ToolFilter::of(house, agent, tier));
     let names = |view: &View| {
         let names: Vec<&str> = view.tools().iter().map(|it| it.exposed.as_str()).collect();
@@ -294,7 +290,7 @@ fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
         (&speaker, &house, Tier::Standard, all, all),
         (&speaker, &house, Tier::Deep, "code_executeToolCode", all),
     ] {
-        let faces = faces(&offers, agent, (house, tier));
+        let faces = faces(&offers, agent, house, tier);
         assert_eq!(faces, [listed, callable], "{:?} {tier}", agent.tools);
     }
 }
@@ -309,7 +305,7 @@ fn who_denies_the_means_does_without_them() {
     let deny = vec![Glob::new("code_*")];
     let everywhere = AllowDenyLists { deny, ..AllowDenyLists::default() };
     let house = GlobalRules { everywhere, ..GlobalRules::default() };
-    let faces = faces(&offers, &Agent::implicit(), (&house, Tier::Deep));
+    let faces = faces(&offers, &Agent::implicit(), &house, Tier::Deep);
     assert_eq!(faces, ["git_log", "git_log"], "what cannot be called in code is listed");
 }
 

@@ -60,7 +60,8 @@ impl AuditWriter {
         trail: Audit,
         journal: AuditJournal,
         rows: mpsc::Receiver<AuditMessage>,
-        (shared, clock): (&Arc<AuditWriterState>, &Arc<dyn Clock>),
+        shared: &Arc<AuditWriterState>,
+        clock: &Arc<dyn Clock>,
     ) -> Self {
         Self {
             trail,

@@ -55,7 +55,8 @@ struct SavedImage {
 impl ImageGenerator {
     /// Generates the image and saves it as `name` with the matching extension.
     async fn paint(&self, prompt: &str, name: &str) -> Result<SavedImage, BuiltinToolError> {
-        let content = self.service.picture(prompt).await.map_err(BuiltinToolError::new)?;
+        let content = self.service.picture(prompt).await;
+        let content = content.map_err(|error| BuiltinToolError::new(error.to_string()))?;
         let kind = image_format::ImageFormat::of(&content).ok_or_else(|| {
             BuiltinToolError::new(
                 "the image service returned something other than a picture; try again",

@@ -15,7 +15,7 @@ use super::dice::DiceRandom;
 use super::document::quote_excerpt;
 use super::{BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 use crate::notices::{Notice, Notices};
-use library::{MusicLibrary, Track};
+use library::{MusicLibrary, MusicLibraryError, Track};
 use webhook::{Webhook, WebhookDelivery};
 
 pub mod library;
@@ -32,7 +32,7 @@ pub(crate) struct NowPlaying(Arc<Mutex<HashMap<Namespace, Arc<Track>>>>);
 
 /// Shared state of the music tools.
 pub(crate) struct MusicContext {
-    pub(crate) library: Result<MusicLibrary, String>,
+    pub(crate) library: Result<MusicLibrary, MusicLibraryError>,
     pub(crate) webhook: Option<Webhook>,
     pub(crate) playing: NowPlaying,
     pub(crate) notices: Notices,
@@ -94,7 +94,8 @@ impl BuiltinTool for PlayTrack {
     ) -> Result<BuiltinReply, BuiltinToolError> {
         let stage = &*self.0;
         let asked = super::text_argument(arguments, "mood")?.trim();
-        let library = stage.library.as_ref().map_err(BuiltinToolError::new)?;
+        let library = stage.library.as_ref();
+        let library = library.map_err(|error| BuiltinToolError::new(error.to_string()))?;
         let namespace = &asker.scope.namespace;
         let last = stage.playing.0.lock().get(namespace).cloned();
         let pick = library.pick(asked, last.as_deref(), &stage.random);

@@ -13,12 +13,16 @@ use crate::settings::{BuiltinSettings, MusicSettings};
 /// Reads the user's files; what is invalid is skipped with a warning. Without a memory service
 /// there are no memory tools; without a library, no music tools.
 pub fn servers(settings: &BuiltinSettings, around: &BuiltinDeps) -> Vec<Server> {
+    let (tables, flaws) = tables(settings);
+    warn_about_flaws(flaws);
+    let (book, flaws) = book(settings);
+    warn_about_flaws(flaws);
     let random = dice::thread_random();
     let folder = files::folder(&settings.files);
     let mut servers = vec![
-        Server { name: "dice", tools: dice::tools(warn_about_flaws(tables(settings)), &random) },
+        Server { name: "dice", tools: dice::tools(tables, &random) },
         Server { name: "files", tools: files::tools(&folder) },
-        Server { name: "rules", tools: rules::tools(&warn_about_flaws(book(settings))) },
+        Server { name: "rules", tools: rules::tools(&book) },
     ];
     if let Some(memory_service) = &around.memory_service {
         servers.push(Server { name: "memory", tools: memory::tools(memory_service) });
@@ -55,10 +59,12 @@ fn book(settings: &BuiltinSettings) -> (Arc<RuleBook>, Vec<DocumentError>) {
 
 fn music_context(settings: &MusicSettings, around: &BuiltinDeps) -> music::MusicContext {
     let webhook = settings.webhook.as_ref().map(|url| Webhook::new(url.reveal())).transpose();
+    let (library, flaws) = MusicLibrary::read(&settings.library);
+    warn_about_flaws(flaws);
     music::MusicContext {
-        library: warn_about_flaws(MusicLibrary::read(&settings.library)),
+        library,
         webhook: webhook.unwrap_or_else(|why| {
-            tracing::warn!(why, "music webhook disabled");
+            tracing::warn!(%why, "music webhook disabled");
             None
         }),
         playing: around.playing.clone(),
@@ -67,11 +73,10 @@ fn music_context(settings: &MusicSettings, around: &BuiltinDeps) -> music::Music
     }
 }
 
-fn warn_about_flaws<T>((made, flaws): (T, Vec<DocumentError>)) -> T {
+fn warn_about_flaws(flaws: Vec<DocumentError>) {
     for flaw in flaws {
         tracing::warn!(path = %flaw.path.display(), "left out: {flaw}");
     }
-    made
 }
 
 #[cfg(test)]

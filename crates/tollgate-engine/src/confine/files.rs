@@ -195,12 +195,12 @@ fn allow_files(
     let mut ruleset = ruleset;
     for (paths, access) in [(SYSTEM, run), (READABLE_PATHS, look), (DEVICES, device)] {
         for path in paths.iter().map(Path::new).filter(|path| path.exists()) {
-            ruleset = allow_path(ruleset, path, (access, closed))?;
+            ruleset = allow_path(ruleset, path, access, closed)?;
         }
     }
     for (paths, access) in [(&files.run, run), (&files.read, run), (&files.write, write)] {
         for path in paths {
-            ruleset = allow_path(ruleset, path, (access, closed))?;
+            ruleset = allow_path(ruleset, path, access, closed)?;
         }
     }
     Ok(ruleset)
@@ -210,7 +210,8 @@ fn allow_files(
 fn allow_path(
     ruleset: RulesetCreated,
     path: &Path,
-    (access, closed): (BitFlags<AccessFs>, &ClosedFiles),
+    access: BitFlags<AccessFs>,
+    closed: &ClosedFiles,
 ) -> Result<RulesetCreated, ConfineError> {
     let unopened = |cause: rustix::io::Errno| ConfineError::Path {
         path: path.to_owned(),

@@ -9,22 +9,33 @@ use crate::settings::ProcessLimits;
 /// Time between the first warning (SIGXCPU) and SIGKILL.
 const LAST_CPU_SECONDS: u64 = 5;
 
-pub(crate) type KernelLimit = (&'static str, Resource, Rlimit);
+/// A limit, and its name in messages.
+pub(crate) struct KernelLimit {
+    pub(crate) name: &'static str,
+    pub(crate) resource: Resource,
+    pub(crate) limit: Rlimit,
+}
 
 /// Core files are always disabled: they would contain the secrets in memory.
 pub(crate) fn of(limits: &ProcessLimits) -> Vec<KernelLimit> {
     let ProcessLimits { memory_bytes, cpu_seconds, open_files, processes, file_bytes } = *limits;
-    let both = |most| Rlimit { current: Some(most), maximum: Some(most) };
+    let both = |name, resource| {
+        move |most| {
+            let limit = Rlimit { current: Some(most), maximum: Some(most) };
+            KernelLimit { name, resource, limit }
+        }
+    };
     // Not the address space: V8 and the JVM reserve far more of it than they use.
-    let memory = memory_bytes.map(|most| ("memory", Resource::Data, both(most)));
+    let memory = memory_bytes.map(both("memory", Resource::Data));
     let cpu = cpu_seconds.map(|most| {
         let maximum = Some(most.saturating_add(LAST_CPU_SECONDS));
-        ("CPU time", Resource::Cpu, Rlimit { current: Some(most), maximum })
+        let limit = Rlimit { current: Some(most), maximum };
+        KernelLimit { name: "CPU time", resource: Resource::Cpu, limit }
     });
-    let files = open_files.map(|most| ("open files", Resource::Nofile, both(most)));
-    let processes = processes.map(|most| ("processes", Resource::Nproc, both(most)));
-    let size = file_bytes.map(|most| ("file size", Resource::Fsize, both(most)));
-    let core = Some(("core files", Resource::Core, both(0)));
+    let files = open_files.map(both("open files", Resource::Nofile));
+    let processes = processes.map(both("processes", Resource::Nproc));
+    let size = file_bytes.map(both("file size", Resource::Fsize));
+    let core = Some(both("core files", Resource::Core)(0));
     [memory, cpu, files, processes, size, core].into_iter().flatten().collect()
 }
 
@@ -34,7 +45,8 @@ pub(super) fn lower(resource: Resource, wanted: Rlimit) -> Result<(), Errno> {
 }
 
 /// For a child without a launcher. Does nothing if the child is already gone.
-pub(crate) fn lower_of(child: Pid, (_, resource, wanted): KernelLimit) -> Result<(), Errno> {
+pub(crate) fn lower_of(child: Pid, wanted: &KernelLimit) -> Result<(), Errno> {
+    let KernelLimit { resource, limit: wanted, .. } = *wanted;
     match prlimit(Some(child), resource, below(wanted, getrlimit(resource).maximum)) {
         Ok(_) | Err(Errno::SRCH) => Ok(()),
         Err(error) => Err(error),

@@ -42,13 +42,19 @@ pub(crate) struct DetachedCall {
 type QuestionReplySender =
     oneshot::Sender<Result<Box<RawValue>, tollgate_mcp::error_code::JsonRpcError>>;
 
+/// A call that goes on without its caller.
+pub(crate) struct CallToDetach<'a> {
+    pub(crate) request: &'a Permitted<'a>,
+    pub(crate) turn: &'a Turn,
+    pub(crate) id: Option<CallId>,
+    pub(crate) caller: &'a Caller<'a>,
+    pub(crate) departure: SendTimestamp,
+    pub(crate) left: Duration,
+}
+
 impl DetachedCall {
-    pub(crate) fn start(
-        line: Arc<dyn BackendConnection>,
-        request: &Permitted<'_>,
-        ((turn, id), caller): ((&Turn, Option<CallId>), &Caller<'_>),
-        (departure, left): (SendTimestamp, Duration),
-    ) -> Self {
+    pub(crate) fn start(line: Arc<dyn BackendConnection>, detached: CallToDetach<'_>) -> Self {
+        let CallToDetach { request, turn, id, caller, departure, left } = detached;
         let (events, received) = mpsc::channel(EVENT_QUEUE);
         let (done, ended) = oneshot::channel();
         let (waits, waited) = watch::channel(WaitsFor::Server);

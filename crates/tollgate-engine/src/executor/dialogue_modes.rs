@@ -14,7 +14,7 @@ use tollgate_mcp::meta::ClientFacts;
 use super::{BackendOutcome, CallAttempt, Executor};
 use crate::backend::{BackendError, BackendJob, SendTimestamp, WaitsFor};
 use crate::caller::{CallError, RoundAnswers};
-use crate::dialogue::parking::DetachedCall;
+use crate::dialogue::parking::{CallToDetach, DetachedCall};
 use crate::dialogue::rounds::{self, InputRequests, MOST_ROUNDS, RequestState, RequestStateSealer};
 use crate::dialogue::{self, AnswerFuture, CallTimer, DialogueStep, EVENT_QUEUE, LiveCaller};
 
@@ -221,8 +221,15 @@ impl Executor {
         let line = Arc::clone(&errand.line);
         let id = errand.call_progress.map(|call_progress| call_progress.id);
         let turn = Turn { trace: errand.span.trace().cloned(), ..errand.turn.clone() };
-        let whose = ((&turn, id), errand.caller);
-        DetachedCall::start(line, errand.request(), whose, (departure, left))
+        let detached = CallToDetach {
+            request: errand.request(),
+            turn: &turn,
+            id,
+            caller: errand.caller,
+            departure,
+            left,
+        };
+        DetachedCall::start(line, detached)
     }
 
     /// `None` if the call is gone but can be run again.

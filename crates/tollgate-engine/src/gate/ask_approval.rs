@@ -149,7 +149,7 @@ impl Gate {
             .apply_verdict(verdict)
             .map_err(|denied| answer::failure_reply(CallStatus::Denied, &denied.to_string()))?;
         rechecked.map_err(Reply::Tool)?;
-        let permit = self.limits.begin((turn, caller.decided_by), cleared.permitted_request());
+        let permit = self.limits.begin(turn, caller.decided_by, cleared.permitted_request());
         let permit =
             permit.map_err(|exceeded| Reply::Tool(answer::limit_exceeded_outcome(&exceeded)))?;
         Ok(ClearedCall { cleared, permit, resumed: None })

@@ -68,7 +68,7 @@ impl Gate {
         let ran = match self.limits.admit_program(&turn) {
             Ok(()) => {
                 let running =
-                    std::pin::pin!(self.code_within(&turn, (source, Duration::MAX), caller));
+                    std::pin::pin!(self.code_within(&turn, source, Duration::MAX, caller));
                 match until_revoked(&turn.lease, running).await {
                     Ok(ran) => ran.map_err(ProgramNotRunError::from),
                     Err(why) => {
@@ -88,7 +88,8 @@ impl Gate {
     async fn code_within(
         &self,
         turn: &Turn,
-        (source, time): (&str, Duration),
+        source: &str,
+        time: Duration,
         caller: Caller<'_>,
     ) -> Result<ProgramOutcome, SandboxUnavailableError> {
         // What a program may use is settled when it starts.

@@ -127,7 +127,7 @@ impl LateApprovedCall {
             }
         };
         let _running =
-            match self.slots.begin((&self.turn, self.decided_by), cleared.permitted_request()) {
+            match self.slots.begin(&self.turn, self.decided_by, cleared.permitted_request()) {
                 Ok(running) => running,
                 Err(exceeded) => {
                     let outcome = answer::limit_exceeded_outcome(&exceeded);

@@ -38,7 +38,8 @@ impl Gate {
     pub fn reshape(
         &self,
         turn: &Turn,
-        (name, whole): (&str, &Outcome),
+        name: &str,
+        whole: &Outcome,
         consumers: &[ResultCaps],
     ) -> Vec<Outcome> {
         let Some(tool) = turn.view.tool(name) else {

@@ -76,7 +76,7 @@ impl Gate {
     ) -> StageResult<(Admitted<'c>, Option<ConcurrencyPermit>)> {
         failpoint::hit("admit");
         let is_tool = permitted.tool().is_some();
-        let admitted = self.limits.admit((call.turn, call.caller.decided_by), permitted);
+        let admitted = self.limits.admit(call.turn, call.caller.decided_by, permitted);
         let admitted = admitted.map_err(|exceeded| {
             if is_tool {
                 StageExit::from(Reply::Tool(answer::limit_exceeded_outcome(&exceeded)))
@@ -99,7 +99,7 @@ impl Gate {
         failpoint::hit("clear");
         let by = call.caller.decided_by;
         let now = self.clock.now();
-        match approval::clear((call.turn, by), admitted, now, || self.random.bits()) {
+        match approval::clear(call.turn, by, admitted, now, || self.random.bits()) {
             Clearance::Clear(cleared) => Ok(ClearedCall { cleared, permit, resumed: None }),
             Clearance::Ask(held) => {
                 if matches!(held.why(), ApprovalReason::Tainted { .. }) {

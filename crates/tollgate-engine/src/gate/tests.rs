@@ -209,14 +209,16 @@ where
     let mut rules = ServerRules::new(server, ServerOrigin::Upstream);
     change(&mut rules, &mut tools);
     let agent = Agent { tools: vec![Glob::new("s_a"), Glob::new("s_b")], ..Agent::implicit() };
-    gate_for(agent, kept, (era, rules, tools), script).await
+    gate_for(agent, kept, era, rules, tools, script).await
 }
 
 /// The same for another agent.
 async fn gate_for<F>(
     agent: Agent,
     kept: Kept,
-    (era, rules, tools): (Era, ServerRules, Vec<Value>),
+    era: Era,
+    rules: ServerRules,
+    tools: Vec<Value>,
     script: F,
 ) -> TestGate
 where

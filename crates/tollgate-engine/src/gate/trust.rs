@@ -112,7 +112,8 @@ impl Gate {
         self: &Arc<Self>,
         tool: &ToolId,
         hash: ContentHash,
-        (answer, by): (Answer, &Principal),
+        answer: Answer,
+        by: &Principal,
     ) -> Result<(), TrustDecisionError> {
         let catalog = self.catalog();
         if catalog.own.contains(&tool.server) {

@@ -68,10 +68,11 @@ impl MeterArchive {
     pub(super) fn save(
         &self,
         meters: &HashMap<ToolId, Arc<ToolMeter>>,
-        at: (Instant, SystemTime),
+        now: Instant,
+        wall: SystemTime,
     ) -> Result<(), Error> {
         let mut trouble = self.trouble.lock();
-        let changed = meters.values().filter_map(|it| Some((it, it.unsaved_changes(at)?)));
+        let changed = meters.values().filter_map(|it| Some((it, it.unsaved_changes(now, wall)?)));
         let (owners, unsaved): (Vec<_>, Vec<UnsavedMeasurement>) =
             changed.map(|(meter, (recorded, unsaved))| ((meter, recorded), unsaved)).unzip();
         if unsaved.is_empty() {

@@ -180,7 +180,8 @@ impl ToolMeter {
     /// Changes that the archive does not have yet, and the count of samples by then.
     pub(super) fn unsaved_changes(
         &self,
-        (now, wall): (Instant, SystemTime),
+        now: Instant,
+        wall: SystemTime,
     ) -> Option<(u64, UnsavedMeasurement)> {
         let standing = self.judged.lock().standing.to_saved();
         let measured_at = self.measured_at(now, wall);

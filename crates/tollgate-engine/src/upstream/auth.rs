@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
-use tollgate_mcp::client::Credentials;
+use tollgate_mcp::client::{Credentials, CredentialsError};
 
 use super::UpstreamContext;
 use crate::settings::{HttpEndpoint, ServerAuth};
@@ -21,10 +21,13 @@ mod client_credentials;
 pub(crate) mod discovery;
 mod http_client;
 pub mod login;
+mod oauth_error;
 mod token;
 
 use client_credentials::ClientCredentialsGrant;
 use login::{ConsentState, LoginGrant};
+
+pub use oauth_error::{ConsentPromptError, OauthError};
 
 /// Credentials of a server.
 #[derive(Clone, Default)]
@@ -50,9 +53,8 @@ pub(super) fn access(
             Some(Arc::new(grant))
         }
         ServerAuth::Login(login) => {
-            let asked = (login, endpoint.url.as_str());
-            let clock = Arc::clone(clock);
-            let grant = LoginGrant::new(server, asked, context.store.as_ref(), clock);
+            let store = context.store.as_ref();
+            let grant = LoginGrant::new(server, login, &endpoint.url, store, Arc::clone(clock));
             consent = Some(grant.consent().clone());
             Some(Arc::new(grant))
         }
@@ -66,7 +68,7 @@ struct StaticToken(Secret);
 
 #[async_trait]
 impl Credentials for StaticToken {
-    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, CredentialsError> {
         Ok(vec![(AUTHORIZATION, bearer(&self.0)?)])
     }
 
@@ -76,15 +78,15 @@ impl Credentials for StaticToken {
 }
 
 /// Accepts the token with or without the `Bearer` prefix. It is masked in all output from now on.
-fn bearer(token: &Secret) -> Result<HeaderValue, String> {
+fn bearer(token: &Secret) -> Result<HeaderValue, OauthError> {
     let token = token.reveal().trim();
     let bare = match token.split_once(' ') {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.trim_start(),
         _ => token,
     };
     secret_values::obtain(bare);
-    let mut value = HeaderValue::try_from(format!("Bearer {bare}"))
-        .map_err(|_| "the token has characters that are not allowed in a header".to_owned())?;
+    let mut value =
+        HeaderValue::try_from(format!("Bearer {bare}")).map_err(|_| OauthError::InvalidToken)?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -126,12 +126,21 @@ struct HttpServerConnector {
     access: ServerAccess,
 }
 
+/// What is wrong with the settings of an HTTP endpoint.
+#[derive(Debug, thiserror::Error)]
+enum EndpointError {
+    #[error("the URL is invalid")]
+    Url,
+    #[error("the header `{0}` has an invalid value")]
+    Header(String),
+}
+
 impl HttpServerConnector {
-    fn target(&self) -> Result<HttpTarget, String> {
-        let url: Uri = self.endpoint.url.parse().map_err(|_| "the URL is invalid".to_owned())?;
+    fn target(&self) -> Result<HttpTarget, EndpointError> {
+        let url: Uri = self.endpoint.url.parse().map_err(|_| EndpointError::Url)?;
         let mut headers = HeaderMap::new();
         for (name, value) in &self.endpoint.headers {
-            let unfit = || format!("the header `{name}` has an invalid value");
+            let unfit = || EndpointError::Header(name.clone());
             let key = HeaderName::try_from(name).map_err(|_| unfit())?;
             let mut value = HeaderValue::try_from(value.reveal()).map_err(|_| unfit())?;
             value.set_sensitive(true);
@@ -148,7 +157,10 @@ impl Connector for HttpServerConnector {
         &self,
         listener: Arc<dyn ServerListener>,
     ) -> Result<ServerLink, ServerDownError> {
-        let refused = |reason| ServerDownError { reason, kind: ServerDownKind::Refused };
+        let refused = |error: EndpointError| ServerDownError {
+            reason: error.to_string(),
+            kind: ServerDownKind::Refused,
+        };
         let target = self.target().map_err(refused)?;
         let options = ConnectOptions {
             pinned: self.pinned,

@@ -21,7 +21,7 @@ use tollgate_store::Store;
 use super::connect::{self, Connector};
 use super::history::StateEpisode;
 use super::listing_cache::ListingCache;
-use super::ping::ping;
+use super::ping::{PingError, ping};
 use super::process::ServerLog;
 use super::restart_state::RestartState;
 use super::supervisor::{Supervisor, SupervisorCommand};
@@ -70,6 +70,17 @@ pub struct Upstream {
     _supervisor: Option<Task>,
 }
 
+/// Why a server does not work.
+#[derive(Debug, thiserror::Error)]
+enum ServerTestError {
+    #[error(transparent)]
+    Ping(#[from] PingError),
+    #[error("{0}")]
+    Down(String),
+    #[error("did not start within {0} s")]
+    TooSlow(u64),
+}
+
 impl Upstream {
     /// Returns at once; the server comes up in the background. Must be called within a runtime.
     pub fn start(server: Server, context: &UpstreamContext) -> Arc<Self> {
@@ -88,7 +99,8 @@ impl Upstream {
         let Server { id, transport, state, start, restart, slots, .. } = server;
         let shared = Arc::new(UpstreamShared::new(
             id,
-            (Arc::clone(&context.clock), context.notices.clone()),
+            Arc::clone(&context.clock),
+            context.notices.clone(),
             log,
         ));
         let (orders, queue) = mpsc::channel(COMMAND_QUEUE);
@@ -233,29 +245,29 @@ impl Upstream {
         let took = self.shared.clock.now().duration_since(begun);
         let (verdict, message) = match outcome {
             Ok(()) => (TestVerdict::Works, status.reason),
-            Err(reason) => (TestVerdict::Fails, reason),
+            Err(error) => (TestVerdict::Fails, error.to_string()),
         };
         TestReport { verdict, message, protocol: status.revision, tools: status.tools, took }
     }
 
-    async fn check_alive(&self) -> Result<(), String> {
+    async fn check_alive(&self) -> Result<(), ServerTestError> {
         if let Some(live) = self.shared.live.load_full() {
             let answered = ping(&*live.connection).await;
             if answered.is_ok() {
                 live.heard.note();
             }
-            return answered.map_err(|why| why.to_string());
+            return Ok(answered?);
         }
         let mut changes = self.shared.subscribe();
         changes.mark_unchanged();
         if changes.borrow().state != UpstreamState::Starting && !self.restart().await {
-            return Err(self.status().reason);
+            return Err(ServerTestError::Down(self.status().reason));
         }
         let settled = changes.wait_for(|_| self.shared.live.load().is_some() || self.is_down());
         match tokio::time::timeout(TEST_TIMEOUT, settled).await {
             Ok(_) if self.shared.live.load().is_some() => Ok(()),
-            Ok(_) => Err(self.status().reason),
-            Err(_) => Err(format!("did not start within {} s", TEST_TIMEOUT.as_secs())),
+            Ok(_) => Err(ServerTestError::Down(self.status().reason)),
+            Err(_) => Err(ServerTestError::TooSlow(TEST_TIMEOUT.as_secs())),
         }
     }
 

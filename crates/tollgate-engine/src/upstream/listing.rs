@@ -30,7 +30,7 @@ pub(super) struct ListingReport {
 pub(super) async fn list(
     connection: &dyn McpConnection,
     before: &ServerListing,
-) -> Result<ListingReport, String> {
+) -> Result<ListingReport, RequestError> {
     let offered = PARTS.into_iter().filter(|part| offers(connection.facts(), *part));
     let answers = join_all(offered.map(|part| async move { (part, ask(connection, part).await) }));
     let mut listing = ServerListing::default();
@@ -43,8 +43,10 @@ pub(super) async fn list(
             }
             Err(error) => {
                 // An invalid page and a broken pipe look the same here.
-                if matches!(error, RequestError::Lost(_) | RequestError::Unusable(_)) {
-                    ping(connection).await.map_err(|_| error.to_string())?;
+                let may_be_lost =
+                    matches!(error, RequestError::Lost(_) | RequestError::Unusable(_));
+                if may_be_lost && ping(connection).await.is_err() {
+                    return Err(error);
                 }
                 troubles.push(format!("`{}` failed: {error}", part.method()));
                 items(before, part).clone()

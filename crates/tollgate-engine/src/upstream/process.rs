@@ -80,7 +80,7 @@ impl ChildProcess {
         }
         let mut child = builder
             .spawn()
-            .map_err(|error| launch::explain(command, (&program, launcher), &error))?;
+            .map_err(|error| launch::explain(command, &program, launcher, &error))?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let group = group.expect("a child that was not waited for has an id");
         match launcher {
@@ -137,7 +137,7 @@ impl ChildProcess {
         ExitReport {
             status,
             last_words: stderr_log::last_words(&lines).map(str::to_owned),
-            never_began: launch::failure((&self.command, &self.program), status, &lines),
+            never_began: launch::failure(&self.command, &self.program, status, &lines),
             limits: self.command.sandbox.limits.clone(),
             short_of_memory: failed && exit_report::complains_of_memory(&lines),
         }

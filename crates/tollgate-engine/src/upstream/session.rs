@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tollgate_core::catalog::ServerListing;
 use tollgate_core::circuit_breaker::BreakerState;
-use tollgate_mcp::client::SharedConnection;
+use tollgate_mcp::client::{RequestError, SharedConnection};
 use tracing::debug;
 
 use super::call_limiter::CallLimiter;
@@ -42,7 +42,7 @@ struct UpstreamSession {
 type ConnectionTaskFuture = Pin<Box<dyn Future<Output = ConnectionTaskResult> + Send>>;
 
 enum ConnectionTaskResult {
-    Listed(Result<ListingReport, String>),
+    Listed(Result<ListingReport, RequestError>),
     Watched,
     Pinged(Result<(), PingError>),
 }
@@ -172,8 +172,8 @@ impl Supervisor {
                 self.shared.heard.note();
                 self.publish(listing).await;
             }
-            ConnectionTaskResult::Listed(Err(reason)) => {
-                return Some(UpstreamSessionEnd::Lost(reason));
+            ConnectionTaskResult::Listed(Err(error)) => {
+                return Some(UpstreamSessionEnd::Lost(error.to_string()));
             }
             // It may only be busy: a server that blocks in a tool does not read meanwhile.
             ConnectionTaskResult::Pinged(Err(PingError::Silence))

@@ -200,9 +200,9 @@ impl Supervisor {
             let link = connector.connect(Arc::<Mailbox>::clone(&mailbox)).await?;
             match listing::list(&*link.connection, &before).await {
                 Ok(listed) => Ok(ConnectedUpstream { link, mailbox, listed }),
-                Err(reason) => {
+                Err(error) => {
                     let ended = close_link(link).await;
-                    let reason = ended.map_or(reason, |ended| ended.to_string());
+                    let reason = ended.map_or(error.to_string(), |ended| ended.to_string());
                     Err(ServerDownError::down(format!(
                         "{reason}, while its tools were being listed"
                     )))

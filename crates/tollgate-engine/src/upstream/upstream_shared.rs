@@ -73,7 +73,8 @@ pub(super) struct LiveConnection {
 impl UpstreamShared {
     pub(super) fn new(
         server: ServerId,
-        (clock, notices): (Arc<dyn Clock>, Notices),
+        clock: Arc<dyn Clock>,
+        notices: Notices,
         log: Arc<ServerLog>,
     ) -> Self {
         let status = UpstreamStatus {

@@ -189,25 +189,33 @@ fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, FetchError> {
     }
 }
 
+/// Why no server can be verified.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum TlsTrustError {
+    #[error("this machine has no root certificates")]
+    NoRoots,
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+}
+
 /// The root certificates are loaded once: there are many, and they do not change.
-fn system_trust() -> Result<Arc<ClientConfig>, String> {
-    static CONFIG: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
+fn system_trust() -> Result<Arc<ClientConfig>, TlsTrustError> {
+    static CONFIG: OnceLock<Result<Arc<ClientConfig>, TlsTrustError>> = OnceLock::new();
     let read = || {
         let mut roots = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
-            return Err("this machine has no root certificates".to_owned());
+            return Err(TlsTrustError::NoRoots);
         }
         trusting(roots)
     };
     CONFIG.get_or_init(read).clone()
 }
 
-pub(crate) fn trusting(roots: RootCertStore) -> Result<Arc<ClientConfig>, String> {
+pub(crate) fn trusting(roots: RootCertStore) -> Result<Arc<ClientConfig>, TlsTrustError> {
     let config = ClientConfig::builder_with_provider(ring::default_provider().into())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
+        .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(Arc::new(config))

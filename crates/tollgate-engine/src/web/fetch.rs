@@ -38,6 +38,14 @@ pub struct OperatorHttpClient {
     realm: OnceCell<AddressScope>,
 }
 
+/// An exchange that failed, and its URL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{url}`: {cause}")]
+pub struct ExchangeError {
+    pub url: String,
+    pub cause: FetchError,
+}
+
 /// A response that was read to its end.
 #[derive(Debug)]
 pub struct JsonResponse {
@@ -48,16 +56,16 @@ pub struct JsonResponse {
 
 impl OperatorHttpClient {
     /// `home` is the URL in the operator's config.
-    pub fn new(home: &str) -> Result<Self, String> {
+    pub fn new(home: &str) -> Result<Self, FetchError> {
         Self::over(Dialer::system(), home)
     }
 
-    pub(crate) fn over(dialer: Dialer, home: &str) -> Result<Self, String> {
-        let home = TargetUrl::parse(home).map_err(|refused| refused.to_string())?;
+    pub(crate) fn over(dialer: Dialer, home: &str) -> Result<Self, FetchError> {
+        let home = TargetUrl::parse(home)?;
         Ok(Self { dialer, home, realm: OnceCell::new() })
     }
 
-    pub async fn get(&self, url: &str) -> Result<JsonResponse, String> {
+    pub async fn get(&self, url: &str) -> Result<JsonResponse, ExchangeError> {
         self.send(url, Request::new(Full::default())).await
     }
 
@@ -67,7 +75,7 @@ impl OperatorHttpClient {
         url: &str,
         form: String,
         authorization: Option<HeaderValue>,
-    ) -> Result<JsonResponse, String> {
+    ) -> Result<JsonResponse, ExchangeError> {
         let mut request = Request::new(Full::new(Bytes::from(form)));
         *request.method_mut() = Method::POST;
         request.headers_mut().insert(CONTENT_TYPE, FORM);
@@ -81,7 +89,7 @@ impl OperatorHttpClient {
         &self,
         url: &str,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<JsonResponse, String> {
+    ) -> Result<JsonResponse, ExchangeError> {
         request.headers_mut().insert(ACCEPT, JSON);
         let response = self.exchange(url, request).await?;
         let text = std::str::from_utf8(response.body()).ok();
@@ -94,11 +102,11 @@ impl OperatorHttpClient {
         &self,
         url: &str,
         request: Request<Full<Bytes>>,
-    ) -> Result<Response<Bytes>, String> {
+    ) -> Result<Response<Bytes>, ExchangeError> {
         let until = SystemClock.now() + EXCHANGE_TIMEOUT;
         self.exchange_within(url, request, ExchangeBounds { until, most_bytes: LARGEST_BYTES })
             .await
-            .map_err(|refused| format!("`{url}`: {refused}"))
+            .map_err(|cause| ExchangeError { url: url.to_owned(), cause })
     }
 
     /// The same with the caller's limits.

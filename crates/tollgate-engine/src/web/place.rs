@@ -2,6 +2,20 @@
 
 use http::Uri;
 
+/// Why a URL is not used for OAuth.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OauthUrlError {
+    #[error("a URL in the OAuth metadata is invalid")]
+    Invalid,
+    #[error("`{0}` is not https, so credentials are not sent to it")]
+    PlainText(String),
+    #[error(
+        "the server requests that its credentials be sent to `{0}`; set `token_url` if that is \
+         correct"
+    )]
+    OtherOrigin(String),
+}
+
 /// An absolute http(s) URL, without query and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OauthUrl {
@@ -16,8 +30,8 @@ pub struct OauthUrl {
 }
 
 impl OauthUrl {
-    pub fn parse(url: &str) -> Result<Self, String> {
-        let unfit = || "a URL in the OAuth metadata is invalid".to_owned();
+    pub fn parse(url: &str) -> Result<Self, OauthUrlError> {
+        let unfit = || OauthUrlError::Invalid;
         let uri: Uri = url.split('#').next().unwrap_or(url).parse().map_err(|_| unfit())?;
         let scheme = uri.scheme_str().ok_or_else(unfit)?;
         let authority = uri.authority().ok_or_else(unfit)?;
@@ -66,26 +80,22 @@ impl OauthUrl {
     }
 
     /// Secrets are sent over TLS only, except on the loopback interface between two local services.
-    pub fn may_get_secrets_from(&self, server: &Self) -> Result<(), String> {
+    pub fn may_get_secrets_from(&self, server: &Self) -> Result<(), OauthUrlError> {
         if self.secure || self.is_local() && server.is_local() {
             Ok(())
         } else {
-            Err(format!("`{}` is not https, so credentials are not sent to it", self.origin))
+            Err(OauthUrlError::PlainText(self.origin.clone()))
         }
     }
 
     /// A server may receive its client's secret itself, but may not have it sent elsewhere. All
     /// services on this machine count as one.
-    pub fn may_get_the_secret_for(&self, server: &Self) -> Result<(), String> {
+    pub fn may_get_the_secret_for(&self, server: &Self) -> Result<(), OauthUrlError> {
         self.may_get_secrets_from(server)?;
         if self.origin == server.origin || self.is_local() && server.is_local() {
             Ok(())
         } else {
-            Err(format!(
-                "the server requests that its credentials be sent to `{}`; set `token_url` if that \
-                 is correct",
-                self.origin
-            ))
+            Err(OauthUrlError::OtherOrigin(self.origin.clone()))
         }
     }
 

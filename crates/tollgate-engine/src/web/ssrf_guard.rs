@@ -29,10 +29,15 @@ pub struct AllowedHost {
     port: Option<u16>,
 }
 
+/// Text that is no allowlist entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is neither `host` nor `host:port`")]
+pub struct AllowedHostError(String);
+
 impl AllowedHost {
     /// `host` or `host:port`; the host may be an address.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let unfit = || format!("`{text}` is neither `host` nor `host:port`");
+    pub fn parse(text: &str) -> Result<Self, AllowedHostError> {
+        let unfit = || AllowedHostError(text.to_owned());
         let with_scheme = format!("http://{text}");
         let target = TargetUrl::parse(&with_scheme).map_err(|_| unfit())?;
         if text.ends_with(':') || target.path() != "/" || text.contains(['/', '?', '#', '@', '*']) {

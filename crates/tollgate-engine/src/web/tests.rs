@@ -106,8 +106,8 @@ impl Site {
                 };
                 let noted = Arc::clone(&noted);
                 let answer = Arc::clone(&answer);
-                let _ = group
-                    .spawn(async move { session_request(stream, &*answer, (&noted, at)).await });
+                let _ =
+                    group.spawn(async move { session_request(stream, &*answer, &noted, at).await });
             }
         });
         Self { port, asked, _task: task }
@@ -127,7 +127,8 @@ impl Site {
 async fn session_request(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answer: &(dyn Fn(&str) -> Script + Send + Sync),
-    (noted, at): (&Mutex<Vec<String>>, usize),
+    noted: &Mutex<Vec<String>>,
+    at: usize,
 ) {
     let mut request = Vec::new();
     let mut chunk = [0; 4096];

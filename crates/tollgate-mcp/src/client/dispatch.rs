@@ -92,12 +92,13 @@ impl Dispatch {
     ) -> Result<InFlightRequest<'_>, RequestError> {
         let entry =
             InFlightEntry { kind: InFlightRequestKind::of(method), ..InFlightEntry::default() };
-        self.send_entry((method, params), entry, on_drop).await
+        self.send_entry(method, params, entry, on_drop).await
     }
 
     pub(super) async fn send_entry(
         &self,
-        (method, params): (&str, &str),
+        method: &str,
+        params: &str,
         entry: InFlightEntry,
         on_drop: OnDrop,
     ) -> Result<InFlightRequest<'_>, RequestError> {
@@ -170,7 +171,7 @@ impl Dispatch {
 
     /// Fails the request whose answer is skipped because of its size. Its id may be visible at one
     /// of its ends; otherwise it can only be matched if there is a single request in flight.
-    pub(super) fn fail_skipped(&self, (head, tail): (&[u8], &[u8]), error: RequestError) {
+    pub(super) fn fail_skipped(&self, head: &[u8], tail: &[u8], error: RequestError) {
         let table = &self.inbound.table;
         let id = if head.is_empty() { table.only() } else { id_of_answer(head, tail) };
         if let Some(id) = id {

@@ -82,7 +82,7 @@ async fn find_out(
     let wire = Arc::new(wire);
     let inbound = Inbound::new(Arc::clone(&listener));
     let core =
-        legacy::LegacyCore::new(Arc::clone(&wire), inbound, (limit, DeclaredCapabilities::NONE));
+        legacy::LegacyCore::new(Arc::clone(&wire), inbound, limit, DeclaredCapabilities::NONE);
     let asked = options.pinned.unwrap_or(Revision::NEWEST_LEGACY);
     let reason = match core.initialize(asked, options.pinned).await {
         Ok(facts) => return Ok(Arc::new(legacy::LegacyHttp::new(core, facts))),

@@ -179,11 +179,11 @@ async fn read_all<R: AsyncRead + Unpin>(
             Ok(Some(LineRead::TooLong { head, limit })) => {
                 let what = format!("a line of more than {limit} bytes");
                 dispatch.inbound.listener.on_garbage(&what);
-                dispatch.fail_skipped((&head, &[]), RequestError::TooLarge { limit });
+                dispatch.fail_skipped(&head, &[], RequestError::TooLarge { limit });
                 skipped = SkippedLine { head, reason: SkipReason::TooLarge };
             }
             Ok(Some(LineRead::NoRoom { head })) => {
-                dispatch.fail_skipped((&head, &[]), RequestError::NoRoom(NoRoomError));
+                dispatch.fail_skipped(&head, &[], RequestError::NoRoom(NoRoomError));
                 skipped = SkippedLine { head, reason: SkipReason::NoRoom };
             }
             Ok(Some(LineRead::Skipped { tail })) => {
@@ -191,7 +191,7 @@ async fn read_all<R: AsyncRead + Unpin>(
                     SkipReason::TooLarge => RequestError::TooLarge { limit },
                     SkipReason::NoRoom => RequestError::NoRoom(NoRoomError),
                 };
-                dispatch.fail_skipped((&skipped.head, &tail), error);
+                dispatch.fail_skipped(&skipped.head, &tail, error);
             }
             Ok(None) => break "the server closed its output".to_owned(),
             Err(error) => break format!("reading from the server failed: {error}"),

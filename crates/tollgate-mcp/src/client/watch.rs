@@ -193,8 +193,9 @@ impl SubscriptionTransport for Dispatch {
             acknowledged: Some(opened),
             ..InFlightEntry::default()
         };
-        let call = ("subscriptions/listen", params);
-        self.send_entry(call, entry, OnDrop::Cancel).await?.answer().await.map(drop)
+        let mut sent =
+            self.send_entry("subscriptions/listen", params, entry, OnDrop::Cancel).await?;
+        sent.answer().await.map(drop)
     }
 }
 

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use tollgate_mcp::client::{ConnectError, ConnectOptions, Credentials, Event, RequestError};
+use tollgate_mcp::client::{
+    ConnectError, ConnectOptions, Credentials, CredentialsError, Event, RequestError,
+};
 
 use crate::http_server::{Reply, Seen, Server};
 use crate::support::{echo, shown};
@@ -299,7 +301,7 @@ struct Tokens {
 
 #[async_trait]
 impl Credentials for Tokens {
-    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, CredentialsError> {
         let token = format!("Bearer t{}", self.next.load(Ordering::Relaxed));
         Ok(vec![(http::header::AUTHORIZATION, HeaderValue::from_str(&token).unwrap())])
     }

@@ -8,7 +8,7 @@ use crate::fake_worker::{
     FakeWorker, GatedHost, NumberHost, describe_outcome, run, settings, wait_until_gone,
 };
 use crate::frames::{Answer, InterpreterLimits, ProgramCall};
-use crate::host::HostCalls;
+use crate::host::{CallsRefusedError, HostCalls};
 use crate::limits::Limits;
 use crate::program::{ProgramOutcome, SandboxProgram};
 use crate::sandbox::{ProgramSandbox, SandboxSettings};
@@ -338,9 +338,9 @@ async fn s_33_calls_that_the_host_does_not_admit_end_the_program() {
     struct OneCall(std::sync::atomic::AtomicU32);
     #[async_trait]
     impl HostCalls for OneCall {
-        fn admit(&self, calls: u32) -> Result<(), String> {
+        fn admit(&self, calls: u32) -> Result<(), CallsRefusedError> {
             let before = self.0.fetch_add(calls, std::sync::atomic::Ordering::Relaxed);
-            if before == 0 { Ok(()) } else { Err("one is enough".to_owned()) }
+            if before == 0 { Ok(()) } else { Err(CallsRefusedError("one is enough".to_owned())) }
         }
 
         async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {

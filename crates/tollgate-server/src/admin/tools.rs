@@ -97,7 +97,7 @@ async fn decide(
             bad("`hash` must be the 64 hexadecimal digits shown with the tool".to_owned())
         })?;
         let id = id(&server, &tool)?;
-        let decided = front.gate.decide(&id, hash, (answer, &by)).await;
+        let decided = front.gate.decide(&id, hash, answer, &by).await;
         decided.map_err(|error| problem(&error))?;
         let known = front.gate.known_tools().into_iter().find(|it| it.tool.id == id);
         let known = known.ok_or_else(|| problem(&TrustDecisionError::Unknown(id)))?;

@@ -51,11 +51,9 @@ async fn look(
     let who =
         RequestContext::read(&front.keys, sent, RequestOverrides { agent: asked.agent, tier })?;
     let turn = who.turn::<ApiError>(&front.gate)?;
-    let text = front
-        .gate
-        .look(&turn, means, arguments)
-        .await
-        .map_err(|why| ApiError::with_detail(StatusCode::NOT_FOUND, "not_found", why))?;
+    let text = front.gate.look(&turn, means, arguments).await.map_err(|why| {
+        ApiError::with_detail(StatusCode::NOT_FOUND, "not_found", why.to_string())
+    })?;
     Ok(Json(json!({ "agent": turn.view.agent.as_str(), "text": text })).into_response())
 }
 

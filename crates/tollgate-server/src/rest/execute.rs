@@ -193,7 +193,7 @@ impl ExecuteRequest {
             }
             let consumers: Vec<ResultCaps> =
                 iter::once(caps).chain(also.iter().map(|(_, caps)| *caps)).collect();
-            let shaped = gate.reshape(&turn, (&name, &outcome), &consumers);
+            let shaped = gate.reshape(&turn, &name, &outcome, &consumers);
             let mut all = shaped.iter().zip(&consumers).map(|(it, caps)| written(it, *caps));
             let first = all.next().unwrap_or_default();
             together(&first, also.iter().map(|(name, _)| *name).zip(all))

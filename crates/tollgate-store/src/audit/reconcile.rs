@@ -40,14 +40,15 @@ impl Audit {
         let locked = self.anchor.lock()?;
         let found = locked.read()?;
         let ends = TrailEnds::read(&connection)?;
-        let lost = compare(&connection, (&found, &ends))?;
+        let lost = compare(&connection, &found, &ends)?;
         let loss = lost.map(|kind| AuditLoss { found: Some(now), ..note(&found, &ends, kind) });
         let mut anchor = match found {
             AnchorFileContent::Anchor(anchor) => anchor,
             AnchorFileContent::Nothing | AnchorFileContent::Damaged => AuditAnchor::default(),
         };
         loss.into_iter().for_each(|loss| anchor.add(loss));
-        (anchor.last, anchor.cut) = (ends.last, ends.cut);
+        anchor.last = ends.last;
+        anchor.cut = ends.cut;
         locked.write(&anchor)?;
         if !ends.anchored {
             connection.execute("UPDATE audit_chain SET anchored = 1", [])?;
@@ -62,7 +63,7 @@ impl Audit {
         let found = locked.read()?;
         let ends = TrailEnds::read(&connection)?;
         // A mismatch must stay visible until the next start records it.
-        if compare(&connection, (&found, &ends))?.is_some() {
+        if compare(&connection, &found, &ends)?.is_some() {
             return Ok(());
         }
         let AnchorFileContent::Anchor(anchor) = found else { return Ok(()) };
@@ -100,13 +101,14 @@ pub(super) fn anchor_cut(locked: &LockedAnchorFile<'_>, cut: RowMark) -> Result<
 /// All losses: recorded ones, and those visible now.
 pub(super) fn losses(
     connection: &Connection,
-    (found, ends): (&AnchorFileContent, &TrailEnds),
+    found: &AnchorFileContent,
+    ends: &TrailEnds,
 ) -> rusqlite::Result<Vec<AuditLoss>> {
     let mut losses = match found {
         AnchorFileContent::Anchor(anchor) => anchor.losses.clone(),
         AnchorFileContent::Nothing | AnchorFileContent::Damaged => Vec::new(),
     };
-    losses.extend(compare(connection, (found, ends))?.map(|kind| note(found, ends, kind)));
+    losses.extend(compare(connection, found, ends)?.map(|kind| note(found, ends, kind)));
     Ok(losses)
 }
 
@@ -120,7 +122,8 @@ fn note(found: &AnchorFileContent, ends: &TrailEnds, kind: AuditLossKind) -> Aud
 
 fn compare(
     connection: &Connection,
-    (found, ends): (&AnchorFileContent, &TrailEnds),
+    found: &AnchorFileContent,
+    ends: &TrailEnds,
 ) -> rusqlite::Result<Option<AuditLossKind>> {
     let anchor = match found {
         AnchorFileContent::Anchor(anchor) => anchor,
@@ -137,14 +140,15 @@ fn compare(
     if ends.cut.sequence > anchor.cut.sequence {
         return Ok(Some(AuditLossKind::Head));
     }
-    let is_same = hash_of(connection, (anchor.last.sequence, ends))? == Some(anchor.last.hash);
+    let is_same = hash_of(connection, anchor.last.sequence, ends)? == Some(anchor.last.hash);
     Ok((!is_same).then_some(AuditLossKind::Replaced))
 }
 
 /// The hash of a row, or of the last removed one.
 fn hash_of(
     connection: &Connection,
-    (sequence, ends): (u64, &TrailEnds),
+    sequence: u64,
+    ends: &TrailEnds,
 ) -> rusqlite::Result<Option<ChainHash>> {
     if sequence == ends.last.sequence {
         return Ok(Some(ends.last.hash));

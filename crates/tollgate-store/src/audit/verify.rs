@@ -60,7 +60,7 @@ impl AuditReader {
         let moment = self.connection().transaction_with_behavior(TransactionBehavior::Deferred)?;
         let ends = TrailEnds::read(&moment)?;
         drop(locked);
-        let losses = reconcile::losses(&moment, (&found, &ends))?;
+        let losses = reconcile::losses(&moment, &found, &ends)?;
         let cut = ends.cut.sequence;
         let last = ends.last.sequence;
         let head = ends.last.hash;

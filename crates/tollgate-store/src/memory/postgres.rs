@@ -179,7 +179,7 @@ impl MemoryDatabase for PostgresMemory {
         most: usize,
     ) -> Result<Vec<(Fact, f32)>, MemoryError> {
         let most = most.min(MOST_AT_ONCE);
-        self.meanings.near(&self.lease().await?, scope, (vector, most)).await
+        self.meanings.near(&self.lease().await?, scope, vector, most).await
     }
 
     async fn facts(&self, scope: &MemoryScope, page: Page) -> Result<Vec<Fact>, MemoryError> {

@@ -178,7 +178,7 @@ impl MemoryDatabase for SqliteMemory {
         let vector = vector.clone();
         let meanings = Arc::clone(&self.meanings);
         let most = most.min(MOST_AT_ONCE);
-        self.read(move |from| meanings.near(from, &scope, (&vector, most))).await
+        self.read(move |from| meanings.near(from, &scope, &vector, most)).await
     }
 
     async fn facts(&self, scope: &MemoryScope, page: Page) -> Result<Vec<Fact>, MemoryError> {

@@ -14,7 +14,12 @@ use tollgate_sandbox::frames::ProgramErrorKind;
 use super::surrogates;
 
 /// Why a text is not valid data.
-pub(crate) type JsonReadError = (ProgramErrorKind, String);
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct JsonReadError {
+    pub(crate) kind: ProgramErrorKind,
+    pub(crate) message: String,
+}
 
 pub(crate) fn from_json<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, JsonReadError> {
     let text = surrogates::replace_lone_surrogates(text);
@@ -24,9 +29,10 @@ pub(crate) fn from_json<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, Jso
     value.map_err(|error| {
         let message = error.to_string();
         if message.starts_with("recursion limit exceeded") {
-            (ProgramErrorKind::Depth, "it is nested too deeply".to_owned())
+            let message = "it is nested too deeply".to_owned();
+            JsonReadError { kind: ProgramErrorKind::Depth, message }
         } else {
-            (ProgramErrorKind::Runtime, message)
+            JsonReadError { kind: ProgramErrorKind::Runtime, message }
         }
     })
 }
@@ -121,8 +127,12 @@ impl<'de> Visitor<'de> for StarlarkJsonKeyVisitor {
     }
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("the number `{0}` is too large")]
+struct NumberTooLargeError(String);
+
 /// Integers of any length stay exact.
-fn number<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, String> {
+fn number<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, NumberTooLargeError> {
     if let Ok(small) = text.parse::<i64>() {
         return Ok(heap.alloc(small));
     }
@@ -131,6 +141,6 @@ fn number<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, String> {
     }
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(heap.alloc(number)),
-        _ => Err(format!("the number `{text}` is too large")),
+        _ => Err(NumberTooLargeError(text.to_owned())),
     }
 }

@@ -19,7 +19,7 @@ fn check_tool(definition: Value, positional: &[&str], named: &str, expected: &st
     let positional: Vec<_> = positional.iter().map(|it| raw(it)).collect();
     let found = match book.arguments(0, &positional, &raw(named)) {
         Ok(found) => found.get().to_owned(),
-        Err(words) => words,
+        Err(error) => error.to_string(),
     };
     assert_eq!(found, expected, "{positional:?} {named}");
 }

@@ -208,6 +208,13 @@ struct PageGatherer<'w> {
     frame: &'w PageFrame,
 }
 
+/// What the parts of a page are put into.
+#[derive(Clone, Copy)]
+enum PageContainer {
+    List,
+    Object,
+}
+
 /// The page being filled.
 struct PageDraft {
     text: String,
@@ -221,17 +228,19 @@ impl PageGatherer<'_> {
     }
 
     /// An empty frame is also a page, if it precedes a part with pages of its own.
-    fn flush(&mut self, sheet: &mut PageDraft, brackets: (char, char)) {
+    fn flush(&mut self, sheet: &mut PageDraft, container: PageContainer) {
         if sheet.count > 0 || (sheet.first == 0 && self.frame.bytes() > 0) {
             let text = std::mem::take(&mut sheet.text);
             let first = sheet.first;
             let PageFrame { before, after, .. } = self.frame;
-            self.walk.page(|| {
-                let holds = match brackets {
-                    ('[', _) => PageContent::Items { first, of: 0 },
-                    _ => PageContent::Fields,
-                };
-                (holds, format!("{before}{}{text}{}{after}", brackets.0, brackets.1))
+            self.walk.page(|| match container {
+                PageContainer::List => {
+                    let holds = PageContent::Items { first, of: 0 };
+                    (holds, format!("{before}[{text}]{after}"))
+                }
+                PageContainer::Object => {
+                    (PageContent::Fields, format!("{before}{{{text}}}{after}"))
+                }
             });
         }
         sheet.first += sheet.count;
@@ -239,12 +248,12 @@ impl PageGatherer<'_> {
     }
 
     /// Adds an encoded part; returns whether it fits on a page.
-    fn add(&mut self, sheet: &mut PageDraft, part: &str, brackets: (char, char)) -> bool {
+    fn add(&mut self, sheet: &mut PageDraft, part: &str, container: PageContainer) -> bool {
         if sheet.count > 0 && sheet.text.len() + 1 + part.len() > self.room() {
-            self.flush(sheet, brackets);
+            self.flush(sheet, container);
         }
         if part.len() > self.room() || json::is_deeper_than(MAX_JSON_DEPTH, part) {
-            self.flush(sheet, brackets);
+            self.flush(sheet, container);
             return false;
         }
         if sheet.count > 0 {
@@ -264,28 +273,28 @@ impl<'de> Visitor<'de> for PageGatherer<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<usize, A::Error> {
-        let brackets = ('[', ']');
+        let container = PageContainer::List;
         let mut sheet = PageDraft { text: String::new(), first: 0, count: 0 };
         while let Some(item) = seq.next_element::<&'de RawValue>()? {
-            if !self.add(&mut sheet, item.get(), brackets) {
+            if !self.add(&mut sheet, item.get(), container) {
                 let part = self.frame.part(&sheet.first.to_string());
                 self.walk.json(item.get(), &PageFrame::default(), Some(part));
                 sheet.first += 1;
             }
         }
-        self.flush(&mut sheet, brackets);
+        self.flush(&mut sheet, container);
         Ok(sheet.first)
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<usize, A::Error> {
-        let brackets = ('{', '}');
+        let container = PageContainer::Object;
         let mut sheet = PageDraft { text: String::new(), first: 0, count: 0 };
         while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
             let mut field = String::new();
             json::push_string(&mut field, &key);
             field.push(':');
             field.push_str(value.get());
-            if !self.add(&mut sheet, &field, brackets) {
+            if !self.add(&mut sheet, &field, container) {
                 let part = self.frame.part(&crate::text::truncate_chars(&key, 128));
                 if key.len() <= 128 {
                     self.walk.json(value.get(), &PageFrame::default(), Some(part));
@@ -296,7 +305,7 @@ impl<'de> Visitor<'de> for PageGatherer<'_> {
                 sheet.first += 1;
             }
         }
-        self.flush(&mut sheet, brackets);
+        self.flush(&mut sheet, container);
         Ok(sheet.first)
     }
 }

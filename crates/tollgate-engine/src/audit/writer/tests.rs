@@ -22,7 +22,7 @@ fn writer(directory: &TempDir) -> (AuditWriter, Vec<OwnedPermit<AuditMessage>>) 
     let shared = Arc::new(AuditWriterState::new(policy));
     let (sender, rows) = mpsc::channel(MAX_ROWS_PER_COMMIT);
     let places = (0..CALLS).map(|_| sender.clone().try_reserve_owned().unwrap()).collect();
-    (AuditWriter::new(trail, journal, rows, (&shared, &clock)), places)
+    (AuditWriter::new(trail, journal, rows, &shared, &clock), places)
 }
 
 fn waited_for() -> AuditMessage {

@@ -16,6 +16,7 @@ use tollgate_core::text::truncate_chars;
 
 use crate::clock::{Clock as _, SystemClock};
 use crate::settings::ImageSettings;
+use crate::web::FetchError;
 use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
 pub(super) const LARGEST_PICTURE: usize = 16 << 20;
@@ -49,13 +50,36 @@ struct ImagesErrorDetail {
     message: String,
 }
 
+/// Why there is no picture. The message is for the model.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ImageServiceError {
+    #[error(transparent)]
+    Url(#[from] FetchError),
+    #[error("`{0}` of the image service is not a valid header value")]
+    Header(HeaderName),
+    #[error("the image service is unavailable: {0}")]
+    Unavailable(FetchError),
+    #[error("the image service {0}")]
+    Refused(String),
+    #[error("the image service did not answer with a picture")]
+    NoJson,
+    #[error("the image service answered without a picture")]
+    NoPicture,
+    #[error("the image service returned a picture that cannot be decoded")]
+    Undecodable,
+    #[error("cannot fetch the picture: {0}")]
+    Download(FetchError),
+    #[error("cannot fetch the picture: status {0}")]
+    DownloadStatus(u16),
+}
+
 impl ImageService {
     pub(super) fn new(settings: &ImageSettings) -> Self {
         Self { settings: settings.clone() }
     }
 
     /// The bytes of one image, in any format.
-    pub(super) async fn picture(&self, prompt: &str) -> Result<Vec<u8>, String> {
+    pub(super) async fn picture(&self, prompt: &str) -> Result<Vec<u8>, ImageServiceError> {
         let url = format!("{}/images/generations", self.settings.base_url);
         let fetch = OperatorHttpClient::new(&url)?;
         let until = SystemClock.now() + GENERATION_TIMEOUT;
@@ -63,33 +87,30 @@ impl ImageService {
         let response = fetch
             .exchange_within(&url, self.request(prompt)?, bounds)
             .await
-            .map_err(|refused| format!("the image service is unavailable: {refused}"))?;
+            .map_err(ImageServiceError::Unavailable)?;
         self.judge(&response)?;
-        let answer: ImagesResponse = serde_json::from_slice(response.body())
-            .map_err(|_| "the image service did not answer with a picture".to_owned())?;
+        let answer: ImagesResponse =
+            serde_json::from_slice(response.body()).map_err(|_| ImageServiceError::NoJson)?;
         match answer.data.into_iter().next() {
             Some(ImagesResponseItem { b64_json: Some(text), .. }) => {
-                STANDARD.decode(text.trim()).map_err(|_| {
-                    "the image service returned a picture that cannot be decoded".to_owned()
-                })
+                STANDARD.decode(text.trim()).map_err(|_| ImageServiceError::Undecodable)
             }
             Some(ImagesResponseItem { url: Some(url), .. }) => {
                 // Without the API key: it is for the service, not for the host of the image.
                 let request = Request::new(Full::default());
                 let bounds = ExchangeBounds { until, most_bytes: LARGEST_PICTURE };
                 let response = fetch.exchange_within(&url, request, bounds).await;
-                let response =
-                    response.map_err(|refused| format!("cannot fetch the picture: {refused}"))?;
+                let response = response.map_err(ImageServiceError::Download)?;
                 match response.status() {
                     status if status.is_success() => Ok(response.into_body().to_vec()),
-                    status => Err(format!("cannot fetch the picture: status {}", status.as_u16())),
+                    status => Err(ImageServiceError::DownloadStatus(status.as_u16())),
                 }
             }
-            _ => Err("the image service answered without a picture".to_owned()),
+            _ => Err(ImageServiceError::NoPicture),
         }
     }
 
-    fn request(&self, prompt: &str) -> Result<Request<Full<Bytes>>, String> {
+    fn request(&self, prompt: &str) -> Result<Request<Full<Bytes>>, ImageServiceError> {
         let mut body = json!({ "model": self.settings.model, "prompt": prompt, "n": 1 });
         if let Some(size) = &self.settings.size {
             body["size"] = size.as_str().into();
@@ -104,7 +125,7 @@ impl ImageService {
             Some((HeaderName::try_from(name).ok()?, value.reveal().to_owned()))
         });
         for (name, value) in key.chain(others) {
-            let unfit = |_| format!("`{name}` of the image service is not a valid header value");
+            let unfit = |_| ImageServiceError::Header(name.clone());
             let mut value = HeaderValue::try_from(value).map_err(unfit)?;
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -112,7 +133,7 @@ impl ImageService {
         Ok(request)
     }
 
-    fn judge(&self, response: &Response<Bytes>) -> Result<(), String> {
+    fn judge(&self, response: &Response<Bytes>) -> Result<(), ImageServiceError> {
         let operator = "the operator must check";
         let words = match response.status().as_u16() {
             200..=299 => return Ok(()),
@@ -128,7 +149,7 @@ impl ImageService {
             },
             status => format!("answered with status {status}; try again later"),
         };
-        Err(format!("the image service {words}"))
+        Err(ImageServiceError::Refused(words))
     }
 
     /// The service's error message, with secrets masked.

@@ -35,15 +35,14 @@ async fn asked(
     site: &Site,
     scratch: &ScratchDir,
     arguments: Value,
-) -> Result<BuiltinReply, String> {
+) -> Result<BuiltinReply, BuiltinToolError> {
     let tool = tools(&settings(site), files::folder(scratch.path())).remove(0);
     let reply = tool.call(arguments.as_object().unwrap(), &BuiltinToolContext::local()).await;
-    let reply = reply.map_err(|failure| failure.message);
     assert!(!format!("{reply:?}").contains(KEY));
     reply
 }
 
-async fn painted(site: &Site, scratch: &ScratchDir) -> Result<BuiltinReply, String> {
+async fn painted(site: &Site, scratch: &ScratchDir) -> Result<BuiltinReply, BuiltinToolError> {
     asked(site, scratch, json!({ "prompt": "A red Dragon!" })).await
 }
 
@@ -100,7 +99,7 @@ async fn a_picture_behind_a_url_is_fetched_without_the_key() {
 async fn s_19_a_url_to_a_metadata_service_is_not_followed() {
     let inner = json!({ "data": [{ "url": "http://169.254.169.254/latest/" }] });
     let site = Site::start(move |_| json_answer(&inner)).await;
-    let error = painted(&site, &ScratchDir::new()).await.unwrap_err();
+    let error = painted(&site, &ScratchDir::new()).await.unwrap_err().message;
     assert_eq!(
         error,
         "cannot fetch the picture: `169.254.169.254` is not a public address; only the public web \
@@ -136,7 +135,7 @@ async fn what_cannot_be_a_picture_is_refused_and_not_saved() {
     let check = async |script: Script, expected: &str| {
         let site = Site::start(move |_| script.clone()).await;
         let scratch = ScratchDir::new();
-        assert_eq!(painted(&site, &scratch).await.unwrap_err(), expected);
+        assert_eq!(painted(&site, &scratch).await.unwrap_err().message, expected);
         assert_eq!(files_of(&scratch), [""; 0]);
     };
     let none = "the image service returned something other than a picture; try again";

@@ -70,8 +70,7 @@ impl BuiltinTool for SearchSessions {
     ) -> Result<BuiltinReply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?;
         let session = session(arguments)?;
-        let wanted = (session.as_ref(), USUAL_HITS);
-        let hits = self.0.search_entries(&asker.scope, query, wanted).await?;
+        let hits = self.0.search_entries(&asker.scope, query, session.as_ref(), USUAL_HITS).await?;
         let results: Vec<Value> = hits.iter().map(entry_json).collect();
         Ok(BuiltinReply {
             text: entries_text(&hits),

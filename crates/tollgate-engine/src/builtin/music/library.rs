@@ -65,9 +65,14 @@ struct Mood {
     also: Vec<String>,
 }
 
+/// A library without a track that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the music library is invalid: {0}")]
+pub struct MusicLibraryError(String);
+
 impl MusicLibrary {
     /// Invalid tracks are reported and skipped; `Err` if no track is left.
-    pub fn read(path: &Path) -> (Result<Self, String>, Vec<DocumentError>) {
+    pub fn read(path: &Path) -> (Result<Self, MusicLibraryError>, Vec<DocumentError>) {
         let read = document::read(path, MOST_FILE_BYTES).and_then(|node| library(&node));
         match read {
             Ok((library, wrong)) => {
@@ -75,7 +80,7 @@ impl MusicLibrary {
             }
             Err(wrong) => {
                 let flaw = wrong.of(path);
-                (Err(format!("the music library is invalid: {flaw}")), vec![flaw])
+                (Err(MusicLibraryError(flaw.to_string())), vec![flaw])
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tollgate_core::id::AgentId;
 use tollgate_core::memory::{MemoryName, MemoryScope, Namespace};
 
-use super::library::MusicLibrary;
+use super::library::{MusicLibrary, MusicLibraryError};
 use super::webhook::Webhook;
 use super::{MusicContext, NowPlaying, tools};
 use crate::builtin::scratch::ScratchDir;
@@ -19,7 +19,7 @@ tracks:
   - { title: Rain, url: \"https://music.example/rain.mp3\", moods: [calm] }
 ";
 
-fn library() -> Result<MusicLibrary, String> {
+fn library() -> Result<MusicLibrary, MusicLibraryError> {
     let scratch = ScratchDir::new();
     let path = scratch.path().join("music.yaml");
     std::fs::write(&path, TRACKS).unwrap();

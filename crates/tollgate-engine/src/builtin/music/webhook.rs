@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Request};
+use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::Full;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tollgate_mcp::tasks;
 
 use crate::clock::{Clock as _, SystemClock};
+use crate::web::FetchError;
 use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
 /// Timeout of one attempt, and the pause between two.
@@ -34,6 +35,14 @@ pub(crate) enum WebhookDelivery {
     No(String),
 }
 
+#[derive(Debug, thiserror::Error)]
+enum WebhookError {
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error("it answered {0}")]
+    Status(StatusCode),
+}
+
 #[derive(Clone)]
 pub(crate) struct Webhook(Arc<WebhookInner>);
 
@@ -46,7 +55,7 @@ struct WebhookInner {
 }
 
 impl Webhook {
-    pub(crate) fn new(url: &str) -> Result<Self, String> {
+    pub(crate) fn new(url: &str) -> Result<Self, FetchError> {
         Ok(Self(Arc::new(WebhookInner {
             url: url.to_owned(),
             fetch: OperatorHttpClient::new(url)?,
@@ -68,7 +77,7 @@ impl Webhook {
         });
         match tokio::time::timeout(MAX_CALL_WAIT, telling).await {
             Ok(Some(Ok(()))) => WebhookDelivery::Yes,
-            Ok(Some(Err(why))) => WebhookDelivery::No(why),
+            Ok(Some(Err(error))) => WebhookDelivery::No(error.to_string()),
             Ok(None) => WebhookDelivery::No("the webhook task crashed".to_owned()),
             Err(_) => WebhookDelivery::Pending,
         }
@@ -76,7 +85,7 @@ impl Webhook {
 }
 
 impl WebhookInner {
-    async fn post_twice(&self, event: &Value) -> Result<(), String> {
+    async fn post_twice(&self, event: &Value) -> Result<(), WebhookError> {
         let _turn = self.sending.lock().await;
         if self.post(event).await.is_ok() {
             return Ok(());
@@ -84,12 +93,12 @@ impl WebhookInner {
         tokio::time::sleep(RETRY_PAUSE).await;
         let told = self.post(event).await;
         if let Err(why) = &told {
-            tracing::warn!(why, "music webhook failed");
+            tracing::warn!(%why, "music webhook failed");
         }
         told
     }
 
-    async fn post(&self, event: &Value) -> Result<(), String> {
+    async fn post(&self, event: &Value) -> Result<(), WebhookError> {
         let mut request = Request::new(Full::new(Bytes::from(event.to_string())));
         *request.method_mut() = Method::POST;
         let json = HeaderValue::from_static("application/json");
@@ -99,8 +108,8 @@ impl WebhookInner {
             most_bytes: MOST_ANSWER_BYTES,
         };
         let answer = self.fetch.exchange_within(&self.url, request, bounds).await;
-        let status = answer.map_err(|refused| refused.to_string())?.status();
-        if status.is_success() { Ok(()) } else { Err(format!("it answered {status}")) }
+        let status = answer?.status();
+        if status.is_success() { Ok(()) } else { Err(WebhookError::Status(status)) }
     }
 }
 

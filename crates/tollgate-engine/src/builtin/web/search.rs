@@ -13,6 +13,7 @@ use crate::builtin::{
 };
 use crate::clock::{Clock as _, SystemClock};
 use crate::settings::{self, SearchProvider};
+use crate::web::FetchError;
 use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
 const SEARCH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
@@ -24,6 +25,25 @@ pub(super) struct WebSearch {
     settings: settings::WebSearchSettings,
 }
 
+/// Why there are no results. The message is for the model.
+#[derive(Debug, thiserror::Error)]
+enum WebSearchError {
+    #[error(transparent)]
+    Url(#[from] FetchError),
+    #[error("`builtin.web.api_key` has characters that are not allowed in a header")]
+    Key,
+    #[error("the search service is unavailable: {0}")]
+    Unavailable(FetchError),
+    #[error("the search service {0}")]
+    Refused(&'static str),
+    #[error("the search service answered with status {0}")]
+    Status(u16),
+    #[error("the search service did not answer in JSON")]
+    NoJson,
+    #[error("the search service did not answer in JSON; `json` must be in its `search.formats`")]
+    SearxngFormat,
+}
+
 impl WebSearch {
     pub(super) fn new(settings: &settings::WebSearchSettings) -> Self {
         Self { settings: settings.clone() }
@@ -33,7 +53,7 @@ impl WebSearch {
         &self,
         query: &str,
         asker: &BuiltinToolContext,
-    ) -> Result<Vec<WebSearchResult>, String> {
+    ) -> Result<Vec<WebSearchResult>, WebSearchError> {
         let url = search_api::url(&self.settings, query);
         let fetch = OperatorHttpClient::new(&self.settings.url)?;
         let latest = SystemClock.now() + SEARCH_TIMEOUT;
@@ -42,14 +62,14 @@ impl WebSearch {
         let response = fetch
             .exchange_within(&url, self.request()?, bounds)
             .await
-            .map_err(|refused| format!("the search service is unavailable: {refused}"))?;
+            .map_err(WebSearchError::Unavailable)?;
         self.judge(response.status())?;
         let text = std::str::from_utf8(response.body()).unwrap_or_default();
         let body = raw_json::value(text).map_err(|_| self.no_json())?;
         search_api::read(self.settings.searcher, &body).ok_or_else(|| self.no_json())
     }
 
-    fn request(&self) -> Result<Request<Full<bytes::Bytes>>, String> {
+    fn request(&self) -> Result<Request<Full<bytes::Bytes>>, WebSearchError> {
         let mut request = Request::new(Full::default());
         let headers = request.headers_mut();
         headers.insert("accept", HeaderValue::from_static("application/json"));
@@ -60,16 +80,14 @@ impl WebSearch {
                     ("authorization", format!("Bearer {}", key.reveal().trim()))
                 }
             };
-            let mut value = HeaderValue::try_from(text).map_err(
-                |_| "`builtin.web.api_key` has characters that are not allowed in a header",
-            )?;
+            let mut value = HeaderValue::try_from(text).map_err(|_| WebSearchError::Key)?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
         Ok(request)
     }
 
-    fn judge(&self, status: StatusCode) -> Result<(), String> {
+    fn judge(&self, status: StatusCode) -> Result<(), WebSearchError> {
         let words = match status.as_u16() {
             200..=299 => return Ok(()),
             401 => "rejected the key; the operator must check `builtin.web.api_key`",
@@ -82,18 +100,15 @@ impl WebSearch {
             }
             429 => "is rate limiting; try again later",
             300..=399 => "redirected the request; the operator must correct `builtin.web.url`",
-            status => return Err(format!("the search service answered with status {status}")),
+            status => return Err(WebSearchError::Status(status)),
         };
-        Err(format!("the search service {words}"))
+        Err(WebSearchError::Refused(words))
     }
 
-    fn no_json(&self) -> String {
+    fn no_json(&self) -> WebSearchError {
         match self.settings.searcher {
-            SearchProvider::Searxng => {
-                "the search service did not answer in JSON; `json` must be in its `search.formats`"
-                    .to_owned()
-            }
-            SearchProvider::Brave => "the search service did not answer in JSON".to_owned(),
+            SearchProvider::Searxng => WebSearchError::SearxngFormat,
+            SearchProvider::Brave => WebSearchError::NoJson,
         }
     }
 }
@@ -156,7 +171,7 @@ impl BuiltinTool for WebSearch {
         if query.is_empty() {
             return Err(BuiltinToolError::new("`query` is empty: say what to look for"));
         }
-        let found = self.ask(query, asker).await.map_err(BuiltinToolError::new)?;
+        let found = self.ask(query, asker).await.map_err(super::failure)?;
         let results: Vec<Value> = found
             .iter()
             .map(|it| json!({ "title": it.title, "url": it.url, "snippet": it.snippet }))

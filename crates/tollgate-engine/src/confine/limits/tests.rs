@@ -22,7 +22,7 @@ fn s_05_what_is_not_limited_is_left_alone_but_core_files_never_are() {
         file_bytes: None,
     };
     let names = |limits: &ProcessLimits| -> Vec<&str> {
-        of(limits).into_iter().map(|(name, _, _)| name).collect()
+        of(limits).into_iter().map(|limit| limit.name).collect()
     };
     assert_eq!(names(&none), ["core files"]);
     let usual = ["memory", "open files", "file size", "core files"];

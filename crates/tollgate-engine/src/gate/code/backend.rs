@@ -75,7 +75,10 @@ impl BackendConnection for CodeConnection {
             reading => {
                 let arguments = serde_json::from_str(&arguments.to_text()).unwrap_or_default();
                 let read = self.0.look(job.turn, reading, arguments).await;
-                read.map_or_else(ProgramReport::Failed, ProgramReport::Well)
+                match read {
+                    Ok(text) => ProgramReport::Well(text),
+                    Err(error) => ProgramReport::Failed(error.to_string()),
+                }
             }
         };
         let outcome = match told {
@@ -112,7 +115,7 @@ impl CodeConnection {
         let time = time.map_or(Duration::MAX, |left| left.saturating_sub(REPORT_MARGIN));
         let trace = job.trace.cloned();
         let turn = Turn { deadline, within: job.id, trace, ..job.turn.clone() };
-        match self.0.code_within(&turn, (source, time), caller).await {
+        match self.0.code_within(&turn, source, time, caller).await {
             Ok(ended) => Ok(program_report::report(&ended)),
             Err(unavailable) => Err(not_run(&unavailable)),
         }

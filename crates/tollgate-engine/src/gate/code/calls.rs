@@ -18,7 +18,7 @@ use tollgate_core::turn::Turn;
 use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::offload::offload_if_large;
 use tollgate_sandbox::frames::{Answer, ProgramCall};
-use tollgate_sandbox::host::HostCalls;
+use tollgate_sandbox::host::{CallsRefusedError, HostCalls};
 use tollgate_sandbox::stopwatch::Stopwatch;
 
 use super::super::{Gate, recheck};
@@ -48,9 +48,9 @@ pub(super) struct ProgramHost<'g> {
 
 #[async_trait]
 impl HostCalls for ProgramHost<'_> {
-    fn admit(&self, calls: u32) -> Result<(), String> {
+    fn admit(&self, calls: u32) -> Result<(), CallsRefusedError> {
         let Some(budget) = &self.turn.calls else { return Ok(()) };
-        budget.take(calls).map_err(|exceeded| exceeded.to_string())
+        budget.take(calls).map_err(|exceeded| CallsRefusedError(exceeded.to_string()))
     }
 
     async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
@@ -66,13 +66,12 @@ impl ProgramHost<'_> {
             self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let caller = Caller { events, ..self.caller.clone() };
         let room = AnswerBytesLeft(AtomicUsize::new(MOST_BYTES));
-        let running =
-            stream::iter(calls).map(|call| self.call_if_room(call, &room, (&caller, time)));
+        let running = stream::iter(calls).map(|call| self.call_if_room(call, &room, &caller, time));
         // Room is given in the order of the calls, whichever of them is answered first.
         let running =
             running.buffered(MAX_CONCURRENT_CALLS).map(|answer| room.admit(answer)).collect();
         match (&self.caller.events, said) {
-            (Some(to), Some(said)) => forward_events(running, said, (to, time)).await,
+            (Some(to), Some(said)) => forward_events(running, said, to, time).await,
             _ => running.await,
         }
     }
@@ -82,16 +81,13 @@ impl ProgramHost<'_> {
         &self,
         call: ProgramCall,
         room: &AnswerBytesLeft,
-        way: (&Caller<'_>, &Stopwatch),
+        caller: &Caller<'_>,
+        time: &Stopwatch,
     ) -> Answer {
-        if room.is_full() { too_much() } else { self.call_one(call, way).await }
+        if room.is_full() { too_much() } else { self.call_one(call, caller, time).await }
     }
 
-    async fn call_one(
-        &self,
-        call: ProgramCall,
-        (caller, time): (&Caller<'_>, &Stopwatch),
-    ) -> Answer {
+    async fn call_one(&self, call: ProgramCall, caller: &Caller<'_>, time: &Stopwatch) -> Answer {
         let book = self.turn.view.book();
         let place = call.tool as usize;
         let Some(tool) = book.tool(place) else {
@@ -99,7 +95,7 @@ impl ProgramHost<'_> {
         };
         let arguments = match book.arguments(place, &call.positional, &call.named) {
             Ok(arguments) => arguments,
-            Err(message) => return failure(CallStatus::InvalidArguments, message),
+            Err(error) => return failure(CallStatus::InvalidArguments, error.to_string()),
         };
         let mut params = Object::new();
         params.set_string("name", tool.exposed.as_str());

@@ -30,7 +30,14 @@ const ALWAYS_SAMPLED: u32 = 64;
 /// Of those after them, one in so many is looked at.
 const SAMPLE_INTERVAL: u32 = 16;
 
-pub(crate) struct LearnedTypes(Cache<(Principal, ToolId), Arc<LearnedType>, LearnedTypeWeighter>);
+pub(crate) struct LearnedTypes(Cache<LearnedTypeKey, Arc<LearnedType>, LearnedTypeWeighter>);
+
+/// Types are learned for each principal: results may tell what others must not know.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct LearnedTypeKey {
+    principal: Principal,
+    tool: ToolId,
+}
 
 struct LearnedType {
     of: ContentHash,
@@ -42,8 +49,8 @@ struct LearnedType {
 #[derive(Clone)]
 struct LearnedTypeWeighter;
 
-impl Weighter<(Principal, ToolId), Arc<LearnedType>> for LearnedTypeWeighter {
-    fn weight(&self, _: &(Principal, ToolId), lesson: &Arc<LearnedType>) -> u64 {
+impl Weighter<LearnedTypeKey, Arc<LearnedType>> for LearnedTypeWeighter {
+    fn weight(&self, _: &LearnedTypeKey, lesson: &Arc<LearnedType>) -> u64 {
         OVERHEAD + lesson.learned.parts() as u64
     }
 }
@@ -69,7 +76,7 @@ impl LearnedTypes {
         if tool.output.is_some() || result.get().len() > MAX_LEARNED_BYTES {
             return;
         }
-        let key = (principal.clone(), tool.id.clone());
+        let key = LearnedTypeKey { principal: principal.clone(), tool: tool.id.clone() };
         let known = self.0.get(&key).filter(|it| it.of == tool.hash);
         if known.as_ref().is_some_and(|it| !it.wants_another()) {
             return;
@@ -85,7 +92,8 @@ impl LearnedTypes {
     }
 
     pub(super) fn shape(&self, principal: &Principal, tool: &ToolId) -> Option<Arc<ResultShape>> {
-        let lesson = self.0.get(&(principal.clone(), tool.clone()))?;
+        let key = LearnedTypeKey { principal: principal.clone(), tool: tool.clone() };
+        let lesson = self.0.get(&key)?;
         lesson.learned.shape().map(Arc::clone)
     }
 }

@@ -13,7 +13,8 @@ use tollgate_sandbox::stopwatch::{Stopwatch, StopwatchHold};
 pub(super) async fn forward_events<T>(
     calls: impl Future<Output = T>,
     mut said: mpsc::Receiver<Event>,
-    (to, time): (&ServerEventSender, &Stopwatch),
+    to: &ServerEventSender,
+    time: &Stopwatch,
 ) -> T {
     let mut open = FuturesUnordered::new();
     tokio::pin!(calls);

@@ -76,10 +76,16 @@ fn able(capabilities: &str) -> ClientFacts {
     ClientFacts { capabilities: Some(raw(capabilities.to_owned())), ..nobody() }
 }
 
+#[derive(Clone, Copy)]
+struct TestQuestion {
+    method: &'static str,
+    params: &'static str,
+}
+
 /// What a server hears that asks this of a live client; a person would say `Ada`.
-async fn check_asked(era: Era, capabilities: &str, (method, params): (&str, &str), hears: &str) {
-    let method = method.to_owned();
-    let params = raw(params.to_owned());
+async fn check_asked(era: Era, capabilities: &str, question: TestQuestion, hears: &str) {
+    let method = question.method.to_owned();
+    let params = raw(question.params.to_owned());
     let test = gate(era, move |seen| {
         let method = method.clone();
         let params = params.clone();
@@ -107,10 +113,13 @@ async fn check_asked(era: Era, capabilities: &str, (method, params): (&str, &str
 
 #[tokio::test]
 async fn live_clients_are_asked_only_what_they_declared() {
-    let form = ("elicitation/create", QUESTION);
-    let url = ("elicitation/create", r#"{"mode":"url","url":"https://x.example"}"#);
-    let roots = ("roots/list", "{}");
-    let sampling = ("sampling/createMessage", "{}");
+    let form = TestQuestion { method: "elicitation/create", params: QUESTION };
+    let url = TestQuestion {
+        method: "elicitation/create",
+        params: r#"{"mode":"url","url":"https://x.example"}"#,
+    };
+    let roots = TestQuestion { method: "roots/list", params: "{}" };
+    let sampling = TestQuestion { method: "sampling/createMessage", params: "{}" };
     let cancel = r#"{"action":"cancel"}"#;
     for era in [Era::Legacy, Era::Modern] {
         check_asked(era, r#"{"elicitation":{}}"#, form, "Ada").await;

@@ -213,7 +213,7 @@ async fn what_was_cut_is_read_by_its_handle_and_only_by_its_principal() {
     assert_eq!(together, long);
     let whole = Outcome { handle: None, ..kept.outcome.clone() };
     let consumers = [ResultCaps::gemini_live(), ResultCaps::mcp(), ResultCaps::gemini_live()];
-    let each = test.gate.reshape(&test.turn(), ("s_a", &whole), &consumers);
+    let each = test.gate.reshape(&test.turn(), "s_a", &whole, &consumers);
     let handles: Vec<_> = each.iter().map(|outcome| outcome.handle).collect();
     assert!(handles[0].is_some(), "the rest is kept");
     assert_eq!(handles, [handles[0], None, handles[0]], "once, for all who could not take it");

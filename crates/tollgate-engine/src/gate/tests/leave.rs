@@ -35,7 +35,7 @@ async fn guarded_for(
     change(&mut rules, &mut tools);
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
-    let test = gate_for(agent, Kept::default(), (era, rules, tools), move |seen| {
+    let test = gate_for(agent, Kept::default(), era, rules, tools, move |seen| {
         counted.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move { Ok(text(&format!("did {}", seen.params["arguments"]))) })
     })
@@ -356,7 +356,7 @@ async fn who_waits_for_leave_holds_no_slot_and_takes_one_to_run() {
         assert_eq!(said(&free), "ok did null", "the one that waits is in nobody's way");
         let turn = gate.test.turn();
         let request = policy::permit(&turn, request(r#"{"name":"s_b"}"#)).unwrap();
-        let begin = |by| gate.test.gate.limits.begin((&turn, by), &request);
+        let begin = |by| gate.test.gate.limits.begin(&turn, by, &request);
         let running = begin(Decider::Client).unwrap();
         assert!(begin(Decider::Gateway).is_ok(), "measurements are not counted");
         gate.decide(id, Decision::Approve).await.unwrap();

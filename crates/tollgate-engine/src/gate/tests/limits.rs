@@ -18,7 +18,7 @@ async fn limited(agent: Agent) -> TestGate {
     let twice = ToolOverride { rate_limit: Some(limit(2)), ..ToolOverride::default() };
     rules.tools.insert(ToolName::new("a"), twice);
     let tools = ["a", "b"].map(tool).to_vec();
-    gate_for(agent, Kept::default(), (Era::Modern, rules, tools), |seen| {
+    gate_for(agent, Kept::default(), Era::Modern, rules, tools, |seen| {
         Box::pin(async move {
             if seen.name == "b" {
                 tokio::time::sleep(Duration::from_millis(100)).await;

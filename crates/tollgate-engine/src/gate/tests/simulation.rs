@@ -165,7 +165,8 @@ fn plan(random: &mut StdRng, caller: usize, number: usize) -> Planned {
 async fn make(
     test: &TestGate,
     trace: &Trace,
-    (principal, planned): (&str, &Planned),
+    principal: &str,
+    planned: &Planned,
     limit: Duration,
 ) -> Sums {
     tokio::time::sleep(planned.starts).await;
@@ -257,7 +258,7 @@ async fn world(seed: u64) -> (Sums, Vec<String>) {
         callers.push((format!("p{caller}"), calls));
     }
     let calls = callers.iter().flat_map(|(principal, calls)| {
-        calls.iter().map(|planned| make(&test, &trace, (principal, planned), limit))
+        calls.iter().map(|planned| make(&test, &trace, principal, planned, limit))
     });
     let everything = async { tokio::join!(join_all(calls), meddle(&test, &trace, &mut random)) };
     let (ended, ()) =

@@ -90,9 +90,9 @@ async fn s_25_the_next_call_of_a_changed_tool_is_refused_until_it_is_accepted() 
     assert_eq!(changes[0].at, "/inputSchema/properties/n/description");
     assert_eq!(changes[0].after.as_deref(), Some("the nama"));
     let hash = gate.offered("a");
-    gate.gate.decide(&id("a"), hash, (Answer::Accept, &ops())).await.unwrap();
+    gate.gate.decide(&id("a"), hash, Answer::Accept, &ops()).await.unwrap();
     assert_eq!(gate.says("s_a").await, "ok: done");
-    gate.gate.decide(&id("a"), hash, (Answer::Reject, &ops())).await.unwrap();
+    gate.gate.decide(&id("a"), hash, Answer::Reject, &ops()).await.unwrap();
     assert_eq!(gate.shown(), "-s_a:rejected s_b");
     let kept = gate.gate.examine(&id("a")).await.unwrap().unwrap().kept;
     assert_eq!(kept.last().unwrap().decided.as_ref().unwrap().1, "ops");
@@ -103,12 +103,12 @@ async fn s_25_nobody_accepts_what_they_have_not_seen() {
     let gate = open(|_, tools| *tools = vec![tool("a")]).await;
     let first = gate.offered("a");
     gate.lists(&[described("a", "second")]).await;
-    let refused = gate.gate.decide(&id("a"), first, (Answer::Accept, &ops())).await;
+    let refused = gate.gate.decide(&id("a"), first, Answer::Accept, &ops()).await;
     let offered = gate.offered("a");
     assert!(
         matches!(refused, Err(TrustDecisionError::Other { offered: now, .. }) if now == offered)
     );
-    let refused = gate.gate.decide(&id("zzz"), first, (Answer::Accept, &ops())).await;
+    let refused = gate.gate.decide(&id("zzz"), first, Answer::Accept, &ops()).await;
     assert!(matches!(refused, Err(TrustDecisionError::Unknown(_))));
     assert!(gate.gate.examine(&id("zzz")).await.unwrap().is_none());
     assert_eq!(gate.shown(), "-s_a:changed");
@@ -129,7 +129,7 @@ async fn what_must_be_reviewed_waits_and_is_told_of() {
     };
     assert_eq!((tool, verdict), (id("b"), "withheld"));
     assert!(notices.try_recv().is_err(), "each is told once");
-    gate.gate.decide(&id("b"), gate.offered("b"), (Answer::Accept, &ops())).await.unwrap();
+    gate.gate.decide(&id("b"), gate.offered("b"), Answer::Accept, &ops()).await.unwrap();
     let judged = (*notices.try_recv().unwrap()).clone();
     assert!(matches!(judged, Notice::Judged { decision: "accepted", .. }));
     assert_eq!(gate.shown(), "-s_a:new s_b");

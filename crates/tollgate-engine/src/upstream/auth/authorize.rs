@@ -17,12 +17,13 @@ use rmcp::transport::auth::{
 };
 use tokio::sync::Mutex;
 use tollgate_core::secret::Secret;
-use tollgate_mcp::client::Credentials;
+use tollgate_mcp::client::{Credentials, CredentialsError};
 
 use super::bearer;
 use super::challenge::{Challenge, MAX_CHALLENGE_BYTES};
 use super::http_client::{OauthHttpClient, words};
 use super::login::LoginTokenStore;
+use super::oauth_error::{ConsentPromptError, OauthError};
 use super::place::OauthUrl;
 use super::token;
 
@@ -54,7 +55,7 @@ pub enum OauthClientIdentity {
 
 /// Shows the URL to the user, and returns the URL of the redirect.
 pub type ConsentPrompt =
-    Box<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+    Box<dyn Fn(String) -> BoxFuture<'static, Result<String, ConsentPromptError>> + Send + Sync>;
 
 /// Credentials that are requested when the server rejects a request, by one caller for all (single
 /// flight).
@@ -72,7 +73,7 @@ pub struct AuthorizationCode {
 struct AuthorizationGrantState {
     session: Option<OauthSession>,
     /// Why the last attempt failed; reported once.
-    failure: Option<String>,
+    failure: Option<OauthError>,
     /// Scopes that were requested after a 403. Requesting them again would change nothing.
     stepped_up: Vec<String>,
 }
@@ -95,25 +96,25 @@ impl AuthorizationCode {
     }
 
     /// Requests consent now, before the server rejects a request.
-    pub async fn ask(&self) -> Result<(), String> {
+    pub async fn ask(&self) -> Result<(), OauthError> {
         self.authorize(None).await.map(drop)
     }
 
     /// Runs discovery, registration, consent and the token request.
-    async fn authorize(&self, challenge: Option<&str>) -> Result<OauthSession, String> {
+    async fn authorize(&self, challenge: Option<&str>) -> Result<OauthSession, OauthError> {
         let asked = &self.authorization;
         let client = Arc::new(OauthHttpClient::new(&asked.server_url)?);
         let url = asked.server_url.as_str();
         let sending = Arc::clone(&client);
         let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending)
             .await
-            .map_err(|error| words(&error))?;
+            .map_err(|error| OauthError::Refused(words(&error)))?;
         if let Some(kept) = &self.kept {
             manager.set_credential_store(kept.clone());
         }
         let challenge = challenge.filter(|challenge| challenge.len() <= MAX_CHALLENGE_BYTES);
         let found = manager.resolve_metadata_from_challenge(challenge).await;
-        let found = found.map_err(|error| client.explain(&error))?;
+        let found = found.map_err(|error| OauthError::Refused(client.explain(&error)))?;
         client.check_metadata(&found)?;
         self.check_issuer(found.metadata.issuer.as_deref()).await?;
         let is_discovered = found.source.is_discovered();
@@ -122,10 +123,9 @@ impl AuthorizationCode {
         let session = session.map_err(|(_, error)| {
             let why = client.explain(&error);
             if is_discovered {
-                return why;
+                return OauthError::Refused(why);
             }
-            let answers = client.unusable_answers();
-            format!("the server publishes no usable OAuth metadata ({answers}); {why}")
+            OauthError::UnusableMetadata { answers: client.unusable_answers(), why }
         })?;
         let url = session.get_authorization_url().to_owned();
         let session = OauthSession { manager: session.auth_manager, client };
@@ -135,7 +135,7 @@ impl AuthorizationCode {
 
     /// A client secret belongs to one authorization server: the one that the operator named, or
     /// else the one it was first used with. No server can have it sent elsewhere.
-    async fn check_issuer(&self, found: Option<&str>) -> Result<(), String> {
+    async fn check_issuer(&self, found: Option<&str>) -> Result<(), OauthError> {
         let asked = &self.authorization;
         let named = found.unwrap_or("none");
         if let Some(wanted) = &asked.issuer {
@@ -143,8 +143,9 @@ impl AuthorizationCode {
                 (Ok(wanted), Some(Ok(found))) => wanted.is_same_issuer(&found),
                 _ => false,
             };
-            return is_wanted.then_some(()).ok_or_else(|| {
-                format!("the server's authorization server is `{named}`, and not `{wanted}` as `issuer` says")
+            return is_wanted.then_some(()).ok_or_else(|| OauthError::IssuerMismatch {
+                found: named.to_owned(),
+                configured: wanted.clone(),
             });
         }
         let has_secret = matches!(
@@ -153,10 +154,9 @@ impl AuthorizationCode {
         );
         let Some(kept) = self.kept.as_ref().filter(|_| has_secret) else { return Ok(()) };
         match kept.issuer().await? {
-            Some(before) if found != Some(before.as_str()) => Err(format!(
-                "the server's authorization server was `{before}` and is `{named}` now; the client \
-                 secret is not sent there unless `issuer` says so"
-            )),
+            Some(before) if found != Some(before.as_str()) => {
+                Err(OauthError::IssuerChanged { before, found: named.to_owned() })
+            }
             _ => Ok(()),
         }
     }
@@ -183,25 +183,24 @@ impl AuthorizationCode {
         }
     }
 
-    async fn consent(&self, session: &OauthSession, url: String) -> Result<(), String> {
+    async fn consent(&self, session: &OauthSession, url: String) -> Result<(), OauthError> {
         // Only web pages may be opened, and none in plain text over a network.
         let server = OauthUrl::parse(&self.authorization.server_url)?;
         OauthUrl::parse(&url)?.may_get_secrets_from(&server)?;
         let redirected = tokio::time::timeout(CONSENT_TIMEOUT, (self.open)(url)).await;
-        let redirected =
-            redirected.map_err(|_| "nobody completed the login within 10 minutes".to_owned())??;
+        let redirected = redirected.map_err(|_| OauthError::ConsentTimeout)??;
         if let Some(code) = refusal_code(&redirected) {
-            return Err(format!("the authorization server refused: `{code}`"));
+            return Err(OauthError::ConsentRefused(code));
         }
-        let callback =
-            AuthorizationCallback::from_redirect_url(&redirected).map_err(|error| words(&error))?;
+        let callback = AuthorizationCallback::from_redirect_url(&redirected)
+            .map_err(|error| OauthError::Refused(words(&error)))?;
         let issuer = callback.issuer.as_deref();
         session.client.begin_step();
         session
             .manager
             .exchange_code_for_token_with_issuer(&callback.code, &callback.csrf_token, issuer)
             .await
-            .map_err(|error| session.client.explain(&error))?;
+            .map_err(|error| OauthError::Refused(session.client.explain(&error)))?;
         self.generation.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -212,7 +211,7 @@ impl AuthorizationCode {
         &self,
         grant: &mut AuthorizationGrantState,
         challenge: &Challenge,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, OauthError> {
         let insufficient = challenge.error.as_deref() == Some("insufficient_scope");
         let news = challenge.scopes.iter().any(|scope| !grant.stepped_up.contains(scope));
         let Some(session) = grant.session.as_ref().filter(|_| insufficient && news) else {
@@ -220,7 +219,7 @@ impl AuthorizationCode {
         };
         let scopes = challenge.scopes.join(" ");
         let upgrade = session.manager.request_scope_upgrade(&scopes).await;
-        let url = upgrade.map_err(|error| words(&error))?;
+        let url = upgrade.map_err(|error| OauthError::Refused(words(&error)))?;
         self.consent(session, url).await?;
         grant.stepped_up.extend(challenge.scopes.iter().cloned());
         Ok(true)
@@ -230,10 +229,10 @@ impl AuthorizationCode {
 #[async_trait]
 impl Credentials for AuthorizationCode {
     /// Empty until the server sends a challenge, which says where to begin.
-    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, CredentialsError> {
         let mut grant = self.grant.lock().await;
         if let Some(reason) = grant.failure.take() {
-            return Err(reason);
+            return Err(reason.into());
         }
         let Some(session) = &grant.session else {
             return Ok(Vec::new());
@@ -245,7 +244,7 @@ impl Credentials for AuthorizationCode {
                 grant.session = None;
                 Ok(Vec::new())
             }
-            Err(error) => Err(session.client.explain(&error)),
+            Err(error) => Err(CredentialsError::new(session.client.explain(&error))),
         }
     }
 

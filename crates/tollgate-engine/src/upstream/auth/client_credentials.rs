@@ -11,11 +11,12 @@ use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, StatusCode};
 use parking_lot::Mutex;
 use tollgate_core::text::percent_encoded;
-use tollgate_mcp::client::Credentials;
+use tollgate_mcp::client::{Credentials, CredentialsError};
 
 use super::challenge::Challenge;
 use super::discovery::{self, ClientAuthMethod, TokenEndpoint};
 use super::fetch::{self, OperatorHttpClient};
+use super::oauth_error::OauthError;
 use super::place::OauthUrl;
 use super::token::{self, AccessToken, TokenEndpointError};
 use crate::clock::Clock;
@@ -40,7 +41,7 @@ pub(super) struct ClientCredentialsGrant {
 #[derive(Default)]
 struct ClientCredentialsState {
     token: Option<(AccessToken, Instant)>,
-    failure: Option<(String, Instant)>,
+    failure: Option<(OauthError, Instant)>,
     /// Discovered once; a server cannot change it later.
     endpoint: Option<TokenEndpoint>,
     /// Scopes that the server requested later.
@@ -83,7 +84,7 @@ impl ClientCredentialsGrant {
         known.token.as_ref().is_some_and(|(_, since)| now.duration_since(*since) < STILL_NEW)
     }
 
-    fn just_failed(&self) -> Option<String> {
+    fn just_failed(&self) -> Option<OauthError> {
         let now = self.clock.now();
         let known = self.known.lock();
         let (reason, at) = known.failure.as_ref()?;
@@ -91,7 +92,7 @@ impl ClientCredentialsGrant {
     }
 
     /// Fetches and stores a token. The caller must hold `flight`.
-    async fn renew(&self, challenge: &Challenge) -> Result<HeaderValue, String> {
+    async fn renew(&self, challenge: &Challenge) -> Result<HeaderValue, OauthError> {
         if let Some(reason) = self.just_failed() {
             return Err(reason);
         }
@@ -112,7 +113,7 @@ impl ClientCredentialsGrant {
         }
     }
 
-    async fn fetch(&self, challenge: &Challenge) -> Result<AccessToken, String> {
+    async fn fetch(&self, challenge: &Challenge) -> Result<AccessToken, OauthError> {
         // The home of the SSRF guard is the operator's token URL, if there is one.
         let home = self.config.token_url.as_deref().unwrap_or(&self.server_url);
         let fetch = OperatorHttpClient::new(home)?;
@@ -129,17 +130,17 @@ impl ClientCredentialsGrant {
             match token::read(&fetched) {
                 Ok(token) => return Ok(token),
                 Err(TokenEndpointError::InvalidClient(reason)) => refused = reason,
-                Err(TokenEndpointError::Other(reason)) => return Err(reason),
+                Err(TokenEndpointError::Other(reason)) => return Err(OauthError::Refused(reason)),
             }
         }
-        Err(refused)
+        Err(OauthError::Refused(refused))
     }
 
     async fn endpoint(
         &self,
         fetch: &OperatorHttpClient,
         challenge: &Challenge,
-    ) -> Result<TokenEndpoint, String> {
+    ) -> Result<TokenEndpoint, OauthError> {
         if let Some(known) = &self.known.lock().endpoint {
             return Ok(known.clone());
         }
@@ -212,7 +213,7 @@ impl ClientCredentialsGrant {
 impl Credentials for ClientCredentialsGrant {
     /// Without a known token endpoint the first request is sent without a token: the server's
     /// challenge says where to get one.
-    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, CredentialsError> {
         if let Some(header) = self.fresh() {
             return Ok(vec![(AUTHORIZATION, header)]);
         }
@@ -220,7 +221,7 @@ impl Credentials for ClientCredentialsGrant {
         if nothing_known {
             return match (self.alive(), self.just_failed()) {
                 (Some(header), _) => Ok(vec![(AUTHORIZATION, header)]),
-                (None, Some(reason)) => Err(reason),
+                (None, Some(reason)) => Err(reason.into()),
                 (None, None) => Ok(Vec::new()),
             };
         }
@@ -235,7 +236,7 @@ impl Credentials for ClientCredentialsGrant {
         }
         match (self.renew(&Challenge::default()).await, self.alive()) {
             (Ok(header), _) | (Err(_), Some(header)) => Ok(vec![(AUTHORIZATION, header)]),
-            (Err(reason), None) => Err(reason),
+            (Err(reason), None) => Err(reason.into()),
         }
     }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::challenge::Challenge;
 use super::fetch::OperatorHttpClient;
+use super::oauth_error::OauthError;
 use super::place::OauthUrl;
 
 /// Where and how to request a token.
@@ -36,7 +37,7 @@ pub(super) async fn discover(
     fetch: &OperatorHttpClient,
     server: &OauthUrl,
     challenge: &Challenge,
-) -> Result<TokenEndpoint, String> {
+) -> Result<TokenEndpoint, OauthError> {
     let resource = resource(fetch, server, challenge).await?;
     let (name, issuers, offered) = match resource {
         Some(found) => (found.name, found.issuers, found.scopes),
@@ -44,7 +45,7 @@ pub(super) async fn discover(
         // specification).
         None => (server.resource(), vec![server.origin.clone()], Vec::new()),
     };
-    let mut trouble = "the resource metadata names no authorization server".to_owned();
+    let mut trouble = OauthError::NoAuthorizationServer;
     for issuer in issuers.iter().take(4) {
         match authorization_server(fetch, server, issuer).await {
             Ok((url, method)) => {
@@ -62,13 +63,13 @@ async fn resource(
     fetch: &OperatorHttpClient,
     server: &OauthUrl,
     challenge: &Challenge,
-) -> Result<Option<ProtectedResource>, String> {
+) -> Result<Option<ProtectedResource>, OauthError> {
     const NAME: &str = "oauth-protected-resource";
     let mut places = vec![server.insert_well_known(NAME), server.at_root(NAME)];
     if let Some(named) = &challenge.resource_metadata {
         // The metadata must be on the server's own origin.
         if OauthUrl::parse(named)?.origin != server.origin {
-            return Err("the server's challenge points to another origin".to_owned());
+            return Err(OauthError::ForeignChallenge);
         }
         places.insert(0, named.clone());
     }
@@ -84,11 +85,14 @@ async fn resource(
 
 /// Verifies that protected-resource metadata is for this server, and reads its authorization
 /// servers.
-pub(crate) fn read_resource(server: &OauthUrl, body: &Value) -> Result<ProtectedResource, String> {
+pub(crate) fn read_resource(
+    server: &OauthUrl,
+    body: &Value,
+) -> Result<ProtectedResource, OauthError> {
     let name = body.get("resource").and_then(Value::as_str);
-    let name = name.ok_or("the resource metadata does not say which resource it is about")?;
+    let name = name.ok_or(OauthError::UnnamedResource)?;
     if !OauthUrl::parse(name)?.covers(server) {
-        return Err("the resource metadata is about another resource".to_owned());
+        return Err(OauthError::OtherResource);
     }
     Ok(ProtectedResource {
         name: name.to_owned(),
@@ -101,7 +105,7 @@ async fn authorization_server(
     fetch: &OperatorHttpClient,
     server: &OauthUrl,
     issuer: &str,
-) -> Result<(String, ClientAuthMethod), String> {
+) -> Result<(String, ClientAuthMethod), OauthError> {
     let place = OauthUrl::parse(issuer)?;
     place.may_get_the_secret_for(server)?;
     let mut places = vec![
@@ -116,19 +120,19 @@ async fn authorization_server(
             return read_authorization_server(server, issuer, body);
         }
     }
-    Err(format!("no metadata for the authorization server `{}`", place.origin))
+    Err(OauthError::NoMetadata(place.origin))
 }
 
 pub(crate) fn read_authorization_server(
     server: &OauthUrl,
     issuer: &str,
     body: &Value,
-) -> Result<(String, ClientAuthMethod), String> {
+) -> Result<(String, ClientAuthMethod), OauthError> {
     if body.get("issuer").and_then(Value::as_str) != Some(issuer) {
-        return Err("the authorization server's metadata names another issuer".to_owned());
+        return Err(OauthError::OtherIssuer);
     }
     let url = body.get("token_endpoint").and_then(Value::as_str);
-    let url = url.ok_or("the authorization server names no token endpoint")?;
+    let url = url.ok_or(OauthError::NoTokenEndpoint)?;
     OauthUrl::parse(url)?.may_get_the_secret_for(server)?;
     let methods = strings(body, "token_endpoint_auth_methods_supported");
     let knows = |name: &str| methods.iter().any(|method| method == name);

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use tollgate_core::{json, secret_values};
 
 use super::discovery;
-use super::fetch::{ExchangeBounds, JsonResponse, OperatorHttpClient};
+use super::fetch::{ExchangeBounds, ExchangeError, JsonResponse, OperatorHttpClient};
+use super::oauth_error::OauthError;
 use super::place::OauthUrl;
 use super::token::{self, TokenEndpointError};
 use crate::clock::{Clock as _, SystemClock};
@@ -60,7 +61,7 @@ impl OauthStep {
 }
 
 impl OauthHttpClient {
-    pub(super) fn new(server_url: &str) -> Result<Self, String> {
+    pub(super) fn new(server_url: &str) -> Result<Self, OauthError> {
         let fetch = OperatorHttpClient::new(server_url)?;
         let server = OauthUrl::parse(server_url)?;
         Ok(Self { fetch, server, step: Mutex::new(OauthStep::new()) })
@@ -88,17 +89,13 @@ impl OauthHttpClient {
     pub(super) fn check_metadata(
         &self,
         found: &AuthorizationMetadataResolution,
-    ) -> Result<(), String> {
+    ) -> Result<(), OauthError> {
         let metadata = &found.metadata;
         if found.source.is_discovered() {
             self.check_issuer(metadata.issuer.as_deref())?;
             let methods = metadata.code_challenge_methods_supported.as_deref().unwrap_or_default();
             if !methods.iter().any(|method| method == "S256") {
-                return Err(
-                    "the authorization server does not say that it supports PKCE with S256 \
-                     (`code_challenge_methods_supported`), so the login was not started"
-                        .to_owned(),
-                );
+                return Err(OauthError::NoPkce);
             }
         }
         let endpoints = [
@@ -110,14 +107,14 @@ impl OauthHttpClient {
             let Some(url) = url else { continue };
             OauthUrl::parse(url)
                 .and_then(|place| place.may_get_secrets_from(&self.server))
-                .map_err(|why| format!("the authorization server's `{name}`: {why}"))?;
+                .map_err(|cause| OauthError::Endpoint { name, cause })?;
         }
         Ok(())
     }
 
     /// The metadata must come from a URL that is derived from its issuer.
-    fn check_issuer(&self, issuer: Option<&str>) -> Result<(), String> {
-        let issuer = issuer.ok_or("the authorization server's metadata names no issuer")?;
+    fn check_issuer(&self, issuer: Option<&str>) -> Result<(), OauthError> {
+        let issuer = issuer.ok_or(OauthError::NoIssuer)?;
         let place = OauthUrl::parse(issuer)?;
         let oauth = "oauth-authorization-server";
         let openid = "openid-configuration";
@@ -130,28 +127,25 @@ impl OauthHttpClient {
         if self.step.lock().fetched.iter().any(|url| derived.contains(url)) {
             Ok(())
         } else {
-            Err("the authorization server's metadata names another issuer".to_owned())
+            Err(OauthError::OtherIssuer)
         }
     }
 
     /// Counts a request, and returns the deadline of its response.
-    fn count_request(&self) -> Result<Instant, String> {
+    fn count_request(&self) -> Result<Instant, OauthError> {
         let now = SystemClock.now();
         let mut step = self.step.lock();
         if step.requests_left == 0 {
-            return Err(format!(
-                "the server's OAuth metadata needs more than {MAX_REQUESTS} requests"
-            ));
+            return Err(OauthError::TooManyRequests(MAX_REQUESTS));
         }
         if now >= step.until {
-            let seconds = STEP_TIMEOUT.as_secs();
-            return Err(format!("the server's OAuth metadata took more than {seconds} s to read"));
+            return Err(OauthError::TooSlow(STEP_TIMEOUT.as_secs()));
         }
         step.requests_left -= 1;
         Ok(step.until.min(now + REQUEST_TIMEOUT))
     }
 
-    async fn exchange(&self, request: OAuthHttpRequest) -> Result<Response<Vec<u8>>, String> {
+    async fn exchange(&self, request: OAuthHttpRequest) -> Result<Response<Vec<u8>>, OauthError> {
         let until = self.count_request()?;
         mask_sent(request.request.body());
         let request = request.request.map(|body| Full::new(Bytes::from(body)));
@@ -163,7 +157,7 @@ impl OauthHttpClient {
         OauthUrl::parse(&url)?.may_get_secrets_from(&self.server)?;
         let bounds = ExchangeBounds { until, most_bytes: MAX_DOCUMENT_BYTES };
         let response = self.fetch.exchange_within(&url, request, bounds).await;
-        let response = response.map_err(|refused| format!("`{url}`: {refused}"))?;
+        let response = response.map_err(|cause| ExchangeError { url: url.clone(), cause })?;
         mask_received(response.body());
         if is_get {
             self.check_document(&url, &response)?;
@@ -177,7 +171,7 @@ impl OauthHttpClient {
 
     /// A document that a server published about itself is binding: an invalid one is an error, not
     /// a reason to fall back.
-    fn check_document(&self, url: &str, response: &Response<Bytes>) -> Result<(), String> {
+    fn check_document(&self, url: &str, response: &Response<Bytes>) -> Result<(), OauthError> {
         let status = response.status();
         let is_metadata = url.contains("/.well-known/");
         let document = parse(response.body()).filter(Value::is_object);
@@ -198,7 +192,7 @@ impl OauthHttpClient {
             discovery::read_resource(&self.server, &document)?;
         }
         if is_about_a_resource && named.and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            return Err("the resource metadata names no authorization server".to_owned());
+            return Err(OauthError::NoAuthorizationServer);
         }
         Ok(())
     }
@@ -209,7 +203,7 @@ impl OAuthHttpClient for OauthHttpClient {
         Box::pin(async move {
             let outcome = self.exchange(request).await;
             if let Err(reason) = &outcome {
-                self.step.lock().refusal = Some(safe_excerpt(reason));
+                self.step.lock().refusal = Some(safe_excerpt(&reason.to_string()));
             }
             Ok(outcome?)
         })
@@ -221,10 +215,12 @@ fn parse(body: &[u8]) -> Option<Value> {
 }
 
 /// A valid token response, with its lifetime normalized: many servers send it as a string.
-fn read_token_response(response: &Response<Bytes>) -> Result<Vec<u8>, String> {
+fn read_token_response(response: &Response<Bytes>) -> Result<Vec<u8>, OauthError> {
     let fetched = JsonResponse { status: response.status(), body: parse(response.body()) };
     token::read(&fetched).map_err(|refusal| match refusal {
-        TokenEndpointError::InvalidClient(why) | TokenEndpointError::Other(why) => why,
+        TokenEndpointError::InvalidClient(why) | TokenEndpointError::Other(why) => {
+            OauthError::Refused(why)
+        }
     })?;
     let mut body = fetched.body.unwrap_or_default();
     if let Some(fields) = body.as_object_mut() {

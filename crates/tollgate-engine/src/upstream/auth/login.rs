@@ -19,12 +19,13 @@ use tokio::sync::Mutex;
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
-use tollgate_mcp::client::Credentials;
+use tollgate_mcp::client::{Credentials, CredentialsError};
 use tollgate_store::Store;
 use tollgate_store::logins::{LoginHolder, StoredLogin as Row};
 
 use super::bearer;
 use super::http_client::OauthHttpClient;
+use super::oauth_error::OauthError;
 use super::place::OauthUrl;
 use crate::clock::Clock;
 use crate::settings::OauthLoginSettings;
@@ -52,11 +53,11 @@ impl ConsentState {
 enum NoTokenError {
     /// Only a new login can fix it.
     Consent,
-    Other(String),
+    Other(OauthError),
 }
 
-impl From<String> for NoTokenError {
-    fn from(why: String) -> Self {
+impl From<OauthError> for NoTokenError {
+    fn from(why: OauthError) -> Self {
         Self::Other(why)
     }
 }
@@ -71,22 +72,22 @@ pub struct LoginTokenStore {
 impl LoginTokenStore {
     /// Tokens are bound to the URL: they are never sent to another address under the same server
     /// name.
-    pub fn new(store: Arc<Store>, server: &ServerId, url: &str) -> Result<Self, String> {
+    pub fn new(store: Arc<Store>, server: &ServerId, url: &str) -> Result<Self, OauthError> {
         let resource = OauthUrl::parse(url)?.resource();
         Ok(Self { store, holder: LoginHolder { server: server.to_string(), resource } })
     }
 
     /// The issuer of the last login, even if its tokens are gone.
-    pub(super) async fn issuer(&self) -> Result<Option<String>, String> {
+    pub(super) async fn issuer(&self) -> Result<Option<String>, OauthError> {
         Ok(self.row().await?.and_then(|row| row.issuer))
     }
 
-    async fn row(&self) -> Result<Option<Row>, String> {
+    async fn row(&self) -> Result<Option<Row>, OauthError> {
         self.blocking(|store, holder| store.logins().load(holder)).await
     }
 
     /// Deletes the tokens, but keeps the issuer.
-    async fn forget(&self) -> Result<(), String> {
+    async fn forget(&self) -> Result<(), OauthError> {
         self.blocking(|store, holder| {
             let Some(known) = store.logins().load(holder)? else { return Ok(()) };
             let row = Row { issuer: known.issuer, credentials: Secret::new("") };
@@ -95,37 +96,44 @@ impl LoginTokenStore {
         .await
     }
 
-    async fn stored_token(&self) -> Result<Option<StoredToken>, String> {
+    async fn stored_token(&self) -> Result<Option<StoredToken>, OauthError> {
         Ok(self.row().await?.and_then(|row| StoredToken::read(row.credentials.reveal())))
     }
 
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store, &LoginHolder) -> Result<T, tollgate_store::Error> + Send + 'static,
-    ) -> Result<T, String> {
+    ) -> Result<T, OauthError> {
         let store = Arc::clone(&self.store);
         let holder = self.holder.clone();
         let done = tokio::task::spawn_blocking(move || work(&store, &holder)).await;
-        done.map_err(|_| "the login store failed".to_owned())?.map_err(|error| error.to_string())
+        done.map_err(|_| OauthError::StoreCrashed)?
+            .map_err(|error| OauthError::Store(error.to_string()))
     }
+}
+
+fn store_error(error: OauthError) -> AuthError {
+    AuthError::CredentialStoreError(error.to_string())
 }
 
 #[async_trait]
 impl CredentialStore for LoginTokenStore {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let row = self.row().await.map_err(AuthError::CredentialStoreError)?;
+        let row = self.row().await.map_err(store_error)?;
         Ok(row.and_then(|row| serde_json::from_str(row.credentials.reveal()).ok()))
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let failed = |error: String| AuthError::CredentialStoreError(error);
-        let text = serde_json::to_string(&credentials).map_err(|it| failed(it.to_string()))?;
+        let text = serde_json::to_string(&credentials)
+            .map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
         let row = Row { issuer: credentials.issuer, credentials: Secret::new(text) };
-        self.blocking(move |store, holder| store.logins().keep(holder, &row)).await.map_err(failed)
+        self.blocking(move |store, holder| store.logins().keep(holder, &row))
+            .await
+            .map_err(store_error)
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.forget().await.map_err(AuthError::CredentialStoreError)
+        self.forget().await.map_err(store_error)
     }
 
     async fn on_refresh_token_rejected(&self, _: &StoredCredentials) -> Result<(), AuthError> {
@@ -176,7 +184,7 @@ pub(super) struct LoginGrant {
     server_url: String,
     login: OauthLoginSettings,
     /// `Err`: why nothing can be stored.
-    kept: Result<LoginTokenStore, String>,
+    kept: Result<LoginTokenStore, OauthError>,
     clock: Arc<dyn Clock>,
     /// Locked by the caller that renews.
     flight: Mutex<()>,
@@ -186,13 +194,14 @@ pub(super) struct LoginGrant {
 impl LoginGrant {
     pub(super) fn new(
         server: &ServerId,
-        (login, server_url): (&OauthLoginSettings, &str),
+        login: &OauthLoginSettings,
+        server_url: &str,
         store: Option<&Arc<Store>>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let kept = match store {
             Some(store) => LoginTokenStore::new(Arc::clone(store), server, server_url),
-            None => Err("no login is stored: only configured servers can log in".to_owned()),
+            None => Err(OauthError::NoStore),
         };
         Self {
             server: server.clone(),
@@ -240,7 +249,7 @@ impl LoginGrant {
             AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => {
                 RenewalError::Rejected
             }
-            other => failed(client.explain(&other)),
+            other => failed(OauthError::Refused(client.explain(&other))),
         })
     }
 
@@ -254,10 +263,12 @@ impl LoginGrant {
         let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending).await?;
         manager.set_credential_store(kept.clone());
         let found = manager.resolve_metadata().await?;
-        client.check_metadata(&found).map_err(AuthError::MetadataError)?;
+        client
+            .check_metadata(&found)
+            .map_err(|error| AuthError::MetadataError(error.to_string()))?;
         // Tokens of one issuer are never sent to another: neither to a new one that the server
         // names, nor to the server itself if it no longer names one.
-        let issuer = kept.issuer().await.map_err(AuthError::CredentialStoreError)?;
+        let issuer = kept.issuer().await.map_err(store_error)?;
         if issuer.is_some() && found.metadata.issuer.is_none() {
             let why = "the server no longer names the authorization server that issued its tokens";
             return Err(AuthError::MetadataError(why.to_owned()));
@@ -279,21 +290,19 @@ impl LoginGrant {
 enum RenewalError {
     /// The refresh token is no longer valid.
     Rejected,
-    Failed(String),
+    Failed(OauthError),
 }
 
 #[async_trait]
 impl Credentials for LoginGrant {
-    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, CredentialsError> {
         let token = self.token().await;
         let is_missing = matches!(token, Err(NoTokenError::Consent));
         self.consent.missing.store(is_missing, Ordering::Relaxed);
         match token {
             Ok(token) => Ok(vec![(AUTHORIZATION, bearer(&token)?)]),
-            Err(NoTokenError::Consent) => {
-                Err(format!("needs login: run `tollgate servers login {}`", self.server))
-            }
-            Err(NoTokenError::Other(why)) => Err(why),
+            Err(NoTokenError::Consent) => Err(OauthError::NeedsLogin(self.server.clone()).into()),
+            Err(NoTokenError::Other(why)) => Err(why.into()),
         }
     }
 

@@ -151,7 +151,7 @@ async fn answer(
     Ok(response)
 }
 
-async fn sent(credentials: &dyn Credentials) -> Result<String, String> {
+async fn sent(credentials: &dyn Credentials) -> Result<String, CredentialsError> {
     let headers = credentials.headers().await?;
     Ok(headers.iter().map(|(_, value)| value.to_str().unwrap()).collect::<Vec<_>>().join(" "))
 }
@@ -160,7 +160,7 @@ async fn sent(credentials: &dyn Credentials) -> Result<String, String> {
 async fn after_401(
     credentials: &dyn Credentials,
     challenge: Option<&str>,
-) -> Result<String, String> {
+) -> Result<String, CredentialsError> {
     assert!(credentials.refused(StatusCode::UNAUTHORIZED, challenge).await);
     sent(credentials).await
 }
@@ -172,7 +172,7 @@ async fn a_static_token_is_sent_with_the_word_bearer_once() {
         assert_eq!(sent(&token).await.unwrap(), "Bearer abc", "{written:?}");
         assert!(!token.refused(StatusCode::UNAUTHORIZED, None).await);
     }
-    let error = sent(&StaticToken(Secret::new("a\nb"))).await.unwrap_err();
+    let error = sent(&StaticToken(Secret::new("a\nb"))).await.unwrap_err().to_string();
     assert_eq!(error, "the token has characters that are not allowed in a header");
 }
 
@@ -236,7 +236,7 @@ async fn check_refused(change: impl FnOnce(&Server), challenge: Option<&str>, ex
     let server = Server::start().await;
     server.well();
     change(&server);
-    let error = after_401(&server.grant(|_| {}), challenge).await.unwrap_err();
+    let error = after_401(&server.grant(|_| {}), challenge).await.unwrap_err().to_string();
     let error = error.replace(&server.origin, "ORIGIN");
     assert_eq!(error, expected);
     assert!(!error.contains("canary"));
@@ -360,7 +360,7 @@ async fn failures_are_shared_and_tell_the_code_only() {
     let body = json!({"error": "invalid_client", "error_description": SECRET});
     server.answers("/token", 401, &body);
     let grant = server.grant(|_| {});
-    let one = async || after_401(&grant, None).await.unwrap_err();
+    let one = async || after_401(&grant, None).await.unwrap_err().to_string();
     let all = futures_util::future::join_all((0..20).map(|_| one())).await;
     assert!(all.iter().all(|it| it == "the token endpoint answered `invalid_client`"), "{all:?}");
     assert_eq!(server.state.tokens.load(Ordering::Relaxed), 1);
@@ -389,7 +389,7 @@ async fn tokens_are_renewed_before_they_end_and_kept_if_that_fails() {
     server.answers("/token", 503, &json!({}));
     assert_eq!(sent(&grant).await.unwrap(), "Bearer t1");
     server.pass(60);
-    assert_eq!(sent(&grant).await.unwrap_err(), "the token endpoint answered HTTP 503");
+    assert_eq!(sent(&grant).await.unwrap_err().to_string(), "the token endpoint answered HTTP 503");
     server.well();
     server.pass(2);
     assert_eq!(sent(&grant).await.unwrap(), "Bearer t4");

@@ -67,7 +67,8 @@ pub(super) fn read(fetched: &JsonResponse) -> Result<AccessToken, TokenEndpointE
     if let Some(refresh) = body.get("refresh_token").and_then(Value::as_str) {
         secret_values::obtain(refresh);
     }
-    let header = bearer(&Secret::new(token)).map_err(TokenEndpointError::Other)?;
+    let header = bearer(&Secret::new(token))
+        .map_err(|error| TokenEndpointError::Other(error.to_string()))?;
     Ok(AccessToken { header, life: body.get("expires_in").and_then(life) })
 }
 

@@ -72,9 +72,8 @@ pub(super) fn directory(command: &StdioCommand) -> Option<&Path> {
 /// For a child without a launcher, right after its start.
 pub(super) fn limit(command: &StdioCommand, child: Pid) -> Result<(), SpawnError> {
     for limit in limits::of(&command.sandbox.limits) {
-        let what = limit.0;
-        limits::lower_of(child, limit).map_err(|error| SpawnError::Unconfined {
-            why: format!("the limit of {what} could not be set: {error}"),
+        limits::lower_of(child, &limit).map_err(|error| SpawnError::Unconfined {
+            why: format!("the limit of {} could not be set: {error}", limit.name),
         })?;
     }
     Ok(())
@@ -83,7 +82,8 @@ pub(super) fn limit(command: &StdioCommand, child: Pid) -> Result<(), SpawnError
 /// The operating system's error on starting the child.
 pub(super) fn explain(
     command: &StdioCommand,
-    (program, launcher): (&Path, Option<&Launcher>),
+    program: &Path,
+    launcher: Option<&Launcher>,
     error: &io::Error,
 ) -> SpawnError {
     match launcher {
@@ -97,7 +97,8 @@ pub(super) fn explain(
 
 /// Why a launcher did not execute the program, if that is what happened.
 pub(super) fn failure(
-    (command, program): (&StdioCommand, &Path),
+    command: &StdioCommand,
+    program: &Path,
     status: Option<ExitStatus>,
     lines: &[String],
 ) -> Option<SpawnError> {

@@ -187,7 +187,7 @@ pub(super) async fn call(
     method: &str,
     params: &str,
 ) -> Result<String, BackendError> {
-    call_noted(upstream, (method, params), &SendTimestamp::new(Arc::new(SystemClock))).await
+    call_noted(upstream, method, params, &SendTimestamp::new(Arc::new(SystemClock))).await
 }
 
 fn nobodys_turn() -> Turn {
@@ -202,7 +202,8 @@ fn nobodys_turn() -> Turn {
 /// The same for somebody who wants to know when it left.
 pub(super) async fn call_noted(
     upstream: &Upstream,
-    (method, params): (&str, &str),
+    method: &str,
+    params: &str,
     departure: &SendTimestamp,
 ) -> Result<String, BackendError> {
     let client = ClientFacts::default();

@@ -56,10 +56,10 @@ async fn a_call_leaves_when_there_is_room_for_it() {
     let stage = Stage::new(UpstreamKind::Child);
     stage.until(UpstreamState::Ready).await;
     stage.fake.now(|it| it.calls = Reply::Silence);
-    let one = ("tools/call", r#"{"name":"one"}"#);
+    let one = r#"{"name":"one"}"#;
     let departures: Vec<_> = (0..65).map(|_| SendTimestamp::new(Arc::new(SystemClock))).collect();
-    let mut calls: Vec<_> =
-        departures.iter().map(|it| Box::pin(call_noted(&stage.upstream, one, it))).collect();
+    let call = |departure| Box::pin(call_noted(&stage.upstream, "tools/call", one, departure));
+    let mut calls: Vec<_> = departures.iter().map(call).collect();
     for call in &mut calls {
         assert!(futures_util::poll!(call).is_pending());
     }

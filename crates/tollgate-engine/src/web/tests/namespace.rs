@@ -165,7 +165,7 @@ async fn answer_names() {
             ("long.chain.example", A) => chain(&name, 50, "127.0.0.1"),
             _ => Vec::new(),
         };
-        reply(&socket, (question, from), &records).await;
+        reply(&socket, question, from, &records).await;
     }
 }
 
@@ -213,7 +213,7 @@ fn encoded(name: &str) -> Vec<u8> {
     labels.chain([0]).collect()
 }
 
-async fn reply(socket: &UdpSocket, (question, from): (&[u8], SocketAddr), records: &[Vec<u8>]) {
+async fn reply(socket: &UdpSocket, question: &[u8], from: SocketAddr, records: &[Vec<u8>]) {
     let count = u16::try_from(records.len()).unwrap().to_be_bytes();
     let end = 12 + question[12..].iter().position(|byte| *byte == 0).unwrap() + 5;
     // No error, recursion available; the question again, without what follows it.

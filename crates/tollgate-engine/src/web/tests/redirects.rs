@@ -87,7 +87,7 @@ async fn secure_site(location: String) -> (u16, Egress, Task) {
                 "/moved" => redirect(&location),
                 _ => html("secured"),
             };
-            session_request(stream, &answer, (&Mutex::new(vec![String::new()]), 0)).await;
+            session_request(stream, &answer, &Mutex::new(vec![String::new()]), 0).await;
         }
     });
     let mut roots = RootCertStore::empty();

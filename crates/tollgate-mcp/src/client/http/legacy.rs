@@ -78,7 +78,8 @@ impl LegacyCore {
     pub(super) fn new(
         wire: Arc<ServerHttp>,
         inbound: Inbound,
-        (limit, bridge): (usize, DeclaredCapabilities),
+        limit: usize,
+        bridge: DeclaredCapabilities,
     ) -> Self {
         let session = Arc::new(LegacySession::new(wire));
         Self {

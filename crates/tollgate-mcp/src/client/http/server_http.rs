@@ -79,7 +79,8 @@ pub(in crate::client) struct ServerExchange<'a> {
 
 impl ServerHttp {
     pub(in crate::client) fn new(target: HttpTarget) -> Result<Self, ConnectError> {
-        let pool = HttpPool::new(&target.url).map_err(ConnectError::Unreachable)?;
+        let pool = HttpPool::new(&target.url)
+            .map_err(|error| ConnectError::Unreachable(error.to_string()))?;
         let HttpTarget { url, headers, credentials, .. } = target;
         Ok(Self { pool, url, headers, credentials })
     }
@@ -135,7 +136,10 @@ impl ServerHttp {
         };
         let mut may_ask = true;
         loop {
-            let added = credentials.headers().await.map_err(ServerHttpError::Unauthorized)?;
+            let added = credentials
+                .headers()
+                .await
+                .map_err(|error| ServerHttpError::Unauthorized(error.to_string()))?;
             let mut attempt = exchange.clone();
             attempt.headers.extend(added);
             let response = self.send_once(attempt).await?;

@@ -119,10 +119,10 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
                 dispatch.inbound.listener.on_garbage(&fault.to_string());
                 match fault {
                     SseError::TooLarge { limit } => {
-                        dispatch.fail_skipped((&[], &[]), RequestError::TooLarge { limit });
+                        dispatch.fail_skipped(&[], &[], RequestError::TooLarge { limit });
                     }
                     SseError::NoRoom => {
-                        dispatch.fail_skipped((&[], &[]), RequestError::NoRoom(NoRoomError));
+                        dispatch.fail_skipped(&[], &[], RequestError::NoRoom(NoRoomError));
                     }
                     SseError::TooMuch { .. } | SseError::NotUtf8 => {}
                 }

@@ -37,8 +37,8 @@ async fn search(admin: &MemoryAdminRequest, query: &str) -> Result<Response, Api
     if admin.asked.number("skip")?.is_some() {
         return Err(super::bad_query("`skip` applies to lists only, not to searches".to_owned()));
     }
-    let wanted = (session.as_ref(), admin.asked.hits()?);
-    let hits = admin.mind.search_entries(&admin.scope(), query, wanted).await?;
+    let most = admin.asked.hits()?;
+    let hits = admin.mind.search_entries(&admin.scope(), query, session.as_ref(), most).await?;
     let results: Vec<Value> =
         hits.iter().map(|hit| memory_json::hit(memory_json::entry(&hit.found), hit)).collect();
     Ok(Json(json!({ "results": results })).into_response())

@@ -152,12 +152,13 @@ impl JwksRefresher {
     }
 
     async fn fetch(&self) -> Result<Jwks, String> {
-        let fetch = OperatorHttpClient::new(self.jwks_url.as_deref().unwrap_or(&self.issuer))?;
+        let fetch = OperatorHttpClient::new(self.jwks_url.as_deref().unwrap_or(&self.issuer))
+            .map_err(|error| error.to_string())?;
         let url = match &self.jwks_url {
             Some(url) => url.clone(),
             None => self.discover(&fetch).await?,
         };
-        let answer = fetch.get(&url).await?;
+        let answer = fetch.get(&url).await.map_err(|error| error.to_string())?;
         if !answer.status.is_success() {
             return Err(format!("`{url}` answered {}", answer.status));
         }
@@ -171,7 +172,7 @@ impl JwksRefresher {
 
     /// The JWKS URL from the issuer's metadata.
     async fn discover(&self, fetch: &OperatorHttpClient) -> Result<String, String> {
-        let issuer = OauthUrl::parse(&self.issuer)?;
+        let issuer = OauthUrl::parse(&self.issuer).map_err(|error| error.to_string())?;
         let places = [
             issuer.append_well_known("openid-configuration"),
             issuer.insert_well_known("oauth-authorization-server"),
@@ -185,7 +186,7 @@ impl JwksRefresher {
                     continue;
                 }
                 Err(error) => {
-                    trouble = error;
+                    trouble = error.to_string();
                     continue;
                 }
             };
@@ -196,7 +197,9 @@ impl JwksRefresher {
             }
             let keys = body["jwks_uri"].as_str();
             let keys = keys.ok_or_else(|| format!("`{url}` has no `jwks_uri`"))?;
-            OauthUrl::parse(keys)?.may_get_secrets_from(&issuer)?;
+            OauthUrl::parse(keys)
+                .and_then(|keys| keys.may_get_secrets_from(&issuer))
+                .map_err(|error| error.to_string())?;
             return Ok(keys.to_owned());
         }
         Err(trouble)

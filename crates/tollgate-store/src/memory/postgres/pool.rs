@@ -138,7 +138,10 @@ impl PgManager {
             Ok(ended) => ended,
             Err(_) => Err(MemoryError::Away(format!("it did not answer within {CONNECT:?}"))),
         };
-        attempt.ended = Some(ended.as_ref().map(drop).map_err(ToString::to_string));
+        attempt.ended = Some(match &ended {
+            Ok(_) => ConnectEnd::Connected,
+            Err(error) => ConnectEnd::Failed(error.to_string()),
+        });
         ended
     }
 
@@ -181,11 +184,17 @@ fn settings(extensions: &str) -> String {
     )
 }
 
+/// What the circuit breaker learns of an attempt.
+enum ConnectEnd {
+    Connected,
+    Failed(String),
+}
+
 /// Reports the result to the circuit breaker, also if the attempt is abandoned.
 struct ConnectAttempt<'c> {
     circuit: &'c Mutex<ConnectBreaker>,
     since: Instant,
-    ended: Option<Result<(), String>>,
+    ended: Option<ConnectEnd>,
 }
 
 impl Drop for ConnectAttempt<'_> {
@@ -193,8 +202,8 @@ impl Drop for ConnectAttempt<'_> {
         let mut circuit = self.circuit.lock();
         let now = now();
         match self.ended.take() {
-            Some(Ok(())) => circuit.record_success(),
-            Some(Err(why)) => circuit.record_failure(now, why),
+            Some(ConnectEnd::Connected) => circuit.record_success(),
+            Some(ConnectEnd::Failed(why)) => circuit.record_failure(now, why),
             None if now.duration_since(self.since) >= IN_VAIN => {
                 circuit.record_failure(now, format!("it did not answer within {IN_VAIN:?}"));
             }

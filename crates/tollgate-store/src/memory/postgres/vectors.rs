@@ -66,7 +66,8 @@ impl PgVectorSearch {
         &self,
         lease: &PgLease,
         scope: &MemoryScope,
-        (vector, most): (&EmbeddingVector, usize),
+        vector: &EmbeddingVector,
+        most: usize,
     ) -> Result<Vec<(Fact, f32)>, MemoryError> {
         let Some(to) = unit(&vector.numbers) else { return Ok(Vec::new()) };
         let Some(model) = model(lease, &vector.model, to.len()).await? else {

@@ -190,8 +190,8 @@ impl SqliteEntitySearch<'_> {
             };
             let words: Vec<String> = terms.iter().map(word).collect();
             let most = usize::try_from(self.page.end()).unwrap_or(usize::MAX);
-            let limit = (ALL, most.min(MOST_WITH_WORDS));
-            for number in SqliteTextIndex::Entities.newest(self.connection, &words, limit)? {
+            let most = most.min(MOST_WITH_WORDS);
+            for number in SqliteTextIndex::Entities.newest(self.connection, &words, ALL, most)? {
                 found.extend(query.query_row([super::postings::row(number)], entity).optional()?);
             }
         }

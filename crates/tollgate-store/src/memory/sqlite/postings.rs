@@ -68,7 +68,8 @@ impl SqliteTextIndex {
         self,
         connection: &Connection,
         words: &[String],
-        (span, most): (EntryIdSpan, usize),
+        span: EntryIdSpan,
+        most: usize,
     ) -> Result<Vec<u64>, MemoryError> {
         let select = format!(
             "SELECT rowid FROM {0} WHERE {0} MATCH ?1 AND rowid BETWEEN ?2 AND ?3
@@ -96,7 +97,7 @@ impl SqliteTextIndex {
             let mut cut = 0;
             for (at, term) in query.terms.iter().enumerate() {
                 for (word, most) in self.spellings(shelf.id, term) {
-                    let newest = self.newest(connection, &[word], (ALL, most))?;
+                    let newest = self.newest(connection, &[word], ALL, most)?;
                     cut += usize::from(newest.len() >= NEWEST);
                     lists.add(at, newest, stock);
                 }
@@ -107,7 +108,7 @@ impl SqliteTextIndex {
                     query.terms.iter().map(|term| partition_term(shelf.id, term)).collect();
                 let span =
                     EntryIdSpan { first: row(stock.last.saturating_sub(LOOKED_BACK)), ..ALL };
-                lists.with_all(self.newest(connection, &all, (span, MAX_CANDIDATES))?);
+                lists.with_all(self.newest(connection, &all, span, MAX_CANDIDATES)?);
             }
         }
         Ok(lists)

@@ -56,7 +56,7 @@ pub(super) fn append(
             Some(session) => *session,
             None => *sessions.entry(name).or_insert(session_for(to, spot, entry)?),
         };
-        let id = insert(to, (session, spot.author), entry)?;
+        let id = insert(to, session, spot.author, entry)?;
         let names = join_words(names.iter().map(|name| said_by(spot.shelf, name)));
         SqliteTextIndex::Entries.add(to, id, &(words(spot.shelf, said) + &names))?;
         numbers.push(EntryId(to_unsigned(id)));
@@ -90,18 +90,24 @@ fn session_for(
     Ok(session)
 }
 
-fn insert(to: &Connection, of: (i64, i64), entry: &NewEntry) -> Result<i64, MemoryError> {
+fn insert(
+    to: &Connection,
+    session: i64,
+    author: i64,
+    entry: &NewEntry,
+) -> Result<i64, MemoryError> {
     let at = milliseconds(entry.at);
     let insert = "INSERT INTO entries (session, author, speaker, text, at)
                   VALUES (?1, ?2, ?3, ?4, ?5)";
-    to.prepare_cached(insert)?.execute((of.0, of.1, &*entry.speaker, &*entry.text, at))?;
+    to.prepare_cached(insert)?.execute((session, author, &*entry.speaker, &*entry.text, at))?;
     let id = to.last_insert_rowid();
     let update = "UPDATE sessions SET
                       entries = entries + 1, unread = unread + 1, last_entry = :id,
                       first_entry = CASE first_entry WHEN 0 THEN :id ELSE first_entry END,
                       began = min(began, :at), last = max(last, :at)
                   WHERE id = :session";
-    to.prepare_cached(update)?.execute(named_params! { ":session": of.0, ":id": id, ":at": at })?;
+    to.prepare_cached(update)?
+        .execute(named_params! { ":session": session, ":id": id, ":at": at })?;
     Ok(id)
 }
 
@@ -131,12 +137,9 @@ pub(super) fn with_in(
         lists.add_partition(stock);
         for (at, term) in query.terms.iter().enumerate() {
             for (word, most) in SqliteTextIndex::Entries.spellings(shelf, term) {
-                let near = SqliteTextIndex::Entries.newest(
-                    connection,
-                    &[word],
-                    (known.span, LOOKED_AT),
-                )?;
-                lists.add(at, of_session(connection, (known.number, most), near)?, stock);
+                let near =
+                    SqliteTextIndex::Entries.newest(connection, &[word], known.span, LOOKED_AT)?;
+                lists.add(at, of_session(connection, known.number, near, most)?, stock);
             }
         }
     }
@@ -146,8 +149,9 @@ pub(super) fn with_in(
 /// Those of one session, limited in number.
 fn of_session(
     connection: &Connection,
-    (session, most): (i64, usize),
+    session: i64,
     numbers: Vec<u64>,
+    most: usize,
 ) -> Result<Vec<u64>, MemoryError> {
     let mut query = connection.prepare_cached("SELECT session FROM entries WHERE id = ?1")?;
     let mut kept = Vec::new();

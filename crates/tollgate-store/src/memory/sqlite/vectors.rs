@@ -34,7 +34,8 @@ impl SqliteVectorSearch {
         &self,
         connection: &Connection,
         scope: &MemoryScope,
-        (vector, most): (&EmbeddingVector, usize),
+        vector: &EmbeddingVector,
+        most: usize,
     ) -> Result<Vec<(Fact, f32)>, MemoryError> {
         let (Some(to), Some(model)) = (unit(&vector.numbers), model(connection, vector)?) else {
             return Ok(Vec::new());
@@ -125,21 +126,25 @@ pub(super) fn keep(
             to.prepare_cached(find)?.query_row([fact], |row| row.get(0)).optional()?;
         if let Some(shelf) = shelf {
             let model = model_for(to, model, numbers.len())?;
-            replace(to, (fact, shelf, model), &numbers)?;
+            replace(to, VectorKey { fact, shelf, model }, &numbers)?;
         }
     }
     Ok(())
 }
 
-fn replace(
-    to: &Connection,
-    (fact, shelf, model): (i64, i64, i64),
-    numbers: &[f32],
-) -> Result<(), MemoryError> {
+/// Row ids of what a vector belongs to.
+struct VectorKey {
+    fact: i64,
+    shelf: i64,
+    model: i64,
+}
+
+fn replace(to: &Connection, key: VectorKey, numbers: &[f32]) -> Result<(), MemoryError> {
+    let VectorKey { fact, shelf, model } = key;
     // Also of other dimensions: a changed model leaves nothing behind.
     let alike = "SELECT vectors.id, vectors.model FROM vectors JOIN models ON models.id = model
                  WHERE fact = ?1 AND name = (SELECT name FROM models WHERE id = ?2)";
-    remove(to, alike, (fact, model))?;
+    remove(to, alike, [fact, model])?;
     let bytes: Vec<u8> = numbers.iter().flat_map(|it| it.to_le_bytes()).collect();
     let insert = "INSERT INTO vectors (fact, model, numbers) VALUES (?1, ?2, ?3)";
     to.prepare_cached(insert)?.execute((fact, model, bytes))?;
@@ -152,10 +157,10 @@ fn replace(
 
 /// Deletes all vectors of a fact.
 pub(super) fn forget(to: &Connection, fact: i64) -> Result<(), MemoryError> {
-    remove(to, "SELECT id, model FROM vectors WHERE fact = ?1 AND fact != ?2", (fact, -1))
+    remove(to, "SELECT id, model FROM vectors WHERE fact = ?1 AND fact != ?2", [fact, -1])
 }
 
-fn remove(to: &Connection, which: &str, values: (i64, i64)) -> Result<(), MemoryError> {
+fn remove(to: &Connection, which: &str, values: [i64; 2]) -> Result<(), MemoryError> {
     let mut query = to.prepare_cached(which)?;
     let rows = query.query_map(values, |row| row.try_into())?;
     for (vector, model) in rows.collect::<Result<Vec<(i64, i64)>, _>>()? {

@@ -9,6 +9,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use tollgate_core::secret::Secret;
+use tollgate_engine::upstream::ConsentPromptError;
 use tollgate_engine::upstream::authorize::{Authorization, AuthorizationCode, OauthClientIdentity};
 
 const REDIRECT: &str = "http://localhost:3000/callback";
@@ -39,11 +40,15 @@ pub(super) fn credentials(url: &str, context: &Value) -> AuthorizationCode {
     )
 }
 
-async fn fetch_redirect(url: String) -> Result<String, String> {
-    let uri: Uri = url.parse().map_err(|_| "the authorization URL is not one".to_owned())?;
+async fn fetch_redirect(url: String) -> Result<String, ConsentPromptError> {
+    let uri: Uri = url
+        .parse()
+        .map_err(|_| ConsentPromptError("the authorization URL is not one".to_owned()))?;
     let client = Client::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
-    let answer = client.get(uri).await.map_err(|error| error.to_string())?;
+    let answer = client.get(uri).await.map_err(|error| ConsentPromptError(error.to_string()))?;
     let location = answer.headers().get(header::LOCATION);
     let location = location.and_then(|value| value.to_str().ok());
-    location.map(str::to_owned).ok_or_else(|| format!("no redirect but {}", answer.status()))
+    location
+        .map(str::to_owned)
+        .ok_or_else(|| ConsentPromptError(format!("no redirect but {}", answer.status())))
 }

@@ -69,7 +69,7 @@ fn allow_private(section: &SectionFields, problems: &mut Problems) -> Vec<Allowe
             Ok(place) => opened.push(place),
             Err(wrong) => {
                 problems
-                    .error(text.at, &section.path("allow_private"), wrong)
+                    .error(text.at, &section.path("allow_private"), wrong.to_string())
                     .help("like `10.0.0.5:8080`, `intranet.example` or `[fd00::5]:80`");
             }
         }

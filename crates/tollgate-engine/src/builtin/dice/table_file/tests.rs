@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{DocumentLineError, TableWithLines, read_directory, read_list};
+use super::{DocumentLineError, read_directory, read_list};
 use crate::builtin::dice::tables::{RandomTable, RandomTables};
 use crate::builtin::document;
 use crate::builtin::scratch::ScratchDir;
@@ -14,20 +14,19 @@ fn shown(table: &RandomTable) -> Vec<String> {
     (1..=table.sides()).map(found).collect()
 }
 
-fn read_lines(text: &str) -> Result<RandomTable, String> {
-    told(super::read_lines(text))
+fn read_lines(text: &str) -> Result<RandomTable, DocumentLineError> {
+    super::read_lines(text).map(|(table, _)| table)
 }
 
-fn read_yaml(text: &str) -> Result<RandomTable, String> {
-    told(document::yaml(text).and_then(|node| read_list(&node)))
+fn read_yaml(text: &str) -> Result<RandomTable, DocumentLineError> {
+    document::yaml(text).and_then(|node| read_list(&node)).map(|(table, _)| table)
 }
 
-fn told(read: Result<TableWithLines, DocumentLineError>) -> Result<RandomTable, String> {
-    let told = |wrong: DocumentLineError| match wrong.line {
+fn describe(wrong: DocumentLineError) -> String {
+    match wrong.line {
         Some(line) => format!("line {line}: {}", wrong.problem),
         None => wrong.problem,
-    };
-    read.map(|(table, _)| table).map_err(told)
+    }
 }
 
 #[test]
@@ -53,7 +52,7 @@ fn ranges_must_cover_every_roll_once() {
         ("", "a table has 1 to 1000 entries"),
         ("1:", "line 1: an entry must have 1 to 2000 bytes of text"),
     ] {
-        assert_eq!(read_lines(text).unwrap_err(), problem, "{text}");
+        assert_eq!(describe(read_lines(text).unwrap_err()), problem, "{text}");
     }
     assert!(read_lines(&"x\n".repeat(1_001)).is_err());
 }
@@ -78,7 +77,7 @@ fn lists_hold_texts_with_or_without_weight() {
         ("- a\n- { txet: a }", "line 2: unknown key `txet`; did you mean `text`?"),
         ("- { weight: 1 }", "line 1: `text` is missing"),
     ] {
-        assert_eq!(read_yaml(text).unwrap_err(), problem, "{text}");
+        assert_eq!(describe(read_yaml(text).unwrap_err()), problem, "{text}");
     }
 }
 

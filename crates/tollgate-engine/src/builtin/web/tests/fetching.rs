@@ -6,18 +6,16 @@ use serde_json::{Map, Value, json};
 
 use super::super::fetch_page::FetchPage;
 use super::*;
-use crate::builtin::{BuiltinReply, BuiltinToolContext};
+use crate::builtin::{BuiltinReply, BuiltinToolContext, BuiltinToolError};
 use crate::clock::{Clock as _, SystemClock};
 use crate::web::tests::{Script, Site, egress, here, html, redirect, response};
 
-async fn fetched(site: &Site, path: &str) -> Result<BuiltinReply, String> {
+async fn fetched(site: &Site, path: &str) -> Result<BuiltinReply, BuiltinToolError> {
     let tool = FetchPage::new(Arc::new(egress(&here(), site)));
     let url = format!("http://site.example:{}{path}", site.port());
     let arguments = Map::from_iter([("url".to_owned(), Value::from(url))]);
     let until = Some(SystemClock.now() + Duration::from_secs(5));
-    let reply =
-        tool.call(&arguments, &BuiltinToolContext { until, ..BuiltinToolContext::local() }).await;
-    reply.map_err(|failure| failure.message)
+    tool.call(&arguments, &BuiltinToolContext { until, ..BuiltinToolContext::local() }).await
 }
 
 #[tokio::test]
@@ -115,7 +113,7 @@ async fn what_is_no_text_is_refused_in_clear_words() {
         ("410 Gone", "the server answered with status 410"),
     ] {
         let site = Site::start(move |_| response(head, "\u{0}\u{1}")).await;
-        assert_eq!(fetched(&site, "/").await.unwrap_err(), expected);
+        assert_eq!(fetched(&site, "/").await.unwrap_err().message, expected);
     }
     let site = Site::start(|_| html("")).await;
     assert!(fetched(&site, "/").await.unwrap().text.ends_with("(The page has no text.)"));

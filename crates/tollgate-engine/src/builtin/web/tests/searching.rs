@@ -5,7 +5,7 @@ use tollgate_core::secret::Secret;
 
 use super::super::search::WebSearch;
 use super::*;
-use crate::builtin::{BuiltinReply, BuiltinToolContext};
+use crate::builtin::{BuiltinReply, BuiltinToolContext, BuiltinToolError};
 use crate::settings::{self, SearchProvider};
 use crate::web::tests::{Site, redirect, response};
 
@@ -15,14 +15,15 @@ fn json_answer(body: &Value) -> crate::web::tests::Script {
     response("200 OK\ncontent-type: application/json", body.to_string())
 }
 
-async fn found(searcher: SearchProvider, url: String, query: &str) -> Result<BuiltinReply, String> {
+async fn found(
+    searcher: SearchProvider,
+    url: String,
+    query: &str,
+) -> Result<BuiltinReply, BuiltinToolError> {
     let key = Some(Secret::new(KEY));
     let tool = WebSearch::new(&settings::WebSearchSettings { searcher, url, key });
     let arguments = Map::from_iter([("query".to_owned(), Value::from(query))]);
-    let reply = tool
-        .call(&arguments, &BuiltinToolContext::local())
-        .await
-        .map_err(|failure| failure.message);
+    let reply = tool.call(&arguments, &BuiltinToolContext::local()).await;
     assert!(!format!("{reply:?}").contains(KEY));
     reply
 }
@@ -97,7 +98,7 @@ async fn long_answers_are_bounded() {
     let reply =
         found(SearchProvider::Searxng, format!("http://127.0.0.1:{}", site.port()), "q").await;
     assert_eq!(
-        reply.unwrap_err(),
+        reply.unwrap_err().message,
         "the search service is unavailable: the answer is larger than 1048576 bytes"
     );
     let answer = json!({"results": (0..15).map(one).collect::<Vec<_>>()});
@@ -113,7 +114,7 @@ async fn trouble_with_the_service_is_told_without_the_key() {
         let body = format!("<p>{KEY}</p>");
         let site = Site::start(move |_| response(head, &body)).await;
         let url = format!("http://127.0.0.1:{}/s", site.port());
-        assert_eq!(found(searcher, url, "q").await.unwrap_err(), expected);
+        assert_eq!(found(searcher, url, "q").await.unwrap_err().message, expected);
     };
     let key = "the search service rejected the key; the operator must check `builtin.web.api_key`";
     check(SearchProvider::Brave, "401 Unauthorized", key).await;
@@ -132,14 +133,18 @@ async fn trouble_with_the_service_is_told_without_the_key() {
     let html = "the search service did not answer in JSON; `json` must be in its `search.formats`";
     check(SearchProvider::Searxng, "200 OK\ncontent-type: text/html", html).await;
     check(SearchProvider::Brave, "500 No", "the search service answered with status 500").await;
-    let gone =
-        found(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "q").await.unwrap_err();
+    let gone = found(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "q")
+        .await
+        .unwrap_err()
+        .message;
     assert_eq!(
         gone,
         "the search service is unavailable: `127.0.0.1` cannot be reached: connection refused"
     );
-    let empty =
-        found(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "  ").await.unwrap_err();
+    let empty = found(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "  ")
+        .await
+        .unwrap_err()
+        .message;
     assert_eq!(empty, "`query` is empty: say what to look for");
 }
 
@@ -149,7 +154,7 @@ async fn b_fe_3_the_key_follows_no_redirect() {
     let to = format!("http://127.0.0.1:{}/", thief.port());
     let site = Site::start(move |_| redirect(&to)).await;
     let url = format!("http://127.0.0.1:{}/s", site.port());
-    let error = found(SearchProvider::Brave, url, "q").await.unwrap_err();
+    let error = found(SearchProvider::Brave, url, "q").await.unwrap_err().message;
     assert_eq!(
         error,
         "the search service redirected the request; the operator must correct `builtin.web.url`"

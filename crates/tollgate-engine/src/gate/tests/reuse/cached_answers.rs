@@ -197,8 +197,8 @@ async fn a_tool_that_its_server_changed_has_no_answers_yet() {
     let known = test.gate.known_tools().into_iter().find(|it| it.tool.id.tool.as_str() == "a");
     let offered = known.unwrap().tool;
     let ops = Principal::from_name("ops");
-    let accept = (crate::gate::Answer::Accept, &ops);
-    test.gate.decide(&offered.id, offered.hash, accept).await.unwrap();
+    let accept = crate::gate::Answer::Accept;
+    test.gate.decide(&offered.id, offered.hash, accept, &ops).await.unwrap();
     assert_eq!(test.ask(&test.turn(), A).await, "ok 2");
     assert_eq!(test.ask(&test.turn(), A).await, "ok 2");
     assert_eq!(test.ask(&before, A).await, "ok 1", "a turn keeps what it began with");

@@ -110,7 +110,7 @@ async fn s_21_b_oa_5_callbacks_that_do_not_fit_give_no_token() {
         let server = Server::start().await;
         server.takes_strangers();
         let (open, _) = server.consenting(change);
-        let error = after_401(&server.code(stranger(), open), None).await.unwrap_err();
+        let error = after_401(&server.code(stranger(), open), None).await.unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
         assert!(!server.asked().iter().any(|it| it.starts_with("/token")));
     };

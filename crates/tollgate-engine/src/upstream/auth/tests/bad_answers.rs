@@ -17,7 +17,8 @@ fn resident() -> usize {
 /// One bad input: what both logins say of it, where it matters for both. Then a good server works.
 async fn refused(
     server: &Hostile,
-    (path, answer): (&str, Answer),
+    path: &str,
+    answer: Answer,
     by_grant: Option<&str>,
     by_login: &str,
 ) {
@@ -26,9 +27,9 @@ async fn refused(
     let began = SystemClock.now();
     let before = resident();
     if let Some(expected) = by_grant {
-        assert_eq!(server.grant(None).await.unwrap_err(), expected);
+        assert_eq!(server.grant(None).await.unwrap_err().to_string(), expected);
     }
-    let error = server.log_in(None).await.unwrap_err();
+    let error = server.log_in(None).await.unwrap_err().to_string();
     assert!(error.contains(by_login), "{error}\nshould say: {by_login}");
     assert!(began.elapsed() < QUICKLY, "{by_login}: {:?}", began.elapsed());
     let more = resident().saturating_sub(before);
@@ -55,40 +56,40 @@ async fn b_oa_2_resource_metadata_that_is_none_or_of_others_is_refused() {
         &format!("{origin}/mcp/below"),
         &format!("{origin}/MCP"),
     ] {
-        refused(&server, (PRM, about(resource)), Some(another), another).await;
+        refused(&server, PRM, about(resource), Some(another), another).await;
     }
     let unfit = "a URL in the OAuth metadata is invalid";
     for resource in ["", "x", "javascript:alert(1)", "file:///etc/passwd"] {
-        refused(&server, (PRM, about(resource)), Some(unfit), unfit).await;
+        refused(&server, PRM, about(resource), Some(unfit), unfit).await;
     }
     let without = Answer::Json(200, server.resource(&json!({"resource": null})));
     let unnamed = "the resource metadata does not say which resource it is about";
-    refused(&server, (PRM, without), Some(unnamed), unnamed).await;
+    refused(&server, PRM, without, Some(unnamed), unnamed).await;
     let naming = |servers: Value| {
         Answer::Json(200, server.resource(&json!({"authorization_servers": servers})))
     };
     let nobody = "the resource metadata names no authorization server";
-    refused(&server, (PRM, naming(json!([]))), Some(nobody), nobody).await;
+    refused(&server, PRM, naming(json!([])), Some(nobody), nobody).await;
     // A thousand that all answer 404: the first few are asked.
     let thousand: Vec<String> = (0..1_000).map(|number| format!("{origin}/as{number}")).collect();
     server.behave();
     server.says(ASM, Answer::Page(404, "nothing"));
     server.says(PRM, naming(json!(thousand)));
     let first = "no metadata for the authorization server `ORIGIN`";
-    assert_eq!(server.grant(None).await.unwrap_err(), first);
+    assert_eq!(server.grant(None).await.unwrap_err().to_string(), first);
     assert!(server.requests().len() < 24);
-    let error = server.log_in(None).await.unwrap_err();
+    let error = server.log_in(None).await.unwrap_err().to_string();
     assert_eq!(error, "the server's OAuth metadata needs more than 24 requests");
     assert_eq!(server.requests().len(), 24);
     let private =
         "names authorization servers https://10.0.0.5, but none published usable metadata";
     let elsewhere = "the server requests that its credentials be sent to `https://10.0.0.5`; set \
                      `token_url` if that is correct";
-    refused(&server, (PRM, naming(json!(["https://10.0.0.5"]))), Some(elsewhere), private).await;
+    refused(&server, PRM, naming(json!(["https://10.0.0.5"])), Some(elsewhere), private).await;
     let metadata_service = naming(json!(["http://169.254.169.254/latest"]));
     let insecure = "`http://169.254.169.254` is not https, so credentials are not sent to it";
     let unreached = "none published usable metadata";
-    refused(&server, (PRM, metadata_service), Some(insecure), unreached).await;
+    refused(&server, PRM, metadata_service, Some(insecure), unreached).await;
 }
 
 #[tokio::test]
@@ -97,20 +98,19 @@ async fn b_oa_2_pages_floods_and_redirects_in_place_of_resource_metadata_lead_no
     let there = format!("{}{PRM}", server.origin);
     let large = "the answer is larger than 1048576 bytes";
     let large = format!("`ORIGIN{PRM}`: {large}");
-    refused(&server, (PRM, Answer::Flood(10 << 20)), Some(&large), &large).await;
-    refused(&server, (PRM, Answer::GzipBomb), Some(&large), &large).await;
+    refused(&server, PRM, Answer::Flood(10 << 20), Some(&large), &large).await;
+    refused(&server, PRM, Answer::GzipBomb, Some(&large), &large).await;
     // Redirects: client credentials follow none; rmcp follows a few on the same origin.
-    let looped = (PRM, Answer::Redirect(there));
-    refused(&server, looped, None, "redirect").await;
+    refused(&server, PRM, Answer::Redirect(there), None, "redirect").await;
     for elsewhere in ["http://10.0.0.5/x", "http://169.254.169.254/latest", "file:///etc/passwd"] {
-        refused(&server, (PRM, Answer::Redirect(elsewhere.to_owned())), None, elsewhere).await;
+        refused(&server, PRM, Answer::Redirect(elsewhere.to_owned()), None, elsewhere).await;
     }
     // A page is what servers without metadata answer to anything: the next place is looked at.
     server.says(PRM, Answer::Page(200, "<html>hello</html>"));
     assert_eq!(server.log_in(None).await.unwrap(), "Bearer good");
     server.says(ASM, Answer::Page(200, "<html>hello</html>"));
     server.says("/register", Answer::Page(200, "<html>hello</html>"));
-    let error = server.log_in(None).await.unwrap_err();
+    let error = server.log_in(None).await.unwrap_err().to_string();
     assert!(error.contains("publishes no usable OAuth metadata"), "{error}");
     assert!(error.contains(&format!("`ORIGIN{PRM}`: no JSON object")), "{error}");
 }
@@ -119,7 +119,7 @@ async fn b_oa_2_pages_floods_and_redirects_in_place_of_resource_metadata_lead_no
 async fn b_oa_3_authorization_server_metadata_that_cannot_be_trusted_is_refused() {
     let server = Hostile::start().await;
     let origin = server.origin.clone();
-    let with = |changes: Value| (ASM, Answer::Json(200, server.metadata(&changes)));
+    let with = |changes: Value| Answer::Json(200, server.metadata(&changes));
     let issuer = "the authorization server's metadata names another issuer";
     for (value, by_login) in [
         (json!(null), "missing required issuer"),
@@ -127,31 +127,31 @@ async fn b_oa_3_authorization_server_metadata_that_cannot_be_trusted_is_refused(
         (json!(format!("{origin}/tenant")), "issuer mismatch"),
         (json!(format!("{origin}.evil.example")), "issuer mismatch"),
     ] {
-        refused(&server, with(json!({"issuer": value})), Some(issuer), by_login).await;
+        refused(&server, ASM, with(json!({"issuer": value})), Some(issuer), by_login).await;
     }
     // Pkce is for codes only; client credentials have none.
     let pkce = "does not say that it supports PKCE with S256";
     for methods in [json!(null), json!([]), json!(["plain"]), json!(["s256"]), json!(["S512"])] {
         let answer = with(json!({"code_challenge_methods_supported": methods}));
-        refused(&server, answer, None, pkce).await;
+        refused(&server, ASM, answer, None, pkce).await;
     }
     let unfit = "a URL in the OAuth metadata is invalid";
     for name in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
         let by_login = format!("the authorization server's `{name}`: {unfit}");
         let by_grant = (name == "token_endpoint").then_some(unfit);
         for url in ["javascript:alert(1)", "file:///etc/passwd", "--flag", "", "/token"] {
-            refused(&server, with(json!({name: url})), by_grant, &by_login).await;
+            refused(&server, ASM, with(json!({name: url})), by_grant, &by_login).await;
         }
         let far = format!("the authorization server's `{name}`: `http://far.example` is not https");
         let answer = with(json!({name: "http://far.example/x"}));
-        refused(&server, answer, None, &far).await;
+        refused(&server, ASM, answer, None, &far).await;
     }
     let missing = with(json!({"token_endpoint": null}));
     let nowhere = "the authorization server names no token endpoint";
     // Without a field that it must have it is no metadata at all.
-    refused(&server, missing, Some(nowhere), "names authorization servers").await;
+    refused(&server, ASM, missing, Some(nowhere), "names authorization servers").await;
     let large = format!("`ORIGIN{ASM}`: the answer is larger than 1048576 bytes");
-    refused(&server, (ASM, Answer::Flood(10 << 20)), Some(&large), &large).await;
+    refused(&server, ASM, Answer::Flood(10 << 20), Some(&large), &large).await;
 }
 
 /// A server that names as its authorization server a document of its own making, about another.
@@ -163,7 +163,7 @@ async fn b_oa_3_s_21_metadata_from_a_place_that_its_issuer_has_nothing_to_do_wit
     server.says(PRM, Answer::Json(200, server.resource(&named)));
     let forged = json!({"issuer": "https://honest.example"});
     server.says(path, Answer::Json(200, server.metadata(&forged)));
-    let error = server.log_in(None).await.unwrap_err();
+    let error = server.log_in(None).await.unwrap_err().to_string();
     assert_eq!(error, "the authorization server's metadata names another issuer");
     assert!(!server.requests().iter().any(|it| it.starts_with("/register")));
 }
@@ -174,7 +174,7 @@ async fn b_oa_3_endpoints_at_a_private_place_are_not_reached() {
     let server = Hostile::start().await;
     let elsewhere = json!({"registration_endpoint": "https://169.254.169.254/register"});
     server.says(ASM, Answer::Json(200, server.metadata(&elsewhere)));
-    let error = server.log_in(None).await.unwrap_err();
+    let error = server.log_in(None).await.unwrap_err().to_string();
     assert!(error.starts_with("`https://169.254.169.254/register`: "), "{error}");
     assert!(error.contains("is not a public address"), "{error}");
 }
@@ -207,10 +207,10 @@ async fn b_oa_4_a_token_that_cannot_be_used_is_refused_and_odd_lifetimes_are_rea
         (json!([]), "the token endpoint returned no access token"),
     ] {
         server.says("/token", Answer::Json(200, token));
-        assert_eq!(server.log_in(None).await.unwrap_err(), said);
+        assert_eq!(server.log_in(None).await.unwrap_err().to_string(), said);
     }
     server.says("/token", Answer::Page(200, "<html>"));
-    let page = server.log_in(None).await.unwrap_err();
+    let page = server.log_in(None).await.unwrap_err().to_string();
     assert_eq!(page, "the token endpoint answered HTTP 200 without JSON");
     for expires in [
         json!(-1),
@@ -228,7 +228,7 @@ async fn b_oa_4_a_token_that_cannot_be_used_is_refused_and_odd_lifetimes_are_rea
     server.says("/token", Answer::Json(200, bare));
     assert_eq!(server.log_in(None).await.unwrap(), "Bearer good");
     server.says("/token", Answer::GzipBomb);
-    let bomb = server.log_in(None).await.unwrap_err();
+    let bomb = server.log_in(None).await.unwrap_err().to_string();
     assert_eq!(bomb, "`ORIGIN/token`: the answer is larger than 1048576 bytes");
 }
 
@@ -239,7 +239,7 @@ async fn b_oa_4_b_oa_2_answers_that_drip_end_in_ten_seconds() {
         let server = Hostile::start().await;
         server.says(path, Answer::Drip);
         let began = SystemClock.now();
-        let error = server.log_in(None).await.unwrap_err();
+        let error = server.log_in(None).await.unwrap_err().to_string();
         assert!(error.contains(&format!("`ORIGIN{path}`: ")), "{error}");
         let took = began.elapsed();
         assert!(took < Duration::from_secs(14), "{path}: {took:?}");
@@ -272,7 +272,7 @@ async fn b_oa_9_a_client_metadata_document_is_named_and_never_fetched() {
     }
     for url in ["http://far.example/client.json", "https://far.example/", "file:///c.json", "x"] {
         let code = server.code(stranger(Some(url)), |back| back);
-        let error = after_401(&code, None).await.unwrap_err();
+        let error = after_401(&code, None).await.unwrap_err().to_string();
         assert!(error.contains("client_metadata_url must be a valid HTTPS URL"), "{error}");
         assert!(!server.requests().iter().any(|it| it.starts_with("/token")));
     }

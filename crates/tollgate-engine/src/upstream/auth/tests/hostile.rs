@@ -180,9 +180,11 @@ impl Hostile {
     }
 
     /// A login with somebody's consent, who consents at once: the token, or what is said instead.
-    pub(super) async fn log_in(&self, challenge: Option<&str>) -> Result<String, String> {
+    pub(super) async fn log_in(&self, challenge: Option<&str>) -> Result<String, CredentialsError> {
         let code = self.code(stranger(None), |back| back);
-        after_401(&code, challenge).await.map_err(|error| self.named(&error))
+        after_401(&code, challenge)
+            .await
+            .map_err(|error| CredentialsError::new(self.named(&error.to_string())))
     }
 
     pub(super) fn code(
@@ -210,7 +212,7 @@ impl Hostile {
     }
 
     /// A login by client credentials.
-    pub(super) async fn grant(&self, challenge: Option<&str>) -> Result<String, String> {
+    pub(super) async fn grant(&self, challenge: Option<&str>) -> Result<String, CredentialsError> {
         let config = ClientCredentials {
             client_id: "client".to_owned(),
             client_secret: Secret::new(SECRET),
@@ -218,7 +220,9 @@ impl Hostile {
             scopes: Vec::new(),
         };
         let grant = ClientCredentialsGrant::new(&config, &self.url(), Arc::new(SystemClock));
-        after_401(&grant, challenge).await.map_err(|error| self.named(&error))
+        after_401(&grant, challenge)
+            .await
+            .map_err(|error| CredentialsError::new(self.named(&error.to_string())))
     }
 
     fn named(&self, error: &str) -> String {

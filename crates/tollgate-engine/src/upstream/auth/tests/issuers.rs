@@ -40,7 +40,7 @@ impl Stage {
         LoginTokenStore::new(Arc::clone(&self.store), &web(), &self.server.url()).unwrap()
     }
 
-    async fn log_in(&self, issuer: &Hostile, wanted: Option<&str>) -> Result<(), String> {
+    async fn log_in(&self, issuer: &Hostile, wanted: Option<&str>) -> Result<(), OauthError> {
         let authorization = Authorization {
             server_url: self.server.url(),
             redirect_uri: "http://localhost:3000/cb".to_owned(),
@@ -67,7 +67,7 @@ impl Stage {
             ..OauthLoginSettings::default()
         };
         let url = self.server.url();
-        LoginGrant::new(&web(), (&login, &url), Some(&self.store), Arc::new(SystemClock))
+        LoginGrant::new(&web(), &login, &url, Some(&self.store), Arc::new(SystemClock))
     }
 
     /// The kept token is over.
@@ -105,7 +105,7 @@ async fn s_21_a_refresh_token_goes_to_the_issuer_that_gave_it_and_to_nobody_else
     for path in [PRM, ASM] {
         stage.server.says(path, Answer::Page(404, "nothing"));
     }
-    let error = sent(&stage.grant()).await.unwrap_err();
+    let error = sent(&stage.grant()).await.unwrap_err().to_string();
     assert_eq!(
         error,
         "Metadata error: the server no longer names the authorization server that issued its tokens"
@@ -114,11 +114,11 @@ async fn s_21_a_refresh_token_goes_to_the_issuer_that_gave_it_and_to_nobody_else
     // It names another one.
     let thief = Hostile::start().await;
     stage.name(&thief);
-    let error = sent(&stage.grant()).await.unwrap_err();
+    let error = sent(&stage.grant()).await.unwrap_err().to_string();
     assert_eq!(error, "needs login: run `tollgate servers login web`");
     assert!(Stage::sent_tokens(&thief).is_empty());
     // Nor does a new login bring the client's secret there.
-    let error = stage.log_in(&thief, None).await.unwrap_err();
+    let error = stage.log_in(&thief, None).await.unwrap_err().to_string();
     let before = &stage.issuer.origin;
     let now = &thief.origin;
     assert_eq!(
@@ -138,7 +138,7 @@ async fn s_21_a_refresh_token_goes_to_the_issuer_that_gave_it_and_to_nobody_else
 async fn s_21_a_secret_goes_to_the_issuer_that_the_operator_named() {
     let stage = Stage::start().await;
     let wanted = "https://id.example/tenant";
-    let error = stage.log_in(&stage.issuer, Some(wanted)).await.unwrap_err();
+    let error = stage.log_in(&stage.issuer, Some(wanted)).await.unwrap_err().to_string();
     let named = &stage.issuer.origin;
     let said = format!(
         "the server's authorization server is `{named}`, and not `{wanted}` as `issuer` says"
@@ -149,7 +149,7 @@ async fn s_21_a_secret_goes_to_the_issuer_that_the_operator_named() {
     for path in [PRM, ASM] {
         stage.server.says(path, Answer::Page(404, "nothing"));
     }
-    let error = stage.log_in(&stage.server, Some(named)).await.unwrap_err();
+    let error = stage.log_in(&stage.server, Some(named)).await.unwrap_err().to_string();
     assert!(error.starts_with("the server's authorization server is `none`"), "{error}");
     assert!(Stage::sent_tokens(&stage.server).is_empty());
     stage.name(&stage.issuer);
@@ -166,7 +166,7 @@ async fn b_oa_5_what_an_authorization_server_refuses_is_told_by_its_code_only() 
     ] {
         let back = format!("http://localhost:3000/cb?{back}");
         let open: ConsentPrompt = Box::new(move |_| Box::pin(std::future::ready(Ok(back.clone()))));
-        let error = after_401(&with(&server, open), None).await.unwrap_err();
+        let error = after_401(&with(&server, open), None).await.unwrap_err().to_string();
         assert_eq!(error, format!("the authorization server refused: `{said}`"));
     }
     assert!(Stage::sent_tokens(&server).is_empty());
@@ -201,9 +201,9 @@ async fn s_21_b_oa_5_a_state_counts_once() {
     assert_eq!(Stage::sent_tokens(&server).len(), 1);
     let more = r#"Bearer error="insufficient_scope", scope="write""#;
     assert!(code.refused(StatusCode::FORBIDDEN, Some(more)).await);
-    let replayed = sent(&code).await.unwrap_err();
+    let replayed = sent(&code).await.unwrap_err().to_string();
     assert!(replayed.contains("Authorization state not found"), "{replayed}");
-    let second_tab = after_401(&code, None).await.unwrap_err();
+    let second_tab = after_401(&code, None).await.unwrap_err().to_string();
     assert!(second_tab.contains("Authorization state not found"), "{second_tab}");
     assert!(Stage::sent_tokens(&server).is_empty());
 }
@@ -220,7 +220,7 @@ async fn s_21_b_oa_5_a_state_counts_for_ten_minutes() {
             Ok(back)
         })
     });
-    let error = after_401(&with(&server, open), None).await.unwrap_err();
+    let error = after_401(&with(&server, open), None).await.unwrap_err().to_string();
     assert_eq!(error, "nobody completed the login within 10 minutes");
     assert!(Stage::sent_tokens(&server).is_empty());
 }

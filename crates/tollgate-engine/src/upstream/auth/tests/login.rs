@@ -30,10 +30,10 @@ impl Stage {
     fn grant(&self) -> LoginGrant {
         let login = OauthLoginSettings::default();
         let clock: Arc<Shared> = Arc::clone(&self.server.state);
-        LoginGrant::new(&web(), (&login, &self.url()), Some(&self.store), clock)
+        LoginGrant::new(&web(), &login, &self.url(), Some(&self.store), clock)
     }
 
-    async fn log_in(&self) -> Result<(), String> {
+    async fn log_in(&self) -> Result<(), OauthError> {
         let (open, _) = self.server.consenting(|back| back);
         let authorization = Authorization {
             server_url: self.url(),
@@ -73,7 +73,7 @@ fn web() -> ServerId {
     ServerId::parse("web").unwrap()
 }
 
-async fn sent(grant: &LoginGrant) -> Result<String, String> {
+async fn sent(grant: &LoginGrant) -> Result<String, CredentialsError> {
     let headers = grant.headers().await?;
     Ok(headers[0].1.to_str().unwrap().to_owned())
 }
@@ -83,7 +83,7 @@ async fn a_login_is_seen_by_a_gateway_that_runs_and_outlasts_it() {
     let stage = Stage::start().await;
     let grant = stage.grant();
     assert!(!grant.consent().is_missing(), "nobody has asked yet");
-    assert_eq!(sent(&grant).await, Err(NEEDS.to_owned()));
+    assert_eq!(sent(&grant).await, Err(CredentialsError::new(NEEDS)));
     assert!(grant.consent().is_missing());
     stage.gives("one", "");
     stage.log_in().await.unwrap();
@@ -122,7 +122,7 @@ async fn what_cannot_be_renewed_asks_for_a_login_again() {
     stage.ages(10);
     stage.server.says("/token", 400, r#"{"error":"invalid_grant"}"#);
     assert!(grant.refused(StatusCode::UNAUTHORIZED, None).await);
-    assert_eq!(sent(&grant).await, Err(NEEDS.to_owned()));
+    assert_eq!(sent(&grant).await, Err(CredentialsError::new(NEEDS)));
 }
 
 /// Tokens for one address are not sent to another that took over the name.
@@ -133,9 +133,9 @@ async fn s_21_a_server_that_moved_gets_no_token_of_the_old_place() {
     stage.log_in().await.unwrap();
     let login = OauthLoginSettings::default();
     let clock: Arc<Shared> = Arc::clone(&stage.server.state);
-    let moved = (&login, "https://elsewhere.test/mcp");
-    let grant = LoginGrant::new(&web(), moved, Some(&stage.store), clock);
-    assert_eq!(sent(&grant).await, Err(NEEDS.to_owned()));
+    let moved = "https://elsewhere.test/mcp";
+    let grant = LoginGrant::new(&web(), &login, moved, Some(&stage.store), clock);
+    assert_eq!(sent(&grant).await, Err(CredentialsError::new(NEEDS)));
 }
 
 /// What a server calls its page is shown to nobody unless it is one.
@@ -159,6 +159,6 @@ async fn s_18_only_a_web_page_over_tls_or_on_this_machine_is_shown() {
             }),
         );
         assert!(stage.log_in().await.is_err(), "{page}");
-        assert_eq!(sent(&stage.grant()).await, Err(NEEDS.to_owned()));
+        assert_eq!(sent(&stage.grant()).await, Err(CredentialsError::new(NEEDS)));
     }
 }

@@ -100,7 +100,7 @@ impl InteractiveSession {
         revision: Revision,
     ) -> Result<Self, RequestError> {
         let inbound = Inbound::new(Arc::clone(&main.inbound.listener));
-        let core = LegacyCore::new(Arc::clone(&main.session.wire), inbound, (main.limit, bridge));
+        let core = LegacyCore::new(Arc::clone(&main.session.wire), inbound, main.limit, bridge);
         let core = Arc::new(core);
         let mut opened = Self { core, stream: None, main: Arc::clone(&main.session) };
         let handshake = opened.core.initialize(revision, Some(revision));

@@ -36,7 +36,7 @@ impl LegacyCore {
                 PostReply::Answer(Err(error)) => {
                     handshake::judge_initialize(asked, pinned, Err(&error))
                 }
-                PostReply::Refused(status, error) => judge_status(asked, pinned, (status, error))?,
+                PostReply::Refused(status, error) => judge_status(asked, pinned, status, error)?,
                 PostReply::Cut(_) => {
                     let reason = "the stream of `initialize` ended without an answer".to_owned();
                     return Err(NoSessionError::Failed(ConnectError::Protocol(reason)));
@@ -112,7 +112,8 @@ pub(super) fn to_request_error(why: NoSessionError) -> RequestError {
 fn judge_status(
     asked: Revision,
     pinned: Option<Revision>,
-    (status, error): (StatusCode, Option<JsonRpcError>),
+    status: StatusCode,
+    error: Option<JsonRpcError>,
 ) -> Result<InitializeStep, NoSessionError> {
     let reason = describe(status, error.as_ref());
     if let Some(error) = &error
