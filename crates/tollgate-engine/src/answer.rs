@@ -328,9 +328,10 @@ impl ReplyBuilder<'_> {
                     self.name()
                 );
                 let tool = self.planned.permitted_request().tool();
-                let again = match tool.is_none_or(|tool| tool.terms.idempotent) {
-                    true => retry_later(answer_budget::RETRY_AFTER),
-                    false => Retryability::Pointless,
+                let again = if tool.is_none_or(|tool| tool.terms.idempotent) {
+                    retry_later(answer_budget::RETRY_AFTER)
+                } else {
+                    Retryability::Pointless
                 };
                 (CallStatus::Offline, what, Some(again))
             }

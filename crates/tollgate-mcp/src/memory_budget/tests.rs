@@ -14,7 +14,8 @@ fn ask(principal: &Principal, bytes: usize, held: usize) -> ReservationRequest<'
 #[tokio::test(start_paused = true)]
 async fn p_21_a_message_that_is_alone_always_fits() {
     let budget = MemoryBudget::new(100);
-    let (alone, other) = (key("alone"), key("other"));
+    let alone = key("alone");
+    let other = key("other");
     assert_eq!(budget.reserve(ask(&alone, 300, 0)).await, Ok(()));
     assert_eq!(budget.reserve(ask(&alone, 50, 300)).await, Ok(()), "it grows");
     assert_eq!(budget.reserve(ask(&alone, 1, 0)).await, Err(NoRoomError), "a second one waits");
@@ -28,7 +29,8 @@ async fn p_21_a_message_that_is_alone_always_fits() {
 #[tokio::test(start_paused = true)]
 async fn p_21_a_key_has_half_of_the_budget_and_waits_no_longer_than_two_seconds() {
     let budget = MemoryBudget::new(100);
-    let (greedy, modest) = (key("greedy"), key("modest"));
+    let greedy = key("greedy");
+    let modest = key("modest");
     assert_eq!(budget.reserve(ask(&greedy, 50, 0)).await, Ok(()));
     let began = tokio::time::Instant::now();
     assert_eq!(budget.reserve(ask(&greedy, 1, 0)).await, Err(NoRoomError));
