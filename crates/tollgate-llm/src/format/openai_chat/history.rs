@@ -112,7 +112,9 @@ impl ChatHistoryWriter<'_> {
                     calls.push(tool::write_call(call, part));
                     continue;
                 }
-                PartContent::Opaque { dialect: DIALECT, value } if tool::is_call(value) => {
+                PartContent::Opaque { dialect: DIALECT, value }
+                    if tool::is_call(value, &part.extra) =>
+                {
                     calls.push(value.clone());
                     continue;
                 }

@@ -21,7 +21,10 @@ pub(super) const THOUGHTS_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
 pub(super) const CONTENT_KEY: &str = "content";
 /// Field in which clients keep the signature of thoughts that another dialect's provider signed.
 pub(super) const THOUGHTS_SIGNATURE_KEY: &str = "reasoning_signature";
-/// Field that notes which spelling was used.
+/// Fields beside the content that have parts of their own.
+pub(super) const CALLS_KEY: &str = "tool_calls";
+pub(super) const IMAGES_KEY: &str = "images";
+/// Field that notes which spelling was used, or for an unknown part, in which field it was.
 pub(super) const SPELLING_KEY: &str = "said_as";
 
 pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatMessage>, LlmError> {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::DIALECT;
 use super::media;
+use super::message_reader::{CONTENT_KEY, with_spelling};
 use crate::conversation::{ChatMedia, MediaKind, MediaSource, MessagePart, PartContent};
 use crate::error::LlmError;
 use crate::format::fields::{FieldReader, wrong};
@@ -21,7 +22,7 @@ pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<MessagePart>, LlmEr
     }
 }
 
-fn read(value: Value, at: String) -> Result<MessagePart, LlmError> {
+pub(super) fn read(value: Value, at: String) -> Result<MessagePart, LlmError> {
     let mut fields = FieldReader::new(value, at)?;
     let kind = fields.needed_text("type")?;
     let content = match kind.as_str() {
@@ -33,7 +34,7 @@ fn read(value: Value, at: String) -> Result<MessagePart, LlmError> {
         _ => {
             fields.put("type", kind);
             let content = PartContent::Opaque { dialect: DIALECT, value: fields.into_value() };
-            return Ok(MessagePart::new(content));
+            return Ok(MessagePart { content, extra: with_spelling(CONTENT_KEY) });
         }
     };
     Ok(MessagePart { content, extra: fields.rest(DIALECT) })

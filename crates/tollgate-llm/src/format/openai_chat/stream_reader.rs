@@ -7,7 +7,7 @@ use tollgate_core::text::truncate_chars;
 use self::calls::ChatCallAssembler;
 use super::message_reader::{CONTENT_KEY, THOUGHTS_KEYS, with_spelling};
 use super::{DIALECT, errors, part_reader, response, usage};
-use crate::conversation::{MessagePart, PartContent, StopReason, TokenUsage};
+use crate::conversation::{MessagePart, StopReason, TokenUsage};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::error::{LlmError, MAX_QUOTED_CHARS};
 use crate::extra::Extra;
@@ -210,6 +210,11 @@ impl OpenAiChatStreamReader {
                 self.parts.say(ChatTextKind::Thinking(CONTENT_KEY), text, out);
             } else if let Some(text) = piece["text"].as_str() {
                 self.parts.say(ChatTextKind::Text, text.to_owned(), out);
+            } else if let Some(text) = piece["refusal"].as_str() {
+                self.parts.refused = true;
+                self.parts.say(ChatTextKind::Refusal, text.to_owned(), out);
+            } else if let Ok(part) = part_reader::read(piece, "content".to_owned()) {
+                self.parts.whole(part, out);
             }
         }
         Ok(())
@@ -300,10 +305,6 @@ impl OpenAiChatParts {
         let MessagePart { content, extra } = part;
         let index = self.open(PartOpening::Whole(content), extra, out);
         out.push(ResponseDelta::Close { index });
-    }
-
-    fn opaque(&mut self, value: Value, out: &mut Vec<ResponseDelta>) {
-        self.whole(MessagePart::new(PartContent::Opaque { dialect: DIALECT, value }), out);
     }
 
     fn close(&mut self, out: &mut Vec<ResponseDelta>) {

@@ -99,12 +99,20 @@ impl OpenAiChatStreamWriter {
                 self.next_call(call)
             }
             PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, value })
-                if tool::is_call(value) =>
+                if tool::is_call(value, extra) =>
             {
                 self.next_call(value.as_object().cloned().unwrap_or_default())
             }
             PartOpening::Whole(PartContent::Media(media)) if media.kind == MediaKind::Image => {
                 part_writer::media(media, extra).map(|image| json!({"images": [image]}))
+            }
+            PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, value })
+                if response::is_image(extra) =>
+            {
+                Some(json!({"images": [value]}))
+            }
+            PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, value }) => {
+                Some(json!({"content": [value]}))
             }
             PartOpening::Whole(_) => None,
         }

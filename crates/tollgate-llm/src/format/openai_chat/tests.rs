@@ -1,5 +1,6 @@
 //! The dialect as a whole, from what was recorded of it and by chance. Bad requests are in
-//! `refusals`, what is said for other dialects in `writing`, odd streams in `streams`.
+//! `refusals`, what is said for other dialects in `writing`, odd streams in `streams`, unknown parts in
+//! `unknown_parts`.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ use crate::format::{
 
 mod refusals;
 mod streams;
+mod unknown_parts;
 mod writing;
 
 const FOLDER: &str = "openai_chat";

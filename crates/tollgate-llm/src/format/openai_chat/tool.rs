@@ -4,8 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
+use super::message_reader::{CALLS_KEY, SPELLING_KEY, with_spelling};
 use crate::conversation::{ChatTool, Function, FunctionCall, MessagePart, PartContent, ToolChoice};
 use crate::error::LlmError;
+use crate::extra::Extra;
 use crate::format::fields::{FieldReader, unknown, wrong};
 use crate::format::openai_common::{AllowedTools, InexpressibleToolChoiceError, strict_of};
 
@@ -43,7 +45,7 @@ fn read_function(mut fields: FieldReader) -> Result<(Function, FieldReader), Llm
     let name = fields.needed_text("name")?;
     let description = fields.text("description")?;
     let parameters = fields.object("parameters")?.map(FieldReader::into_value);
-    let extra = crate::extra::Extra::none();
+    let extra = Extra::none();
     Ok((Function { name, description, parameters, extra }, fields))
 }
 
@@ -134,8 +136,7 @@ pub(super) fn write_choice(
 pub(super) fn read_call(value: Value, at: String) -> Result<MessagePart, LlmError> {
     let mut fields = FieldReader::new(value, at)?;
     if fields.peek("type").is_some_and(|kind| kind != "function") {
-        let content = PartContent::Opaque { dialect: DIALECT, value: fields.into_value() };
-        return Ok(MessagePart::new(content));
+        return Ok(opaque_call(fields.into_value()));
     }
     fields.take("type");
     fields.take("index");
@@ -170,7 +171,16 @@ pub(super) fn write_call(call: &FunctionCall, part: &MessagePart) -> Value {
     Value::Object(object)
 }
 
-/// Whether an opaque part is a tool call of another kind, such as `custom`.
-pub(super) fn is_call(value: &Value) -> bool {
-    value["id"].is_string()
+/// A tool call of another kind, such as `custom`.
+pub(super) fn opaque_call(value: Value) -> MessagePart {
+    let content = PartContent::Opaque { dialect: DIALECT, value };
+    MessagePart { content, extra: with_spelling(CALLS_KEY) }
+}
+
+/// Whether an opaque part is a tool call: by the field it was in, or else by its id.
+pub(super) fn is_call(value: &Value, extra: &Extra) -> bool {
+    match extra.get(DIALECT, SPELLING_KEY).and_then(Value::as_str) {
+        Some(field) => field == CALLS_KEY,
+        None => value["id"].is_string(),
+    }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::super::DIALECT;
-use super::super::tool::read_arguments;
+use super::super::tool::{opaque_call, read_arguments};
 use super::OpenAiChatParts;
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::error::LlmError;
@@ -124,7 +124,7 @@ impl ChatCallAssembler {
     ) -> Result<(), MalformedResponseError> {
         for slot in &mut self.slots {
             match slot.opaque.take() {
-                Some(call) => parts.opaque(Value::Object(call), out),
+                Some(call) => parts.whole(opaque_call(Value::Object(call)), out),
                 None if slot.part.is_none() => {
                     return Err(MalformedResponseError("a tool call has no name".to_owned()));
                 }
