@@ -6,11 +6,12 @@
 
 use std::fs::File;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
@@ -45,12 +46,21 @@ const REFUSAL_TIME: Duration = Duration::from_secs(1);
 /// Input that is still read from a refused client: closing a connection with unread bytes may lose
 /// the response.
 const REFUSAL_READ: u64 = 64 << 10;
+/// At the end: the time for clients that have connected to send a request, and for the answers to
+/// those requests.
+const LAST_REQUESTS: Duration = Duration::from_millis(300);
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const LAST_ANSWER_POLL: Duration = Duration::from_millis(5);
+/// Attempts to take the last place in the listener's queue, and the time of one.
+const LAST_ROUNDS: usize = 32;
+const OWN_CONNECT: Duration = Duration::from_millis(20);
 /// No more file descriptors, for this process or system-wide.
 const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
 /// The accept thread. Dropping it stops it.
 pub(super) struct Acceptor {
+    closing: CancellationToken,
     _kill: DropGuard,
     ended: oneshot::Receiver<()>,
 }
@@ -64,6 +74,7 @@ impl Acceptor {
         let listener = listener.into_std()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let kill = CancellationToken::new();
+        let closing = CancellationToken::new();
         let (done, ended) = oneshot::channel();
         let limits = &app.front.limits;
         let accepting = AcceptLoop {
@@ -74,13 +85,14 @@ impl Acceptor {
             last: Arc::new(Semaphore::new(LAST_CONNECTIONS)),
         };
         let killed = kill.clone();
+        let closes = closing.clone();
         let run = move || {
             runtime.block_on(async {
                 match TcpListener::from_std(listener) {
                     Ok(listener) => {
                         tokio::select! {
                             () = killed.cancelled() => {}
-                            () = Arc::new(accepting).run(listener) => {}
+                            () = Arc::new(accepting).run(listener, closes) => {}
                         }
                     }
                     Err(error) => tracing::error!(%error, "cannot accept connections"),
@@ -91,13 +103,13 @@ impl Acceptor {
             let _ = done.send(());
         };
         thread::Builder::new().name("accept".to_owned()).spawn(run)?;
-        Ok(Self { _kill: kill.drop_guard(), ended })
+        Ok(Self { closing, _kill: kill.drop_guard(), ended })
     }
 
-    /// Closes the listener.
+    /// Closes the listener. Whoever could still connect is answered first, as far as it asks.
     pub(super) async fn end(self) {
-        let Self { _kill, ended } = self;
-        drop(_kill);
+        let Self { closing, _kill, ended } = self;
+        closing.cancel();
         // The thread always sends before it ends. A failed receive also means that it has ended.
         let _ = ended.await;
     }
@@ -122,7 +134,7 @@ impl AcceptLoop {
         }
     }
 
-    async fn run(self: Arc<Self>, listener: TcpListener) {
+    async fn run(self: Arc<Self>, listener: TcpListener, closing: CancellationToken) {
         let mut trouble = AcceptRecovery::new();
         let mut greeting = JoinSet::new();
         let mut relief = MemoryRelief::new();
@@ -133,16 +145,52 @@ impl AcceptLoop {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, from)) => {
                         trouble.prepare();
-                        let origin = self.origin(from.ip());
-                        // All of them are idle: the oldest is evicted.
-                        if let Ok(place) = self.silent.admit(origin) {
-                            greeting.spawn(Arc::clone(&self).greet(stream, origin, place));
-                        }
+                        self.welcome(stream, from.ip(), &mut greeting);
                     }
                     Err(error) => self.recover(&error, &mut trouble).await,
                 },
                 _ = look.tick() => relief.relieve(&self.app, &self.served),
                 Some(_) = greeting.join_next() => {}
+                () = closing.cancelled() => break,
+            }
+        }
+        self.close(listener, &mut greeting);
+        let heard = async { while greeting.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(LAST_REQUESTS, heard).await;
+        // The workers tell them that the gateway is stopping.
+        let answered = async {
+            while !self.served.is_empty() {
+                tokio::time::sleep(LAST_ANSWER_POLL).await;
+            }
+        };
+        let _ = tokio::time::timeout(LAST_ANSWERS, answered).await;
+    }
+
+    fn welcome(self: &Arc<Self>, stream: TcpStream, from: IpAddr, greeting: &mut JoinSet<()>) {
+        let origin = self.origin(from);
+        // All of them are idle: the oldest is evicted.
+        if let Ok(place) = self.silent.admit(origin) {
+            greeting.spawn(Arc::clone(self).greet(stream, origin, place));
+        }
+    }
+
+    /// Takes over whoever has connected, and closes the listener. Closing it resets connections that
+    /// nobody has accepted, so that none may be among them but our own: it takes the only place that
+    /// is left in the queue, and from then on others are refused.
+    fn close(self: &Arc<Self>, listener: TcpListener, greeting: &mut JoinSet<()>) {
+        let Ok(listener) = listener.into_std() else { return };
+        let _ = SockRef::from(&listener).listen(0);
+        for _ in 0..LAST_ROUNDS {
+            while let Ok((stream, from)) = listener.accept() {
+                if stream.set_nonblocking(true).is_ok()
+                    && let Ok(stream) = TcpStream::from_std(stream)
+                {
+                    self.welcome(stream, from.ip(), greeting);
+                }
+            }
+            if let Some(_own) = connect_to(&listener) {
+                drop(listener);
+                return;
             }
         }
     }
@@ -254,6 +302,17 @@ impl AcceptLoop {
             tokio::time::sleep(ACCEPT_PAUSE).await;
         }
     }
+}
+
+/// `None`: somebody else was faster.
+fn connect_to(listener: &std::net::TcpListener) -> Option<std::net::TcpStream> {
+    let mut address = listener.local_addr().ok()?;
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        IpAddr::V4(_) | IpAddr::V6(_) => {}
+    }
+    std::net::TcpStream::connect_timeout(&address, OWN_CONNECT).ok()
 }
 
 /// Closes at once, without a response, and keeps nothing of the connection.

@@ -154,6 +154,10 @@ impl ConnectionTable {
         self.entries.lock().count
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.lock().count == 0
+    }
+
     /// Admits a connection. At the limit, evicts the oldest idle one of the same address, or of the
     /// address with the most.
     pub(super) fn admit(

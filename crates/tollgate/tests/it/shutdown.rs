@@ -1,6 +1,8 @@
 //! R-33 with the real program: signals, at whatever time they come.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -182,4 +184,42 @@ fn r_33_a_full_disk_is_no_readiness() {
     assert!(gateway.send("GET /healthz", "", "").starts_with("HTTP/1.1 200"), "it lives");
     fs::remove_file(&ballast).unwrap();
     assert!(wait_for("ready").get("audit").is_none());
+}
+
+/// One request on a connection of its own: `None` if nobody listens, otherwise what was answered.
+fn ask_anew(address: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let asked = format!("GET /v1/tools HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    let mut answer = Vec::new();
+    // The answer may come before everything is written.
+    let _ = stream.write_all(asked.as_bytes());
+    let _ = stream.read_to_end(&mut answer);
+    Some(String::from_utf8_lossy(&answer).into_owned())
+}
+
+#[test]
+fn r_33_whoever_can_connect_is_answered_until_the_end() {
+    for _ in 0..3 {
+        let mut gateway = with_python(&json!({"grace_s": 0, "drain_s": 5}));
+        let address = gateway.address.clone();
+        let answers = std::thread::scope(|scope| {
+            let ask = || {
+                let mut answers = Vec::new();
+                while let Some(answer) = ask_anew(&address) {
+                    answers.push(answer);
+                }
+                answers
+            };
+            let asking: Vec<_> = (0..6).map(|_| scope.spawn(ask)).collect();
+            std::thread::sleep(Duration::from_millis(300));
+            signal(gateway.process.id(), "-TERM");
+            asking.into_iter().flat_map(|asking| asking.join().unwrap()).collect::<Vec<_>>()
+        });
+        let (status, _) = ended(&mut gateway.process, Duration::from_secs(30));
+        assert_eq!(status.code(), Some(0));
+        let unanswered = answers.iter().filter(|answer| !answer.starts_with("HTTP/1.1 ")).count();
+        assert_eq!(unanswered, 0, "of {}", answers.len());
+        assert!(answers.iter().any(|answer| answer.starts_with("HTTP/1.1 200")));
+    }
 }
