@@ -2,10 +2,12 @@
 //! routes below `/api` are in the submodules.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
 use futures_util::stream::{self, StreamExt as _};
+use http::request::Parts;
 use http::{HeaderValue, StatusCode, Uri, header};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
@@ -13,8 +15,10 @@ use tollgate_engine::calls::{CallEventReceiver, Event as CallEvent};
 
 use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::app_state::AppState;
+use crate::body::holding;
 use crate::events::{self, ServerSentEvent};
 use crate::fields::{check_query, parameter};
+use crate::in_flight::InFlightPermit;
 use crate::ops::for_observers;
 
 pub(crate) mod agents;
@@ -49,9 +53,10 @@ pub(crate) async fn events(State(front): State<Arc<AppState>>, request: Request)
     let (sent, _) = request.into_parts();
     let allowed = for_observers(&front, &sent).and_then(|()| wants_calls(&sent.uri));
     let allowed = allowed.and_then(|calls| front.pressure.take_stream().map(|()| calls));
-    let calls = match allowed {
-        Ok(AdminEventScope::Calls) => Some(front.gate.calls().listen()),
-        Ok(AdminEventScope::Notices) => None,
+    let allowed = allowed.and_then(|calls| Ok((calls, enter_operator_stream(&front, &sent)?)));
+    let (calls, permit) = match allowed {
+        Ok((AdminEventScope::Calls, permit)) => (Some(front.gate.calls().listen()), permit),
+        Ok((AdminEventScope::Notices, permit)) => (None, permit),
         Err(problem) => return problem.response(ApiErrorFormat::ProblemDetails),
     };
     let listening = (front.gate.notices(), calls, Arc::clone(&front));
@@ -60,18 +65,24 @@ pub(crate) async fn events(State(front): State<Arc<AppState>>, request: Request)
             () = front.stop.cancelled() => return None,
             heard = notices.recv() => match heard {
                 Ok(notice) => notice::event(&notice),
-                Err(RecvError::Lagged(count)) => missed_event(count),
+                Err(RecvError::Lagged(count)) => missed_event(&front, count),
                 Err(RecvError::Closed) => return None,
             },
             heard = next(&mut calls) => match heard {
                 Ok(event) => calls::event(&event, front.clock.now()),
-                Err(count) => missed_event(count),
+                Err(count) => missed_event(&front, count),
             },
         };
         Some((event, (notices, calls, front)))
     });
     let last = stream::once(async { ServerSentEvent::new("stopping", &json!({})) });
-    events::listening(told.chain(last), front.limits.keep_alive)
+    let response = events::listening(told.chain(last), front.limits.keep_alive);
+    response.map(|body| holding(body, permit))
+}
+
+/// A permit for a stream that costs something for every call.
+fn enter_operator_stream(front: &AppState, sent: &Parts) -> Result<InFlightPermit, ApiError> {
+    front.operator_streams.enter_operator(front.keys.visitor(sent)?.principal)
 }
 
 /// The events that a stream contains.
@@ -100,7 +111,9 @@ async fn next(calls: &mut Option<CallEventReceiver>) -> Result<CallEvent, u64> {
     }
 }
 
-fn missed_event(count: u64) -> ServerSentEvent {
+/// A reader that is too slow loses the oldest events, and holds nobody up.
+fn missed_event(front: &AppState, count: u64) -> ServerSentEvent {
+    front.missed_events.fetch_add(count, Ordering::Relaxed);
     ServerSentEvent::new("missed", &json!({ "count": count }))
 }
 

@@ -2,6 +2,7 @@
 //! things together and decides nothing.
 
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
@@ -57,6 +58,10 @@ pub(crate) struct AppState {
     pub(crate) crowd: Arc<InFlightLimit>,
     /// How many only listen.
     pub(crate) streams: Arc<InFlightLimit>,
+    /// How many of them are operators'.
+    pub(crate) operator_streams: Arc<InFlightLimit>,
+    /// Events that readers of operators' streams missed, because they were too slow.
+    pub(crate) missed_events: AtomicU64,
     /// Memory for the bodies of requests.
     pub(crate) bodies: Arc<BodyBudget>,
     /// Where live sessions are held, and how many.
@@ -102,6 +107,8 @@ impl AppState {
             pressure: MemoryPressure::new(limits.memory.clone()),
             crowd: InFlightLimit::new(InFlightClass::Requests, &limits),
             streams: InFlightLimit::new(InFlightClass::Streams, &limits),
+            operator_streams: InFlightLimit::new(InFlightClass::OperatorStreams, &limits),
+            missed_events: AtomicU64::new(0),
             bodies: BodyBudget::new(&limits.memory),
             live: InFlightLimit::new(InFlightClass::LiveSessions, &limits),
             limits,

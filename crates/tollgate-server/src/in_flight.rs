@@ -36,7 +36,14 @@ pub(crate) enum InFlightClass {
     LiveSessions,
     /// Streams that only listen.
     Streams,
+    /// Those of them that get an event for every call, or read the audit trail for it.
+    OperatorStreams,
 }
+
+/// Streams of operators, of one key and in total. Each costs time for every call, unlike those that
+/// listen to what changes rarely; pages and commands need a few.
+const MAX_OPERATOR_STREAMS: usize = 128;
+const MAX_OPERATOR_STREAMS_PER_KEY: u32 = 16;
 
 impl InFlightClass {
     fn too_many(self, most: usize) -> ApiError {
@@ -46,6 +53,7 @@ impl InFlightClass {
             }
             Self::LiveSessions => format!("the limit of {most} live sessions is reached"),
             Self::Streams => format!("the limit of {most} listening streams is reached"),
+            Self::OperatorStreams => format!("the limit of {most} event streams is reached"),
         };
         ApiError::with_detail(StatusCode::SERVICE_UNAVAILABLE, "too_busy", detail)
             .later(RETRY_AFTER)
@@ -58,6 +66,9 @@ impl InFlightClass {
             }
             Self::LiveSessions => format!("this key has reached its limit of {most} live sessions"),
             Self::Streams => format!("this key has reached its limit of {most} listening streams"),
+            Self::OperatorStreams => {
+                format!("this key has reached its limit of {most} event streams")
+            }
         };
         ApiError::with_detail(StatusCode::TOO_MANY_REQUESTS, "too_many_at_once", detail)
             .later(RETRY_AFTER)
@@ -86,6 +97,7 @@ impl InFlightLimit {
             InFlightClass::Requests => limits.in_flight,
             InFlightClass::LiveSessions => limits.live_sessions,
             InFlightClass::Streams => limits.streams,
+            InFlightClass::OperatorStreams => MAX_OPERATOR_STREAMS,
         };
         Arc::new(Self { of, most, all: AtomicUsize::new(0), by_key: Mutex::default() })
     }
@@ -114,6 +126,16 @@ impl InFlightLimit {
             place.key = Some(principal);
         }
         Ok(place)
+    }
+}
+
+impl InFlightLimit {
+    /// A permit for one more stream of an operator.
+    pub(crate) fn enter_operator(
+        self: &Arc<Self>,
+        principal: Principal,
+    ) -> Result<InFlightPermit, ApiError> {
+        self.enter(Some(PrincipalShare { principal, most: MAX_OPERATOR_STREAMS_PER_KEY }))
     }
 }
 

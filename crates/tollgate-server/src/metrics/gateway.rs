@@ -1,5 +1,6 @@
 //! Metrics of the gateway and its process.
 
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use tollgate_engine::panics;
@@ -8,7 +9,7 @@ use tollgate_mcp::answer_budget;
 use super::process;
 use super::table::{
     ACCESS_REFUSED, ANSWER_MEMORY_LIMIT, ANSWER_MEMORY_RESERVED, ANSWERS_REFUSED, AUDIT_WRITABLE,
-    BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, CONNECTIONS_RESET, MEMORY_PRESSURE, PANICS,
+    BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, CONNECTIONS_RESET, EVENTS_MISSED, MEMORY_PRESSURE, PANICS,
     PROCESS_CPU, PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES, PROCESS_START,
     REQUESTS_IN_FLIGHT, WRONG_KEYS_THROTTLED,
 };
@@ -43,6 +44,7 @@ pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
     text.single(&ANSWER_MEMORY_RESERVED, answers.reserved_bytes);
     text.single(&ANSWER_MEMORY_LIMIT, answers.limit_bytes);
     text.single(&ANSWERS_REFUSED, answers.refused);
+    text.single(&EVENTS_MISSED, front.missed_events.load(Ordering::Relaxed));
     process(text, front);
 }
 

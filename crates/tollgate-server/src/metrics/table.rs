@@ -385,6 +385,13 @@ pub(super) const CONNECTIONS_RESET: MetricFamily = MetricFamily {
     labels: &[],
     about: "While `tollgate_memory_pressure` is 3. The log has their addresses.",
 };
+pub(super) const EVENTS_MISSED: MetricFamily = MetricFamily {
+    name: "tollgate_events_missed_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Events that a slow reader of `/api/events` did not get.",
+    labels: &[],
+    about: "The reader gets `missed` with their number.",
+};
 pub(super) const PROCESS_START: MetricFamily = MetricFamily {
     name: "process_start_time_seconds",
     kind: MetricFamilyKind::Gauge,
@@ -486,6 +493,7 @@ pub(super) const SECTIONS: &[(&str, &[&MetricFamily])] = &[
             &ANSWER_MEMORY_RESERVED,
             &ANSWER_MEMORY_LIMIT,
             &ANSWERS_REFUSED,
+            &EVENTS_MISSED,
             &PROCESS_START,
             &PROCESS_CPU,
             &PROCESS_MEMORY,

@@ -107,6 +107,32 @@ async fn r_09_listening_takes_no_room_but_a_call_that_tells_its_progress_does() 
     assert_eq!(waiting(&stage, 1).send().await.status, 200);
 }
 
+#[tokio::test]
+async fn r_09_one_operator_has_only_a_few_event_streams() {
+    const MOST: usize = 16;
+    let stage = stage(Limits::default(), &[]).await;
+    let ask = |path: &str| stage.request("GET", path).by_admin();
+    let mut streams = Vec::new();
+    for number in 0..MOST {
+        let path = if number % 2 == 0 { "/api/events?calls=true" } else { "/api/audit/tail" };
+        streams.push(ask(path).stream().await);
+    }
+    for path in ["/api/events", "/api/audit/tail"] {
+        let refused = ask(path).send().await;
+        assert_eq!(refused.status, 429, "{path}: {refused:?}");
+        assert!(refused.text.contains("too_many_at_once"), "{path}: {refused:?}");
+    }
+    assert_eq!(waiting(&stage, 1).send().await.status, 200, "calls go on");
+    // One that ends makes room for another.
+    streams.pop();
+    let mut tries = 0;
+    while ask("/api/events").status().await != 200 {
+        tries += 1;
+        assert!(tries < 500, "no room");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 /// Says what the test wants to be in use, in percent.
 struct Percent {
     used: AtomicU64,

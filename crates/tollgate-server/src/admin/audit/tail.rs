@@ -16,8 +16,10 @@ use tollgate_engine::audit::{AuditDirection, AuditPageReader, AuditQuery};
 use super::query_params::AuditQueryParams;
 use super::row::AuditRowJson;
 use super::unreadable;
+use crate::admin::enter_operator_stream;
 use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::app_state::AppState;
+use crate::body::holding;
 use crate::events::{self, ServerSentEvent};
 use crate::fields::bad;
 use crate::ops::for_admins;
@@ -33,6 +35,7 @@ pub(crate) async fn tail(State(front): State<Arc<AppState>>, request: Request) -
         for_admins(&front, &sent)?;
         let mut query = AuditQueryParams::read(&sent.uri)?.query;
         front.pressure.take_stream()?;
+        let permit = enter_operator_stream(&front, &sent)?;
         let mut pages = front.gate.ledger().pages();
         query.after = match last_seen(&sent.headers)?.or(query.after) {
             Some(after) => Some(after),
@@ -45,9 +48,9 @@ pub(crate) async fn tail(State(front): State<Arc<AppState>>, request: Request) -
         };
         query.direction = AuditDirection::OldestFirst;
         query.limit = AuditQuery::MAX_PAGE_ROWS;
-        Ok::<_, ApiError>((query, pages))
+        Ok::<_, ApiError>((query, pages, permit))
     };
-    let (query, pages) = match start.await {
+    let (query, pages, permit) = match start.await {
         Ok(started) => started,
         Err(problem) => return problem.response(ApiErrorFormat::ProblemDetails),
     };
@@ -58,7 +61,7 @@ pub(crate) async fn tail(State(front): State<Arc<AppState>>, request: Request) -
     let ready = VecDeque::new();
     let tail = AuditTail { front, query, pages, commits, ready, pace, has_all: false };
     let rows = stream::unfold(tail, |mut tail| async move { Some((tail.next().await?, tail)) });
-    events::listening(rows, keep_alive)
+    events::listening(rows, keep_alive).map(|body| holding(body, permit))
 }
 
 /// `Last-Event-ID`, sent by a client that reconnects.
