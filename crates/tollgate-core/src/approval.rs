@@ -266,7 +266,7 @@ pub fn why(turn: &Turn, by: Decider, tool: &Tool, now: Instant) -> Option<Approv
         && tool.terms.taint == TaintRule::Ask
         && let Some(by) = turn.taint.by(now)
     {
-        return Some(ApprovalReason::Tainted { by: by.clone() });
+        return Some(ApprovalReason::Tainted { by });
     }
     match (by, tool.terms.approval) {
         (Decider::Gateway, _) | (_, ApprovalMode::Never) => return None,
@@ -299,7 +299,7 @@ pub fn refuse_tainted(
         return Ok(());
     }
     match turn.taint.by(now) {
-        Some(by) => Err(TaintedCallError { tool: tool.exposed.to_string(), by: by.clone() }),
+        Some(by) => Err(TaintedCallError { tool: tool.exposed.to_string(), by }),
         None => Ok(()),
     }
 }

@@ -1,9 +1,11 @@
 //! A turn, one request of a user to an agent: its view, permissions and deadline.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::Mutex;
 
 use crate::agent::RecordPolicy;
 use crate::budget::Deadline;
@@ -65,7 +67,7 @@ impl Turn {
             deadline: None,
             within: None,
             trace: None,
-            taint: Arc::new(Taint::new(began, None)),
+            taint: Arc::default(),
             calls: None,
         }
     }
@@ -97,37 +99,64 @@ impl Turn {
 
 /// Remembers that words of an untrusted server were read, by whoever chooses the next call
 /// (prompt injection, S-30). Shared by all that belongs to one turn; never by two principals.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Taint {
-    began: Instant,
     /// How long it holds after the last such result; `None`: as long as the turn.
     holds: Option<Duration>,
-    by: OnceLock<ServerId>,
-    /// Of the last such result, in milliseconds since `began`.
-    last_ms: AtomicU64,
+    read: Mutex<Option<UntrustedRead>>,
+    links: TaintLinks,
+}
+
+/// What a turn has in common with requests outside it, such as those of its conversation.
+#[derive(Debug, Clone, Default)]
+pub struct TaintLinks {
+    /// What is read in the turn counts for these, too.
+    pub taints: Vec<Arc<Taint>>,
+    /// What was read there counts for the turn.
+    pub tainted_by: Vec<Arc<Taint>>,
+}
+
+#[derive(Debug, Clone)]
+struct UntrustedRead {
+    /// The first server that was heard.
+    by: ServerId,
+    last: Instant,
 }
 
 impl Taint {
-    pub fn new(began: Instant, holds: Option<Duration>) -> Self {
-        Self { began, holds, by: OnceLock::new(), last_ms: AtomicU64::new(0) }
+    /// One of its own, for a turn that ends.
+    pub fn of_turn(links: TaintLinks) -> Self {
+        Self { links, ..Self::default() }
+    }
+
+    /// For requests of which nobody says when they end.
+    pub fn holding(holds: Duration, links: TaintLinks) -> Self {
+        Self { holds: Some(holds), links, ..Self::default() }
     }
 
     /// Something that the server said is about to be read.
     pub fn note(&self, server: &ServerId, now: Instant) {
-        self.by.get_or_init(|| server.clone());
-        let since = now.saturating_duration_since(self.began).as_millis();
-        self.last_ms.fetch_max(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+        match &mut *self.read.lock() {
+            Some(read) if self.is_within(read, now) => read.last = read.last.max(now),
+            read => *read = Some(UntrustedRead { by: server.clone(), last: now }),
+        }
+        self.links.taints.iter().for_each(|linked| linked.note(server, now));
     }
 
     /// The first untrusted server that was heard, while that still counts.
-    pub fn by(&self, now: Instant) -> Option<&ServerId> {
-        self.by.get().filter(|_| !self.is_over(now))
+    pub fn by(&self, now: Instant) -> Option<ServerId> {
+        let own = self.read.lock().clone().filter(|read| self.is_within(read, now));
+        let own = own.map(|read| read.by);
+        own.or_else(|| self.links.tainted_by.iter().find_map(|linked| linked.by(now)))
     }
 
-    /// Whether it has held for as long as it does.
-    pub fn is_over(&self, now: Instant) -> bool {
-        let last = self.began + Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
-        self.holds.is_some_and(|holds| now.saturating_duration_since(last) >= holds)
+    /// A user has spoken: what was read before does not count for what follows.
+    pub fn clear(&self) {
+        *self.read.lock() = None;
+    }
+
+    fn is_within(&self, read: &UntrustedRead, now: Instant) -> bool {
+        self.holds.is_none_or(|holds| now.saturating_duration_since(read.last) < holds)
     }
 }
 

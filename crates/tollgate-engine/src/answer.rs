@@ -71,11 +71,16 @@ pub(crate) fn secret_arguments_reply() -> Reply {
 }
 
 /// A call that was stopped. Whoever lost only the tool can go on without it.
-pub(crate) fn revocation_reply(turn: &Turn, why: RevokedError) -> Result<Reply, CallError> {
-    match turn.lease.revocation() {
-        Some(_) => Err(CallError::Revoked(why)),
-        None => Ok(failure_reply(CallStatus::Denied, &format!("this call was cancelled: {why}"))),
+pub(crate) fn revocation_reply(
+    turn: &Turn,
+    why: RevokedError,
+    took: Duration,
+) -> Result<Reply, CallError> {
+    if turn.lease.revocation().is_some() {
+        return Err(CallError::Revoked(why));
     }
+    let message = format!("this call was cancelled: {why}");
+    Ok(Reply::Tool(shaping::failure(CallStatus::Denied, &message, took)))
 }
 
 /// A call that may change something and was not run, since nobody could know of it later.

@@ -45,6 +45,7 @@ mod ask_approval;
 mod assembly;
 mod code;
 mod figures;
+mod heard_events;
 mod inspect;
 mod late_approval;
 mod late_results;
@@ -60,6 +61,7 @@ mod tier_choice;
 mod trial;
 mod trust;
 mod turn_lease;
+mod turn_links;
 
 pub(crate) use assembly::GateParts;
 pub(crate) use code::CodeBackend;
@@ -67,13 +69,13 @@ use code::LearnedTypes;
 pub use code::ProgramNotRunError;
 pub use reshape::{SpokenOutcome, render_speech, whole};
 use stages::{CallContext, ClearedCall, StageExit, StageResult};
-use taint::SessionTaints;
-pub use taint::{TAINT_HOLDS, TurnLink};
 pub use task::TaskRequest;
 use tier_choice::TierChoiceCounts;
 pub use tier_choice::TierRequest;
 pub use trial::TrialError;
 pub use trust::{Answer, KnownTool, StoredPin, ToolExamination, TrustDecisionError};
+use turn_links::SessionTaints;
+pub use turn_links::{TAINT_HOLDS, TurnLink, TurnStart};
 
 pub struct Gate {
     pub(crate) registry: Arc<CatalogRegistry>,
@@ -205,7 +207,8 @@ impl Gate {
         let reply = until_revoked(&leased.lease, account.scope(stages)).await;
         let reply = reply.unwrap_or_else(|why| {
             recording.mark_revoked(&why);
-            Err(answer::revocation_reply(turn, why).into())
+            let took = self.clock.now().saturating_duration_since(progress.began);
+            Err(answer::revocation_reply(turn, why, took).into())
         });
         account.settle(reply.as_ref().map_or(0, Reply::result_bytes));
         reply

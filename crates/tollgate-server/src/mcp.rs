@@ -11,7 +11,7 @@ use tollgate_core::trace;
 use crate::auth::Right;
 use crate::error_mapping::McpRequestError;
 use crate::filters;
-use crate::request_context::{RequestContext, RequestLink};
+use crate::request_context::RequestContext;
 
 pub(crate) mod encode;
 mod exchange;
@@ -56,12 +56,7 @@ impl RequestContext {
         }
         let conversation = meta.string(META_CONVERSATION);
         let turn = meta.string(META_TURN);
-        if let Some(link) = RequestLink::from_names(conversation.as_deref(), turn.as_deref()) {
-            self.link = Some(match self.link {
-                Some(outer) => RequestLink::continuation(&format!("{} {}", outer.name, link.name)),
-                None => link,
-            });
-        }
+        self.link = self.link.with_names(conversation.as_deref(), turn.as_deref());
         Ok(self.with_narrow(by_meta(meta)?))
     }
 }

@@ -12,7 +12,7 @@ use tollgate_core::filter::RequestFilter;
 use tollgate_core::text::truncate_chars;
 use tollgate_core::trace::Trace;
 use tollgate_core::turn::{Actor, Principal, PrincipalGrant, Turn};
-use tollgate_engine::gate::{Gate, TurnLink, TurnRequest, UnknownAgentError};
+use tollgate_engine::gate::{Gate, TurnLink, TurnRequest, TurnStart, UnknownAgentError};
 use tollgate_mcp::header::read_trace;
 
 use crate::api_error::ApiError;
@@ -33,38 +33,57 @@ const QUEUE_DEPTH: &str = "x-tollgate-queue-depth";
 /// treated as one, which only makes the taint rule stricter.
 const MAX_LINK_CHARS: usize = 256;
 
-/// Links the requests of one turn, for a client that runs its own agent loop.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Links the request to others of its principal, for the taint rule.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct RequestLink {
-    pub(crate) name: Arc<str>,
-    /// Whether this request is the first of its turn.
-    pub(crate) begins: bool,
+    /// Session and conversation, the outer one first.
+    contexts: Vec<Arc<str>>,
+    /// The turns that it continues.
+    turns: Vec<Arc<str>>,
+    pub(crate) start: TurnStart,
+    /// Whether the answer tells the id of the turn.
+    pub(crate) is_announced: bool,
 }
 
 impl RequestLink {
-    pub(crate) fn continuation(name: &str) -> Self {
-        Self { name: truncate_chars(name, MAX_LINK_CHARS).into(), begins: false }
+    pub(crate) fn within(context: &str) -> Self {
+        Self { contexts: vec![shorten(context)], ..Self::default() }
     }
 
-    /// From the client's names, if any.
-    pub(crate) fn from_names(conversation: Option<&str>, turn: Option<&str>) -> Option<Self> {
-        match (conversation, turn) {
-            (None, None) => None,
-            (Some(conversation), None) => Some(Self::continuation(conversation)),
-            (conversation, Some(turn)) => Some(Self::continuation(&format!(
-                "turn {turn} of {}",
-                conversation.unwrap_or_default()
-            ))),
-        }
+    pub(crate) fn read(sent: &Parts) -> Result<Self, ApiError> {
+        Ok(Self::default().with_names(header(sent, CONVERSATION)?, header(sent, TURN)?))
     }
 
-    pub(crate) fn read(sent: &Parts) -> Result<Option<Self>, ApiError> {
-        Ok(Self::from_names(header(sent, CONVERSATION)?, header(sent, TURN)?))
+    /// Adds the client's names, if any.
+    #[must_use]
+    pub(crate) fn with_names(mut self, conversation: Option<&str>, turn: Option<&str>) -> Self {
+        self.contexts.extend(conversation.map(shorten));
+        self.turns.extend(turn.map(shorten));
+        self
     }
 
-    pub(crate) fn as_turn_link(&self) -> TurnLink<'_> {
-        if self.begins { TurnLink::Begin(&self.name) } else { TurnLink::Continue(&self.name) }
+    /// The same link inside another context.
+    #[must_use]
+    pub(crate) fn inside(mut self, context: &str) -> Self {
+        self.contexts.insert(0, shorten(context));
+        self
     }
+
+    /// `None`: linked to nothing.
+    pub(crate) fn as_turn_link(&self) -> Option<TurnLink<'_>> {
+        let Self { contexts, turns, .. } = self;
+        let is_linked = !contexts.is_empty() || !turns.is_empty() || self.is_announced;
+        is_linked.then_some(TurnLink {
+            contexts,
+            turns,
+            start: self.start,
+            is_announced: self.is_announced,
+        })
+    }
+}
+
+fn shorten(name: &str) -> Arc<str> {
+    truncate_chars(name, MAX_LINK_CHARS).into()
 }
 
 /// What a request is part of, for whoever reads it.
@@ -90,8 +109,7 @@ pub(crate) struct RequestContext {
     pub(crate) trace: Option<Arc<Trace>>,
     /// Client address. `None`: a request of this process.
     pub(crate) address: Option<IpAddr>,
-    /// `None`: not linked to other requests.
-    pub(crate) link: Option<RequestLink>,
+    pub(crate) link: RequestLink,
 }
 
 /// Settings beside the headers. They take precedence.
@@ -149,7 +167,7 @@ impl RequestContext {
         let trace = None;
         let address = None;
         // One pipe is one client.
-        let link = Some(RequestLink::continuation("pipe"));
+        let link = RequestLink::within("pipe");
         Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace, address, link }
     }
 
@@ -176,7 +194,7 @@ impl RequestContext {
             budget,
             narrow: Some(&self.narrow).filter(|narrow| !narrow.is_nothing()),
             trace: self.trace.clone(),
-            link: self.link.as_ref().map(RequestLink::as_turn_link),
+            link: self.link.as_turn_link(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Who has to agree to what, and that no verdict counts for another call.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use crate::glob::Glob;
 use crate::id::{ServerId, ToolName};
 use crate::rate::TokenBucket;
 use crate::tool::ToolOverride;
+use crate::turn::{Taint, TaintLinks};
 
 #[expect(clippy::disallowed_methods, reason = "any moment will do")]
 fn held(turn: &Turn, by: Decider, random: u128) -> Clearance<'static> {
@@ -185,12 +187,42 @@ fn s_30_what_was_read_counts_for_its_turn_or_for_a_time() {
     // Copies of the turn are the same turn.
     let copy = Turn { deadline: None, ..turn.clone() };
     copy.taint.note(&web, now);
-    assert_eq!(turn.taint.by(later(1_000_000)), Some(&web));
-    let session = crate::turn::Taint::new(now, Some(Duration::from_secs(600)));
+    assert_eq!(turn.taint.by(later(1_000_000)), Some(web.clone()));
+    let holds = Duration::from_secs(600);
+    let session = Taint::holding(holds, TaintLinks::default());
     session.note(&web, later(100));
     session.note(&mail, later(50));
-    assert_eq!((session.by(later(699)), session.is_over(later(699))), (Some(&web), false));
-    assert_eq!((session.by(later(700)), session.is_over(later(700))), (None, true));
+    assert_eq!(session.by(later(699)), Some(web.clone()));
+    assert_eq!(session.by(later(700)), None);
+    session.note(&mail, later(800));
+    assert_eq!(session.by(later(801)), Some(mail.clone()));
+    session.clear();
+    assert_eq!(session.by(later(801)), None);
+}
+
+#[test]
+fn s_30_linked_turns_taint_each_other_as_far_as_they_are_linked() {
+    let now = turn_of(&[], &said(ApprovalMode::Auto, json!({}))).began;
+    let web = ServerId::parse("web").unwrap();
+    let holding = || Arc::new(Taint::holding(Duration::from_secs(600), TaintLinks::default()));
+    let conversation = holding();
+    let other = holding();
+    let links = TaintLinks {
+        taints: vec![Arc::clone(&conversation)],
+        tainted_by: vec![Arc::clone(&conversation), Arc::clone(&other)],
+    };
+    let first = Taint::of_turn(links.clone());
+    first.note(&web, now);
+    assert_eq!(conversation.by(now), Some(web.clone()));
+    assert_eq!(other.by(now), None, "it taints, and is not tainted");
+    // What the turn itself has read counts as long as it goes on.
+    conversation.clear();
+    let end = now + Duration::from_secs(6_000);
+    assert_eq!((first.by(end), conversation.by(now)), (Some(web.clone()), None));
+    let second = Taint::of_turn(links);
+    assert_eq!(second.by(now), None);
+    other.note(&web, now);
+    assert_eq!((second.by(now), second.by(end)), (Some(web), None));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
 use super::code::{self, LearnedTypes};
-use super::taint::SessionTaints;
 use super::tier_choice::TierChoiceCounts;
+use super::turn_links::SessionTaints;
 use super::{Gate, Held, late_results};
 use crate::approvals::ApprovalQueue;
 use crate::audit::AuditLedger;

@@ -137,13 +137,18 @@ impl Gate {
     ) -> StageResult<CallCompletion> {
         let CallContext { turn, caller, progress } = call;
         progress.send();
-        let running = std::pin::pin!(self.reuse.run(PlannedCall {
-            turn,
-            call_progress: Some(progress),
-            planned,
-            caller,
-        }));
         let request = planned.permitted_request();
+        let running = std::pin::pin!(async {
+            let call = PlannedCall { turn, call_progress: Some(progress), planned, caller };
+            match self.listen_for(turn, request.server(), caller) {
+                None => self.reuse.run(call).await,
+                // Boxed: the future of every other call is not larger for it.
+                Some((listener, heard)) => {
+                    let call = PlannedCall { caller: &listener, ..call };
+                    Box::pin(heard.forward(self.reuse.run(call))).await
+                }
+            }
+        });
         let ran = slow_notice::announce_if_slow(&self.notices, turn, request, caller, running);
         match ran.await? {
             ReuseOutcome::Over(completion) => Ok(completion.within_memory().await),

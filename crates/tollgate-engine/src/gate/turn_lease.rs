@@ -35,9 +35,11 @@ impl Gate {
         let TurnRequest { actor, grant, link, .. } = asked;
         let actor = Actor { lease: actor.lease.and(&term), ..actor };
         let id = TurnId::new(self.clock.wall(), self.random.bits());
-        let linked = link.map(|link| self.taints.of(&actor.principal, link, now));
+        let taint = match link {
+            Some(link) => self.taints.open(&actor.principal, link, Some(id), now),
+            None => Arc::default(),
+        };
         let turn = Turn::open(id, now, actor, view, Arc::clone(&current.calls));
-        let taint = linked.unwrap_or_else(|| Arc::clone(&turn.taint));
         Ok(Turn { grant, deadline, trace, taint, ..turn })
     }
 

@@ -7,7 +7,7 @@ use tollgate_core::agent::{RecallPolicy, RequestedTier};
 use tollgate_core::template::{self, PlaceholderValues};
 use tollgate_core::tier_selector::{TranscriptStage, Utterance};
 use tollgate_core::turn::Turn;
-use tollgate_engine::gate::TierRequest;
+use tollgate_engine::gate::{TierRequest, TurnStart};
 use tollgate_engine::memory::HeardUtterance;
 use tollgate_llm::agent::{AgentTurn, CompletionRequest};
 use tollgate_llm::conversation::{ChatRequest, ResponseDelivery};
@@ -56,9 +56,10 @@ pub(super) async fn answer(
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };
     // A request with tool results continues the turn in which the tools were called.
-    if let Some(link) = &mut who.link {
-        link.begins = request.begins_turn();
+    if request.begins_turn() {
+        who.link.start = TurnStart::Begin;
     }
+    who.link.is_announced = true;
     let mut headers = TurnResponseHeaders::new(opened.began, &front);
     let mut transcript = None;
     let acting = match agent {

@@ -30,7 +30,7 @@ use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
 use crate::mcp_session::{
     ListDigests, McpLogLevel, McpSession, McpSessionParams, SessionLimitError,
 };
-use crate::request_context::{RequestContext, RequestLink};
+use crate::request_context::RequestContext;
 
 /// A client of a session.
 #[derive(Clone, Copy)]
@@ -88,18 +88,10 @@ impl SessionClient<'_> {
 
     fn beside_meta(&self, tier: Option<Tier>) -> RequestContext {
         let agent = self.session.who.agent.clone();
-        let link = Some(self.session_link());
+        // All requests of a session belong to one turn.
+        let link = self.who.link.clone().inside(&format!("session {}", self.session.id));
         let who = RequestContext { agent, tier, link, ..self.who.clone() };
         who.with_narrow(self.session.filters.clone())
-    }
-
-    /// All requests of a session belong to one turn, unless the client names another one.
-    fn session_link(&self) -> RequestLink {
-        let id = &self.session.id;
-        match &self.who.link {
-            Some(link) => RequestLink::continuation(&format!("session {id} {}", link.name)),
-            None => RequestLink::continuation(&format!("session {id}")),
-        }
     }
 
     /// The agent is fixed when the session opens: another agent would see other tools.

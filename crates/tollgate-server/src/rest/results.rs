@@ -78,8 +78,8 @@ async fn read(
         }
         // Every page reads the whole result.
         ResultLookup::Ready(kept) => {
-            if let Some(link) = &link {
-                front.gate.note_linked(&principal, link.as_turn_link(), &kept.outcome);
+            if let Some(link) = link.as_turn_link() {
+                front.gate.note_linked(&principal, link, &kept.outcome);
             }
             offload_if_large(kept.outcome.result.get().len(), move || {
                 let page = page(&kept, form, number)?;

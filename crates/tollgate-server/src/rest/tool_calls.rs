@@ -113,7 +113,8 @@ impl ToolCallsRequest {
         let text = std::str::from_utf8(body).map_err(|error| not_json(&error.to_string()))?;
         let document = json::value_within(text, usize::MAX)
             .map_err(|malformed| not_json(&malformed.to_string()))?;
-        let who = RequestContext::read(&front.keys, sent, RequestOverrides::default())?;
+        let mut who = RequestContext::read(&front.keys, sent, RequestOverrides::default())?;
+        who.link.is_announced = true;
         let turn = who.turn::<ChatApiError>(&front.gate)?;
         who.rights.need(Right::Execute)?;
         let calls::CallDocument { calls, extent } = calls::read(document, dialect)?;

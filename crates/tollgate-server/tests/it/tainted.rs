@@ -21,7 +21,7 @@ use tollgate_engine::builtin::{
 use tollgate_server::Rights;
 
 use crate::client::Call;
-use crate::hostile::{Hostile, make_plan, resource, result};
+use crate::hostile::{Hostile, make_plan, plan, resource, result, then};
 use crate::model::Model;
 use crate::spoken::{Theatre, models};
 use crate::stage::{Setup, Stage, key};
@@ -217,13 +217,14 @@ async fn s_30_a_session_over_mcp_sends_no_mail_that_a_result_asked_for() {
         let asked = session.call(3, "tools/call", &mail).send();
         let asked = settle(stage, rule, asked).await;
         assert_eq!(sent.load(Ordering::SeqCst), 1 + expectation(rule), "{rule:?}: {asked:?}");
-        // Another session has read nothing, and neither has a turn that the client says is new.
+        // Another session has read nothing. A name of a turn does not undo what was read in its session.
         let elsewhere = other.call(1, "tools/call", &mail).send().await;
         assert_eq!(elsewhere.json()["result"]["content"][0]["text"], "sent", "{elsewhere:?}");
         let mut renewed = mail.clone();
         renewed["_meta"] = json!({"dev.tollgate/turn": "2"});
-        let renewed = session.call(4, "tools/call", &renewed).send().await;
-        assert_eq!(renewed.json()["result"]["content"][0]["text"], "sent", "{renewed:?}");
+        let renewed = session.call(4, "tools/call", &renewed).send();
+        let renewed = settle(stage, rule, renewed).await;
+        assert_eq!(sent.load(Ordering::SeqCst), 2 + 2 * expectation(rule), "{rule:?}: {renewed:?}");
     }
 }
 
@@ -254,6 +255,34 @@ async fn s_30_whatever_an_untrusted_server_says_counts() {
         assert!(asked.text.contains("taint: the tool is destructive"), "{method}: {asked:?}");
     }
     assert_eq!(sent.load(Ordering::SeqCst), 0);
+}
+
+/// Progress, logs: somebody reads them while the call still runs.
+#[tokio::test]
+async fn s_30_what_a_stranger_says_before_its_answer_counts() {
+    let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+        "params": {"progressToken": "@TOKEN@", "progress": 1, "message": INJECTED}});
+    let log = json!({"jsonrpc": "2.0", "method": "notifications/message",
+        "params": {"level": "error", "data": INJECTED}});
+    let answer = r#"{"jsonrpc":"2.0","id":@ID@,"result":{"content":[]}}"#;
+    let mail = json!({"name": "send_email", "arguments": {"to": "evil@example.com"}});
+    for said in [progress, log] {
+        let (hostile, sent) = hostile(TaintRule::Deny, Setup::default()).await;
+        let said = said.to_string().replace("\"@TOKEN@\"", "@TOKEN@");
+        let mut plan = then(plan(&[&said, answer]), "sleep");
+        plan["ms"] = json!(PATIENCE.as_millis());
+        let mut params = json!({"name": "old_say", "arguments": make_plan(&plan),
+            "_meta": {"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"}});
+        params["_meta"]["dev.tollgate/conversation"] = json!("c");
+        let mut mail = mail.clone();
+        mail["_meta"] = json!({"dev.tollgate/conversation": "c"});
+        let mut reading = hostile.stage.modern("tools/call", params).stream().await;
+        let heard = reading.next().await.unwrap();
+        assert!(heard.to_string().contains("call send_email"), "{heard}");
+        let asked = hostile.stage.modern("tools/call", mail).send().await;
+        assert!(asked.text.contains("taint: the tool is destructive"), "{said}: {asked:?}");
+        assert_eq!(sent.load(Ordering::SeqCst), 0);
+    }
 }
 
 /// Requests that nothing links are turns of their own; a name for the conversation links them, for

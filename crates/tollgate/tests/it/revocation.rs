@@ -117,3 +117,29 @@ fn a_program_of_a_revoked_key_makes_no_further_calls() {
     assert!(lines_done(&gateway) <= done + 1, "calls go on");
     assert_audited(&gateway);
 }
+
+/// Whoever lost the tool is told how long its call ran.
+#[test]
+fn a_call_whose_tool_is_taken_away_says_how_long_it_ran() {
+    let gateway = gateway(&json!({}));
+    let began = gateway.folder.path().join("evil/began");
+    let code = format!("open({began:?}, 'w').close(); import time; time.sleep(60)");
+    let call = json!({"name": "evil_do", "arguments": {"code": code}});
+    thread::scope(|scope| {
+        let calling = scope.spawn(|| gateway.post("/v1/tools/execute", "", &call));
+        wait_until("the call runs", || began.exists());
+        thread::sleep(Duration::from_millis(200));
+        let file = gateway.folder.path().join("tollgate.yaml");
+        let mut config: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        config["servers"]["evil"]["deny"] = json!(["do"]);
+        fs::write(&file, config.to_string()).unwrap();
+        let (status, told) = gateway.ask_as_admin("POST /api/reload", "");
+        assert_eq!(status, 200, "{told}");
+        let answer = calling.join().unwrap();
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let outcome: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(outcome["status"], "denied", "{outcome}");
+        assert!(outcome["message"].as_str().unwrap().contains("was cancelled"), "{outcome}");
+        assert!(outcome["duration_ms"].as_u64().unwrap() >= 200, "{outcome}");
+    });
+}

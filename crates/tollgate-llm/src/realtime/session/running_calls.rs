@@ -45,7 +45,7 @@ impl RealtimeSession {
             RealtimeCallStart::Known(outcome) => {
                 let tool = self.running_calls.get(&id).and_then(|running| running.tool.clone());
                 if let (Some(turn), Some(tool)) = (turn, tool) {
-                    let turn = Turn { taint: self.call_progress.taint(now), ..turn };
+                    let turn = Turn { taint: self.call_progress.taint(), ..turn };
                     self.session_registry.gate.note_answered(&turn, tool.exposed.as_str());
                 }
                 self.answer(&id, AnswerStage::Done, outcome, now);

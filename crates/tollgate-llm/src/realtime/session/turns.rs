@@ -133,18 +133,18 @@ impl SessionTurnState {
     pub(super) fn join_turn(&mut self, turn: Turn) -> Turn {
         let since = self.began.unwrap_or(turn.began);
         let (id, began) = *self.turn.get_or_insert((turn.id, since));
-        Turn { id, began, taint: self.taint(began), ..turn }
+        Turn { id, began, taint: self.taint(), ..turn }
     }
 
     /// Shared by everything that is run and read until the turn ends.
-    pub(super) fn taint(&mut self, now: Instant) -> Arc<Taint> {
-        Arc::clone(self.taint.get_or_insert_with(|| Arc::new(Taint::new(now, None))))
+    pub(super) fn taint(&mut self) -> Arc<Taint> {
+        Arc::clone(self.taint.get_or_insert_default())
     }
 
     /// The model reads a result that did not come from its own call.
     pub(super) fn read(&mut self, outcome: &Outcome, now: Instant) {
         if let Some(origin) = outcome.origin.as_ref().filter(|origin| !origin.is_trusted()) {
-            self.taint(now).note(&origin.server, now);
+            self.taint().note(&origin.server, now);
         }
     }
 
@@ -327,7 +327,7 @@ impl RealtimeSession {
             self.speaking.push_back(async { Err(NoDeepAnswerError::NoModel) }.boxed());
             return;
         };
-        let turn = Turn { taint: self.call_progress.taint(turn.began), ..turn };
+        let turn = Turn { taint: self.call_progress.taint(), ..turn };
         let prompt = match &self.prompt {
             Some(prompt) => format!("{prompt}\n\n{SPOKEN_ANSWER_PROMPT}"),
             None => SPOKEN_ANSWER_PROMPT.to_owned(),
