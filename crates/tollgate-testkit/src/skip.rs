@@ -133,12 +133,21 @@ pub fn report(requirement: Requirement, reason: &str) {
     let reason = reason.trim().replace('\n', " | ");
     let line = format!("skipped: {}: needs {requirement}: {reason}\n", test_name());
     let _ = std::io::stderr().write_all(line.as_bytes());
+    // Fails here as well, for a runner that does not count: it hides what a passing test says.
+    let is_ci = std::env::var_os("CI").is_some_and(|value| value == "true");
+    assert!(!is_ci || may_skip(requirement), "{line}.ci/may-skip does not list it");
     let Some(folder) = std::env::var_os("TOLLGATE_TEST_REPORT").map(PathBuf::from) else { return };
     let written = fs::create_dir_all(&folder).and_then(|()| {
         let mut file = OpenOptions::new().create(true).append(true).open(folder.join("skipped"))?;
         file.write_all(line.as_bytes())
     });
     written.unwrap_or_else(|error| panic!("a skipped test cannot be counted: {error}"));
+}
+
+fn may_skip(requirement: Requirement) -> bool {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let listed = fs::read_to_string(format!("{root}/.ci/may-skip")).unwrap_or_default();
+    listed.lines().any(|line| line.trim() == requirement.to_string())
 }
 
 #[track_caller]
@@ -184,16 +193,32 @@ mod tests {
         }
     }
 
+    fn run_inside() -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "skip::tests::inside", "--nocapture"])
+            .env_remove("CI")
+            .env_remove("TOLLGATE_TEST_REPORT")
+            .env(INSIDE, "yes")
+            .env("NEXTEST_TEST_NAME", "a::test");
+        command
+    }
+
+    /// Also where nobody counts, as under a bare `cargo nextest run`.
+    #[test]
+    fn what_may_not_be_skipped_fails_in_ci() {
+        let run = run_inside().env("CI", "true").output().unwrap();
+        assert!(!run.status.success());
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(said.contains(".ci/may-skip does not list it"), "{said}");
+        assert!(super::may_skip(Requirement::Cgroup));
+        assert!(!super::may_skip(Requirement::Program("no-such-program")));
+    }
+
     #[test]
     fn what_cannot_run_is_named_and_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let run = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "skip::tests::inside", "--nocapture"])
-            .env(INSIDE, "yes")
-            .env("TOLLGATE_TEST_REPORT", folder.path())
-            .env("NEXTEST_TEST_NAME", "a::test")
-            .output()
-            .unwrap();
+        let run = run_inside().env("TOLLGATE_TEST_REPORT", folder.path()).output().unwrap();
         let expected = "skipped: a::test: needs no-such-program: it is not in the path\n\
              skipped: a::test: needs cgroup: there is none | at all\n";
         assert!(run.status.success());

@@ -78,10 +78,10 @@ fn definitions(document: Value, way: ConvertFormats, output: Output) -> Result<(
     for (at, definition) in listing.definitions.iter().enumerate() {
         let name = name(definition).unwrap_or_else(|| format!("tool {}", at + 1));
         let mut bound = strict.map(|strict| tools::convert_strictly(definition, from, strict));
-        if let Some(Err(DefinitionConversionError::Unfit(unfit @ SchemaFitError::Unbound { .. }))) =
+        if let Some(Err(DefinitionConversionError::Unfit(SchemaFitError::Unbound { at, why }))) =
             &bound
         {
-            told.notes.push(format!("{name}: not strict: {unfit}"));
+            told.notes.push(format!("{name}: not strict: {why}, at `{at}`"));
             bound = None;
         }
         match bound.unwrap_or_else(|| tools::convert(definition, from, to)) {

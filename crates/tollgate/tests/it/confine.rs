@@ -152,14 +152,17 @@ fn s_05_a_fork_bomb_is_bounded() {
     assert!(out.is_empty() && error.contains("fork"), "{error}");
 }
 
-/// All of it at once, for some seconds, in four processes.
+/// Memory, files, sockets, processes and a disk that is filled, all at once, for some seconds, in four
+/// processes. `FILL` is a file that it may write.
 const WORST: &str = "
 import time
 parent = os.getpid()
 os.fork(), os.fork()
 until = time.monotonic() + 4
 while time.monotonic() < until:
-    for bad in ('bytearray(1 << 30)', \"open('/tmp/x', 'w')\", '__import__(\"socket\").socket()', '[n * n for n in range(10000)]'):
+    for bad in ('bytearray(1 << 30)', \"open('/tmp/x', 'w')\", '__import__(\"socket\").socket()', '[n * n for n in range(10000)]',
+                \"open(FILL + str(os.getpid() % 8), 'wb').write(bytes(1 << 20))\", \"open(FILL, 'ab').write(bytes(1 << 20))\",
+                'os.fork() or os._exit(0)', 'os.waitpid(-1, os.WNOHANG)'):
         try: eval(bad)
         except BaseException: pass
 if os.getpid() != parent: os._exit(0)
@@ -180,7 +183,10 @@ fn s_05_others_are_served_as_fast_beside_an_evil_server() {
     };
     let before = measure(&|count| count == 300);
     let during = std::thread::scope(|scope| {
-        let evil = scope.spawn(|| gateway.evil("evil", WORST));
+        let fill = gateway.folder.path().join("out/fill");
+        let worst = format!("FILL = {:?}\n{WORST}", fill.to_str().unwrap());
+        let calling = &gateway;
+        let evil = scope.spawn(move || calling.evil("evil", &worst));
         let during = measure(&|count| count > 300 && evil.is_finished());
         assert!(evil.join().unwrap().ends_with("done"));
         during

@@ -52,7 +52,8 @@ impl Place {
 
 impl Place {
     fn count_rows(&self, gateway: &Serving, query: &str) -> usize {
-        let (mut rows, mut after) = (0, String::new());
+        let mut rows = 0;
+        let mut after = String::new();
         loop {
             let line = format!("GET /api/audit?{query}&limit=1000{after}");
             let page = self.admin(gateway, &line);
@@ -209,11 +210,14 @@ fn r_26_callers_in_parallel_change_nothing_without_a_row() {
     let gateway = place.start();
     let aside = place.folder.path().join("aside");
     let done = AtomicBool::new(false);
-    let (acknowledged, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let acknowledged = AtomicUsize::new(0);
+    let refused = AtomicUsize::new(0);
     thread::scope(|scope| {
         for caller in 0..CALLERS {
-            let (gateway, done) = (&gateway, &done);
-            let (acknowledged, refused) = (&acknowledged, &refused);
+            let gateway = &gateway;
+            let done = &done;
+            let acknowledged = &acknowledged;
+            let refused = &refused;
             scope.spawn(move || {
                 for number in 0.. {
                     let path = format!("{caller}-{number}.txt");
@@ -228,7 +232,8 @@ fn r_26_callers_in_parallel_change_nothing_without_a_row() {
             });
         }
         let wait_for_more = |count: &AtomicUsize| {
-            let (began, before) = (now(), count.load(Ordering::SeqCst));
+            let began = now();
+            let before = count.load(Ordering::SeqCst);
             while count.load(Ordering::SeqCst) < before + 4 {
                 assert!(began.elapsed() < PATIENCE, "no more calls");
                 thread::sleep(Duration::from_millis(5));

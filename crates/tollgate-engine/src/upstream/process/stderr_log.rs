@@ -1,5 +1,5 @@
 //! The stderr log of a server, with flood control: always read, kept in a ring, logged at a bounded
-//! rate. Declared secrets and control characters are removed from each line first.
+//! rate. Declared secrets, escape sequences and hidden characters are removed from each line first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tollgate_core::id::ServerId;
+use tollgate_core::sanitize;
 use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
 use tracing::{info, warn};
@@ -91,7 +92,9 @@ impl ServerLog {
     }
 
     fn presentable(&self, line: &[u8]) -> String {
-        let mut text = without_controls(&String::from_utf8_lossy(line));
+        let line = String::from_utf8_lossy(line);
+        let sanitized = sanitize::text(&line);
+        let mut text = without_controls(sanitized.as_ref().map_or(&line, |it| &it.text));
         for secret in self.secrets.iter().map(Secret::reveal) {
             if secret.len() >= SHORTEST_SECRET && text.contains(secret) {
                 text = text.replace(secret, "<secret>");
@@ -195,18 +198,9 @@ impl LogRateLimit {
     }
 }
 
-/// Removes terminal escape sequences and other control characters.
+/// A carriage return is harmless in a result, but overwrites the line on a terminal.
 fn without_controls(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        if letter == '\u{1b}' && letters.next_if_eq(&'[').is_some() {
-            while letters.next().is_some_and(|it| !('@'..='~').contains(&it)) {}
-        } else if letter == '\t' || !letter.is_control() {
-            out.push(letter);
-        }
-    }
-    out
+    text.chars().filter(|letter| *letter == '\t' || !letter.is_control()).collect()
 }
 
 #[cfg(test)]

@@ -24,6 +24,14 @@ async fn s_23_secrets_and_control_characters_are_taken_out() {
 }
 
 #[tokio::test]
+async fn s_30_hidden_text_and_terminal_commands_are_taken_out() {
+    let dirty =
+        "a\u{1b}]52;c;ZXZpbA==\u{7}b\u{202e}c\u{2066}d\u{e0068}\u{e0069}e\u{200b}f\u{9b}31mg\rh";
+    check(log(&[]), dirty.as_bytes(), &["abcdefgh"]).await;
+    check(log(&[]), "tab\there, 👩‍💻 ⚠️".as_bytes(), &["tab\there, 👩‍💻 ⚠️"]).await;
+}
+
+#[tokio::test]
 async fn only_the_last_hundred_lines_are_kept() {
     let log = log(&[]);
     let written: String = (0..100_000).map(|at| format!("line {at}\n")).collect();
