@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use crate::database::{self, FilesInUse, Store};
@@ -94,6 +95,9 @@ pub struct AuditRow {
 #[derive(Debug, Clone)]
 pub struct Audit {
     files: Arc<FilesInUse>,
+    /// SQLite removes the `-wal` and `-shm` files with the last connection, so that they would not be
+    /// the same when the ledger is opened again.
+    _first: Arc<Mutex<Connection>>,
     anchor: AnchorFile,
 }
 
@@ -101,7 +105,8 @@ impl Store {
     /// `None` for an in-memory database, which is visible to a single connection only.
     pub fn audit(&self) -> Option<Audit> {
         let files = Arc::clone(self.files()?);
-        Some(Audit { anchor: AnchorFile::of(files.database()), files })
+        let anchor = AnchorFile::of(files.database());
+        Some(Audit { files, _first: self.first_connection(), anchor })
     }
 
     /// Marks a new ledger as not the first one of its data directory, so that the comparison with

@@ -22,7 +22,7 @@ pub(crate) use files_in_use::FilesInUse;
 /// Persistent storage. Every method may block; calls are serialized.
 #[derive(Debug)]
 pub struct Store {
-    connection: Mutex<Connection>,
+    connection: Arc<Mutex<Connection>>,
     /// `None` in memory.
     files: Option<Arc<FilesInUse>>,
 }
@@ -45,14 +45,19 @@ impl Store {
     /// The tables alone, without the files beside them.
     pub(crate) fn open_database(file: &Path) -> Result<Self, OpenError> {
         let OpenedDatabase { connection, files } = open(file, &STORE)?;
-        Ok(Self { connection: Mutex::new(connection), files: Some(files) })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), files: Some(files) })
     }
 
     /// A private in-memory database, dropped with this value.
     pub fn in_memory() -> Result<Self, Error> {
         let mut connection = Connection::open_in_memory()?;
         prepare(&mut connection, &STORE)?;
-        Ok(Self { connection: Mutex::new(connection), files: None })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), files: None })
+    }
+
+    /// Holding it keeps the files of the database in use.
+    pub(crate) fn first_connection(&self) -> Arc<Mutex<Connection>> {
+        Arc::clone(&self.connection)
     }
 
     /// `None` in memory.

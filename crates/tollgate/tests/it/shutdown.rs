@@ -216,7 +216,7 @@ fn r_33_whoever_can_connect_is_answered_until_the_end() {
             signal(gateway.process.id(), "-TERM");
             asking.into_iter().flat_map(|asking| asking.join().unwrap()).collect::<Vec<_>>()
         });
-        let (status, _) = ended(&mut gateway.process, Duration::from_secs(30));
+        let (status, _) = wait_for_end(&mut gateway.process, Duration::from_secs(30));
         assert_eq!(status.code(), Some(0));
         let unanswered = answers.iter().filter(|answer| !answer.starts_with("HTTP/1.1 ")).count();
         assert_eq!(unanswered, 0, "of {}", answers.len());
