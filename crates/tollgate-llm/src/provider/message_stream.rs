@@ -35,8 +35,7 @@ impl<S> MessageStream<S> {
     /// A stream of frames only: the handshake is done.
     pub fn new(stream: S) -> Self {
         let progress = MessageProgress::default();
-        let (large_work, large) = (None, None);
-        Self { stream, handshake: None, progress, large_work, reservation: None, large }
+        Self { stream, handshake: None, progress, large_work: None, reservation: None, large: None }
     }
 
     /// A provider's stream, on which the handshake response is still to be read.

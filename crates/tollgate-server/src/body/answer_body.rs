@@ -58,7 +58,8 @@ impl http_body::Body for AnswerBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (rest, later) = (self.rest.len() as u64, self.body.size_hint());
+        let rest = self.rest.len() as u64;
+        let later = self.body.size_hint();
         let mut hint = SizeHint::new();
         hint.set_lower(later.lower().saturating_add(rest));
         if let Some(upper) = later.upper().and_then(|upper| upper.checked_add(rest)) {

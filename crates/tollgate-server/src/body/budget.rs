@@ -98,7 +98,8 @@ impl BodyPermit {
     pub(crate) async fn grow(&self, bytes: usize) -> Result<(), BodyBudgetError> {
         let principal = self.principal.as_ref();
         let budget = &self.budget.0;
-        let (limit, held) = (budget.share(principal), self.bytes());
+        let limit = budget.share(principal);
+        let held = self.bytes();
         if held.saturating_add(bytes) > limit {
             return Err(BodyBudgetError::NeverFits { limit });
         }

@@ -88,7 +88,8 @@ impl Seen {
 impl Limited {
     fn start() -> Self {
         let group = MemoryCgroup::new("tollgate-answers", LIMIT).unwrap();
-        let (remote, script) = (Remote::start(), tempfile::tempdir().unwrap());
+        let remote = Remote::start();
+        let script = tempfile::tempdir().unwrap();
         fs::write(script.path().join("large_answers.py"), SCRIPT).unwrap();
         let base = format!("http://127.0.0.1:{}", remote.port);
         let key = |name: &str| json!({"name": name, "key": format!("{name}-0123456789abcdef"), "rights": ["execute"]});
