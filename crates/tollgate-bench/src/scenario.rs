@@ -316,10 +316,10 @@ pub(crate) fn calling(gateway: &MeasuredProcess, tool: String) -> LoadTarget {
 fn three(
     direct: SocketAddr,
     bare: &MeasuredProcess,
-    gateway: (&MeasuredProcess, &str),
+    gateway: &MeasuredProcess,
+    tool: &str,
     era: Era,
 ) -> [LoadTarget; 3] {
-    let (gateway, tool) = gateway;
     let echo = || LoadRequest::Echo("echo".to_owned());
     let through = LoadTarget { era, ..calling(gateway, tool.to_owned()) };
     [

@@ -24,13 +24,16 @@ enum Rule {
 
 /// The crates that keep every rule.
 const CLEAN: &[&str] = &[
+    "tollgate-bench",
     "tollgate-core",
     "tollgate-engine",
     "tollgate-fuzz",
+    "tollgate-llm",
     "tollgate-mcp",
     "tollgate-model",
     "tollgate-sandbox",
     "tollgate-store",
+    "tollgate-testkit",
     "tollgate-worker",
 ];
 

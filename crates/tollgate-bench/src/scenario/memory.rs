@@ -44,7 +44,7 @@ async fn measure_under_load(bench: &BenchContext) -> Result<FigureRow, BenchErro
     let bare = bench.start_bare(upstream.address).await?;
     let servers = [http_server("up", upstream.address, Era::Modern)];
     let gateway = bench.start_gateway("loaded", &servers).await?;
-    let targets = three(upstream.address, &bare, (&gateway, "up_echo"), Era::Modern);
+    let targets = three(upstream.address, &bare, &gateway, "up_echo", Era::Modern);
     for target in &targets[1..] {
         closed_loop::run(target, 64, bench.pace.slice * 2).await?;
     }

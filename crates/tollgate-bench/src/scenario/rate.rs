@@ -21,7 +21,7 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     let bare = bench.start_bare(upstream.address).await?;
     let servers = [http_server("up", upstream.address, era)];
     let gateway = bench.start_gateway("rate", &servers).await?;
-    let targets = three(upstream.address, &bare, (&gateway, "up_echo"), era);
+    let targets = three(upstream.address, &bare, &gateway, "up_echo", era);
     let load = open_loop::FixedRate { rate: RATE, span: bench.pace.long_slice };
     let mut rounds = Vec::new();
     for round in 0..bench.pace.long_rounds {

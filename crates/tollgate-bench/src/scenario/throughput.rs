@@ -39,7 +39,7 @@ impl ThroughputServers {
     /// A client of an era, to a server of the same era.
     fn targets(&self, era: Era) -> [LoadTarget; 3] {
         let direct: SocketAddr = self.upstream.address;
-        three(direct, &self.bare, (&self.gateway, &format!("{}_echo", era.name())), era)
+        three(direct, &self.bare, &self.gateway, &format!("{}_echo", era.name()), era)
     }
 
     async fn stop(self) -> Result<(), BenchError> {
