@@ -105,7 +105,7 @@ async fn the_provider_says_how_long_to_wait() {
 
 #[tokio::test]
 async fn whoever_wants_too_long_a_pause_is_left_alone() {
-    for after in ["60", "1000000000", "Wed, 21 Oct 2999 07:28:00 GMT"] {
+    for after in ["60", "1000000000", "Mon, 21 Oct 2999 07:28:00 GMT"] {
         let first = Fake::start(vec![too_often(after)]).await;
         let second = Fake::start(vec![json(200, ANSWER)]).await;
         let stage = Stage::new(&first, &second, &["a", "b"]);
