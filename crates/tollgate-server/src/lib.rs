@@ -46,6 +46,7 @@ mod serve;
 mod tier_assignment;
 pub mod tls;
 mod variables;
+mod wire_schema;
 
 pub use access::{BadProxyError, TrustedProxies};
 pub use admin::audit::csv as audit_csv;

@@ -1,8 +1,9 @@
 //! OpenAPI document of the routes with our own protocol: `/api`, the REST routes of `/v1`, and the
 //! operations routes.
 //!
-//! Written by hand, section by section, and rendered once. A test compares it with the router, and
-//! the route tests validate every response against it.
+//! Operations and requests are described by hand, section by section; most responses by their
+//! types. Rendered once. A test compares it with the router, and the route tests validate every
+//! response against it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -29,6 +30,7 @@ mod login;
 mod memory;
 mod operation;
 mod problems;
+mod response_schemas;
 mod schema;
 mod servers;
 mod sessions;
@@ -36,6 +38,7 @@ mod tools;
 mod turns;
 
 use operation::Operation;
+use response_schemas::ResponseSchemas;
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| build_document().to_string());
 
@@ -62,23 +65,23 @@ struct OpenApiSection {
     schemas: Vec<(&'static str, Value)>,
 }
 
-fn areas() -> Vec<OpenApiSection> {
+fn areas(responses: &mut ResponseSchemas) -> Vec<OpenApiSection> {
     vec![
-        gateway::area(),
-        servers::area(),
+        gateway::area(responses),
+        servers::area(responses),
         import_connect::area(),
-        tools::area(),
-        calling::area(),
-        turns::area(),
-        calls::area(),
-        agents::area(),
-        approvals::area(),
-        sessions::area(),
-        events::area(),
+        tools::area(responses),
+        calling::area(responses),
+        turns::area(responses),
+        calls::area(responses),
+        agents::area(responses),
+        approvals::area(responses),
+        sessions::area(responses),
+        events::area(responses),
         config::area(),
-        keys::area(),
+        keys::area(responses),
         login::area(),
-        audit::area(),
+        audit::area(responses),
         memory::area(),
     ]
 }
@@ -90,8 +93,9 @@ const ABOUT: &str = "The admin API of the gateway, and its tools over plain HTTP
                      https://modelcontextprotocol.io/specification.";
 
 fn build_document() -> Value {
+    let mut responses = ResponseSchemas::new();
     let (mut paths, mut schemas, mut tags) = (Map::new(), Map::new(), Vec::new());
-    for area in areas().into_iter().chain([problems::area()]) {
+    for area in areas(&mut responses).into_iter().chain([problems::area()]) {
         if !area.operations.is_empty() {
             tags.push(json!({"name": area.tag, "description": area.about}));
         }
@@ -102,6 +106,7 @@ fn build_document() -> Value {
         }
         schemas.extend(area.schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)));
     }
+    schemas.extend(responses.into_components());
     json!({
         "openapi": "3.1.0",
         "info": {

@@ -7,6 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::date;
 use tollgate_engine::gate::Gate;
@@ -19,9 +20,10 @@ use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::app_state::AppState;
 use crate::auth::Right;
 use crate::readiness;
+use crate::wire_schema::{ServerStateWord, Time, TransportWord};
 
-#[derive(Serialize)]
-struct HealthJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct HealthJson {
     tollgate: &'static str,
 }
 
@@ -33,32 +35,37 @@ pub(crate) async fn readyz(State(front): State<Arc<AppState>>) -> Response {
     readiness::response(&front).await
 }
 
-#[derive(Serialize)]
-struct StatusJson {
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Servers")]
+pub(crate) struct StatusJson {
     servers: Vec<ServerJson>,
 }
 
 /// One row per server.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the wire has three")]
 pub(crate) struct ServerJson {
     id: String,
+    #[schemars(with = "TransportWord")]
     transport: &'static str,
-    /// From the config.
+    /// from the config
     enabled: bool,
+    #[schemars(with = "ServerStateWord")]
     state: &'static str,
     reason: String,
+    #[schemars(with = "Time")]
     since: String,
     restarts: u32,
     late_answers: u64,
     protocol: Option<&'static str>,
     tools: usize,
     last_error: Option<String>,
-    /// For a server that is a local process.
+    /// of a server that is a local process
     pid: Option<u32>,
     category: Option<String>,
     trusted: bool,
-    /// Time of its last successful response.
+    /// time of its last response
+    #[schemars(with = "Option<Time>")]
     last_ok: Option<String>,
     needs_login: bool,
 }
@@ -102,8 +109,9 @@ pub(crate) fn servers(front: &AppState) -> Response {
     Json(StatusJson { servers }).into_response()
 }
 
-#[derive(Serialize)]
-struct ServerTestJson {
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "TestReport")]
+pub(crate) struct ServerTestJson {
     ok: bool,
     message: String,
     protocol: Option<&'static str>,

@@ -4,20 +4,25 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_engine::servers::Readiness;
 
 use crate::app_state::AppState;
 use crate::pressure::PressureLevel;
+use crate::wire_schema::{AuditReadinessWord, MemoryReadinessWord, ReadinessWord};
 
 /// A memory that is away keeps nobody from being served: only its tools fail. An audit trail that
 /// cannot be written does, where calls are refused because of it. Strangers may ask, so nothing is
 /// told of where anything is.
-#[derive(Serialize)]
-struct ReadyJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ReadyJson {
+    #[schemars(with = "ReadinessWord")]
     state: &'static str,
+    #[schemars(with = "Option<AuditReadinessWord>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     audit: Option<&'static str>,
+    #[schemars(with = "Option<MemoryReadinessWord>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<&'static str>,
 }

@@ -3,11 +3,11 @@
 mod code;
 mod code_files;
 mod execute;
-mod explain;
-mod leaderboard;
-mod rest_json;
-mod results;
-mod tier;
+pub(crate) mod explain;
+pub(crate) mod leaderboard;
+pub(crate) mod rest_json;
+pub(crate) mod results;
+pub(crate) mod tier;
 mod tool_calls;
 mod view;
 

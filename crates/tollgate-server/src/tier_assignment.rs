@@ -2,17 +2,23 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::latency::LatencyStats;
 use tollgate_core::score::{self, SpeedBadge};
 use tollgate_core::tier_assignment::AssignedTier;
 
-#[derive(Debug, Serialize)]
+use crate::wire_schema::{BadgeWord, HealthWord, TierWord};
+
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct TierAssignmentJson {
+    #[schemars(with = "TierWord")]
     tier: &'static str,
     reason: String,
+    #[schemars(with = "HealthWord")]
     health: &'static str,
     bimodal: bool,
+    #[schemars(with = "Option<BadgeWord>")]
     badge: Option<&'static str>,
     compatibility: &'static str,
     measured: Option<LatencyFiguresJson>,
@@ -34,12 +40,15 @@ impl From<&AssignedTier> for TierAssignmentJson {
 }
 
 /// The same for rows that contain reasons of another kind as well.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct ToolTierJson {
+    #[schemars(with = "TierWord")]
     tier: &'static str,
     tier_reason: String,
+    #[schemars(with = "HealthWord")]
     health: &'static str,
     bimodal: bool,
+    #[schemars(with = "Option<BadgeWord>")]
     badge: Option<&'static str>,
     measured: Option<LatencyFiguresJson>,
 }
@@ -52,7 +61,7 @@ impl From<TierAssignmentJson> for ToolTierJson {
 }
 
 /// Over the calls that count.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct LatencyFiguresJson {
     p50_ms: Option<f64>,
     p95_ms: Option<f64>,

@@ -302,6 +302,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-server",
         &[
+            "wire_schema",
             "accept",
             "config_service",
             "events",
@@ -330,7 +331,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "chat",
             "key_maintenance",
             "mcp",
-            "openapi",
             "page",
             "protected_resource",
             "readiness",
@@ -341,6 +341,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "admin",
             "metrics",
             "rest",
+            "openapi",
             "router",
             "serve",
             "fuzzing",

@@ -8,6 +8,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::agent::{Agent, AgentMemoryPolicy, Engine, RecallPolicy};
 use tollgate_core::glob::Glob;
@@ -24,6 +25,9 @@ use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
 use crate::ops::for_admins;
 use crate::variables::PromptVariables;
+use crate::wire_schema::{
+    AgentEngineWord, MixedResponseWord, RecordWord, TierWord, ToolSearchWord,
+};
 
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
@@ -93,33 +97,38 @@ fn usual(gate: &Gate) -> Option<String> {
     Some(turn.view.agent.to_string())
 }
 
-#[derive(Serialize)]
-struct AgentsJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct AgentsJson {
     agents: Vec<AgentJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the wire has two")]
-struct AgentJson {
+pub(crate) struct AgentJson {
     name: String,
     description: String,
-    /// Whether it is the default agent, used by callers that name none.
+    /// whether it is the default agent
     default: bool,
     prompt: Option<String>,
     greeting: Option<String>,
     models: Vec<String>,
+    #[schemars(with = "AgentEngineWord")]
     engine: &'static str,
     opener_model: Option<String>,
+    /// names and globs
     tools: Vec<String>,
     auto_execute: Vec<String>,
     /// `null`: no budget.
+    #[schemars(with = "Option<TierWord>")]
     budget_tier: Option<&'static str>,
     concurrent: Option<u32>,
     max_depth: u32,
     max_calls: u32,
     max_tools: u32,
     pinned_tools: Vec<String>,
+    #[schemars(with = "ToolSearchWord")]
     tool_search: &'static str,
+    #[schemars(with = "MixedResponseWord")]
     mixed_response: &'static str,
     code_mode: bool,
     memory: AgentMemoryJson,
@@ -159,9 +168,10 @@ impl AgentJson {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AgentMemoryJson {
     namespace: String,
+    #[schemars(with = "RecordWord")]
     record: &'static str,
     recall: bool,
 }
@@ -174,8 +184,8 @@ impl AgentMemoryJson {
     }
 }
 
-#[derive(Serialize)]
-struct RenderedPromptJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct RenderedPromptJson<'a> {
     agent: &'a str,
     prompt: Option<String>,
     greeting: Option<String>,

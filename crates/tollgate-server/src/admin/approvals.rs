@@ -7,8 +7,8 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 use tollgate_core::approval::{ApprovalId, ApprovalVerdict, Decision};
 use tollgate_core::{date, json};
@@ -20,6 +20,7 @@ use crate::app_state::AppState;
 use crate::auth::{AuthenticatedCaller, Right};
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
+use crate::wire_schema::{DecisionWord, Time};
 
 /// Limit on a note, in characters.
 const LONGEST_NOTE: usize = 1_000;
@@ -38,9 +39,9 @@ pub(crate) async fn waiting(State(front): State<Arc<AppState>>, request: Request
         may_decide(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let waiting = front.gate.approvals().waiting();
-        let approvals: Vec<ApprovalRequestJson<'_>> =
+        let approvals =
             waiting.iter().map(|request| ApprovalRequestJson::from(&**request)).collect();
-        Ok(Json(json!({ "approvals": approvals })).into_response())
+        Ok(Json(ApprovalsJson { approvals }).into_response())
     };
     api_response(answered.await)
 }
@@ -92,7 +93,11 @@ pub(crate) async fn decide(
                 ApiError::with_detail(status, "not_written", error.to_string())
             }
         })?;
-        let decided = json!({ "id": request.id.to_string(), "name": request.exposed, "decision": decision.as_str() });
+        let decided = ApprovalDecisionJson {
+            id: request.id.to_string(),
+            name: &request.exposed,
+            decision: decision.as_str(),
+        };
         Ok(Json(decided).into_response())
     };
     api_response(answered.await)
@@ -104,22 +109,40 @@ fn may_decide(front: &AppState, sent: &Parts) -> Result<AuthenticatedCaller, Api
     Ok(visitor)
 }
 
-#[derive(Serialize)]
-struct ApprovalRequestJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ApprovalsJson<'a> {
+    approvals: Vec<ApprovalRequestJson<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ApprovalDecisionJson<'a> {
+    id: String,
+    name: &'a str,
+    #[schemars(with = "DecisionWord")]
+    decision: &'static str,
+}
+
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Approval")]
+pub(crate) struct ApprovalRequestJson<'a> {
     id: String,
     principal: &'a str,
     agent: &'a str,
     name: &'a str,
     server: &'a str,
     tool: &'a str,
-    /// `null` if they are too long to be shown in full.
+    /// `null` over 64 KiB
     arguments: Option<Box<RawValue>>,
+    /// size of arguments that are too long
     #[serde(skip_serializing_if = "Option::is_none")]
     beginning: Option<&'a str>,
     arguments_bytes: usize,
     why: &'static str,
+    /// the reason as text
     reason: String,
+    #[schemars(with = "Time")]
     since: String,
+    #[schemars(with = "Time")]
     until: String,
 }
 

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::{date, digest};
 use tollgate_engine::audit::{AuditLoss, AuditQuery, StoreError, VerifiedTrail};
@@ -17,10 +18,11 @@ use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::app_state::AppState;
 use crate::fields::check_query;
 use crate::ops::for_admins;
+use crate::wire_schema::{LossWord, Time};
 
 pub mod csv;
 mod query_params;
-mod row;
+pub(crate) mod row;
 mod tail;
 
 use query_params::{AuditExportFormat, AuditQueryParams};
@@ -41,10 +43,10 @@ pub(crate) async fn audit(State(front): State<Arc<AppState>>, request: Request) 
     answer.unwrap_or_else(|problem| problem.response(ApiErrorFormat::ProblemDetails))
 }
 
-#[derive(Serialize)]
-struct AuditPageJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct AuditPageJson<'a> {
     rows: Vec<AuditRowJson<'a>>,
-    /// Value of `after` for the next page.
+    /// the `after` of the next page
     next: Option<u64>,
     last: u64,
 }
@@ -103,8 +105,8 @@ fn export(front: Arc<AppState>, asked: AuditQueryParams) -> Response {
     response
 }
 
-#[derive(Serialize)]
-struct AuditVerificationJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct AuditVerificationJson {
     ok: bool,
     rows: u64,
     removed: u64,
@@ -112,20 +114,22 @@ struct AuditVerificationJson {
     head: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     broken: Option<AuditBreakJson>,
-    /// Rows that are missing at the end or the beginning.
+    /// rows missing from the end or the beginning
     losses: Vec<AuditLossJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AuditBreakJson {
     sequence: u64,
     problem: String,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AuditLossJson {
-    /// `null`: detected just now. It will be recorded at the next start.
+    /// `null`: not yet known
+    #[schemars(with = "Option<Time>")]
     found: Option<String>,
+    #[schemars(with = "LossWord")]
     kind: &'static str,
     problem: String,
 }

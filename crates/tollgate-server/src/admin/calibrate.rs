@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use futures_util::stream;
 use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::id::ToolId;
 use tollgate_core::text::truncate_chars;
@@ -20,6 +21,7 @@ use crate::events::{self, ServerSentEvent};
 use crate::fields::{BodyFields, bad, check_query};
 use crate::ops::for_admins;
 use crate::tier_assignment::{TierAssignmentJson, milliseconds};
+use crate::wire_schema::CalibrationWord;
 
 /// The latency window of a tool holds no more samples.
 const MOST_TIMES: u32 = 100;
@@ -123,12 +125,13 @@ impl CalibrationStream {
     }
 }
 
-#[derive(Serialize)]
-struct CalibrationDoneJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct CalibrationDoneJson {
     tools: Vec<CalibratedToolJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Standing")]
 struct CalibratedToolJson {
     name: String,
     server: String,
@@ -136,10 +139,11 @@ struct CalibratedToolJson {
     standing: TierAssignmentJson,
 }
 
-#[derive(Serialize)]
-struct CalibrationStepJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct CalibrationStepJson<'a> {
     tool: &'a str,
     server: &'a str,
+    #[schemars(with = "CalibrationWord")]
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     took_ms: Option<f64>,

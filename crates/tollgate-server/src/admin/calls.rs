@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, Uri};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::glob::Glob;
 use tollgate_engine::calls::{CallProgress, CallReason};
@@ -16,7 +17,7 @@ use crate::app_state::AppState;
 use crate::fields::{check_query, parameter};
 use crate::ops::for_observers;
 
-mod call_json;
+pub(crate) mod call_json;
 
 use call_json::CallJson;
 pub(super) use call_json::event;
@@ -46,13 +47,13 @@ pub(crate) async fn calls(State(front): State<Arc<AppState>>, request: Request) 
     api_response(asked.map(|asked| page(&front, &asked)))
 }
 
-#[derive(Serialize)]
-struct CallPageJson<'a> {
-    /// Oldest first.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct CallPageJson<'a> {
+    /// oldest first
     running: Vec<CallJson<'a>>,
-    /// Newest first.
+    /// newest first
     calls: Vec<CallJson<'a>>,
-    /// Value of `after` for the next page.
+    /// the `after` of the next page
     next: Option<u64>,
 }
 

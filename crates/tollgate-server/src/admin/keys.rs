@@ -9,8 +9,8 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::audit::{AuditAction, Decision};
@@ -33,7 +33,7 @@ pub(crate) async fn keys(State(front): State<Arc<AppState>>, request: Request) -
     let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        Ok(Json(json!({ "keys": front.keys.key_summaries() })).into_response())
+        Ok(Json(KeysJson { keys: front.keys.key_summaries() }).into_response())
     };
     api_response(answered.await)
 }
@@ -187,8 +187,15 @@ impl From<KeyringError> for ApiError {
     }
 }
 
-#[derive(Serialize)]
-struct IssuedKeyJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct KeysJson {
+    keys: Vec<KeySummary>,
+}
+
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "MadeKey")]
+pub(crate) struct IssuedKeyJson<'a> {
+    /// the secret, shown only once
     key: &'a str,
     #[serde(flatten)]
     shown: &'a KeySummary,

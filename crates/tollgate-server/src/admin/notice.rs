@@ -1,5 +1,6 @@
 //! JSON representation of the gate's notices, for the event stream.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tollgate_core::date;
@@ -8,8 +9,9 @@ use tollgate_core::turn::Principal;
 use tollgate_engine::notices::{Notice, NoticeCall};
 
 use crate::events::ServerSentEvent;
+use crate::wire_schema::{MusicWord, ServerStateWord, TierWord, Time};
 
-mod realtime;
+pub(crate) mod realtime;
 
 pub(super) fn event(notice: &Notice) -> ServerSentEvent {
     match notice {
@@ -104,7 +106,7 @@ fn music(namespace: &str, by: &Principal, played: Option<&(Value, String)>) -> S
     ServerSentEvent::new("music", &music)
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct NoticeCallJson<'a> {
     principal: &'a str,
     agent: &'a str,
@@ -125,8 +127,9 @@ impl<'a> From<&'a NoticeCall> for NoticeCallJson<'a> {
     }
 }
 
-#[derive(Serialize)]
-struct MusicNoticeJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct MusicNoticeJson<'a> {
+    #[schemars(with = "MusicWord")]
     action: &'static str,
     namespace: &'a str,
     by: &'a str,
@@ -136,32 +139,33 @@ struct MusicNoticeJson<'a> {
     track: Option<&'a Value>,
 }
 
-#[derive(Serialize)]
-struct SlowCallJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct SlowCallJson<'a> {
     #[serde(flatten)]
     call: NoticeCallJson<'a>,
     message: &'a str,
 }
 
-#[derive(Serialize)]
-struct LateResultJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct LateResultJson<'a> {
     #[serde(flatten)]
     call: NoticeCallJson<'a>,
     handle: String,
     status: &'static str,
 }
 
-#[derive(Serialize)]
-struct ApprovalRequestedJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ApprovalRequestedJson<'a> {
     id: String,
     #[serde(flatten)]
     call: NoticeCallJson<'a>,
     why: &'static str,
+    #[schemars(with = "Time")]
     until: String,
 }
 
-#[derive(Serialize)]
-struct ApprovalDecidedJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ApprovalDecidedJson<'a> {
     id: String,
     #[serde(flatten)]
     call: NoticeCallJson<'a>,
@@ -169,33 +173,37 @@ struct ApprovalDecidedJson<'a> {
     by: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct TierMovedJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct TierMovedJson<'a> {
     server: &'a str,
     tool: &'a str,
+    #[schemars(with = "TierWord")]
     from: &'static str,
+    #[schemars(with = "TierWord")]
     to: &'static str,
     reason: &'a str,
 }
 
-#[derive(Serialize)]
-struct ConfigReloadedJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ConfigReloadedJson<'a> {
     by: &'a str,
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct ServerStateJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ServerStateJson<'a> {
     id: &'a str,
+    #[schemars(with = "ServerStateWord")]
     state: &'static str,
     reason: String,
+    #[schemars(with = "Time")]
     since: String,
 }
 
-#[derive(Serialize)]
-struct DoubtedToolJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct DoubtedToolJson<'a> {
     server: &'a str,
     tool: &'a str,
     name: &'a str,
@@ -203,8 +211,8 @@ struct DoubtedToolJson<'a> {
     reason: String,
 }
 
-#[derive(Serialize)]
-struct ToolDecisionJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ToolDecisionJson<'a> {
     server: &'a str,
     tool: &'a str,
     hash: String,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::date;
 use tollgate_core::trust::TrustVerdict;
@@ -19,6 +20,7 @@ use crate::app_state::AppState;
 use crate::fields::check_query;
 use crate::ops::for_observers;
 use crate::tier_assignment::milliseconds;
+use crate::wire_schema::{TierWord, Time};
 
 mod attention;
 
@@ -37,13 +39,13 @@ pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Reques
     }
 }
 
-#[derive(Serialize)]
-struct OverviewJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct OverviewJson {
     version: &'static str,
     uptime_s: u64,
     environment: String,
     listen: Option<String>,
-    config: ConfigJson,
+    config: ConfigStatusJson,
     servers: ServerCountsJson,
     tools: ToolCountsJson,
     approvals: usize,
@@ -53,18 +55,18 @@ struct OverviewJson {
     attention: Vec<AttentionItem>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "two facts of one file")]
-struct ConfigJson {
+struct ConfigStatusJson {
     file: Option<String>,
-    /// Whether the file can be changed.
+    /// whether the file can be changed
     writable: bool,
-    /// Whether the file, as last read, is in force.
+    /// whether the file, as last read, is in force
     good: bool,
 }
 
 /// Number of servers in each state.
-#[derive(Serialize, Default)]
+#[derive(JsonSchema, Serialize, Default)]
 struct ServerCountsJson {
     ready: usize,
     starting: usize,
@@ -74,7 +76,7 @@ struct ServerCountsJson {
     disabled: usize,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ToolCountsJson {
     served: usize,
     withheld: usize,
@@ -82,22 +84,24 @@ struct ToolCountsJson {
     away: usize,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CallsJson {
     minutes: Vec<MinuteJson>,
-    tiers: Vec<TierJson>,
+    tiers: Vec<TierCallsJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct MinuteJson {
+    #[schemars(with = "Time")]
     at: String,
     calls: u64,
     errors: u64,
     misses: u64,
 }
 
-#[derive(Serialize)]
-struct TierJson {
+#[derive(JsonSchema, Serialize)]
+struct TierCallsJson {
+    #[schemars(with = "TierWord")]
     tier: &'static str,
     calls: u64,
     errors: u64,
@@ -107,11 +111,12 @@ struct TierJson {
     p99_ms: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct SlowToolJson {
     server: String,
     tool: String,
     name: String,
+    #[schemars(with = "TierWord")]
     tier: &'static str,
     p99_ms: f64,
 }
@@ -127,7 +132,7 @@ impl OverviewJson {
             uptime_s: front.clock.now().saturating_duration_since(front.began).as_secs(),
             environment: gate.environment().to_owned(),
             listen: front.address.get().map(ToString::to_string),
-            config: ConfigJson::of(front).await,
+            config: ConfigStatusJson::of(front).await,
             tools: ToolCountsJson {
                 served: catalog.tools.len(),
                 withheld: catalog.withheld.len(),
@@ -144,7 +149,7 @@ impl OverviewJson {
     }
 }
 
-impl ConfigJson {
+impl ConfigStatusJson {
     async fn of(front: &AppState) -> Self {
         let Some(operator) = front.operator.get() else {
             return Self { file: None, writable: false, good: true };
@@ -183,7 +188,7 @@ impl From<HourReport> for CallsJson {
         };
         let tier = |TierStats { tier, calls, errors, misses, spans }: TierStats| {
             let percentile = |percent| spans.percentile(percent).map(milliseconds);
-            TierJson {
+            TierCallsJson {
                 tier: tier.as_str(),
                 calls,
                 errors,

@@ -8,12 +8,14 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, Uri, header};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_mcp::tasks;
 
-mod details;
-mod trial;
+pub(crate) mod details;
+pub(crate) mod trial;
 
 pub(crate) use details::{one, replace};
 pub(crate) use trial::trial;
@@ -27,6 +29,22 @@ use crate::body;
 use crate::config_service::{ApplyMode, ConfigChange, ServerSwitch};
 use crate::fields::{bad, check_query, parameter};
 use crate::ops::{self, for_admins, for_observers};
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct RestartJson {
+    restarted: bool,
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct LoginLinkJson {
+    url: String,
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ServerLogJson {
+    server: String,
+    lines: Vec<String>,
+}
 
 /// `GET /api/servers`: all servers with their status.
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -115,7 +133,7 @@ pub(crate) async fn restart(
             restarted
         });
         let restarted = restarted.await.ok_or(FAULT)?;
-        Ok(Json(json!({ "restarted": restarted })).into_response())
+        Ok(Json(RestartJson { restarted }).into_response())
     };
     api_response(restarted.await)
 }
@@ -132,7 +150,7 @@ pub(crate) async fn login(
         check_query(&sent.uri, &[])?;
         let url = operator.login(&name, &asker(&front, &sent)?).await;
         let url = url.map_err(|why| map_config_error(&why))?;
-        let mut response = Json(json!({ "url": url })).into_response();
+        let mut response = Json(LoginLinkJson { url }).into_response();
         let never = HeaderValue::from_static("no-store");
         response.headers_mut().insert(header::CACHE_CONTROL, never);
         Ok(response)
@@ -151,7 +169,7 @@ pub(crate) async fn logs(
         .and_then(|()| check_query(&sent.uri, &[]))
         .and_then(|()| front.gate.upstream(&name).ok_or_else(unknown))
         .map(|upstream| upstream.logs());
-    api_response(lines.map(|lines| Json(json!({ "server": name, "lines": lines })).into_response()))
+    api_response(lines.map(|lines| Json(ServerLogJson { server: name, lines }).into_response()))
 }
 
 async fn apply_change(

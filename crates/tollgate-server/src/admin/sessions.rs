@@ -7,8 +7,8 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use tollgate_core::budget::Tier;
 use tollgate_core::date;
 use tollgate_core::text::truncate_chars;
@@ -21,6 +21,7 @@ use crate::app_state::AppState;
 use crate::body;
 use crate::fields::{BodyFields, check_query};
 use crate::ops::{for_admins, for_observers};
+use crate::wire_schema::{TierWord, Time};
 
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
@@ -28,8 +29,8 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
         for_observers(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let held = front.realtime_sessions.sessions();
-        let sessions: Vec<SessionJson<'_>> = held.iter().map(SessionJson::from).collect();
-        Ok(Json(json!({ "sessions": sessions })).into_response())
+        let sessions = held.iter().map(SessionJson::from).collect();
+        Ok(Json(SessionsJson { sessions }).into_response())
     };
     api_response(answered.await)
 }
@@ -61,7 +62,7 @@ pub(crate) async fn tier(
         let body = body::json(&sent, body, &front.limits).await?;
         let tier = BodyFields::read(&body, &["tier"])?.tier("tier")?;
         give(&front, &sent, &id, SessionCommand::Tier(tier)).await?;
-        Ok(Json(json!({ "id": id, "tier": tier.map(Tier::as_str) })).into_response())
+        Ok(Json(ForcedTierJson { id, tier: tier.map(Tier::as_str) }).into_response())
     };
     api_response(answered.await)
 }
@@ -103,17 +104,31 @@ fn not_given(why: SessionCommandError, id: &str) -> ApiError {
     }
 }
 
-#[derive(Serialize)]
-struct SessionJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct SessionsJson<'a> {
+    sessions: Vec<SessionJson<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ForcedTierJson {
+    id: String,
+    #[schemars(with = "Option<TierWord>")]
+    tier: Option<&'static str>,
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct SessionJson<'a> {
     id: &'a str,
     principal: &'a str,
     agent: &'a str,
     dialect: &'static str,
     model: &'a str,
     /// `null`: no budget.
+    #[schemars(with = "Option<TierWord>")]
     tier: Option<&'static str>,
     tier_reason: &'a str,
     tools: usize,
+    #[schemars(with = "Time")]
     since: String,
     turns: u64,
     calls: u64,

@@ -20,7 +20,7 @@ use crate::fields::{BodyFields, bad, check_query};
 use crate::ops::for_admins;
 
 mod figures;
-mod tool_json;
+pub(crate) mod tool_json;
 
 use figures::ToolRowContext;
 use tool_json::{ToolExaminationJson, ToolListJson, ToolRowJson};

@@ -4,33 +4,12 @@ use serde_json::json;
 
 use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{
-    any, body, list, object, one_of, schema_ref, text, time, whole, with_description,
-};
+use super::response_schemas::ResponseSchemas;
+use super::schema::{body, one_of};
+use crate::admin::approvals::{ApprovalDecisionJson, ApprovalRequestJson, ApprovalsJson};
 
-pub(super) fn area() -> OpenApiSection {
+pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
     let unknown = [(404, "`unknown_approval`: no call awaits approval under this id")];
-    let approval = object(
-        &[
-            ("id", text()),
-            ("principal", text()),
-            ("agent", text()),
-            ("name", text()),
-            ("server", text()),
-            ("tool", text()),
-            ("arguments", with_description(any(), "`null` over 64 KiB")),
-            ("arguments_bytes", whole()),
-            ("why", text()),
-            ("reason", with_description(text(), "the reason as text")),
-            ("since", time()),
-            ("until", time()),
-        ],
-        &[("beginning", with_description(text(), "size of arguments that are too long"))],
-    );
-    let decided = object(
-        &[("id", text()), ("name", text()), ("decision", one_of(&["approve", "deny"]))],
-        &[],
-    );
     let note = json!({"type": "string", "maxLength": 1000, "description": "sent to the caller with \
                                                                            `deny`"});
     OpenApiSection {
@@ -43,14 +22,10 @@ pub(super) fn area() -> OpenApiSection {
                 "Pending approvals, oldest first",
             )
             .needs("approve")
-            .gives(
-                200,
-                "all pending approvals",
-                object(&[("approvals", list(schema_ref("Approval")))], &[]),
-            ),
+            .gives(200, "all pending approvals", responses.of::<ApprovalsJson<'_>>()),
             Operation::new(("get", "/api/approvals/{id}"), "showApproval", "One pending approval")
                 .needs("approve")
-                .gives(200, "the call", schema_ref("Approval"))
+                .gives(200, "the call", responses.of::<ApprovalRequestJson<'_>>())
                 .refuses(&unknown),
             Operation::new(
                 ("post", "/api/approvals/{id}"),
@@ -59,10 +34,10 @@ pub(super) fn area() -> OpenApiSection {
             )
             .needs("approve")
             .takes(body(&[("decision", one_of(&["approve", "deny"]))], &[("note", note)]))
-            .gives(200, "the decision", decided)
+            .gives(200, "the decision", responses.of::<ApprovalDecisionJson<'_>>())
             .refuses(&unknown)
             .refuses(&[(409, "`decided_already`")]),
         ],
-        schemas: vec![("Approval", approval)],
+        schemas: Vec::new(),
     }
 }

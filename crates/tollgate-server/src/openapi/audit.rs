@@ -1,43 +1,15 @@
 //! OpenAPI: the audit ledger.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{
-    any, flag, list, number, object, one_of, or_null, schema_ref, text, time, whole,
-    with_description,
-};
+use super::response_schemas::ResponseSchemas;
+use super::schema::{one_of, text, whole, with_description};
+use crate::admin::audit::row::AuditRowJson;
+use crate::admin::audit::{AuditPageJson, AuditVerificationJson};
 
-pub(super) fn area() -> OpenApiSection {
-    let broken = object(&[("sequence", whole()), ("problem", text())], &[]);
-    let loss = object(
-        &[
-            ("found", with_description(or_null(time()), "`null`: not yet known")),
-            ("kind", one_of(&["tail", "replaced", "head", "anchor", "database"])),
-            ("problem", text()),
-        ],
-        &[],
-    );
-    let verified = object(
-        &[
-            ("ok", flag()),
-            ("rows", whole()),
-            ("removed", whole()),
-            ("last", whole()),
-            ("head", text()),
-            ("losses", with_description(list(loss), "rows missing from the end or the beginning")),
-        ],
-        &[("broken", broken)],
-    );
-    let page = object(
-        &[
-            ("rows", list(schema_ref("AuditRow"))),
-            ("next", with_description(or_null(whole()), "the `after` of the next page")),
-            ("last", whole()),
-        ],
-        &[],
-    );
+pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
     let lines = || with_description(text(), "all rows, oldest first");
     OpenApiSection {
         tag: "audit",
@@ -49,7 +21,7 @@ pub(super) fn area() -> OpenApiSection {
                 "Rows of the audit trail",
             ))
             .query("format", one_of(&["json", "jsonl", "csv"]), "a page, or all rows as a download")
-            .gives(200, "a page, newest first", page)
+            .gives(200, "a page, newest first", responses.of::<AuditPageJson<'_>>())
             .gives_media((200, "application/x-ndjson"), "all rows", lines())
             .gives_media((200, "text/csv"), "all rows", lines())
             .refuses(&[(503, "`audit_unreadable`")]),
@@ -60,12 +32,12 @@ pub(super) fn area() -> OpenApiSection {
             ))
             .query("format", one_of(&["json"]), "as for `/api/audit`")
             .header("last-event-id", whole(), "continues after this row")
-            .streams("an endless stream", &[("row", schema_ref("AuditRow"))]),
+            .streams("an endless stream", &[("row", responses.of::<AuditRowJson<'_>>())]),
             Operation::new(("get", "/api/audit/verify"), "verifyAudit", "Recomputes every hash")
-                .gives(200, "whether the chain is intact", verified)
+                .gives(200, "whether the chain is intact", responses.of::<AuditVerificationJson>())
                 .refuses(&[(404, "`no_audit`"), (503, "`audit_unreadable`")]),
         ],
-        schemas: vec![("AuditRow", row())],
+        schemas: Vec::new(),
     }
 }
 
@@ -94,34 +66,4 @@ fn with_filters(operation: Operation) -> Operation {
             "rows per page; default 100",
         )
         .query("order", one_of(&["newest", "oldest"]), "the sort order")
-}
-
-fn row() -> Value {
-    object(
-        &[
-            ("sequence", whole()),
-            ("at", time()),
-            ("kind", text()),
-            ("principal", text()),
-            ("outcome", text()),
-            ("hash", text()),
-        ],
-        &[
-            ("agent", text()),
-            ("method", text()),
-            ("name", text()),
-            ("server", text()),
-            ("tool", text()),
-            ("detail", text()),
-            ("duration_ms", number()),
-            ("bytes", whole()),
-            ("cached", flag()),
-            ("tier", text()),
-            ("catalog_version", whole()),
-            ("arguments_hash", text()),
-            ("arguments", any()),
-            ("call", text()),
-            ("within", with_description(text(), "the call whose program made it")),
-        ],
-    )
 }

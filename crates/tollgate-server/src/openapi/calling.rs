@@ -4,19 +4,30 @@ use serde_json::{Value, json};
 
 use super::OpenApiSection;
 use super::operation::Operation;
+use super::response_schemas::ResponseSchemas;
 use super::schema::{
-    any, body, flag, free, list, map, number, object, one_of, or_null, schema_ref, text, tier,
-    whole, with_description,
+    any, body, flag, free, list, map, object, one_of, or_null, schema_ref, text, tier, whole,
+    with_description,
 };
-use super::tools::{badge, health, latency_figures};
+use crate::rest::explain::ExplanationJson;
+use crate::rest::leaderboard::LeaderboardJson;
+use crate::rest::rest_json::ViewJson;
+use crate::rest::results::{PendingResultJson, ResultPageJson};
 
 const CONSUMERS: &[&str] = &["mcp", "chat", "speech", "openai-realtime", "gemini-live", "deepgram"];
 
-pub(super) fn area() -> OpenApiSection {
+pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
     OpenApiSection {
         tag: "calling",
         about: "The tools of an agent, and calls.",
-        operations: vec![view(), execute(), tool_calls(), results(), code(), code_files()],
+        operations: vec![
+            view(responses),
+            execute(),
+            tool_calls(),
+            results(responses),
+            code(),
+            code_files(),
+        ],
         schemas: schemas(),
     }
 }
@@ -30,7 +41,7 @@ pub(super) fn with_context_headers(operation: Operation) -> Operation {
     )
 }
 
-fn view() -> Operation {
+fn view(responses: &mut ResponseSchemas) -> Operation {
     let formats = [
         "mcp",
         "openai",
@@ -41,7 +52,12 @@ fn view() -> Operation {
         "gemini-live",
     ];
     let converted = object(&[("tools", list(any()))], &[]);
-    let shapes = json!({"anyOf": [schema_ref("View"), schema_ref("Leaderboard"), schema_ref("Explained"), converted]});
+    let shapes = json!({"anyOf": [
+        responses.of::<ViewJson<'_>>(),
+        responses.of::<LeaderboardJson>(),
+        responses.of::<ExplanationJson<'_>>(),
+        converted,
+    ]});
     with_context_headers(
         Operation::new(("get", "/v1/tools"), "viewTools", "The tools of an agent")
             .needs("execute")
@@ -116,29 +132,9 @@ fn tool_calls() -> Operation {
     .gives(400, "no call, in the provider's format", free())
 }
 
-fn results() -> Operation {
-    let pending = object(
-        &[("handle", text()), ("status", json!({"const": "pending"})), ("since_ms", whole())],
-        &[],
-    );
-    let holds = object(
-        &[("kind", one_of(&["whole", "items", "fields", "text", "source"]))],
-        &[("first", whole()), ("of", whole()), ("part", text())],
-    );
-    let ready = object(
-        &[
-            ("handle", text()),
-            ("status", json!({"const": "ready"})),
-            ("outcome", status()),
-            ("name", text()),
-            ("page", whole()),
-            ("pages", whole()),
-            ("next", or_null(whole())),
-            ("holds", holds),
-            ("data", any()),
-        ],
-        &[],
-    );
+fn results(responses: &mut ResponseSchemas) -> Operation {
+    let ready = responses.of::<ResultPageJson<'_>>();
+    let pending = responses.of::<PendingResultJson<'_>>();
     Operation::new(
         ("get", "/v1/results/{handle}"),
         "readResult",
@@ -256,74 +252,5 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ),
         ],
     );
-    let listed = object(
-        &[
-            ("name", text()),
-            ("server", text()),
-            ("tool", text()),
-            ("tier", tier()),
-            ("reason", text()),
-            ("health", health()),
-            ("bimodal", flag()),
-            ("badge", badge()),
-            ("compatibility", text()),
-            ("measured", latency_figures()),
-            ("category", or_null(text())),
-            ("title", or_null(text())),
-            ("description", or_null(text())),
-            ("estimated_duration_ms", or_null(whole())),
-            ("max_duration_ms", or_null(whole())),
-            ("hash", text()),
-            ("effect", one_of(&["read_only", "mutating", "destructive"])),
-            ("input_schema", any()),
-        ],
-        &[],
-    );
-    let problem = object(
-        &[("server", text()), ("tool", text()), ("left_out", flag()), ("problem", text())],
-        &[],
-    );
-    vec![
-        ("Outcome", outcome),
-        (
-            "View",
-            object(
-                &[
-                    ("agent", text()),
-                    ("tier", or_null(tier())),
-                    ("catalog_version", whole()),
-                    ("tools", list(listed)),
-                    ("problems", list(problem)),
-                ],
-                &[],
-            ),
-        ),
-        ("Leaderboard", leaderboard()),
-        ("Explained", explanation()),
-    ]
-}
-
-fn leaderboard() -> Value {
-    let ranked = object(
-        &[("rank", whole()), ("name", text()), ("p50_ms", number()), ("badge", text())],
-        &[],
-    );
-    let board = object(&[("category", text()), ("tools", list(ranked))], &[]);
-    object(&[("agent", text()), ("categories", list(board))], &[])
-}
-
-fn explanation() -> Value {
-    let tool = object(
-        &[("name", text()), ("server", text()), ("tool", text()), ("visible", flag())],
-        &[("reach", text()), ("level", text()), ("reason", text())],
-    );
-    object(
-        &[
-            ("agent", text()),
-            ("tier", or_null(tier())),
-            ("catalog_version", whole()),
-            ("tools", list(tool)),
-        ],
-        &[],
-    )
+    vec![("Outcome", outcome)]
 }

@@ -1,25 +1,17 @@
 //! OpenAPI: health and status of the gateway.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{
-    flag, free, list, number, object, one_of, or_null, schema_ref, text, tier, time, whole,
-    with_description,
-};
+use super::response_schemas::ResponseSchemas;
+use super::schema::free;
+use crate::admin::overview::OverviewJson;
+use crate::ops::HealthJson;
+use crate::readiness::ReadyJson;
 
-pub(super) fn area() -> OpenApiSection {
-    let ready = object(
-        &[(
-            "state",
-            one_of(&["ready", "starting", "stopping", "short_of_memory", "audit_failing"]),
-        )],
-        &[
-            ("audit", one_of(&["failing"])),
-            ("memory", one_of(&["ready", "slow", "away", "failed"])),
-        ],
-    );
+pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
+    let ready = responses.of::<ReadyJson>();
     let plain = json!({"type": "string"});
     OpenApiSection {
         tag: "gateway",
@@ -28,7 +20,7 @@ pub(super) fn area() -> OpenApiSection {
             Operation::new(("get", "/healthz"), "health", "Liveness").open().gives(
                 200,
                 "alive",
-                object(&[("tollgate", text())], &[]),
+                responses.of::<HealthJson>(),
             ),
             Operation::new(("get", "/readyz"), "readiness", "Readiness")
                 .open()
@@ -43,64 +35,11 @@ pub(super) fn area() -> OpenApiSection {
                 "Status of servers and tools, and items that need attention",
             )
             .needs("observe")
-            .gives(200, "the overview", schema_ref("Overview")),
+            .gives(200, "the overview", responses.of::<OverviewJson>()),
             Operation::new(("get", "/api/openapi.json"), "openapi", "This document")
                 .needs("any")
                 .gives(200, "OpenAPI 3.1", free()),
         ],
-        schemas: vec![("Overview", overview())],
+        schemas: Vec::new(),
     }
-}
-
-fn overview() -> Value {
-    let counts = |names: &[&'static str]| {
-        let counts: Vec<(&str, Value)> = names.iter().map(|name| (*name, whole())).collect();
-        object(&counts, &[])
-    };
-    let of_calls = [("calls", whole()), ("errors", whole()), ("misses", whole())];
-    let with = |more: &[(&'static str, Value)]| object(&[more, &of_calls].concat(), &[]);
-    let figure = || or_null(number());
-    let minute = with(&[("at", time())]);
-    let of_tier =
-        with(&[("tier", tier()), ("p50_ms", figure()), ("p95_ms", figure()), ("p99_ms", figure())]);
-    let slow = object(
-        &[
-            ("server", text()),
-            ("tool", text()),
-            ("name", text()),
-            ("tier", tier()),
-            ("p99_ms", number()),
-        ],
-        &[],
-    );
-    let kinds = ["server", "tool", "approval", "config", "audit", "pressure"];
-    let attention = object(
-        &[
-            ("kind", one_of(&kinds)),
-            ("text", text()),
-            ("link", with_description(text(), "the page of the admin UI that deals with it")),
-        ],
-        &[],
-    );
-    let config = object(&[("file", or_null(text())), ("writable", flag()), ("good", flag())], &[]);
-    object(
-        &[
-            ("version", text()),
-            ("uptime_s", whole()),
-            ("environment", text()),
-            ("listen", or_null(text())),
-            ("config", config),
-            (
-                "servers",
-                counts(&["ready", "starting", "degraded", "offline", "failed", "disabled"]),
-            ),
-            ("tools", counts(&["served", "withheld", "flagged", "away"])),
-            ("approvals", whole()),
-            ("sessions", whole()),
-            ("calls", object(&[("minutes", list(minute)), ("tiers", list(of_tier))], &[])),
-            ("slowest", list(slow)),
-            ("attention", list(attention)),
-        ],
-        &[],
-    )
 }

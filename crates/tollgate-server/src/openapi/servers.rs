@@ -4,50 +4,52 @@ use serde_json::{Value, json};
 
 use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{
-    extend, flag, free, list, object, one_of, or_null, schema_ref, text, texts, time, whole,
-    with_description,
-};
+use super::response_schemas::ResponseSchemas;
+use super::schema::{flag, schema_ref, text};
+use crate::admin::servers::details::ServerDetailsJson;
+use crate::admin::servers::trial::{TrialLineJson, TrialReportJson, TrialStateJson};
+use crate::admin::servers::{LoginLinkJson, RestartJson, ServerLogJson};
+use crate::ops::{ServerTestJson, StatusJson};
 
-pub(super) fn area() -> OpenApiSection {
+pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
     OpenApiSection {
         tag: "servers",
         about: "The servers of the config: state and changes. Changes are written to the config \
                 file.",
-        operations: [looking(), changing()].concat(),
-        schemas: schemas(),
+        operations: [looking(responses), changing()].concat(),
+        schemas: Vec::new(),
     }
 }
 
-fn looking() -> Vec<Operation> {
+fn looking(responses: &mut ResponseSchemas) -> Vec<Operation> {
     let unknown = [(404, "`unknown_server`: there is no such server")];
     vec![
         Operation::new(("get", "/mcp/status"), "status", "All servers with their state")
             .needs("observe")
-            .gives(200, "all", schema_ref("Servers")),
+            .gives(200, "all", responses.of::<StatusJson>()),
         Operation::new(("post", "/mcp/test/{server}"), "testServer", "Pings a server")
-            .gives(200, "the result", schema_ref("TestReport"))
+            .gives(200, "the result", responses.of::<ServerTestJson>())
             .refuses(&unknown),
         Operation::new(("get", "/api/servers"), "listServers", "All servers with their state")
             .needs("observe")
-            .gives(200, "all", schema_ref("Servers")),
+            .gives(200, "all", responses.of::<StatusJson>()),
         Operation::new(
             ("get", "/api/servers/{id}"),
             "showServer",
             "One server, its history and its config",
         )
         .needs("observe")
-        .gives(200, "the server; for admins with its config", schema_ref("ServerDetails"))
+        .gives(200, "the server; for admins with its config", responses.of::<ServerDetailsJson>())
         .refuses(&unknown),
         Operation::new(
             ("get", "/api/servers/{id}/logs"),
             "serverLogs",
             "The last lines of its stderr",
         )
-        .gives(200, "oldest first", object(&[("server", text()), ("lines", texts())], &[]))
+        .gives(200, "oldest first", responses.of::<ServerLogJson>())
         .refuses(&unknown),
         Operation::new(("post", "/api/servers/{id}/restart"), "restartServer", "Restarts it")
-            .gives(200, "`false` if it is disabled", object(&[("restarted", flag())], &[]))
+            .gives(200, "`false` if it is disabled", responses.of::<RestartJson>())
             .refuses(&unknown),
         Operation::new(
             ("post", "/api/servers/{id}/login"),
@@ -57,7 +59,7 @@ fn looking() -> Vec<Operation> {
         .gives(
             200,
             "to open in a browser on the gateway's machine, within 10 minutes",
-            object(&[("url", text())], &[]),
+            responses.of::<LoginLinkJson>(),
         )
         .refuses(&unknown)
         .refuses(&[
@@ -70,13 +72,13 @@ fn looking() -> Vec<Operation> {
             "Tests a server without adding it",
         )
         .takes(keys(&json!([])))
-        .gives(200, "the result", schema_ref("TryReport"))
+        .gives(200, "the result", responses.of::<TrialReportJson>())
         .streams(
             "with `accept: text/event-stream` only: progress events, then `report`",
             &[
-                ("log", object(&[("line", text())], &[])),
-                ("state", object(&[("state", state()), ("reason", text())], &[])),
-                ("report", schema_ref("TryReport")),
+                ("log", responses.of::<TrialLineJson>()),
+                ("state", responses.of::<TrialStateJson>()),
+                ("report", responses.of::<TrialReportJson>()),
             ],
         )
         .refuses(&[
@@ -135,63 +137,4 @@ fn keys(needed: &Value) -> Value {
         "required": needed,
         "additionalProperties": true,
     })
-}
-
-pub(super) fn state() -> Value {
-    one_of(&["starting", "ready", "degraded", "offline", "failed", "disabled"])
-}
-
-fn schemas() -> Vec<(&'static str, Value)> {
-    let server = object(
-        &[
-            ("id", text()),
-            ("transport", one_of(&["stdio", "streamable-http", "sse", "in-process"])),
-            ("enabled", flag()),
-            ("state", state()),
-            ("reason", text()),
-            ("since", time()),
-            ("restarts", whole()),
-            ("late_answers", whole()),
-            ("protocol", or_null(text())),
-            ("tools", whole()),
-            ("last_error", or_null(text())),
-            ("pid", or_null(whole())),
-            ("category", or_null(text())),
-            ("trusted", flag()),
-            ("last_ok", with_description(or_null(time()), "time of its last response")),
-            ("needs_login", flag()),
-        ],
-        &[],
-    );
-    let episode = object(&[("at", time()), ("state", state()), ("reason", text())], &[]);
-    let details = object(
-        &[
-            (
-                "config",
-                with_description(or_null(free()), "its config as in the file, with secrets masked"),
-            ),
-            ("yaml", with_description(or_null(text()), "as text")),
-            ("version", with_description(or_null(text()), "version of the file, for `if-match`")),
-            ("writable", or_null(flag())),
-            ("history", with_description(list(episode), "the last 50 states, newest first")),
-        ],
-        &[],
-    );
-    let offered = object(
-        &[("name", text()), ("title", or_null(text())), ("description", or_null(text()))],
-        &[],
-    );
-    let report =
-        [("ok", flag()), ("message", text()), ("protocol", or_null(text())), ("took_ms", whole())];
-    let with = |tools: Value| {
-        let all: Vec<(&str, Value)> = report.iter().cloned().chain([("tools", tools)]).collect();
-        object(&all, &[])
-    };
-    vec![
-        ("Servers", object(&[("servers", list(schema_ref("Server")))], &[])),
-        ("ServerDetails", extend(&server, details)),
-        ("Server", server),
-        ("TestReport", with(whole())),
-        ("TryReport", with(list(offered))),
-    ]
 }

@@ -2,34 +2,19 @@
 
 use super::OpenApiSection;
 use super::operation::Operation;
-use super::schema::{body, list, object, or_null, schema_ref, text, tier, time, whole};
+use super::response_schemas::ResponseSchemas;
+use super::schema::{body, tier};
+use crate::admin::sessions::{ForcedTierJson, SessionsJson};
 
-pub(super) fn area() -> OpenApiSection {
+pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
     let unknown = [(404, "`unknown_session`")];
-    let session = object(
-        &[
-            ("id", text()),
-            ("principal", text()),
-            ("agent", text()),
-            ("dialect", text()),
-            ("model", text()),
-            ("tier", or_null(tier())),
-            ("tier_reason", text()),
-            ("tools", whole()),
-            ("since", time()),
-            ("turns", whole()),
-            ("calls", whole()),
-        ],
-        &[],
-    );
-    let given = object(&[("id", text()), ("tier", or_null(tier()))], &[]);
     OpenApiSection {
         tag: "sessions",
         about: "Live sessions: their principal, tier and the reason for it.",
         operations: vec![
             Operation::new(("get", "/api/sessions"), "listSessions", "Live sessions, oldest first")
                 .needs("observe")
-                .gives(200, "all", object(&[("sessions", list(schema_ref("Session")))], &[])),
+                .gives(200, "all", responses.of::<SessionsJson<'_>>()),
             Operation::new(("delete", "/api/sessions/{id}"), "closeSession", "Closes a session")
                 .gives_nothing(204, "it is closed")
                 .refuses(&unknown),
@@ -39,9 +24,9 @@ pub(super) fn area() -> OpenApiSection {
                 "Forces a tier; `null`: automatic selection",
             )
             .takes(body(&[], &[("tier", tier())]))
-            .gives(200, "the new tier", given)
+            .gives(200, "the new tier", responses.of::<ForcedTierJson>())
             .refuses(&unknown),
         ],
-        schemas: vec![("Session", session)],
+        schemas: Vec::new(),
     }
 }

@@ -5,9 +5,11 @@ use serde_json::json;
 use super::OpenApiSection;
 use super::calling::with_context_headers;
 use super::operation::Operation;
-use super::schema::{body, flag, object, text, texts, tier, whole};
+use super::response_schemas::ResponseSchemas;
+use super::schema::{body, flag, text, tier, whole};
+use crate::rest::tier::ChosenTierJson;
 
-pub(super) fn area() -> OpenApiSection {
+pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
     let count = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
     let asked = body(
         &[("text", text())],
@@ -19,8 +21,6 @@ pub(super) fn area() -> OpenApiSection {
             ("partial", flag()),
         ],
     );
-    let chosen =
-        object(&[("tier", tier()), ("reason", text()), ("agent", text()), ("tools", texts())], &[]);
     OpenApiSection {
         tag: "turns",
         about: "Latency tiers of turns.",
@@ -34,7 +34,7 @@ pub(super) fn area() -> OpenApiSection {
             .header("x-tollgate-queue-depth", whole(), "if the body names none")
             .needs("execute")
             .takes(asked)
-            .gives(200, "the tier, the reason and the tools", chosen)
+            .gives(200, "the tier, the reason and the tools", responses.of::<ChosenTierJson>())
             .refuses(&[(404, "`unknown_agent`")]),
         ],
         schemas: Vec::new(),

@@ -1,29 +1,34 @@
 //! `GET /v1/tools?explain=true`: every tool, whether the agent would see it, and the reason if not.
 //! For admins only: it names tools that nobody else can see.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::filter::ToolExplanation;
 use tollgate_core::turn::Turn;
 
-#[derive(Serialize)]
-pub(super) struct ExplanationJson<'a> {
+use crate::wire_schema::TierWord;
+
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Explained")]
+pub(crate) struct ExplanationJson<'a> {
     agent: &'a str,
-    /// `null`: no budget.
+    /// `null`: no budget
+    #[schemars(with = "Option<TierWord>")]
     tier: Option<&'static str>,
     catalog_version: u64,
     tools: Vec<ExplainedToolJson<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ExplainedToolJson<'a> {
     name: &'a str,
     server: &'a str,
     tool: &'a str,
     visible: bool,
-    /// `"code"` if only programs can call it, not clients by name.
+    /// `code` if only programs can call it, not clients by name
     #[serde(skip_serializing_if = "Option::is_none")]
     reach: Option<&'static str>,
-    /// The filter level that excludes it.
+    /// the filter level that excludes it
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::score::{self, Leaderboard, LeaderboardEntry, RankedTool};
 use tollgate_core::tool::Tool;
@@ -13,19 +14,19 @@ use crate::tier_assignment::milliseconds;
 /// Category of tools without a configured one.
 const OTHER: &str = "other";
 
-#[derive(Serialize)]
-pub(super) struct LeaderboardJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct LeaderboardJson {
     agent: String,
     categories: Vec<CategoryBoardJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CategoryBoardJson {
     category: String,
     tools: Vec<RankedToolJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct RankedToolJson {
     rank: usize,
     name: String,

@@ -1,5 +1,6 @@
 //! JSON representation of tools and outcomes in the REST API.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -13,11 +14,13 @@ use tollgate_engine::gate::{Gate, SpokenOutcome};
 
 use crate::auth::{Right, Rights};
 use crate::tier_assignment::TierAssignmentJson;
+use crate::wire_schema::{EffectWord, TierWord};
 
-#[derive(Serialize)]
-pub(super) struct ViewJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ViewJson<'a> {
     agent: &'a str,
-    /// `null`: no budget.
+    /// `null`: no budget
+    #[schemars(with = "Option<TierWord>")]
     tier: Option<&'static str>,
     catalog_version: u64,
     tools: Vec<ViewToolJson<'a>>,
@@ -42,7 +45,7 @@ pub(super) fn problems(rights: Rights, all: &[CatalogProblem]) -> &[CatalogProbl
     if rights.has(Right::Admin) { all } else { &[] }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct ViewToolJson<'a> {
     name: &'a str,
     server: &'a str,
@@ -55,6 +58,7 @@ struct ViewToolJson<'a> {
     estimated_duration_ms: Option<u128>,
     max_duration_ms: Option<u128>,
     hash: String,
+    #[schemars(with = "EffectWord")]
     effect: &'static str,
     input_schema: &'a Value,
 }
@@ -83,11 +87,11 @@ impl<'a> ViewToolJson<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CatalogProblemJson<'a> {
     server: &'a str,
     tool: &'a str,
-    /// Whether the tool is excluded because of the problem.
+    /// whether the tool is excluded because of the problem
     left_out: bool,
     problem: String,
 }

@@ -9,6 +9,7 @@ use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tollgate_core::shaping::pages::{self, NoSuchPageError, Page, PageContent};
@@ -20,6 +21,7 @@ use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::app_state::AppState;
 use crate::fields::check_query;
 use crate::request_context::RequestLink;
+use crate::wire_schema::{PageKindWord, PendingWord, ReadyWord, StatusWord};
 
 /// The same for expired, foreign and invalid handles.
 const UNKNOWN: ApiError = ApiError::new(
@@ -107,9 +109,10 @@ fn page(kept: &StoredResult, form: ResultForm, number: u32) -> Result<Page, ApiE
     })
 }
 
-#[derive(Serialize)]
-struct PendingResultJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct PendingResultJson<'a> {
     handle: &'a str,
+    #[schemars(with = "PendingWord")]
     status: &'static str,
     since_ms: u128,
 }
@@ -120,11 +123,13 @@ impl<'a> PendingResultJson<'a> {
     }
 }
 
-#[derive(Serialize)]
-struct ResultPageJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ResultPageJson<'a> {
     handle: &'a str,
+    #[schemars(with = "ReadyWord")]
     status: &'static str,
-    /// Final status of the call.
+    /// final status of the call
+    #[schemars(with = "StatusWord")]
     outcome: &'static str,
     name: &'a str,
     page: u32,
@@ -135,8 +140,9 @@ struct ResultPageJson<'a> {
 }
 
 /// Which part of the whole result a page contains.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct PageContentJson<'a> {
+    #[schemars(with = "PageKindWord")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<usize>,

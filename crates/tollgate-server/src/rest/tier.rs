@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::agent::RequestedTier;
 use tollgate_core::tier_selector::{TranscriptStage, Utterance};
@@ -18,6 +19,7 @@ use crate::app_state::AppState;
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
 use crate::request_context::{RequestContext, RequestOverrides, header, queue_depth};
+use crate::wire_schema::TierWord;
 
 /// No turn has a longer spoken text. Pasted text does not influence the tier.
 const LONGEST_TEXT: usize = 64 << 10;
@@ -36,8 +38,9 @@ pub(crate) async fn tier(State(front): State<Arc<AppState>>, request: Request) -
     }
 }
 
-#[derive(Serialize)]
-struct ChosenTierJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ChosenTierJson {
+    #[schemars(with = "TierWord")]
     tier: &'static str,
     reason: String,
     agent: String,

@@ -2,16 +2,19 @@
 
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_core::{date, digest};
 use tollgate_engine::audit::AuditRow;
 
 use crate::tier_assignment::milliseconds;
+use crate::wire_schema::Time;
 
-#[derive(Serialize)]
-pub(super) struct AuditRowJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct AuditRowJson<'a> {
     pub(super) sequence: u64,
+    #[schemars(with = "Time")]
     at: String,
     kind: &'a str,
     principal: &'a str,
@@ -44,6 +47,7 @@ pub(super) struct AuditRowJson<'a> {
     arguments: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<&'a str>,
+    /// the call whose program made it
     #[serde(skip_serializing_if = "Option::is_none")]
     within: Option<&'a str>,
     hash: String,

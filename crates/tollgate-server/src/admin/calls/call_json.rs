@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::call::{CallId, ResultSource};
 use tollgate_core::date;
@@ -10,34 +11,43 @@ use tollgate_engine::calls::{CallProgress, CallReason, Event as CallEvent, StepT
 
 use crate::events::ServerSentEvent;
 use crate::tier_assignment::milliseconds;
+use crate::wire_schema::{TierWord, Time};
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the wire has two")]
-pub(super) struct CallJson<'a> {
+pub(crate) struct CallJson<'a> {
     id: &'a str,
     turn: &'a str,
+    /// the call whose program made it
     within: Option<&'a str>,
+    #[schemars(with = "Time")]
     at: String,
     principal: &'a str,
     agent: &'a str,
+    /// a probe of the gateway
     probe: bool,
     method: &'static str,
     name: &'a str,
     server: Option<&'a str>,
     tool: Option<&'a str>,
+    #[schemars(with = "TierWord")]
     tier: &'static str,
+    /// `null` while it runs
     outcome: Option<&'static str>,
     detail: Option<&'a str>,
     cached: bool,
-    /// Elapsed time while the call is running.
+    /// elapsed time while it runs
     duration_ms: f64,
     result_bytes: usize,
+    #[schemars(with = "Time")]
     turn_began: String,
+    /// of the turn, measured from `turn_began`
     deadline_ms: Option<f64>,
+    /// measured from the start of the call
     steps: Vec<CallStepJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct CallStepJson {
     step: &'static str,
     from_ms: f64,

@@ -1,10 +1,12 @@
 //! JSON representation of notices about realtime sessions.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::tool::hidden_text::visible;
 use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveSession, LiveTurn};
 
 use crate::events::ServerSentEvent;
+use crate::wire_schema::TierWord;
 
 pub(super) fn event(session: &LiveSession, event: &LiveEvent) -> ServerSentEvent {
     let session = SessionNoticeJson::from(session);
@@ -25,8 +27,8 @@ pub(super) fn event(session: &LiveSession, event: &LiveEvent) -> ServerSentEvent
     }
 }
 
-#[derive(Serialize)]
-struct SessionNoticeJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct SessionNoticeJson<'a> {
     session: &'a str,
     principal: &'a str,
     agent: &'a str,
@@ -46,24 +48,25 @@ impl<'a> From<&'a LiveSession> for SessionNoticeJson<'a> {
     }
 }
 
-#[derive(Serialize)]
-struct SessionTierJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct SessionTierJson<'a> {
     #[serde(flatten)]
     session: SessionNoticeJson<'a>,
-    /// `null`: no budget.
+    /// `null`: no budget
+    #[schemars(with = "Option<TierWord>")]
     tier: Option<&'static str>,
     reason: &'a str,
 }
 
-#[derive(Serialize)]
-struct SessionTurnJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct SessionTurnJson<'a> {
     #[serde(flatten)]
     session: SessionNoticeJson<'a>,
     #[serde(flatten)]
     turn: TurnFiguresJson,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct TurnFiguresJson {
     took_ms: u128,
     tools_ms: u128,
@@ -90,8 +93,8 @@ impl From<&LiveTurn> for TurnFiguresJson {
     }
 }
 
-#[derive(Serialize)]
-struct SessionClosedJson<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct SessionClosedJson<'a> {
     #[serde(flatten)]
     session: SessionNoticeJson<'a>,
     code: u16,

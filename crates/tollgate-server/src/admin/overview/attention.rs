@@ -1,5 +1,6 @@
 //! Items that need a person's attention, each with a text and the page that handles it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::catalog::DoubtedTool;
 use tollgate_core::text::percent_encoded;
@@ -12,14 +13,17 @@ use tollgate_engine::upstream::UpstreamState;
 use crate::app_state::AppState;
 use crate::config_service::ReloadOutcome;
 use crate::pressure::PressureLevel;
+use crate::wire_schema::AttentionWord;
 
 /// Limit per kind. The pages list all of them.
 const MAX_ITEMS_PER_KIND: usize = 20;
 
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub(super) struct AttentionItem {
+    #[schemars(with = "AttentionWord")]
     kind: &'static str,
     text: String,
+    /// the page of the admin UI that deals with it
     link: String,
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tollgate_core::date;
@@ -22,6 +23,7 @@ use crate::body;
 use crate::config_service::{ConfigChange, ServerConfigEntry};
 use crate::fields::{bad, check_query};
 use crate::ops::{ServerJson, for_observers};
+use crate::wire_schema::{ServerStateWord, Time};
 
 /// `GET /api/servers/{id}`: status and history, and for admins the config entry.
 pub(crate) async fn one(
@@ -78,18 +80,20 @@ fn cannot_rename() -> ApiError {
     bad("a server cannot be renamed; add it under another name and remove this one".to_owned())
 }
 
-#[derive(Serialize)]
-struct ServerDetailsJson {
+/// A server, its history and its config.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ServerDetailsJson {
     #[serde(flatten)]
     row: ServerJson,
-    /// Its keys as in the file, secrets redacted. `null` for built-in servers and for callers
-    /// without the right to see it.
+    /// its config as in the file, with secrets masked; `null` for built-in servers and for callers
+    /// without the right to see it
     config: Option<Map<String, Value>>,
+    /// as text
     yaml: Option<String>,
-    /// Version of the file, for `if-match`.
+    /// version of the file, for `if-match`
     version: Option<String>,
     writable: Option<bool>,
-    /// Newest first.
+    /// the last 50 states, newest first
     history: Vec<EpisodeJson>,
 }
 
@@ -106,9 +110,11 @@ impl ServerDetailsJson {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct EpisodeJson {
+    #[schemars(with = "Time")]
     at: String,
+    #[schemars(with = "ServerStateWord")]
     state: &'static str,
     reason: String,
 }

@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::StatusCode;
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use tollgate_engine::gate::TrialError;
 use tollgate_engine::upstream::{OfferedTool, ServerTrial, TestVerdict, TrialEvent, TrialReport};
 use tollgate_mcp::Revision;
@@ -27,6 +27,7 @@ use crate::body;
 use crate::config_service::ProposedServer;
 use crate::events::{self, ServerSentEvent};
 use crate::fields::check_query;
+use crate::wire_schema::ServerStateWord;
 
 /// Name of a trial without a name.
 const NAMELESS: &str = "tried";
@@ -104,10 +105,11 @@ fn stream_steps(front: &AppState, trial: ServerTrial) -> Response {
         };
         match step {
             Some(TrialEvent::Line(line)) => {
-                Some((ServerSentEvent::new("log", &json!({ "line": line })), Some((trial, stop))))
+                let event = ServerSentEvent::new("log", &TrialLineJson { line });
+                Some((event, Some((trial, stop))))
             }
             Some(TrialEvent::State(state, reason)) => {
-                let said = json!({ "state": state.as_str(), "reason": reason });
+                let said = TrialStateJson { state: state.as_str(), reason };
                 Some((ServerSentEvent::new("state", &said), Some((trial, stop))))
             }
             None => Some((
@@ -119,8 +121,21 @@ fn stream_steps(front: &AppState, trial: ServerTrial) -> Response {
     events::response(steps, front.limits.keep_alive)
 }
 
-#[derive(Serialize)]
-struct TrialReportJson {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct TrialLineJson {
+    line: String,
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct TrialStateJson {
+    #[schemars(with = "ServerStateWord")]
+    state: &'static str,
+    reason: String,
+}
+
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "TryReport")]
+pub(crate) struct TrialReportJson {
     ok: bool,
     message: String,
     protocol: Option<&'static str>,
@@ -128,7 +143,7 @@ struct TrialReportJson {
     tools: Vec<TrialToolJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct TrialToolJson {
     name: String,
     title: Option<String>,

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tollgate_core::id::{ServerId, ToolId};
@@ -54,10 +55,10 @@ fn sample_ms(sample: &Sample) -> f64 {
 }
 
 /// The tool as described by its server.
-#[derive(Serialize, Default)]
+#[derive(JsonSchema, Serialize, Default)]
 pub(super) struct ToolDescriptionJson<'a> {
     title: Option<&'a str>,
-    /// Truncated.
+    /// its first 200 characters
     description: Option<String>,
     read_only: Option<bool>,
     destructive: Option<bool>,
@@ -76,40 +77,43 @@ impl<'a> ToolDescriptionJson<'a> {
 }
 
 /// Measurements of the tool.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(super) struct ToolObservationJson {
     category: Option<String>,
+    /// whether its server is online
     online: bool,
     #[serde(flatten)]
     standing: ToolTierJson,
-    /// Milliseconds, oldest first.
+    /// the last 24 calls in milliseconds, oldest first
     recent: Vec<f64>,
 }
 
 /// Fields shown for a single tool only.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(super) struct ToolDetailsJson {
     ceilings: TierCeilingsJson,
+    /// at most 100, oldest first
     samples: Vec<LatencySampleJson>,
-    /// `null` while its server is offline.
+    /// `null` while its server is offline
     declared: Option<DeclaredTermsJson>,
+    /// visibility by agent and tier
     agents: Vec<AgentVisibilityJson>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct TierCeilingsJson {
     fast_ms: u128,
     standard_ms: u128,
     deep_ms: u128,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct LatencySampleJson {
     took_ms: f64,
     ok: bool,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DeclaredTermsJson {
     estimated_duration_ms: Option<u128>,
     max_duration_ms: Option<u128>,
@@ -117,11 +121,30 @@ struct DeclaredTermsJson {
     cacheable_seconds: u64,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct AgentVisibilityJson {
     agent: String,
-    /// For each tier `true`, or the reason why the tool is excluded.
+    /// for each tier `true`, or the reason why it is hidden
+    #[schemars(with = "TierVisibilitySchema")]
     tiers: Map<String, Value>,
+}
+
+/// Form of [`AgentVisibilityJson::tiers`].
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "describes a map")]
+struct TierVisibilitySchema {
+    fast: VisibilitySchema,
+    standard: VisibilitySchema,
+    deep: VisibilitySchema,
+}
+
+#[derive(JsonSchema)]
+#[schemars(inline, untagged)]
+#[expect(dead_code, reason = "describes a value of a map")]
+enum VisibilitySchema {
+    Visible(bool),
+    Hidden(String),
 }
 
 impl ToolDetailsJson {

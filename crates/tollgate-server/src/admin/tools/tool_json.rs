@@ -3,6 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_core::catalog::UnavailableTool;
@@ -13,8 +14,10 @@ use tollgate_engine::gate::{KnownTool, StoredPin, ToolExamination};
 
 use super::figures::{ToolDescriptionJson, ToolDetailsJson, ToolObservationJson, ToolRowContext};
 
-#[derive(Serialize)]
-pub(super) struct ToolListJson<'a> {
+use crate::wire_schema::{TrustedByWord, VerdictWord};
+
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ToolListJson<'a> {
     tools: Vec<ToolRowJson<'a>>,
 }
 
@@ -32,16 +35,22 @@ impl<'a> ToolListJson<'a> {
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct ToolRowJson<'a> {
+/// A tool, its verdict and its latency.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Tool")]
+pub(crate) struct ToolRowJson<'a> {
+    /// the exposed name
     name: &'a str,
     server: &'a str,
+    /// the server's name of the tool
     tool: &'a str,
+    #[schemars(with = "VerdictWord")]
     verdict: &'static str,
-    /// A code, and the same as a sentence.
+    /// a code
     reason: Option<&'static str>,
+    /// the reason as text
     why: Option<String>,
-    /// Hash of the definition that is offered now. `null` while its server is offline.
+    /// hash of the offered definition; `null` while its server is offline
     hash: Option<String>,
     pin: Option<PinJson>,
     findings: Vec<FindingJson<'a>>,
@@ -51,14 +60,15 @@ pub(super) struct ToolRowJson<'a> {
     seen: ToolObservationJson,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct PinJson {
     hash: Option<String>,
+    #[schemars(with = "Option<TrustedByWord>")]
     by: Option<&'static str>,
     rejected: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct FindingJson<'a> {
     kind: &'static str,
     at: String,
@@ -123,31 +133,34 @@ impl<'a> From<&'a Finding> for FindingJson<'a> {
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct ToolExaminationJson<'a> {
+/// All that is known of a tool.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "ToolDetails")]
+pub(crate) struct ToolExaminationJson<'a> {
     #[serde(flatten)]
     known: ToolRowJson<'a>,
     #[serde(flatten)]
     details: ToolDetailsJson,
-    /// The definition that the server offers now.
+    /// the definition that its server offers now
     offered: Option<Box<RawValue>>,
-    /// The definition that was trusted.
+    /// the definition that was accepted
     trusted: Option<Box<RawValue>>,
     changes: Option<Vec<DefinitionChangeJson<'a>>>,
     history: Vec<StoredPinJson<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct DefinitionChangeJson<'a> {
     at: &'a str,
     before: Option<&'a str>,
     after: Option<&'a str>,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct StoredPinJson<'a> {
     hash: String,
     state: &'static str,
+    /// milliseconds since 1970
     first_seen: u64,
     decided_at: Option<u64>,
     decided_by: Option<&'a str>,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tollgate_core::date;
 use tollgate_core::glob::Glob;
@@ -10,23 +11,36 @@ use tollgate_store::keys::StoredKey;
 
 use super::{ApiKey, Right};
 
-#[derive(Debug, Clone, Serialize)]
+use crate::wire_schema::{KeyOriginWord, RightWord, RoleWord, Time};
+
+#[derive(Debug, Clone, JsonSchema, Serialize)]
+#[schemars(rename = "Key")]
 pub struct KeySummary {
     pub name: String,
     /// `config`, or `made` for a key created by command.
+    #[schemars(with = "KeyOriginWord")]
     origin: &'static str,
+    #[schemars(with = "RoleWord")]
     role: String,
+    /// `null`: all of them
     agents: Option<Vec<String>>,
+    #[schemars(with = "Vec<RightWord>")]
     rights: Vec<String>,
+    /// `null`: no restriction
     tools: Option<Vec<String>>,
     rate_limit: Option<String>,
     concurrent: Option<u32>,
     tenant: Option<String>,
+    #[schemars(with = "Option<Time>")]
     made: Option<String>,
+    #[schemars(with = "Option<Time>")]
     expires: Option<String>,
+    #[schemars(with = "Option<Time>")]
     last_used: Option<String>,
     /// Until then the previous secret is valid as well.
+    #[schemars(with = "Option<Time>")]
     former_until: Option<String>,
+    #[schemars(with = "Option<Time>")]
     revoked: Option<String>,
 }
 
