@@ -288,11 +288,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-otlp",
         &[
+            "baggage_pairs",
+            "error",
             "message",
             "sampler",
             "spans",
             "histogram",
-            "resource",
             "settings",
             "queue",
             "sender",

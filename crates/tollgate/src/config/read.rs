@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::diagnostic::{Problems, SourceSpan};
+use super::diagnostic::{Diagnostic, Problems, SourceSpan};
 use super::expand::{self, Environment};
 use super::json;
 pub use super::node_checks::sounds_secret;
@@ -483,12 +483,7 @@ impl SectionReader<'_> {
         }
     }
 
-    fn wrong(
-        &mut self,
-        node: &ConfigYamlNode,
-        wanted: &str,
-        path: &str,
-    ) -> &mut super::diagnostic::Diagnostic {
+    fn wrong(&mut self, node: &ConfigYamlNode, wanted: &str, path: &str) -> &mut Diagnostic {
         let found = match &node.data {
             _ if node.is_null() => "nothing".to_owned(),
             ConfigYamlData::Scalar { text, .. } => format!("`{}`", shorten(text)),

@@ -29,12 +29,12 @@ pub(super) fn gather(root: &mut Value, log: &mut SchemaFitLog) -> Result<(), Sch
     let mut waiting = VecDeque::new();
     let mut left = MAX_VALUES;
     let at = log.at.clone();
-    gatherer.visit(root, &at, log, &mut waiting);
+    gatherer.rewrite(root, &at, log, &mut waiting);
     let mut gathered = Map::new();
     while let Some((name, mut schema)) = waiting.pop_front() {
         left = left.checked_sub(size(&schema)).ok_or(SchemaFitError::TooLarge)?;
         let at = step(&format!("{at}/$defs"), &name);
-        gatherer.visit(&mut schema, &at, log, &mut waiting);
+        gatherer.rewrite(&mut schema, &at, log, &mut waiting);
         gathered.insert(name, schema);
     }
     if let (Value::Object(fields), false) = (root, gathered.is_empty()) {
@@ -51,8 +51,8 @@ struct RefGatherer<'a> {
 }
 
 impl RefGatherer<'_> {
-    /// Records losses in the log, and definitions still to visit in `waiting`.
-    fn visit(
+    /// Records losses in the log, and definitions still to rewrite in `waiting`.
+    fn rewrite(
         &mut self,
         schema: &mut Value,
         at: &str,
@@ -80,7 +80,7 @@ impl RefGatherer<'_> {
                 }
             }
         }
-        shape::each(fields, at, |schema, at| self.visit(schema, at, log, waiting));
+        shape::each(fields, at, |schema, at| self.rewrite(schema, at, log, waiting));
     }
 
     /// Name of the definition that a reference now points to.
