@@ -14,11 +14,8 @@ pub enum OtlpStartError {
     NoScheme { name: String },
     #[error("`{name}` is not a URL: `{value}`")]
     InvalidUrl { name: String, value: String },
-    #[error(
-        "`{name}` is `{value}`, which is not supported: use `{}`",
-        crate::OtlpProtocol::NAMES.join("` or `")
-    )]
-    UnsupportedProtocol { name: String, value: String },
+    #[error("`{name}` is `{value}`, which is not supported: use `{}`", known.join("` or `"))]
+    UnsupportedProtocol { name: String, value: String, known: &'static [&'static str] },
     #[error("`{name}` must be a whole number of milliseconds")]
     InvalidTimeout { name: String },
     #[error("`{name}` must be a whole number, not `{value}`")]

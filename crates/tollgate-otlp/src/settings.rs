@@ -208,7 +208,9 @@ impl OtlpSources<'_> {
         let Some((value, name)) = self.exporter(signal, "PROTOCOL") else {
             return Ok(OtlpProtocol::Protobuf);
         };
-        OtlpProtocol::parse(&value).ok_or(OtlpStartError::UnsupportedProtocol { name, value })
+        let known = &OtlpProtocol::NAMES;
+        let unsupported = OtlpStartError::UnsupportedProtocol { name, value: value.clone(), known };
+        OtlpProtocol::parse(&value).ok_or(unsupported)
     }
 
     fn timeout(&self, signal: OtlpSignal) -> Result<Duration, OtlpStartError> {
