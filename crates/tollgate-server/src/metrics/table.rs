@@ -1,9 +1,12 @@
 //! Table of all metric families: both `/metrics` and `docs/metrics.md` are generated from it. Names
 //! and labels are stable for dashboards.
 
-mod answer_memory;
+mod memory;
 
-pub(super) use answer_memory::{ANSWER_MEMORY_LIMIT, ANSWER_MEMORY_RESERVED, ANSWERS_REFUSED};
+pub(super) use memory::{
+    ANSWER_MEMORY_LIMIT, ANSWER_MEMORY_RESERVED, ANSWERS_REFUSED, CONNECTIONS_RESET,
+    MEMORY_PRESSURE,
+};
 
 /// One metric family.
 #[derive(Debug)]
@@ -370,20 +373,6 @@ pub(super) const WRONG_KEYS_THROTTLED: MetricFamily = MetricFamily {
     help: "Wrong keys and tokens answered with 429 because their address had sent too many.",
     labels: &[],
     about: "Also counted in `tollgate_access_refused_total`.",
-};
-pub(super) const MEMORY_PRESSURE: MetricFamily = MetricFamily {
-    name: "tollgate_memory_pressure",
-    kind: MetricFamilyKind::Gauge,
-    help: "Memory pressure, from 0 (none) to 3.",
-    labels: &[],
-    about: "1: no new streams; 2: no new requests; 3: no new connections.",
-};
-pub(super) const CONNECTIONS_RESET: MetricFamily = MetricFamily {
-    name: "tollgate_connections_reset_total",
-    kind: MetricFamilyKind::Counter,
-    help: "Connections reset to free memory.",
-    labels: &[],
-    about: "While `tollgate_memory_pressure` is 3. The log has their addresses.",
 };
 pub(super) const EVENTS_MISSED: MetricFamily = MetricFamily {
     name: "tollgate_events_missed_total",

@@ -1,7 +1,21 @@
-//! Families of the memory for large answers.
+//! Families of memory: its pressure, and what large answers use.
 
 use super::{MetricFamily, MetricFamilyKind};
 
+pub(in crate::metrics) const MEMORY_PRESSURE: MetricFamily = MetricFamily {
+    name: "tollgate_memory_pressure",
+    kind: MetricFamilyKind::Gauge,
+    help: "Memory pressure, from 0 (none) to 3.",
+    labels: &[],
+    about: "1: no new streams; 2: no new requests; 3: no new connections.",
+};
+pub(in crate::metrics) const CONNECTIONS_RESET: MetricFamily = MetricFamily {
+    name: "tollgate_connections_reset_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Connections reset to free memory.",
+    labels: &[],
+    about: "While `tollgate_memory_pressure` is 3. The log has their addresses.",
+};
 pub(in crate::metrics) const ANSWER_MEMORY_RESERVED: MetricFamily = MetricFamily {
     name: "tollgate_answer_memory_reserved_bytes",
     kind: MetricFamilyKind::Gauge,
