@@ -93,6 +93,7 @@ impl TestBuckets {
     }
 }
 
+#[derive(Clone, Copy)]
 struct TestCall {
     kind: RequestKind,
     name: &'static str,

@@ -27,6 +27,7 @@ async fn p_21_a_message_that_is_alone_always_fits() {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::disallowed_methods, reason = "the paused clock of the test")]
 async fn p_21_a_key_has_half_of_the_budget_and_waits_no_longer_than_two_seconds() {
     let budget = MemoryBudget::new(100);
     let greedy = key("greedy");

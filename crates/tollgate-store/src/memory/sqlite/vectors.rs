@@ -133,6 +133,7 @@ pub(super) fn keep(
 }
 
 /// Row ids of what a vector belongs to.
+#[derive(Clone, Copy)]
 struct VectorKey {
     fact: i64,
     shelf: i64,

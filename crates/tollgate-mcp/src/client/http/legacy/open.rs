@@ -36,7 +36,9 @@ impl LegacyCore {
                 PostReply::Answer(Err(error)) => {
                     handshake::judge_initialize(asked, pinned, Err(&error))
                 }
-                PostReply::Refused(status, error) => judge_status(asked, pinned, status, error)?,
+                PostReply::Refused(status, error) => {
+                    judge_status(asked, pinned, status, error.as_ref())?
+                }
                 PostReply::Cut(_) => {
                     let reason = "the stream of `initialize` ended without an answer".to_owned();
                     return Err(NoSessionError::Failed(ConnectError::Protocol(reason)));
@@ -113,10 +115,10 @@ fn judge_status(
     asked: Revision,
     pinned: Option<Revision>,
     status: StatusCode,
-    error: Option<JsonRpcError>,
+    error: Option<&JsonRpcError>,
 ) -> Result<InitializeStep, NoSessionError> {
-    let reason = describe(status, error.as_ref());
-    if let Some(error) = &error
+    let reason = describe(status, error);
+    if let Some(error) = error
         && let step @ InitializeStep::TryAgain(_) =
             handshake::judge_initialize(asked, pinned, Err(error))
     {

@@ -31,15 +31,15 @@ async fn what_waits_is_committed_together_and_what_fails_fails_alone() {
     let commits = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&commits);
     let file = folder.file();
-    let mut connection = database::open(&file, &MEMORY).unwrap();
+    let OpenedDatabase { mut connection, files } = database::open(&file, &MEMORY).unwrap();
     let count = move || {
         counter.fetch_add(1, Ordering::SeqCst);
         false
     };
     connection.commit_hook(Some(count)).unwrap();
     let readers = ReaderPool::start(&file).unwrap();
-    let writer = SqliteWriter::start(connection).unwrap();
-    let sqlite = Arc::new(SqliteMemory { readers, writer, meanings: Arc::default(), file });
+    let writer = SqliteWriter::start(connection, Arc::clone(&files)).unwrap();
+    let sqlite = Arc::new(SqliteMemory { readers, writer, meanings: Arc::default(), files });
     let memory = MemoryStore::over(Arc::clone(&sqlite) as Arc<dyn MemoryDatabase>);
     put(&memory, &place("waterdeep"), &["npc-a: A"]).await;
     let free = hold(&sqlite).await;
