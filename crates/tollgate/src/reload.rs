@@ -82,7 +82,7 @@ pub fn start(
     let handle = Arc::new(ReloadHandle::new(asks, origin.path().to_owned()));
     let keeper = ConfigActor {
         watch: ConfigWatcher::start(origin.path()),
-        store: ConfigStore::new(app, loaded.config, loaded.version, origin),
+        store: ConfigStore::new(app, loaded.config, &loaded.version, origin),
         handle: Arc::clone(&handle),
         doubts: ContentDebounce::default(),
         unrest: ContentDebounce::default(),

@@ -192,10 +192,10 @@ fn s_30_what_was_read_counts_for_its_turn_or_for_a_time() {
     let session = Taint::holding(holds, TaintLinks::default());
     session.note(&web, later(100));
     session.note(&mail, later(50));
-    assert_eq!(session.by(later(699)), Some(web.clone()));
+    assert_eq!(session.by(later(699)), Some(web));
     assert_eq!(session.by(later(700)), None);
     session.note(&mail, later(800));
-    assert_eq!(session.by(later(801)), Some(mail.clone()));
+    assert_eq!(session.by(later(801)), Some(mail));
     session.clear();
     assert_eq!(session.by(later(801)), None);
 }

@@ -272,7 +272,7 @@ impl BridgeCore {
         });
         let speech = calls::speech(tool.as_ref());
         let reply = self.reply(&outcome, &speech);
-        self.await_late(call, principal, outcome, speech);
+        self.await_late(call, principal, &outcome, speech);
         reply
     }
 
@@ -286,7 +286,7 @@ impl BridgeCore {
         &self,
         call: RealtimeCall,
         principal: Principal,
-        outcome: Outcome,
+        outcome: &Outcome,
         speech: SpeechTemplate,
     ) {
         let (CallStatus::Pending, Some(handle)) = (outcome.status, outcome.handle) else { return };

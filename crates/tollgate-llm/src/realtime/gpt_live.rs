@@ -370,11 +370,7 @@ impl RealtimeDialect for GptLive {
             },
             Err(why) => {
                 let why = format!("the message was not forwarded: {why}");
-                DialectStep::swallow().and([self.ids.error(
-                    "invalid_event",
-                    &why.to_string(),
-                    None,
-                )])
+                DialectStep::swallow().and([self.ids.error("invalid_event", &why, None)])
             }
         }
     }

@@ -181,10 +181,8 @@ async fn serve_admitted(
         Some(underway) => keys.add_auth_challenge(response, underway.visitor, path),
         None => response,
     };
-    if uri.path().starts_with("/api/") {
-        // Browsers must never render it as a page.
-        let nosniff = http::HeaderValue::from_static("nosniff");
-        response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    if path.starts_with("/api/") {
+        forbid_sniffing(&mut response);
     }
     let Some(place) = place else { return response };
     if !listens(&method, &response) {
@@ -196,6 +194,12 @@ async fn serve_admitted(
         Ok(slot) => response.map(|body| holding(body, slot)),
         Err(problem) => problem.response(style),
     }
+}
+
+/// Browsers must never render the answer as a page.
+fn forbid_sniffing(response: &mut Response) {
+    let nosniff = http::HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
 }
 
 /// Holds the memory of the answer until it is sent: of a complete one its size, of a stream what it

@@ -49,7 +49,7 @@ impl ConfigStore {
     pub(super) fn new(
         app: Arc<App>,
         config: Config,
-        version: ConfigVersion,
+        version: &ConfigVersion,
         origin: ConfigFileSource,
     ) -> Self {
         Self {

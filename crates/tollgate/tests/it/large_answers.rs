@@ -245,7 +245,6 @@ fn attack_server(server: &str, beside: &str) {
     }
     let refused = seen.iter().filter(|one| one.has("\"offline\"")).count();
     assert!(refused < seen.len(), "some are delivered");
-    eprintln!("{server}: {refused} of {} were refused", seen.len());
     small_call(&limited, server);
     limited.assert_recovered();
 }
@@ -300,7 +299,6 @@ fn p_21_large_answers_of_a_model_do_not_kill_it() {
             assert_eq!(one.head.contains("\r\nretry-after: "), one.status == 503, "{}", one.head);
         }
         assert!(delivered > 0, "some are delivered");
-        eprintln!("streams: {streams}: {delivered} of {} were delivered", seen.len());
     }
     limited.assert_recovered();
 }

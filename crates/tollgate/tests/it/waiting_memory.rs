@@ -105,7 +105,7 @@ async fn r_04_an_idle_session_holds_little_memory() {
 }
 
 /// An MCP server over HTTP whose tool never answers; it reports each call.
-async fn serve_silent_tool(listener: TcpListener, called: mpsc::UnboundedSender<()>) {
+async fn serve_silent_tool(listener: TcpListener, called: mpsc::Sender<()>) {
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
@@ -113,7 +113,7 @@ async fn serve_silent_tool(listener: TcpListener, called: mpsc::UnboundedSender<
     }
 }
 
-async fn answer_all(stream: TcpStream, called: mpsc::UnboundedSender<()>) {
+async fn answer_all(stream: TcpStream, called: mpsc::Sender<()>) {
     let mut stream = BufReader::new(stream);
     while let Some(message) = read_post(&mut stream).await {
         let result = match message["method"].as_str().unwrap() {
@@ -126,7 +126,7 @@ async fn answer_all(stream: TcpStream, called: mpsc::UnboundedSender<()>) {
                 "annotations": {"readOnlyHint": true},
             }]}),
             "tools/call" => {
-                called.send(()).unwrap();
+                called.try_send(()).unwrap();
                 // Held open, and never answered.
                 return std::future::pending().await;
             }
@@ -167,7 +167,7 @@ async fn read_post(stream: &mut BufReader<TcpStream>) -> Option<Value> {
 async fn wait_in_call(
     gateway: SocketAddr,
     number: usize,
-    called: &mut mpsc::UnboundedReceiver<()>,
+    called: &mut mpsc::Receiver<()>,
 ) -> TcpStream {
     let name = format!("s{}_hang", number / PER_SERVER);
     let body = json!({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {
@@ -212,7 +212,7 @@ fn start_with_tools(config: &str) -> Served {
 async fn r_05_a_call_that_waits_for_its_server_holds_little_memory() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = listener.local_addr().unwrap();
-    let (sender, mut called) = mpsc::unbounded_channel();
+    let (sender, mut called) = mpsc::channel(FIRST + MEASURED);
     let _serving = tokio::task::JoinSet::from_iter([serve_silent_tool(listener, sender)]);
     let servers: String = (0..(FIRST + MEASURED) / PER_SERVER)
         .map(|at| {

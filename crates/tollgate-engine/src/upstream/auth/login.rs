@@ -112,14 +112,14 @@ impl LoginTokenStore {
     }
 }
 
-fn store_error(error: OauthError) -> AuthError {
+fn store_error(error: &OauthError) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
 }
 
 #[async_trait]
 impl CredentialStore for LoginTokenStore {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let row = self.row().await.map_err(store_error)?;
+        let row = self.row().await.map_err(|error| store_error(&error))?;
         Ok(row.and_then(|row| serde_json::from_str(row.credentials.reveal()).ok()))
     }
 
@@ -129,11 +129,11 @@ impl CredentialStore for LoginTokenStore {
         let row = Row { issuer: credentials.issuer, credentials: Secret::new(text) };
         self.blocking(move |store, holder| store.logins().keep(holder, &row))
             .await
-            .map_err(store_error)
+            .map_err(|error| store_error(&error))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.forget().await.map_err(store_error)
+        self.forget().await.map_err(|error| store_error(&error))
     }
 
     async fn on_refresh_token_rejected(&self, _: &StoredCredentials) -> Result<(), AuthError> {
@@ -268,7 +268,7 @@ impl LoginGrant {
             .map_err(|error| AuthError::MetadataError(error.to_string()))?;
         // Tokens of one issuer are never sent to another: neither to a new one that the server
         // names, nor to the server itself if it no longer names one.
-        let issuer = kept.issuer().await.map_err(store_error)?;
+        let issuer = kept.issuer().await.map_err(|error| store_error(&error))?;
         if issuer.is_some() && found.metadata.issuer.is_none() {
             let why = "the server no longer names the authorization server that issued its tokens";
             return Err(AuthError::MetadataError(why.to_owned()));

@@ -150,7 +150,7 @@ impl StrictSchemaWriter<'_, '_> {
             fields.entry("anyOf").or_insert(Value::Array(branches));
         }
         if let Some(Value::Array(branches)) = fields.shift_remove("anyOf") {
-            return self.either(fields, branches, at, level, told);
+            return self.either(fields, branches, at, level, &told);
         }
         let StrictTypes { names, is_nullable } = kinds(&fields);
         let (mut written, more) = match names.as_slice() {
@@ -216,7 +216,7 @@ impl StrictSchemaWriter<'_, '_> {
         branches: Vec<Value>,
         at: &str,
         level: usize,
-        told: Vec<String>,
+        told: &[String],
     ) -> Result<StrictSchemaFields, SchemaFitError> {
         let mut written = StrictSchemaFields::new();
         for note in ["description", "title"] {
@@ -236,7 +236,7 @@ impl StrictSchemaWriter<'_, '_> {
             forms.push(Value::Object(self.schema(branch, &at, level)?));
         }
         written.insert("anyOf".to_owned(), forms.into());
-        limits::tell(&mut written, &told);
+        limits::tell(&mut written, told);
         Ok(written)
     }
 

@@ -55,7 +55,7 @@ impl SubsetSchemaWriter<'_> {
             }
         }
         if let Some(branches) = self.alternatives(&mut fields, at, &mut told) {
-            return self.either(fields, branches, at, told);
+            return self.either(fields, branches, at, &told);
         }
         let SubsetTypes { names, is_nullable, known } = kinds(&fields);
         let mut written = match names.as_slice() {
@@ -127,7 +127,7 @@ impl SubsetSchemaWriter<'_> {
         mut fields: SubsetSchemaFields,
         branches: Vec<Value>,
         at: &str,
-        told: Vec<String>,
+        told: &[String],
     ) -> Option<SubsetSchemaFields> {
         let mut notes = SubsetSchemaFields::new();
         for note in ANNOTATION_KEYWORDS {
@@ -143,7 +143,7 @@ impl SubsetSchemaWriter<'_> {
         }
         let mut written = any_of(written);
         describe(&mut written, &notes);
-        tell(&mut written, &told);
+        tell(&mut written, told);
         // With their descriptions some may be equal now.
         Some(any_of(vec![written]))
     }

@@ -26,7 +26,7 @@ fn answer(message: Value) -> Value {
 
 fn write_again(body: &Value) -> (ChatResponse, Value) {
     let response = OpenAiChatCodec.read_response(body.clone()).unwrap();
-    let written = OpenAiChatCodec.write_response(&response, &asked(), None);
+    let written = OpenAiChatCodec.write_response(&response, &make_request(), None);
     (response, written["choices"][0]["message"].clone())
 }
 
@@ -40,7 +40,7 @@ fn they_survive_in_an_answer() {
     let (response, written) = write_again(&body);
     assert_eq!(written, message);
     assert_eq!(response.text(), "Look: nice.");
-    let (again, _) = write_again(&OpenAiChatCodec.write_response(&response, &asked(), None));
+    let (again, _) = write_again(&OpenAiChatCodec.write_response(&response, &make_request(), None));
     assert_eq!(again.parts, response.parts);
 }
 
@@ -84,7 +84,7 @@ fn they_survive_in_a_stream() {
             .collect()
     };
     assert_eq!(opaque(&steps), [unknown(1), unknown_with_id(), unknown(2)]);
-    let mut writer = OpenAiChatCodec.stream_writer(&asked());
+    let mut writer = OpenAiChatCodec.stream_writer(&make_request());
     let mut frames: Vec<_> = steps.iter().flat_map(|step| writer.write(step)).collect();
     frames.extend(writer.end(None));
     let frames: Vec<_> = frames.into_iter().map(|frame| (None, frame.data)).collect();

@@ -63,7 +63,7 @@ impl TypeSchema {
             ("additionalProperties" | "unevaluatedProperties", "object") => {
                 self.others(writer, keyword, value, at);
             }
-            _ => self.other(writer, keyword, value, at),
+            _ => self.other(writer, keyword, &value, at),
         }
     }
 
@@ -216,7 +216,7 @@ impl TypeSchema {
         &mut self,
         writer: &mut SubsetSchemaWriter<'_>,
         keyword: &str,
-        value: Value,
+        value: &Value,
         at: &str,
     ) {
         let about = match keyword {
@@ -257,8 +257,8 @@ impl TypeSchema {
                 return;
             }
         };
-        if about == self.kind && value != Value::Bool(false) {
-            self.limit(writer, keyword, &value, at);
+        if about == self.kind && *value != Value::Bool(false) {
+            self.limit(writer, keyword, value, at);
         }
     }
 
