@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -49,6 +49,7 @@ pub(crate) fn again(mut plan: Value, times: usize) -> Value {
 }
 
 /// `sleep`: half of the last message, and `ms` later the rest. `exit`: half of it, then gone.
+/// `hold`: over HTTP, everything but the last message, and `ms` later that one.
 /// `heard`: a child answers with all that it has read so far.
 pub(crate) fn then(mut plan: Value, what: &str) -> Value {
     plan["then"] = json!(what);
@@ -263,7 +264,15 @@ async fn say(message: &Value, plan: Value) -> Response {
     if then == "sleep" {
         tokio::time::sleep(Duration::from_millis(plan["ms"].as_u64().unwrap())).await;
     }
-    let body = Body::from_stream(stream::iter::<Vec<std::io::Result<Bytes>>>(pieces));
+    let held = if then == "hold" { pieces.split_off(pieces.len() - 2) } else { Vec::new() };
+    let pause = Duration::from_millis(plan["ms"].as_u64().unwrap());
+    let held = stream::once(async move {
+        if !held.is_empty() {
+            tokio::time::sleep(pause).await;
+        }
+        stream::iter::<Vec<std::io::Result<Bytes>>>(held)
+    });
+    let body = Body::from_stream(stream::iter(pieces).chain(held.flatten()));
     let kind = if is_plain { "application/json" } else { "text/event-stream" };
     ([("content-type", kind)], body).into_response()
 }

@@ -269,7 +269,7 @@ async fn s_30_what_a_stranger_says_before_its_answer_counts() {
     for said in [progress, log] {
         let (hostile, sent) = hostile(TaintRule::Deny, Setup::default()).await;
         let said = said.to_string().replace("\"@TOKEN@\"", "@TOKEN@");
-        let mut plan = then(plan(&[&said, answer]), "sleep");
+        let mut plan = then(plan(&[&said, answer]), "hold");
         plan["ms"] = json!(PATIENCE.as_millis());
         let mut params = json!({"name": "old_say", "arguments": make_plan(&plan),
             "_meta": {"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"}});

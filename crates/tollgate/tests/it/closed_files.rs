@@ -121,6 +121,14 @@ fn s_05_links_and_replacements_open_nothing() {
     fs::rename(place.join("deep/real"), place.join("deep/moved")).unwrap();
     fs::create_dir(place.join("deep/real")).unwrap();
     fs::write(place.join("deep/real/admin.token"), "new").unwrap();
+    // Without the database in its place no call would run.
+    for file in fs::read_dir(place.join("deep/moved")).unwrap() {
+        let name = file.unwrap().file_name();
+        if name.to_string_lossy().starts_with("tollgate.db") {
+            let moved = place.join("deep/moved").join(&name);
+            fs::rename(moved, place.join("deep/real").join(&name)).unwrap();
+        }
+    }
     fs::write(place.join("conf/new"), "new").unwrap();
     fs::rename(place.join("conf/new"), place.join("conf/real.yaml")).unwrap();
     for path in ["deep/real/admin.token", "deep/moved/admin.token", "conf/real.yaml"] {
