@@ -331,7 +331,8 @@ fn p_21_answers_that_nobody_reads_do_not_kill_it() {
 }
 
 /// Programs that fill most of the heap that they may use, and compute for a while.
-const LARGE_PROGRAM: &str = "x = \"y\" * 40000000\nfor i in range(3000000):\n    pass\nresult = len(x)\n";
+const LARGE_PROGRAM: &str =
+    "x = \"y\" * 40000000\nfor i in range(3000000):\n    pass\nresult = len(x)\n";
 
 #[test]
 fn p_22_large_programs_of_one_key_do_not_kill_it_nor_keep_others_from_theirs() {
