@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tollgate_engine::builtin::{self, BuiltinTool, BuiltinToolContext, BuiltinToolError};
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_server::{Limits, Right, Rights};
@@ -74,16 +75,18 @@ async fn r_12_idle_connections_make_room_and_busy_ones_stay() {
         assert_eq!(stage.modern("tools/list", json!({})).brief().await, "200 ok");
     }
     let wait = json!({"name": "wait", "arguments": {"ms": 3_000}});
-    let calls = join_all((0..4).map(|_| stage.modern("tools/call", wait.clone()).send()));
-    let refused = async {
-        stage.call_tool(4).await;
-        let reply = stage.modern("tools/list", json!({})).send().await;
-        assert_eq!(reply.status, 503, "all are busy: {reply:?}");
-        assert_eq!(reply.header("retry-after").as_deref(), Some("1"));
-        assert_eq!(reply.json()["code"], "too_many_connections");
-        assert_eq!(stage.request("GET", "/healthz").send().await.status, 200);
-    };
-    let (replies, ()) = tokio::join!(calls, refused);
+    // One after the other: a connection whose request is not read yet would make room for the next.
+    let mut calls = JoinSet::new();
+    for number in 1..=4 {
+        calls.spawn(stage.modern("tools/call", wait.clone()).send());
+        stage.call_tool(number).await;
+    }
+    let reply = stage.modern("tools/list", json!({})).send().await;
+    assert_eq!(reply.status, 503, "all are busy: {reply:?}");
+    assert_eq!(reply.header("retry-after").as_deref(), Some("1"));
+    assert_eq!(reply.json()["code"], "too_many_connections");
+    assert_eq!(stage.request("GET", "/healthz").send().await.status, 200);
+    let replies = calls.join_all().await;
     assert!(replies.iter().all(|reply| reply.status == 200), "{replies:?}");
     assert_eq!(stage.modern("tools/list", json!({})).brief().await, "200 ok");
     for mut stream in idle {

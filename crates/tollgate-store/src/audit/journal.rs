@@ -128,7 +128,7 @@ fn end(transaction: &Transaction<'_>, which: &str) -> rusqlite::Result<TrailEnd>
         .query_row([], |row| Ok(TrailEnd { sequence: to_unsigned(row.get(0)?), hash: row.get(1)? }))
 }
 
-/// By position: looking up each of the names takes longer than the rest of a row.
+/// By position, so that a row needs no look-up of names.
 const INSERT: &str = "
     INSERT INTO audit (
         sequence, at, kind, principal, agent, method, name, server, tool, arguments_hash,
