@@ -160,9 +160,8 @@ async fn serve_admitted(
     };
     let response = match visitor {
         Some(_) => charge_answer(response, account, style).await,
-        None => response,
+        None => mask_response(response).await,
     };
-    let response = mask_response(response).await;
     let response = match admission {
         // Streams still use the body of the request.
         Some(admission) if events::is_stream(&response) => {
@@ -202,8 +201,9 @@ fn forbid_sniffing(response: &mut Response) {
     response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
 }
 
-/// Holds the memory of the answer until it is sent: of a complete one its size, of a stream what it
-/// reads.
+/// Masks secrets, and holds the memory of the answer until it is sent: of a complete one its size, of
+/// a stream what it reads. The answer is masked before it is cut into pieces, so that the search in
+/// a large one leaves the worker.
 async fn charge_answer(
     response: Response,
     account: AnswerAccount,
@@ -211,18 +211,17 @@ async fn charge_answer(
 ) -> Response {
     let size = response.body().size_hint().exact();
     let size = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
-    match size {
-        Some(size) if size <= SMALL_ANSWER => return response,
-        _ if response.extensions().get::<ForwardedResponse>().is_some() => return response,
-        Some(size) => {
-            account.shrink_to(size);
-            if account.grow_to(size).await.is_err() {
-                return NO_ROOM_FOR_ANSWER.response(style);
-            }
-        }
-        None => {}
+    let is_small = size.is_some_and(|size| size <= SMALL_ANSWER);
+    if is_small || response.extensions().get::<ForwardedResponse>().is_some() {
+        return mask_response(response).await;
     }
-    response.map(|body| on_account(body, account))
+    if let Some(size) = size {
+        account.shrink_to(size);
+        if account.grow_to(size).await.is_err() {
+            return NO_ROOM_FOR_ANSWER.response(style);
+        }
+    }
+    mask_response(response).await.map(|body| on_account(body, account))
 }
 
 /// Paths that are answered until the end of the shutdown.

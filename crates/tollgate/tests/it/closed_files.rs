@@ -129,6 +129,12 @@ fn s_05_links_and_replacements_open_nothing() {
             fs::rename(moved, place.join("deep/real").join(&name)).unwrap();
         }
     }
+    for _ in 0..100 {
+        if !gateway.evil("plain", "1").contains("audit trail") {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
     fs::write(place.join("conf/new"), "new").unwrap();
     fs::rename(place.join("conf/new"), place.join("conf/real.yaml")).unwrap();
     for path in ["deep/real/admin.token", "deep/moved/admin.token", "conf/real.yaml"] {
