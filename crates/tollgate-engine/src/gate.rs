@@ -186,7 +186,7 @@ impl Gate {
         let leased = self.lease_for_tool(turn, &permitted);
         recording.set_lease(&leased.lease);
         let call = CallContext { turn: &leased, caller, progress: &progress };
-        let account = AnswerAccount::nested();
+        let account = AnswerAccount::for_part();
         let stages = async {
             let approved = match self.returning_approval(&leased, &permitted, caller) {
                 Some(id) => Box::pin(self.resume_approved(call, id)).await?,

@@ -57,9 +57,9 @@ pub struct AnswerBudgetUsage {
 
 pub fn usage() -> AnswerBudgetUsage {
     AnswerBudgetUsage {
-        reserved_bytes: BUDGET.reserved(),
+        reserved_bytes: BUDGET.reserved_bytes(),
         limit_bytes: BUDGET.total(),
-        refused: BUDGET.refused(),
+        refused: BUDGET.refusal_count(),
     }
 }
 
@@ -194,7 +194,7 @@ impl AnswerAccount {
     }
 
     /// An account for a part of the current request.
-    pub fn nested() -> Self {
+    pub fn for_part() -> Self {
         Self::new(Self::current().and_then(|account| account.principal()))
     }
 

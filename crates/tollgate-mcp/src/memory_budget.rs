@@ -84,11 +84,11 @@ impl MemoryBudget {
         self.total
     }
 
-    pub fn reserved(&self) -> usize {
+    pub fn reserved_bytes(&self) -> usize {
         self.state.lock().reserved
     }
 
-    pub fn refused(&self) -> u64 {
+    pub fn refusal_count(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 

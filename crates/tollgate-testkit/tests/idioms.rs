@@ -75,7 +75,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
 
 /// What stands between the bracket that `tokens` begins with and the one that closes it, and what
 /// follows.
-fn enclosed<'s, 't>(tokens: &'s [Token<'t>]) -> Option<(&'s [Token<'t>], &'s [Token<'t>])> {
+fn split_enclosed<'s, 't>(tokens: &'s [Token<'t>]) -> Option<(&'s [Token<'t>], &'s [Token<'t>])> {
     let mut depth = 0_usize;
     let counts_angles = tokens.first()?.text == "<";
     for (at, token) in tokens.iter().enumerate() {
@@ -117,7 +117,7 @@ fn is_tuple_type(tokens: &[Token<'_>]) -> bool {
     if behind.first().is_none_or(|token| token.text != "(") {
         return false;
     }
-    enclosed(behind)
+    split_enclosed(behind)
         .is_some_and(|(inside, after)| after.is_empty() && items(inside, true).len() > 1)
 }
 
@@ -126,7 +126,7 @@ fn is_string_error(from_result: &[Token<'_>]) -> bool {
     if result.text != "Result" || rest.first().is_none_or(|token| token.text != "<") {
         return false;
     }
-    let arguments = enclosed(rest).map(|(inside, _)| items(inside, true)).unwrap_or_default();
+    let arguments = split_enclosed(rest).map(|(inside, _)| items(inside, true)).unwrap_or_default();
     arguments.get(1).is_some_and(|error| error.len() == 1 && error[0].text == "String")
 }
 
@@ -139,9 +139,10 @@ fn tuple_parameters(from_fn: &[Token<'_>]) -> Vec<usize> {
     }
     let mut rest = rest;
     if rest.first().is_some_and(|token| token.text == "<") {
-        rest = enclosed(rest).map(|(_, after)| after).unwrap_or_default();
+        rest = split_enclosed(rest).map(|(_, after)| after).unwrap_or_default();
     }
-    let parameters = enclosed(rest).map(|(inside, _)| items(inside, true)).unwrap_or_default();
+    let parameters =
+        split_enclosed(rest).map(|(inside, _)| items(inside, true)).unwrap_or_default();
     let is_tuple = |parameter: &&&[Token<'_>]| {
         let after_colon = parameter.iter().position(|token| token.text == ":");
         let declared = after_colon.map(|at| &parameter[at + 1..]).unwrap_or_default();
@@ -158,7 +159,7 @@ fn is_packed_let(before: Option<&Token<'_>>, from_let: &[Token<'_>]) -> bool {
     if keyword.text != "let" || is_condition || rest.first().is_none_or(|it| it.text != "(") {
         return false;
     }
-    let Some((names, rest)) = enclosed(rest) else { return false };
+    let Some((names, rest)) = split_enclosed(rest) else { return false };
     let equals = rest.iter().position(|token| ["=", ";"].contains(&token.text));
     let Some((equals, value)) = equals.and_then(|at| rest[at..].split_first()) else {
         return false;
@@ -166,7 +167,7 @@ fn is_packed_let(before: Option<&Token<'_>>, from_let: &[Token<'_>]) -> bool {
     if equals.text != "=" || value.first().is_none_or(|token| token.text != "(") {
         return false;
     }
-    let Some((values, after)) = enclosed(value) else { return false };
+    let Some((values, after)) = split_enclosed(value) else { return false };
     let ends = after.first().is_some_and(|token| token.text == ";");
     ends && items(names, false).len() > 1 && items(values, false).len() > 1
 }

@@ -68,7 +68,7 @@ impl DetachedCall {
             progress: caller.progress,
             departure: Arc::clone(&departure),
         };
-        let account = AnswerAccount::current().unwrap_or_else(AnswerAccount::nested);
+        let account = AnswerAccount::current().unwrap_or_else(AnswerAccount::for_part);
         let task = tasks::spawn("call that may be parked", async move {
             let answer = account.scope(line.run(owned.job(events, waited))).await;
             // The caller may be gone.

@@ -66,7 +66,7 @@ pub(super) fn pending(
     };
     let lease = turn.lease.clone();
     let ledger = Arc::clone(&gate.recorder.ledger);
-    let account = AnswerAccount::nested();
+    let account = AnswerAccount::for_part();
     gate.late
         .spawn(async move {
             let late = of.clone();

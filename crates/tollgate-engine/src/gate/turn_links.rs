@@ -103,7 +103,7 @@ impl SessionTaints {
         }
         let known = all.entry(principal.clone()).or_default();
         let mut links = known.contexts(link, now);
-        let continued = known.continued(link, now, &mut links);
+        let continued = known.continue_turn(link, now, &mut links);
         if let Some(id) = id.filter(|_| link.is_announced) {
             let turn = match continued {
                 // Another id of the same turn: a chain of ids must not grow without end.
@@ -153,7 +153,7 @@ impl PrincipalLinks {
     }
 
     /// Adds links to the turns that are named; returns the first one that the gateway told.
-    fn continued(
+    fn continue_turn(
         &mut self,
         link: TurnLink<'_>,
         now: Instant,

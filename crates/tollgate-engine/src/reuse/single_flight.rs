@@ -149,7 +149,7 @@ impl Flight {
         let flying = fly(Arc::clone(&payload));
         let carried = Arc::clone(&payload);
         // What it reads is charged to the call that started it.
-        let account = AnswerAccount::current().unwrap_or_else(AnswerAccount::nested);
+        let account = AnswerAccount::current().unwrap_or_else(AnswerAccount::for_part);
         let task = tasks::spawn("shared call", async move {
             let result = account.scope(flying).await;
             // From now on, callers find the cached answer instead of this flight.

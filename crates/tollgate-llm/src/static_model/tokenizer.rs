@@ -115,7 +115,7 @@ impl TokenizerModel {
             "BPE" => Ok(Self::Bpe(Bpe::read(json)?)),
             "Unigram" => Ok(Self::Unigram(Unigram::read(json)?)),
             "WordPiece" => Ok(Self::WordPiece(WordPiece::read(json)?)),
-            other => Err(unsupported("model", other)),
+            other => Err(unsupported_error("model", other)),
         }
     }
 }
@@ -137,7 +137,7 @@ fn steps<T>(
     read(json)
 }
 
-fn unsupported(what: &'static str, kind: impl Into<String>) -> TokenizerPartError {
+fn unsupported_error(what: &'static str, kind: impl Into<String>) -> TokenizerPartError {
     TokenizerPartError::Unsupported { what, kind: kind.into() }
 }
 

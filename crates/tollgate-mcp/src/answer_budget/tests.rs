@@ -44,7 +44,7 @@ async fn p_21_small_messages_reserve_nothing() {
 async fn p_21_a_part_hands_over_what_its_result_needs() {
     let whole = AnswerAccount::new(Some(Principal::from_name("whole")));
     let call = |result: usize| async move {
-        let part = AnswerAccount::nested();
+        let part = AnswerAccount::for_part();
         part.scope(async { AnswerAccount::current().expect("it is set").cover(LARGE).await })
             .await
             .expect("there is room");

@@ -54,7 +54,7 @@ pub async fn list_all(
     connection: &dyn McpConnection,
     what: ServerListKind,
 ) -> Result<Vec<Box<RawValue>>, RequestError> {
-    let account = AnswerAccount::nested();
+    let account = AnswerAccount::for_part();
     account.scope(list_pages(connection, what, &account)).await
 }
 

@@ -20,10 +20,10 @@ async fn p_21_a_message_that_is_alone_always_fits() {
     assert_eq!(budget.reserve(ask(&alone, 50, 300)).await, Ok(()), "it grows");
     assert_eq!(budget.reserve(ask(&alone, 1, 0)).await, Err(NoRoomError), "a second one waits");
     assert_eq!(budget.reserve(ask(&other, 1, 0)).await, Err(NoRoomError));
-    assert_eq!((budget.reserved(), budget.refused()), (350, 2));
+    assert_eq!((budget.reserved_bytes(), budget.refusal_count()), (350, 2));
     budget.release(Some(&alone), 350);
     assert_eq!(budget.reserve(ask(&other, 1, 0)).await, Ok(()));
-    assert_eq!(budget.reserved(), 1);
+    assert_eq!(budget.reserved_bytes(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -52,7 +52,7 @@ async fn p_21_transferred_memory_counts_against_the_new_principal() {
     assert_eq!(budget.try_reserve(ask(&owner, 11, 0)), Err(NoRoomError));
     assert_eq!(budget.try_reserve(ask(&owner, 10, 0)), Ok(()));
     budget.release(Some(&owner), 50);
-    assert_eq!(budget.reserved(), 0);
+    assert_eq!(budget.reserved_bytes(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,8 +65,8 @@ async fn who_gives_up_waiting_leaves_nothing_behind() {
     assert!((&mut waiting).now_or_never().is_none());
     // Granted, and dropped before anybody looked.
     budget.release(Some(&a), 50);
-    assert_eq!(budget.reserved(), 100);
+    assert_eq!(budget.reserved_bytes(), 100);
     drop(waiting);
-    assert_eq!(budget.reserved(), 50);
+    assert_eq!(budget.reserved_bytes(), 50);
     assert!(budget.state.lock().waiting.is_empty());
 }

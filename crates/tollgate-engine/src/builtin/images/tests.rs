@@ -42,7 +42,7 @@ async fn asked(
     reply
 }
 
-async fn painted(site: &Site, scratch: &ScratchDir) -> Result<BuiltinReply, BuiltinToolError> {
+async fn paint(site: &Site, scratch: &ScratchDir) -> Result<BuiltinReply, BuiltinToolError> {
     asked(site, scratch, json!({ "prompt": "A red Dragon!" })).await
 }
 
@@ -61,7 +61,7 @@ async fn a_picture_is_made_and_saved_by_what_it_is() {
     ] {
         let site = Site::start(move |_| packed(content)).await;
         let scratch = ScratchDir::new();
-        let reply = painted(&site, &scratch).await.unwrap().structured.unwrap();
+        let reply = paint(&site, &scratch).await.unwrap().structured.unwrap();
         let path = reply["path"].as_str().unwrap();
         assert!(path.starts_with("images/a-red-dragon-") && path.ends_with(ending), "{path}");
         let expected = json!({ "status": "done", "path": path, "mime_type": media_type, "bytes": content.len() });
@@ -90,7 +90,7 @@ async fn a_picture_behind_a_url_is_fetched_without_the_key() {
     let store = Site::start(|_| response("200 OK\ncontent-type: image/png", PNG)).await;
     let at = format!("http://127.0.0.1:{}/x.png", store.port());
     let service = Site::start(move |_| json_answer(&json!({ "data": [{ "url": at }] }))).await;
-    painted(&service, &ScratchDir::new()).await.unwrap();
+    paint(&service, &ScratchDir::new()).await.unwrap();
     assert!(!store.asked()[0].contains(KEY), "{}", store.asked()[0]);
 }
 
@@ -99,7 +99,7 @@ async fn a_picture_behind_a_url_is_fetched_without_the_key() {
 async fn s_19_a_url_to_a_metadata_service_is_not_followed() {
     let inner = json!({ "data": [{ "url": "http://169.254.169.254/latest/" }] });
     let site = Site::start(move |_| json_answer(&inner)).await;
-    let error = painted(&site, &ScratchDir::new()).await.unwrap_err().message;
+    let error = paint(&site, &ScratchDir::new()).await.unwrap_err().message;
     assert_eq!(
         error,
         "cannot fetch the picture: `169.254.169.254` is not a public address; only the public web \
@@ -135,7 +135,7 @@ async fn what_cannot_be_a_picture_is_refused_and_not_saved() {
     let check = async |script: Script, expected: &str| {
         let site = Site::start(move |_| script.clone()).await;
         let scratch = ScratchDir::new();
-        assert_eq!(painted(&site, &scratch).await.unwrap_err().message, expected);
+        assert_eq!(paint(&site, &scratch).await.unwrap_err().message, expected);
         assert_eq!(files_of(&scratch), [""; 0]);
     };
     let none = "the image service returned something other than a picture; try again";

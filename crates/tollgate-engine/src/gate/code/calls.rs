@@ -55,7 +55,7 @@ impl HostCalls for ProgramHost<'_> {
 
     async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
         // The answers go to the worker; the request keeps nothing of them.
-        let account = AnswerAccount::nested();
+        let account = AnswerAccount::for_part();
         account.scope(self.call_all(calls, time)).await
     }
 }

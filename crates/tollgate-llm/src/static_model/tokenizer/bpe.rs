@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use serde_json::Value;
 
-use super::{TokenizerPartError, unsupported, vocabulary};
+use super::{TokenizerPartError, unsupported_error, vocabulary};
 
 pub(super) struct Bpe {
     vocabulary: HashMap<String, u32>,
@@ -55,7 +55,7 @@ impl Bpe {
     pub(super) fn read(json: &Value) -> Result<Self, TokenizerPartError> {
         for key in ["continuing_subword_prefix", "end_of_word_suffix"] {
             if json[key].as_str().is_some_and(|text| !text.is_empty()) {
-                return Err(unsupported("model", format!("BPE with `{key}`")));
+                return Err(unsupported_error("model", format!("BPE with `{key}`")));
             }
         }
         let vocabulary = vocabulary(json)?;

@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
-use super::{TokenizerPartError, text, unsupported};
+use super::{TokenizerPartError, text, unsupported_error};
 
 pub(super) enum TextNormalizer {
     Lowercase,
@@ -51,7 +51,7 @@ impl TextNormalizer {
             "Strip" => Self::Trim,
             "Prepend" => Self::Prepend(text(json, "prepend")?.to_owned()),
             "Replace" => replace(json)?,
-            other => return Err(unsupported("normalizer", other)),
+            other => return Err(unsupported_error("normalizer", other)),
         };
         Ok(vec![one])
     }

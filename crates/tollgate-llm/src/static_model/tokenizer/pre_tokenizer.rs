@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::Value;
 
-use super::{TokenizerPartError, text, unsupported};
+use super::{TokenizerPartError, text, unsupported_error};
 
 pub(super) enum PreTokenizer {
     /// The matches of the pattern are the words.
@@ -54,7 +54,7 @@ impl PreTokenizer {
                 };
                 Ok(vec![Self::Marked { mark, first, split }])
             }
-            other => Err(unsupported("pre-tokenizer", other)),
+            other => Err(unsupported_error("pre-tokenizer", other)),
         }
     }
 

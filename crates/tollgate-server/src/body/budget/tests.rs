@@ -47,11 +47,11 @@ async fn p_21_a_key_has_half_of_the_room_and_gives_it_back() {
     assert_eq!(budget.permit(None).grow(21).await, Err(BodyBudgetError::NoRoom));
     let local = budget.permit(None);
     assert_eq!(local.grow(20).await, Ok(()));
-    assert_eq!(budget.0.reserved(), 100);
+    assert_eq!(budget.0.reserved_bytes(), 100);
     drop((first, other));
     assert_eq!(local.grow(80).await, Ok(()), "without a key there is no share");
     drop(local);
-    assert_eq!(budget.0.reserved(), 0);
+    assert_eq!(budget.0.reserved_bytes(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,5 +79,5 @@ async fn p_21_whoever_has_the_least_is_served_first() {
     drop((other, permit));
     assert_eq!(second.await.1, Ok(()));
     drop(greedy);
-    assert_eq!(budget.0.reserved(), 0);
+    assert_eq!(budget.0.reserved_bytes(), 0);
 }

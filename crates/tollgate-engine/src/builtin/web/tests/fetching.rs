@@ -10,7 +10,7 @@ use crate::builtin::{BuiltinReply, BuiltinToolContext, BuiltinToolError};
 use crate::clock::{Clock as _, SystemClock};
 use crate::web::tests::{Script, Site, egress, here, html, redirect, response};
 
-async fn fetched(site: &Site, path: &str) -> Result<BuiltinReply, BuiltinToolError> {
+async fn fetch_page(site: &Site, path: &str) -> Result<BuiltinReply, BuiltinToolError> {
     let tool = FetchPage::new(Arc::new(egress(&here(), site)));
     let url = format!("http://site.example:{}{path}", site.port());
     let arguments = Map::from_iter([("url".to_owned(), Value::from(url))]);
@@ -25,7 +25,7 @@ async fn a_page_is_told_with_where_it_was_in_the_end() {
         _ => html("<title>Inn</title><p>Rooms and <a href=/ale>ale</a>."),
     })
     .await;
-    let reply = fetched(&site, "/old").await.unwrap();
+    let reply = fetch_page(&site, "/old").await.unwrap();
     let root = format!("http://site.example:{}", site.port());
     assert_eq!(
         reply.text,
@@ -52,7 +52,7 @@ async fn a_page_is_told_with_where_it_was_in_the_end() {
 async fn long_pages_are_cut_and_say_so() {
     let long = "word ".repeat(10_000);
     let site = Site::start(move |_| html(&long)).await;
-    let reply = fetched(&site, "/").await.unwrap();
+    let reply = fetch_page(&site, "/").await.unwrap();
     assert!(reply.text.ends_with("\n\n[Cut: the first 20000 of 49999 characters.]"));
     let structured = reply.structured.unwrap();
     assert_eq!(structured["text"].as_str().unwrap().len(), 20_000);
@@ -68,7 +68,7 @@ async fn b_fe_5_endless_nested_tags_end_at_the_limit() {
     let Script::Says(head) = html("<p>Begin") else { panic!() };
     let tags = format!("<div class='{}'><ul><li>", "x".repeat(500)).repeat(20).into_bytes();
     let site = Site::start(move |_| Script::Endless(head.clone(), tags.clone())).await;
-    let reply = fetched(&site, "/").await.unwrap();
+    let reply = fetch_page(&site, "/").await.unwrap();
     assert!(
         reply.text.ends_with("Begin\n\n[Cut: the page is larger than 2 MiB.]"),
         "{}",
@@ -80,7 +80,7 @@ async fn b_fe_5_endless_nested_tags_end_at_the_limit() {
 async fn b_fe_5_meta_refresh_is_told_and_neither_it_nor_robots_is_fetched() {
     let page = "<meta http-equiv=refresh content='0; url=http://10.0.0.5/'>Wait";
     let site = Site::start(move |_| html(page)).await;
-    let reply = fetched(&site, "/").await.unwrap();
+    let reply = fetch_page(&site, "/").await.unwrap();
     assert!(
         reply.text.ends_with("[The page redirects to http://10.0.0.5/, which was not followed.]")
     );
@@ -98,10 +98,14 @@ async fn texts_of_other_kinds_are_given_as_they_are() {
     ] {
         let head = format!("200 OK\ncontent-type: {kind}");
         let site = Site::start(move |_| response(&head, body)).await;
-        assert_eq!(fetched(&site, "/").await.unwrap().structured.unwrap()["text"], body, "{kind}");
+        assert_eq!(
+            fetch_page(&site, "/").await.unwrap().structured.unwrap()["text"],
+            body,
+            "{kind}"
+        );
     }
     let site = Site::start(|_| response("200 OK", "<p>Guessed")).await;
-    assert_eq!(fetched(&site, "/").await.unwrap().structured.unwrap()["text"], "Guessed");
+    assert_eq!(fetch_page(&site, "/").await.unwrap().structured.unwrap()["text"], "Guessed");
 }
 
 #[tokio::test]
@@ -113,8 +117,8 @@ async fn what_is_no_text_is_refused_in_clear_words() {
         ("410 Gone", "the server answered with status 410"),
     ] {
         let site = Site::start(move |_| response(head, "\u{0}\u{1}")).await;
-        assert_eq!(fetched(&site, "/").await.unwrap_err().message, expected);
+        assert_eq!(fetch_page(&site, "/").await.unwrap_err().message, expected);
     }
     let site = Site::start(|_| html("")).await;
-    assert!(fetched(&site, "/").await.unwrap().text.ends_with("(The page has no text.)"));
+    assert!(fetch_page(&site, "/").await.unwrap().text.ends_with("(The page has no text.)"));
 }
