@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
-use tollgate::config::edit::{self, ConfigEdit};
-use tollgate::config::secret_masking::SecretMasks;
-use tollgate::config::{self, ColorMode, ConfigRequest, Environment, fuzzing};
 use tollgate::transcript::{self, TranscriptFormat};
+use tollgate_config::edit::{self, ConfigEdit};
+use tollgate_config::secret_masking::SecretMasks;
+use tollgate_config::{self as config, ColorMode, ConfigRequest, Environment, fuzzing};
 
 /// Variables with values that look like references, and no files.
 struct EchoEnvironment;

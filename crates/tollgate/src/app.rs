@@ -28,7 +28,6 @@ use tollgate_store::{OpenError, Store};
 
 use crate::admin_token;
 use crate::command_error::CommandError;
-use crate::config::{self, Config, ConfigOrigin, Environment as _, TlsSource};
 use crate::open_files;
 
 mod certificate;
@@ -36,6 +35,7 @@ mod embedder;
 
 use certificate::CertificateStamp;
 pub use embedder::embedder;
+use tollgate_config::{self as config, Config, ConfigOrigin, Environment as _, TlsSource};
 
 /// A running engine with its HTTP front.
 pub struct App {

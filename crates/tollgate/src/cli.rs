@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
+use tollgate_config as config;
 use tollgate_server::FilterFlags;
 
-use crate::config;
 use crate::logging;
 use crate::output::OutputFormat;
 

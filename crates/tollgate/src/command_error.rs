@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::config::ConfigReport;
+use tollgate_config::ConfigReport;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use tokio::runtime::Builder;
+use tollgate_config::{self as config, Config, Environment};
 
 use crate::cli::operate::ManualKind;
 use crate::cli::{Cli, CliCommand, GlobalArgs, ServeArgs, ServersCommand, TelemetryCommand};
 use crate::command_error::CommandError;
-use crate::config::{self, Config, Environment};
 use crate::logging::{self, LogAudience};
 use crate::output::Output;
 use crate::signals::{wait_for_stop_signal, wait_for_terminate_signal};

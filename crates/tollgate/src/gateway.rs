@@ -9,7 +9,6 @@ use tollgate_engine::caller::CacheFreshness;
 use tollgate_server::FilterFlags;
 
 use crate::command_error::CommandError;
-use crate::config::Config;
 
 mod chat;
 mod code;
@@ -26,6 +25,7 @@ pub use in_process::InProcessGateway;
 pub use remote::RemoteGateway;
 
 use events::GatewayEventListener;
+use tollgate_config::Config;
 
 pub enum Gateway {
     Remote(Box<RemoteGateway>),

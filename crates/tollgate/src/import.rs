@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use tollgate_core::secret::Secret;
 
 use crate::client_apps::ClientApp;
-use crate::config::sounds_secret;
 
 mod ava;
 mod bifrost;
@@ -30,7 +29,7 @@ mod opencode;
 mod provider;
 mod server_draft;
 mod source_map;
-mod tollgate_config;
+mod tollgate_yaml;
 mod toml;
 mod variable_syntax;
 pub mod variables;
@@ -43,6 +42,7 @@ pub use name::{fold_name, of_package as name_of_package, variable};
 
 use collector::ImportCollector;
 use server_draft::ServerDraft;
+use tollgate_config::sounds_secret;
 
 /// Result of an import.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The `tollgate` binary: command line, config, and the wiring of all other crates. The only crate
+//! The `tollgate` binary: command line, reload, and the wiring of all other crates. The only crate
 //! that depends on all of them.
 
 pub mod admin_token;
@@ -8,7 +8,6 @@ pub mod cli;
 pub mod client_apps;
 pub mod command_error;
 pub mod commands;
-pub mod config;
 pub mod connect;
 pub mod gateway;
 pub mod import;

@@ -3,10 +3,9 @@
 //!
 //! With JSON, every line on standard error is JSON: also notes, config reports and panics.
 
+use tollgate_config::Environment;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
-
-use crate::config::Environment;
 
 mod panics;
 mod stderr;

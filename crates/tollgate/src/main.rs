@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tollgate::cli::{self, Cli};
 use tollgate::commands;
-use tollgate::config::ProcessEnvironment;
 use tollgate::output::Output;
 use tollgate::process_memory;
+use tollgate_config::ProcessEnvironment;
 
 /// Returns freed memory to the system soon and by itself: memory that the process holds counts
 /// against its limit (docs/adr/0001-allocator.md).

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use rustix::termios;
 use serde_json::{Value, json};
+use tollgate_config::{ColorMode, ConfigReport, Environment};
 use tollgate_core::secret_values;
 use tollgate_core::text::HumanDuration;
 
 use crate::command_error::CommandError;
-use crate::config::{ColorMode, ConfigReport, Environment};
 use crate::logging;
 
 mod pretty;

@@ -21,7 +21,6 @@ use tollgate_server::config_service::{
 use tracing::{info, warn};
 
 use crate::app::App;
-use crate::config::{ConfigReport, ConfigRequest, LoadedConfig};
 use crate::signals::Hangups;
 
 mod audit;
@@ -41,6 +40,7 @@ pub use handle::ReloadHandle;
 use config_store::ConfigStore;
 use file_source::ConfigFileState;
 use file_watch::ConfigWatcher;
+use tollgate_config::{ConfigReport, ConfigRequest, LoadedConfig};
 
 /// How long a file must be unchanged before it is read: programs save in several writes.
 const DEBOUNCE: Duration = Duration::from_millis(100);

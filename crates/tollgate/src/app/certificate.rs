@@ -4,13 +4,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use tollgate_config::{Config, TlsSource};
 use tollgate_core::secret_values;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_server::tls::TlsIdentity;
 
 use super::blocking;
 use crate::command_error::CommandError;
-use crate::config::{Config, TlsSource};
 use crate::local_ca::{LocalCa, RENEWED_AFTER};
 
 /// Names of every gateway on its own machine.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollgate_config::Config;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::embedding::Embedder;
 use tollgate_llm::provider::ModelRegistry;
@@ -10,7 +11,6 @@ use tollgate_llm::static_model;
 
 use super::blocking;
 use crate::command_error::CommandError;
-use crate::config::Config;
 
 /// `None`: the memory is searched by text only. A local model is loaded completely here.
 pub async fn embedder(config: &Config) -> Result<Option<Arc<dyn Embedder>>, CommandError> {

@@ -6,11 +6,11 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tollgate_config::Config;
 
 use super::tools::{items, text};
 use crate::cli::ApprovalsCommand;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, GatewayEvent, RemoteGateway};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 

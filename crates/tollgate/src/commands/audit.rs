@@ -2,6 +2,7 @@
 //! `verify` checks the hash chain of the rows.
 
 use serde_json::{Value, json};
+use tollgate_config::Config;
 use tollgate_core::turn::Principal;
 use tollgate_server::audit_csv as csv;
 
@@ -9,7 +10,6 @@ use super::tools::{items, text, time};
 use crate::app::{self, OfflineKeyring};
 use crate::cli::{AuditArgs, AuditCommand, AuditFormat};
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, GatewayEvent};
 use crate::output::{Output, OutputFormat, TextTable, clean, pluralize};
 

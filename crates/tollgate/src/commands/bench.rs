@@ -12,13 +12,13 @@ use super::tools::items;
 use crate::arguments;
 use crate::cli::operate;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, GatewayCall, ToolViewQuery};
 use crate::output::{Output, OutputFormat, TextTable, clean, span};
 
 mod statistics;
 
 use statistics::{FailedCallError, LoadStatistics};
+use tollgate_config::Config;
 
 /// Divisor of the total time for the share of the health route.
 const SHARE: u32 = 5;

@@ -2,11 +2,11 @@
 //! them, their tiers, and why the others were skipped.
 
 use serde_json::{Map, Value, json};
+use tollgate_config::Config;
 
 use super::tools::{items, text, time};
 use crate::cli::CalibrateArgs;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, GatewayEvent, ToolViewQuery};
 use crate::output::{Output, OutputFormat, TextTable, pluralize};
 

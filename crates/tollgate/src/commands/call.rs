@@ -1,6 +1,7 @@
 //! `tollgate call NAME k=v…`: one call, through the same gate as every other.
 
 use serde_json::Value;
+use tollgate_config::Config;
 use tollgate_core::call::CallStatus;
 use tollgate_core::shaping::DONE;
 use tollgate_engine::caller::CacheFreshness;
@@ -9,7 +10,6 @@ use super::tools::{items, view_query};
 use crate::arguments;
 use crate::cli::CallArgs;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, GatewayCall};
 use crate::output::{Output, OutputFormat, clean, span};
 

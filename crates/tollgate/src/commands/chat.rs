@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::cli::chat::ChatArgs;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, clean};
 use crate::signals::Interrupts;
@@ -18,6 +17,7 @@ mod user_input;
 
 use answer::{ChatToolCall, StreamedChatAnswer};
 use screen::ChatScreen;
+use tollgate_config::Config;
 
 /// Limit on rounds of approved calls in one turn.
 const MOST_ROUNDS: usize = 16;

@@ -1,12 +1,12 @@
 //! `tollgate check`: validates a config and reports all mistakes.
 
 use serde_json::json;
+use tollgate_config::{self as config, Config, ConfigOrigin, ConfigRequest, Environment};
 use tollgate_core::secret_values::MIN_BYTES;
 use tollgate_engine::builtin::shipped_servers;
 
 use crate::cli::{CheckArgs, GlobalArgs};
 use crate::command_error::CommandError;
-use crate::config::{self, Config, ConfigOrigin, ConfigRequest, Environment};
 use crate::output::{Output, OutputFormat, clean, pluralize};
 
 pub(super) fn run(

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use tollgate_config::Config;
+
 use super::tools::view_query;
 use crate::cli::code::{CodeArgs, CodeLookupArgs};
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{CodeRunResult, Gateway, ToolViewQuery};
 use crate::output::{Output, OutputFormat, pluralize, pretty, span};
 

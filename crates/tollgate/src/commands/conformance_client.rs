@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tollgate_config::Environment;
 use tollgate_core::call::{GateRequest, RequestKind};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{self, Object};
@@ -25,7 +26,6 @@ use tollgate_mcp::client::{ProgressReporting, identity};
 use tollgate_mcp::meta::ClientFacts;
 
 use crate::command_error::CommandError;
-use crate::config::Environment;
 use crate::output::Output;
 
 mod auto_responder;

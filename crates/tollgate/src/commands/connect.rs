@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tollgate_config::file::{ConfigFileSnapshot, create};
+use tollgate_config::{Config, ConfigOrigin, ConfigRequest, Environment, edit};
 use tollgate_core::id::AgentId;
 
 use crate::app;
 use crate::cli::connect::ConnectArgs;
 use crate::client_apps::{ClientApp, UserFolders};
 use crate::command_error::CommandError;
-use crate::config::file::{ConfigFileSnapshot, create};
-use crate::config::{Config, ConfigOrigin, ConfigRequest, Environment, edit};
 use crate::connect::{self, KEY, Snippet, SnippetAccess, SnippetTarget};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 

@@ -3,6 +3,9 @@
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tollgate_config::{
+    self as config, Config, ConfigOrigin, ConfigRequest, Environment, Severity, TlsSource,
+};
 use tollgate_engine::confine::{PrivateFiles, SealedDirectoryError};
 use tollgate_engine::settings::ServerTransport;
 
@@ -10,7 +13,6 @@ use super::tools::items;
 use crate::app;
 use crate::cli::operate;
 use crate::command_error::CommandError;
-use crate::config::{self, Config, ConfigOrigin, ConfigRequest, Environment, Severity, TlsSource};
 use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, clean, pluralize};
 

@@ -10,9 +10,6 @@ use super::servers::{ExpectedEnvironment, change::describe_reload};
 use crate::cli::import::ImportArgs;
 use crate::client_apps::UserFolders;
 use crate::command_error::CommandError;
-use crate::config::edit::ConfigEdit;
-use crate::config::secret_masking::SecretMasks;
-use crate::config::{self, ConfigRequest, Environment};
 use crate::gateway::Gateway;
 use crate::import::variables::VariableNames;
 use crate::import::{self, ImportContext, ImportedConfig, SecretPlacement};
@@ -24,6 +21,9 @@ mod sources;
 
 use plan::ImportPlan;
 use sources::ImportSource;
+use tollgate_config::edit::ConfigEdit;
+use tollgate_config::secret_masking::SecretMasks;
+use tollgate_config::{self as config, ConfigRequest, Environment};
 
 /// A parsed source and the plan for it.
 struct PlannedImport {

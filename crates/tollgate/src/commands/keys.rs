@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tollgate_config::Config;
 use tollgate_core::date;
 use tollgate_core::turn::Principal;
 use tollgate_engine::audit::{AuditAction, AuditLedger, Decision};
@@ -14,7 +15,6 @@ use super::tools::items;
 use crate::app::{self, OfflineKeyring, blocking};
 use crate::cli::keys::{CreateKeyArgs, KeysCommand};
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, RemoteGateway};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollgate_config::Config;
 use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::calibration::CalibrationMode;
 use tollgate_engine::gate::TurnRequest;
@@ -10,7 +11,6 @@ use tollgate_server::{StdioClient, serve_stdio};
 use crate::app::App;
 use crate::cli::McpArgs;
 use crate::command_error::CommandError;
-use crate::config::Config;
 
 pub(super) async fn run(mcp: &McpArgs, config: &Config) -> Result<(), CommandError> {
     let narrow = mcp.filters.flags().read().map_err(|bad| CommandError::Usage(bad.to_string()))?;

@@ -3,13 +3,13 @@
 
 use http::Method;
 use serde_json::{Map, Value, json};
+use tollgate_config::Config;
 
 use super::tools::{items, text};
 use crate::cli::memory::{
     AddEntityArgs, AddFactArgs, ForgetArgs, MemoryArgs, MemoryCommand, MemorySearchArgs, RelateArgs,
 };
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::gateway::memory::path;
 use crate::output::{Output, OutputFormat, TextTable, clean};

@@ -1,8 +1,9 @@
 //! `tollgate reload`: makes a running gateway reload its config.
 
+use tollgate_config::Config;
+
 use super::servers::change::describe_reload;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, clean};
 

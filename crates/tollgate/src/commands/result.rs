@@ -1,11 +1,11 @@
 //! `tollgate result HANDLE`: shows the result of a call behind a handle.
 
 use serde_json::Value;
+use tollgate_config::Config;
 use tollgate_core::call::CallStatus;
 
 use crate::cli::ResultArgs;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, RemoteGateway};
 use crate::output::{Output, OutputFormat, clean, span};
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tollgate_config::{Config, ConfigRequest, LoadedConfig, TlsSource};
 use tollgate_engine::calibration::CalibrationMode;
 
 use crate::admin_token;
 use crate::app::{self, App};
 use crate::command_error::CommandError;
-use crate::config::{Config, ConfigRequest, LoadedConfig, TlsSource};
 use crate::local_ca;
 use crate::open_files;
 use crate::output::Output;

@@ -6,7 +6,6 @@ use tollgate_core::id::ServerId;
 use super::tools::items;
 use crate::cli::InspectServersCommand;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, TextTable, clean};
 
@@ -18,6 +17,7 @@ mod trial_run;
 mod wizard;
 
 pub(super) use add::ExpectedEnvironment;
+use tollgate_config::Config;
 
 pub(super) async fn run(
     servers: &InspectServersCommand,

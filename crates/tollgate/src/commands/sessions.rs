@@ -1,11 +1,11 @@
 //! `tollgate sessions`: realtime sessions of a running gateway.
 
 use serde_json::{Value, json};
+use tollgate_config::Config;
 
 use super::tools::{items, text};
 use crate::cli::sessions::{SessionsArgs, SessionsCommand};
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, RemoteGateway};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 

@@ -5,10 +5,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tollgate_config::Config;
 
 use crate::cli::OutFileArgs;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, pluralize};
 use crate::telemetry::TelemetryExport;

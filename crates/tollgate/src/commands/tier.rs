@@ -1,11 +1,11 @@
 //! `tollgate tier "…"`: the latency tier of an utterance, and the tools that fit.
 
 use serde_json::{Map, Value, json};
+use tollgate_config::Config;
 
 use super::tools::items;
 use crate::cli::TierArgs;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, clean};
 

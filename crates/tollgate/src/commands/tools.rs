@@ -1,10 +1,10 @@
 //! `tollgate tools`: the view of an agent, the latency of its tools, and catalogue problems.
 
 use serde_json::Value;
+use tollgate_config::Config;
 
 use crate::cli;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, ToolViewQuery};
 use crate::output::{Output, OutputFormat, TextTable, clean, pluralize, span};
 

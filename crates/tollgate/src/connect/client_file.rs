@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use tollgate_config::edit::{self, ConfigEdit};
 
 use super::{ClientFileFormat, KEY, NAME, json_insert};
-use crate::config::edit::{self, ConfigEdit};
 use crate::import::parse_document;
 
 /// Why a file was not changed.

@@ -1,9 +1,9 @@
 //! Redacts the diff of a client's config file: secrets of other entries, and the old key of ours.
 
 use serde_json::Value;
+use tollgate_config::{is_reference, sounds_secret};
 
 use super::{ClientFileFormat, KEY, client_file};
-use crate::config::{is_reference, sounds_secret};
 use crate::import::{looks_secret, secrets_of_command, secrets_of_url};
 
 /// Replaces hidden text.

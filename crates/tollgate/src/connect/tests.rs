@@ -200,7 +200,7 @@ fn entries_have_the_words_of_their_client() {
 fn check_hidden(form: ClientFileFormat, old: &str, expected: &str) {
     let entry = json!({"url": "u", "headers": {"Authorization": format!("Bearer {KEY}")}});
     let new = merge_entry(form, old, &entry).unwrap();
-    let diff = crate::config::edit::diff(std::path::Path::new("f"), old, &new);
+    let diff = tollgate_config::edit::diff(std::path::Path::new("f"), old, &new);
     assert!(diff.contains("canary"), "nothing to hide:\n{diff}");
     let shown = redact_diff(form, [old, &new], &diff).unwrap();
     assert!(!shown.contains("canary") && shown.contains(expected), "{shown}");

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{Request, Response};
+use tollgate_config::Config;
 use tollgate_core::turn::Principal;
 use tollgate_engine::calibration::CalibrationMode;
 use tollgate_engine::settings::Server as Upstream;
@@ -10,7 +11,6 @@ use tollgate_engine::upstream::ServerTrial;
 use super::events;
 use crate::app::App;
 use crate::command_error::CommandError;
-use crate::config::Config;
 
 /// An engine with the HTTP front, and no socket.
 pub struct InProcessGateway(App);

@@ -16,13 +16,13 @@ use hyper_util::rt::TokioExecutor;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
+use tollgate_config::{Config, ConfiguredKey, KeyProof};
 use tollgate_core::secret::Secret;
 use tollgate_server::Right;
 
 use super::{events, tls_trust};
 use crate::admin_token;
 use crate::command_error::CommandError;
-use crate::config::{Config, ConfiguredKey, KeyProof};
 
 /// A gateway that does not answer within this time counts as not running.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);

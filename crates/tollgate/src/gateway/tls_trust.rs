@@ -14,8 +14,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
+use tollgate_config::{Config, TlsSource};
 
-use crate::config::{Config, TlsSource};
 use crate::local_ca;
 
 /// TLS settings for the gateway. `None` if it cannot serve TLS.

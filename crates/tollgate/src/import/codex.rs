@@ -44,7 +44,7 @@ fn forwarded_variables(source: &mut SourceMap) -> Vec<String> {
         Value::String(name) => Some(name.clone()),
         other => other.get("name").and_then(Value::as_str).map(str::to_owned),
     };
-    names.iter().filter_map(name).filter(|name| crate::config::is_variable(name)).collect()
+    names.iter().filter_map(name).filter(|name| tollgate_config::is_variable(name)).collect()
 }
 
 fn reference(name: &str) -> Value {

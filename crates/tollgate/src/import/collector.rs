@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use tollgate_config::sounds_secret;
 use tollgate_core::mask::SecretMasker;
 use tollgate_core::secret::Secret;
 
@@ -12,7 +13,6 @@ use super::source_map::SourceMap;
 use super::variable_syntax::{VariableSyntax, without_files};
 use super::{DroppedItem, ImportedConfig, ImportedEntry, ImportedSectionEntry, SecretPlacement};
 use crate::client_apps::ClientApp;
-use crate::config::sounds_secret;
 
 /// Detects secrets by their appearance. Created once, because that is slow.
 static MASKER: LazyLock<SecretMasker> = LazyLock::new(|| SecretMasker::new(&[], Vec::new()));

@@ -1,11 +1,12 @@
 //! Imports a pasted command line or URL, also the command that adds a server to another program.
 
+use tollgate_config::is_variable;
+
 use super::collector::{ImportCollector, shorten_name};
 use super::common_keys::{self, ImportedTransport};
 use super::server_draft::ServerDraft;
 use super::variable_syntax::VariableSyntax;
 use super::{ImportError, jsonc};
-use crate::config::is_variable;
 
 /// One line (or several joined by backslashes) that is not a document.
 pub(super) fn is_line(text: &str) -> bool {

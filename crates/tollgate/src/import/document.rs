@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use tollgate_config as config;
 
 use super::collector::ImportCollector;
 use super::source_map::SourceMap;
 use super::{
     ImportContext, ImportError, ava, bifrost, codex, common_keys, frugalroute, glyphoxa, goose,
-    jsonc, mcp_servers, opencode, tollgate_config, toml, vscode, zed,
+    jsonc, mcp_servers, opencode, tollgate_yaml, toml, vscode, zed,
 };
-use crate::config;
 
 pub(super) fn read(
     text: &str,
@@ -113,7 +113,7 @@ fn author(top: &SourceMap) -> Option<(&'static str, FormatReader)> {
         () if top.peek("inputs").is_array() || any(servers, |it| it.get("type").is_some()) => {
             ("VS Code", vscode::read)
         }
-        () if servers.is_object() || servers.is_array() => ("Tollgate", tollgate_config::read),
+        () if servers.is_object() || servers.is_array() => ("Tollgate", tollgate_yaml::read),
         () => return None,
     })
 }

@@ -21,7 +21,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
         extension.forget_empty("available_tools");
         extension.rename("available_tools", "includeTools");
         let secrets = extension.texts("env_keys").unwrap_or_default();
-        let known = secrets.into_iter().filter(|name| crate::config::is_variable(name));
+        let known = secrets.into_iter().filter(|name| tollgate_config::is_variable(name));
         let reference = |name: String| (name.clone(), json!(format!("${{{name}}}")));
         extension.merge("env", known.map(reference));
         if let Some(seconds) = extension.number("timeout") {

@@ -2,11 +2,11 @@
 //! by references.
 
 use serde_json::{Map, Value, json};
+use tollgate_config::sounds_secret;
 
 use super::ImportedEntry;
 use super::collector::ImportCollector;
 use super::variable_syntax::rewrite_variables;
-use crate::config::sounds_secret;
 
 pub(super) struct ServerDraft {
     pub(super) name: String,

@@ -244,5 +244,5 @@ fn pair(text: &str) -> Option<(String, String)> {
         Some((name, value)) => (name.to_owned(), value.to_owned()),
         None => (text.to_owned(), format!("${{{text}}}")),
     };
-    crate::config::is_variable(&name).then_some((name, value))
+    tollgate_config::is_variable(&name).then_some((name, value))
 }

@@ -1,9 +1,9 @@
 //! Variable syntax of other programs, and its conversion to that of this config.
 
 use serde_json::Value;
+use tollgate_config::is_variable;
 
 use super::name::variable;
-use crate::config::is_variable;
 
 /// Accepted syntax beside `${NAME}` and `${env:NAME}`, which are accepted everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use tollgate_config::{Environment, references};
 use tollgate_core::secret::Secret;
 
 use super::{ImportedConfig, ImportedEntry, variable};
-use crate::config::{Environment, references};
 
 pub struct VariableNames<'a> {
     /// Variables that the config refers to.

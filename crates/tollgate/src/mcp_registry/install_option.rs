@@ -2,11 +2,11 @@
 //! package runners are ever used, and containers stay isolated.
 
 use serde_json::{Map, Value, json};
+use tollgate_config::is_variable;
 
 use super::docker_flag_allowlist;
 use super::package_inputs::{FilledInput, InputFiller, literal};
 use super::{InstallOption, RequiredVariable};
-use crate::config::is_variable;
 
 pub(super) fn package(own: &str, package: &Value) -> Option<InstallOption> {
     // A package that listens on a port cannot be reached over stdio.

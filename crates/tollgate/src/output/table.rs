@@ -1,7 +1,8 @@
 //! Text table with aligned columns.
 
+use tollgate_config::ColorMode;
+
 use super::clean;
-use crate::config::ColorMode;
 
 /// Maximum width of a cell on a terminal, except in the last column.
 const MAX_CELL_WIDTH: usize = 40;
@@ -99,7 +100,7 @@ fn shorten(cell: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{TableWidth, TextTable};
-    use crate::config::ColorMode;
+    use tollgate_config::ColorMode;
 
     fn table() -> TextTable {
         let mut table = TextTable::new(&["TOOL", "TIER"]);

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use tollgate_config::edit::{self, ConfigEdit};
+use tollgate_config::file::{ConfigFileSnapshot, ConfigVersion, ConfigWriteError};
+use tollgate_config::secret_masking::SecretMasks;
+use tollgate_config::{self as config, ConfigReport, DEFAULT};
 use tollgate_server::config_service::{
     ConfigChange, ConfigChangeRequest, ConfigServiceError, RedactedConfig, ServerSwitch,
 };
 
 use super::file_source::{ConfigCandidate, ConfigFileSource};
 use crate::command_error::CommandError;
-use crate::config::edit::{self, ConfigEdit};
-use crate::config::file::{ConfigFileSnapshot, ConfigVersion, ConfigWriteError};
-use crate::config::secret_masking::SecretMasks;
-use crate::config::{self, ConfigReport, DEFAULT};
 
 /// A validated change that is not written yet.
 pub(crate) struct ConfigDraft {

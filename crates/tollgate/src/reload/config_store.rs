@@ -14,6 +14,9 @@ use tollgate_server::config_service::{
     RedactedConfig, ReloadEffect, ServerConfigEntry,
 };
 
+use tollgate_config::file::ConfigVersion;
+use tollgate_config::secret_masking::SecretMasks;
+use tollgate_config::{Config, ConfigReport};
 use tracing::warn;
 
 use super::change::{self, ConfigChangeError, ConfigDraft};
@@ -22,9 +25,6 @@ use super::entry;
 use super::file_source::{ConfigCandidate, ConfigFileSource, ConfigFileState};
 use super::login::{self, LoginTask};
 use crate::app::App;
-use crate::config::file::ConfigVersion;
-use crate::config::secret_masking::SecretMasks;
-use crate::config::{Config, ConfigReport};
 
 pub(super) struct ConfigStore {
     app: Arc<App>,

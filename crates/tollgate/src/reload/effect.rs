@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use tollgate_config::{Config, ConfigReport};
 use tollgate_core::id::ServerId;
 use tollgate_engine::ServerChanges;
 use tollgate_llm::settings::{EmbeddingSettings, ProviderSettings};
@@ -10,7 +11,6 @@ use tollgate_server::config_service::ReloadEffect;
 
 use crate::app;
 use crate::command_error::CommandError;
-use crate::config::{Config, ConfigReport};
 
 /// Settings that cannot change while the gateway runs.
 pub(super) struct StartupConfig(Config);

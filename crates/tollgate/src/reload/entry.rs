@@ -1,14 +1,14 @@
 //! One server of the config: as in the file, and as it would run. No side effects. Blocks.
 
+use tollgate_config::edit;
+use tollgate_config::file::ConfigVersion;
+use tollgate_config::secret_masking::SecretMasks;
+use tollgate_config::{ConfigReport, DEFAULT};
 use tollgate_engine::settings::Server;
 use tollgate_server::config_service::{ProposedServer, ServerConfigEntry};
 
 use super::change::{self, ConfigChangeError};
 use super::file_source::ConfigFileSource;
-use crate::config::edit;
-use crate::config::file::ConfigVersion;
-use crate::config::secret_masking::SecretMasks;
-use crate::config::{ConfigReport, DEFAULT};
 
 /// `None`: the config has no server of this name.
 pub(super) fn show(

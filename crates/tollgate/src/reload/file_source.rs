@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::file::{ConfigFileSnapshot, ConfigVersion};
-use crate::config::{
-    self, Config, ConfigReport, ConfigRequest, DEFAULT, Environment, ProcessEnvironment, USUAL_FILE,
+use tollgate_config::file::{ConfigFileSnapshot, ConfigVersion};
+use tollgate_config::{
+    self as config, Config, ConfigReport, ConfigRequest, DEFAULT, Environment, ProcessEnvironment,
+    USUAL_FILE,
 };
 
 /// The file that is read. It may not exist yet.

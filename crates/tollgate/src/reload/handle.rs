@@ -7,6 +7,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
+use tollgate_config::file::is_writable;
+use tollgate_config::{ProcessEnvironment, edit};
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_engine::settings::Server;
 use tollgate_server::config_service::{
@@ -16,8 +18,6 @@ use tollgate_server::config_service::{
 };
 
 use super::ConfigActorRequest;
-use crate::config::file::is_writable;
-use crate::config::{ProcessEnvironment, edit};
 use crate::connect::{self, Snippet, SnippetAccess, SnippetTarget};
 use crate::import::variables::VariableNames;
 use crate::import::{self, ImportContext, ImportedConfig, ImportedEntry, SecretPlacement};

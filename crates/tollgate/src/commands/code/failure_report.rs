@@ -1,6 +1,7 @@
 //! Error report of a program, with the source line and a caret, like the reports on a config.
 
-use crate::config::excerpt;
+use tollgate_config::excerpt;
+
 use crate::gateway::CodeRunFailure;
 use crate::output::clean;
 

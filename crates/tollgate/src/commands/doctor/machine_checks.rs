@@ -6,10 +6,10 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use tollgate_config::Config;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 
 use super::DoctorFinding;
-use crate::config::Config;
 use crate::output::span;
 
 /// Clock difference to the disk from which it is reported.

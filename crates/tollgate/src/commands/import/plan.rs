@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use tollgate_config::edit::{self, ConfigEdit};
 use tollgate_core::secret::Secret;
 
 use crate::cli::import::ImportArgs;
 use crate::command_error::CommandError;
-use crate::config::edit::{self, ConfigEdit};
 use crate::import::variables::{ExistingEntry, VariableNames, refers};
 use crate::import::{ImportedConfig, ImportedEntry, fold_name};
 use crate::output::Output;

@@ -6,11 +6,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tollgate_config::Config;
 
 use super::MemoryCommandRun;
 use crate::app;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::output::{Output, OutputFormat, pluralize};
 
 pub(super) async fn run(

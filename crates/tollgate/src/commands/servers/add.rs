@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use serde_json::{Value, json};
+use tollgate_config::edit::ConfigEdit;
+use tollgate_config::{self as config, Environment, ProcessEnvironment, references};
 use tollgate_core::secret::Secret;
 use tollgate_server::config_service::{ApplyMode, ConfigChange};
 
 use super::change::RequestedServerChange;
 use crate::cli::servers::AddServerArgs;
 use crate::command_error::CommandError;
-use crate::config::edit::ConfigEdit;
-use crate::config::{self, Environment, ProcessEnvironment, references};
 use crate::import::{self, DescribedTransport, SecretPlacement, ServerDescription};
 
 pub(super) fn request_change(

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tollgate_config::edit::ConfigEdit;
+use tollgate_config::secret_masking::SecretMasks;
+use tollgate_config::{self as config, ConfigRequest, Environment};
 use tollgate_core::secret::Secret;
 use tollgate_server::config_service::{ApplyMode, ConfigChange, ConfigChangeRequest, ServerSwitch};
 
 use super::{add, search, trial_run, wizard};
 use crate::cli::servers::{ChangeServersCommand as Typed, ServerNameArgs};
 use crate::command_error::CommandError;
-use crate::config::edit::ConfigEdit;
-use crate::config::secret_masking::SecretMasks;
-use crate::config::{self, ConfigRequest, Environment};
 use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, clean};
 use crate::prompt;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use tollgate_config::Config;
 use tollgate_core::turn::Principal;
 use tollgate_engine::audit::{AuditAction, Decision};
 
 use crate::app;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::oauth_consent::OauthConsent;
 use crate::output::{Output, OutputFormat, clean};

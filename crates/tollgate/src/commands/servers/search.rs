@@ -1,12 +1,12 @@
 //! `tollgate servers search` and `servers add --from-registry`: entries of the MCP registry and the
 //! command for each. Shown before anything is saved. No shell is involved.
 
+use tollgate_config::Config;
 use tollgate_server::config_service::{ApplyMode, ConfigChange};
 
 use super::change::RequestedServerChange;
 use crate::cli::servers::AddServerArgs;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::mcp_registry::{InstallOption, McpRegistryClient, McpRegistryError, short_name};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 use crate::prompt;

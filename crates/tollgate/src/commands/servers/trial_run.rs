@@ -4,10 +4,10 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tollgate_config::Config;
 use tollgate_engine::upstream::{TestVerdict, TrialEvent, TrialReport};
 use tollgate_mcp::Revision;
 
-use crate::config::Config;
 use crate::gateway::{Gateway, InProcessGateway};
 use crate::output::{pluralize, span};
 

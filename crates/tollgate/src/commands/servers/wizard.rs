@@ -1,6 +1,9 @@
 //! Interactive `tollgate servers add`: the user pastes a command, URL or JSON, sees a trial run,
 //! and chooses a name.
 
+use tollgate_config::edit::ConfigEdit;
+use tollgate_config::secret_masking::SecretMasks;
+use tollgate_config::{ConfigRequest, Environment};
 use tollgate_engine::upstream::TrialEvent;
 use tollgate_server::config_service::{ApplyMode, ConfigChange};
 
@@ -9,9 +12,6 @@ use super::change::RequestedServerChange;
 use super::trial_run;
 use crate::cli::servers::AddServerArgs;
 use crate::command_error::CommandError;
-use crate::config::edit::ConfigEdit;
-use crate::config::secret_masking::SecretMasks;
-use crate::config::{ConfigRequest, Environment};
 use crate::import::{self, ImportContext, ImportedEntry, SecretPlacement};
 use crate::output::{Output, clean, pluralize};
 use crate::prompt;

@@ -2,12 +2,12 @@
 //! are shown with hidden characters escaped.
 
 use serde_json::Value;
+use tollgate_config::Config;
 use tollgate_core::tool::hidden_text::visible;
 
 use super::items;
 use crate::cli::TrustCommand;
 use crate::command_error::CommandError;
-use crate::config::Config;
 use crate::gateway::{Gateway, ToolReviewDecision};
 use crate::output::{Output, OutputFormat, TextTable, pluralize};
 

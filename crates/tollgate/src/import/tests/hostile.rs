@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::json;
+use tollgate_config::{ConfigRequest, Environment, load_text};
 
 use super::super::{ImportContext, ImportError, read};
 use super::{asked, dropped, imported, refused, servers};
 use crate::client_apps::ClientApp;
-use crate::config::{ConfigRequest, Environment, load_text};
 
 #[test]
 fn b_cf_1_nothing_is_said_to_be_nothing() {

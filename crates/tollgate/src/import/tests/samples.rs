@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tollgate_config::{ConfigRequest, Environment, load_text};
 
 use super::super::{ImportContext, ImportedConfig, SecretPlacement, read};
 use super::{asked, dropped, imported, servers};
 use crate::client_apps::ClientApp;
-use crate::config::{ConfigRequest, Environment, load_text};
 
 const CLAUDE_CODE: &str = include_str!("samples/claude-code.json");
 const CLAUDE_DESKTOP: &str = include_str!("samples/claude-desktop.json");

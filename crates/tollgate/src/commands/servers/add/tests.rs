@@ -4,11 +4,11 @@ use std::io;
 
 use clap::Parser as _;
 use serde_json::Value;
+use tollgate_config::Environment;
 use tollgate_server::config_service::ConfigChange;
 
 use crate::cli::servers::ChangeServersCommand as Typed;
 use crate::cli::{Cli, CliCommand, ServersCommand};
-use crate::config::Environment;
 
 struct Nothing;
 

@@ -24,8 +24,8 @@ use super::super::{
 };
 use super::{Fake, good, load, load_with, report};
 
-const EXAMPLE: &str = include_str!("../../../../../docs/tollgate.example.yaml");
-const MANUAL: &str = include_str!("../../../../../docs/configuration.md");
+const EXAMPLE: &str = include_str!("../../../../docs/tollgate.example.yaml");
+const MANUAL: &str = include_str!("../../../../docs/configuration.md");
 
 fn everything_set() -> Fake {
     let names = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "SECRET"];

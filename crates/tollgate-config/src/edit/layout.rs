@@ -4,7 +4,7 @@
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 #[derive(Debug, Clone)]
-pub(in crate::config) struct LayoutNode {
+pub(crate) struct LayoutNode {
     /// First byte. For a block, that of its first key or dash.
     pub from: usize,
     /// Behind the last non-blank byte.
@@ -15,7 +15,7 @@ pub(in crate::config) struct LayoutNode {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::config) enum LayoutShape {
+pub(crate) enum LayoutShape {
     /// The value, unquoted and unescaped.
     Scalar(String),
     /// Refers to the node with this anchor.
@@ -25,7 +25,7 @@ pub(in crate::config) enum LayoutShape {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::config) enum LayoutForm {
+pub(crate) enum LayoutForm {
     /// By lines and indentation.
     Block,
     /// In brackets or braces.
@@ -33,7 +33,7 @@ pub(in crate::config) enum LayoutForm {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::config) struct LayoutPair {
+pub(crate) struct LayoutPair {
     pub key: String,
     pub from: usize,
     /// Position behind the colon, or behind the key if there is none.
@@ -43,13 +43,13 @@ pub(in crate::config) struct LayoutPair {
 
 impl LayoutPair {
     /// Position behind its last byte.
-    pub(in crate::config) fn to(&self) -> usize {
+    pub(crate) fn to(&self) -> usize {
         self.value.to.max(self.colon)
     }
 }
 
 impl LayoutNode {
-    pub(in crate::config) fn pair(&self, key: &str) -> Option<&LayoutPair> {
+    pub(crate) fn pair(&self, key: &str) -> Option<&LayoutPair> {
         match &self.shape {
             LayoutShape::Map(_, pairs) => pairs.iter().find(|pair| pair.key == key),
             LayoutShape::Scalar(_) | LayoutShape::Alias(_) | LayoutShape::List(..) => None,
@@ -57,13 +57,13 @@ impl LayoutNode {
     }
 
     /// Nothing was written there.
-    pub(in crate::config) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.from == self.to
     }
 }
 
 /// The only document of `text`. `None` when it is empty.
-pub(in crate::config) fn parse(text: &str) -> Option<LayoutNode> {
+pub(crate) fn parse(text: &str) -> Option<LayoutNode> {
     let mut builder = LayoutBuilder { text, offsets: offsets(text), open: Vec::new(), root: None };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.ok()?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::{ColorMode, ConfigRequest, DEFAULT, load_text};
 use super::Fake;
 
-const EXAMPLE: &str = include_str!("../../../../../docs/tollgate.example.yaml");
+const EXAMPLE: &str = include_str!("../../../../docs/tollgate.example.yaml");
 /// What tends to matter to YAML and to us.
 const BITS: &[&str] = &[
     "\t", "\n", ": ", "- ", "[", "]", "{", "}", "\"", "'", "|", ">", "&a ", "*a", "<<: ", "!!x ",

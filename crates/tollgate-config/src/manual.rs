@@ -5,10 +5,10 @@ use super::table::{KeyKind, KeyPresence, SectionSpec, TOP, TextKind};
 const INTRODUCTION: &str = "\
 # Configuration
 
-Generated from the tables in `crates/tollgate/src/config/table.rs` by `tollgate manual`; change it there.
+Generated from the tables in `crates/tollgate-config/src/table.rs` by `tollgate manual`; change it there.
 
 Tollgate reads `--config FILE`, else `TOLLGATE_CONFIG`, else `tollgate.yaml` in the working directory, else the
-built-in config (`crates/tollgate/src/config/default.yaml`). `--listen` and `--data` (`TOLLGATE_LISTEN`,
+built-in config (`crates/tollgate-config/src/default.yaml`). `--listen` and `--data` (`TOLLGATE_LISTEN`,
 `TOLLGATE_DATA`) override the file. `tollgate check` finds errors without starting anything; `tollgate check --schema`
 prints the JSON Schema. A commented example is in `docs/tollgate.example.yaml`.
 

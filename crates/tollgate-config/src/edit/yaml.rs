@@ -91,7 +91,7 @@ fn text(said: &str, quotes: QuoteStyle, place: YamlContext) -> String {
 }
 
 /// In double quotes. YAML understands the escapes of JSON.
-pub(in crate::config) fn quote(said: &str) -> String {
+pub(crate) fn quote(said: &str) -> String {
     let mut out = String::with_capacity(said.len() + 2);
     for c in Value::from(said).to_string().chars() {
         match c {

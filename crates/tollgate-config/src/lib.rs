@@ -2,7 +2,7 @@
 //!
 //! `raw` holds the parsed text, matched against the tables of keys. `check` builds the settings for
 //! the rest of the program from it. All mistakes are reported at once, each with its position. This
-//! is the only module that reads the environment.
+//! is the only crate that reads the environment.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ use diagnostic::Problems;
 use file::ConfigVersion;
 
 /// The config that is used without a file.
-pub const DEFAULT: &str = include_str!("config/default.yaml");
+pub const DEFAULT: &str = include_str!("default.yaml");
 /// Default file name in the working directory.
 pub const USUAL_FILE: &str = "tollgate.yaml";
 

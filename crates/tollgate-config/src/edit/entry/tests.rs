@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::{entry, entry_source};
-use crate::config::values;
+use crate::values;
 
 fn check(text: &str, expected: Option<(&str, &str)>) {
     let found = entry(&values(text), "web");

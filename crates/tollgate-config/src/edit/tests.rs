@@ -124,7 +124,7 @@ fn a_list_that_grows_may_change_as_well() {
         "servers:\n  a:\n    command:\n      - npx\n      - -y\n      - a\n",
     ] {
         let found = apply_edits(text, &set("a", "command", command.clone())).unwrap();
-        assert_eq!(crate::config::values(&found)["servers"]["a"]["command"], command, "{found}");
+        assert_eq!(crate::values(&found)["servers"]["a"]["command"], command, "{found}");
     }
 }
 
