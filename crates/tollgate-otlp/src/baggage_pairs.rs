@@ -7,7 +7,8 @@ pub(super) fn pairs(text: &str) -> Option<Vec<(String, String)>> {
     parts
         .map(|part| {
             let (key, value) = part.split_once('=')?;
-            let (key, value) = (percent_decode(key.trim())?, percent_decode(value.trim())?);
+            let key = percent_decode(key.trim())?;
+            let value = percent_decode(value.trim())?;
             (!key.is_empty()).then_some((key, value))
         })
         .collect()
@@ -20,7 +21,8 @@ fn percent_decode(text: &str) -> Option<String> {
         match byte {
             b'%' => {
                 let mut digit = || char::from(rest.next()?).to_digit(16);
-                let (high, low) = (digit()?, digit()?);
+                let high = digit()?;
+                let low = digit()?;
                 bytes.push(u8::try_from(high * 16 + low).ok()?);
             }
             byte => bytes.push(byte),

@@ -116,9 +116,10 @@ impl OtlpExporter {
         if self.traces.is_none() || !span.context.is_sampled() {
             return;
         }
-        match self.waiting.len() < self.most_waiting {
-            true => self.waiting.push(span),
-            false => self.queue.lose(1),
+        if self.waiting.len() < self.most_waiting {
+            self.waiting.push(span);
+        } else {
+            self.queue.lose(1);
         }
     }
 

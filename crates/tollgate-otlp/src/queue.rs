@@ -35,7 +35,8 @@ impl SpanQueue {
             (None, _) => ExportedSignals::Metrics,
             (Some(_), Some(_)) => ExportedSignals::Both,
         };
-        let (lost, closing) = (AtomicU64::new(0), CancellationToken::new());
+        let lost = AtomicU64::new(0);
+        let closing = CancellationToken::new();
         (Self { spans, lost, closing, sampler: settings.sampler, wanted }, heard)
     }
 

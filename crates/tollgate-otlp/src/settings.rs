@@ -103,7 +103,8 @@ impl OtlpSettings {
         if said.variable("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        let (traces, metrics) = (said.target(TRACES)?, said.target(METRICS)?);
+        let traces = said.target(TRACES)?;
+        let metrics = said.target(METRICS)?;
         if traces.is_none() && metrics.is_none() {
             return Ok(None);
         }

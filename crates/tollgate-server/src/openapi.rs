@@ -94,14 +94,16 @@ const ABOUT: &str = "The admin API of the gateway, and its tools over plain HTTP
 
 fn build_document() -> Value {
     let mut responses = ResponseSchemas::new();
-    let (mut paths, mut schemas, mut tags) = (Map::new(), Map::new(), Vec::new());
+    let mut paths = Map::new();
+    let mut schemas = Map::new();
+    let mut tags = Vec::new();
     for area in areas(&mut responses).into_iter().chain([problems::area()]) {
         if !area.operations.is_empty() {
             tags.push(json!({"name": area.tag, "description": area.about}));
         }
         for operation in area.operations {
-            let (path, method) = (operation.path, operation.method);
-            let methods = paths.entry(path).or_insert_with(|| json!({}));
+            let methods = paths.entry(operation.path).or_insert_with(|| json!({}));
+            let method = operation.method;
             methods[method] = operation.into_json(area.tag);
         }
         schemas.extend(area.schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)));

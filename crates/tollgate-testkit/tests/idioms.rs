@@ -22,21 +22,6 @@ enum Rule {
     BoolMatch,
 }
 
-/// The crates that keep every rule.
-const CLEAN: &[&str] = &[
-    "tollgate-bench",
-    "tollgate-core",
-    "tollgate-engine",
-    "tollgate-fuzz",
-    "tollgate-llm",
-    "tollgate-mcp",
-    "tollgate-model",
-    "tollgate-sandbox",
-    "tollgate-store",
-    "tollgate-testkit",
-    "tollgate-worker",
-];
-
 const RULES: [Rule; 4] =
     [Rule::StringError, Rule::TupleParameter, Rule::PackedLet, Rule::BoolMatch];
 
@@ -205,20 +190,16 @@ fn violations(rule: Rule, tokens: &[Token<'_>]) -> Vec<usize> {
 #[test]
 fn crates_keep_the_idioms() {
     let mut found = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut crates = BTreeSet::new();
     for RepositoryFile { path, text } in sources("crates", ".rs") {
-        let name = path.split('/').nth(1).unwrap();
-        if !CLEAN.contains(&name) {
-            continue;
-        }
-        seen.insert(name.to_owned());
+        crates.insert(path.split('/').nth(1).unwrap().to_owned());
         let tokens = tokens(&text);
         for rule in RULES {
             let lines = violations(rule, &tokens).into_iter();
             found.extend(lines.map(|line| format!("{path}:{line}: {rule:?}")));
         }
     }
-    assert_eq!(seen.len(), CLEAN.len(), "all crates that are listed exist: {seen:?}");
+    assert!(crates.len() >= 15, "every crate is read: {crates:?}");
     assert!(found.is_empty(), "{} places:\n{}", found.len(), found.join("\n"));
 }
 

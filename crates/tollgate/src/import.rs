@@ -129,7 +129,7 @@ pub fn read(text: &str, asked: &ImportContext<'_>) -> Result<ImportedConfig, Imp
         return Err(ImportError::Nothing);
     }
     let client = asked.client.or_else(|| asked.file.and_then(ClientApp::of_file));
-    let mut sheet = ImportCollector::new((asked.secrets, asked.given), client);
+    let mut sheet = ImportCollector::new(asked.secrets, asked.given, client);
     if let Some(inside) = install_link::open_link(text) {
         let (name, text) = inside?;
         if install_link::open_link(text.trim()).is_some() {
@@ -138,9 +138,10 @@ pub fn read(text: &str, asked: &ImportContext<'_>) -> Result<ImportedConfig, Imp
         let name = name.or_else(|| asked.name.map(str::to_owned));
         return read(&text, &ImportContext { name: name.as_deref(), ..*asked });
     }
-    match command_line::is_line(text) {
-        true => command_line::read(text, asked.name, &mut sheet)?,
-        false => document::read(text, asked, &mut sheet)?,
+    if command_line::is_line(text) {
+        command_line::read(text, asked.name, &mut sheet)?;
+    } else {
+        document::read(text, asked, &mut sheet)?;
     }
     Ok(sheet.finish())
 }
@@ -164,7 +165,7 @@ pub fn secrets_of_url(url: &str) -> Vec<String> {
 }
 
 fn secrets_of(write: impl FnOnce(&mut ServerDraft, &mut ImportCollector<'_>)) -> Vec<String> {
-    let mut sheet = ImportCollector::new((SecretPlacement::InTheEnvironment, &[]), None);
+    let mut sheet = ImportCollector::new(SecretPlacement::InTheEnvironment, &[], None);
     let mut draft = ServerDraft::new(&mut sheet, "any");
     write(&mut draft, &mut sheet);
     sheet.finish().given.into_iter().map(|(_, secret)| secret.reveal().to_owned()).collect()
@@ -188,7 +189,7 @@ pub enum DescribedTransport<'a> {
 
 /// The same config keys as from a file, with the same handling of secrets.
 pub fn from_description(server: ServerDescription<'_>, secrets: SecretPlacement) -> ImportedConfig {
-    let mut sheet = ImportCollector::new((secrets, &[]), None);
+    let mut sheet = ImportCollector::new(secrets, &[], None);
     let mut draft = ServerDraft::new(&mut sheet, server.name);
     match server.reached {
         DescribedTransport::ByCommand(words) => {
@@ -202,13 +203,16 @@ pub fn from_description(server: ServerDescription<'_>, secrets: SecretPlacement)
             // A PIN has only digits. Files contain too many such numbers, but this one was typed by
             // a person.
             let is_pin = sounds_secret(&name) && value.parse::<u32>().is_ok();
-            let place = (server.name, name.as_str());
-            let value = if is_pin { sheet.externalize_secret(place, &value) } else { value };
+            if is_pin {
+                let reference = sheet.externalize_secret(server.name, &name, &value);
+                return (name, reference);
+            }
             (name, value)
         };
         pairs.into_iter().map(careful).collect()
     };
-    let (env, headers) = (careful(server.env), careful(server.headers));
+    let env = careful(server.env);
+    let headers = careful(server.headers);
     draft.env(&mut sheet, env);
     draft.headers(&mut sheet, headers);
     server.token.into_iter().for_each(|token| draft.token(&mut sheet, token));

@@ -13,7 +13,8 @@ fn samplers_have_the_names_of_the_specification() {
     let parent = |flags: &str| {
         SpanContext::parse(&format!("00-{}-{}-{flags}", "1".repeat(32), "2".repeat(16))).unwrap()
     };
-    let (kept, dropped) = (parent("01"), parent("00"));
+    let kept = parent("01");
+    let dropped = parent("00");
     let most = (1 << 56) - 1;
     for (name, argument, expected) in [
         // Without a parent: of the smallest, a middling and the largest id; beneath a kept one, a dropped one.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::table::SECTIONS;
+use super::table::{MetricFamily, SECTIONS};
 
 const HEAD: &str = "# Metrics
 
@@ -26,11 +26,12 @@ pub fn reference() -> String {
         );
         for family in *families {
             let labels: Vec<String> = family.labels.iter().map(|it| format!("`{it}`")).collect();
-            let (name, kind, help) = (family.name, family.kind.as_str(), family.help);
+            let kind = family.kind.as_str();
             let about = match family.about {
                 "" => String::new(),
                 about => format!(" {about}"),
             };
+            let MetricFamily { name, help, .. } = family;
             let _ = writeln!(out, "| `{name}` | {kind} | {} | {help}{about} |", labels.join(", "));
         }
     }

@@ -81,8 +81,8 @@ impl PrometheusText {
         labels: &MetricLabels,
         value: impl Display,
     ) {
-        let (name, labels) = (family.name, &labels.0);
-        let _ = match labels.as_str() {
+        let name = family.name;
+        let _ = match labels.0.as_str() {
             "" => writeln!(self.out, "{name} {value}"),
             labels => writeln!(self.out, "{name}{{{labels}}} {value}"),
         };
@@ -100,7 +100,8 @@ impl PrometheusText {
         labels: &MetricLabels,
         buckets: &HistogramBuckets<'_>,
     ) {
-        let (name, pairs) = (family.name, &labels.0);
+        let name = family.name;
+        let pairs = &labels.0;
         let HistogramBuckets { counts, bounds, count, sum } = buckets;
         let comma = if pairs.is_empty() { "" } else { "," };
         for ((_, count), bound) in counts.iter().zip(*bounds) {

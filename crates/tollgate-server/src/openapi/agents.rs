@@ -12,16 +12,17 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         tag: "agents",
         about: "The agents of the config.",
         operations: vec![
-            Operation::new(("get", "/api/agents"), "listAgents", "All agents").gives(
+            Operation::new("get", "/api/agents", "listAgents", "All agents").gives(
                 200,
                 "in config order",
                 responses.of::<AgentsJson>(),
             ),
-            Operation::new(("get", "/api/agents/{name}"), "showAgent", "One agent")
+            Operation::new("get", "/api/agents/{name}", "showAgent", "One agent")
                 .gives(200, "the agent", responses.of::<AgentJson>())
                 .refuses(&unknown),
             Operation::new(
-                ("post", "/api/agents/{name}/render"),
+                "post",
+                "/api/agents/{name}/render",
                 "renderAgent",
                 "Renders its prompt and greeting",
             )

@@ -17,18 +17,20 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         about: "Calls awaiting approval.",
         operations: vec![
             Operation::new(
-                ("get", "/api/approvals"),
+                "get",
+                "/api/approvals",
                 "listApprovals",
                 "Pending approvals, oldest first",
             )
             .needs("approve")
             .gives(200, "all pending approvals", responses.of::<ApprovalsJson<'_>>()),
-            Operation::new(("get", "/api/approvals/{id}"), "showApproval", "One pending approval")
+            Operation::new("get", "/api/approvals/{id}", "showApproval", "One pending approval")
                 .needs("approve")
                 .gives(200, "the call", responses.of::<ApprovalRequestJson<'_>>())
                 .refuses(&unknown),
             Operation::new(
-                ("post", "/api/approvals/{id}"),
+                "post",
+                "/api/approvals/{id}",
                 "decideApproval",
                 "Approves or denies it",
             )

@@ -16,24 +16,26 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         about: "The audit trail: calls and decisions, in a hash chain.",
         operations: vec![
             with_filters(Operation::new(
-                ("get", "/api/audit"),
+                "get",
+                "/api/audit",
                 "readAudit",
                 "Rows of the audit trail",
             ))
             .query("format", one_of(&["json", "jsonl", "csv"]), "a page, or all rows as a download")
             .gives(200, "a page, newest first", responses.of::<AuditPageJson<'_>>())
-            .gives_media((200, "application/x-ndjson"), "all rows", lines())
-            .gives_media((200, "text/csv"), "all rows", lines())
+            .gives_media(200, "application/x-ndjson", "all rows", lines())
+            .gives_media(200, "text/csv", "all rows", lines())
             .refuses(&[(503, "`audit_unreadable`")]),
             with_filters(Operation::new(
-                ("get", "/api/audit/tail"),
+                "get",
+                "/api/audit/tail",
                 "followAudit",
                 "Rows as they are written",
             ))
             .query("format", one_of(&["json"]), "as for `/api/audit`")
             .header("last-event-id", whole(), "continues after this row")
             .streams("an endless stream", &[("row", responses.of::<AuditRowJson<'_>>())]),
-            Operation::new(("get", "/api/audit/verify"), "verifyAudit", "Recomputes every hash")
+            Operation::new("get", "/api/audit/verify", "verifyAudit", "Recomputes every hash")
                 .gives(200, "whether the chain is intact", responses.of::<AuditVerificationJson>())
                 .refuses(&[(404, "`no_audit`"), (503, "`audit_unreadable`")]),
         ],

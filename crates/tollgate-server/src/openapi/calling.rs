@@ -59,7 +59,7 @@ fn view(responses: &mut ResponseSchemas) -> Operation {
         converted,
     ]});
     with_context_headers(
-        Operation::new(("get", "/v1/tools"), "viewTools", "The tools of an agent")
+        Operation::new("get", "/v1/tools", "viewTools", "The tools of an agent")
             .needs("execute")
             .query("agent", text(), "default: the agent of the key, or the default agent")
             .query("tier", tier(), "the latency budget of the turn")
@@ -83,43 +83,40 @@ fn execute() -> Operation {
             ("late", flag()),
         ],
     );
-    with_context_headers(Operation::new(
-        ("post", "/v1/tools/execute"),
-        "executeTool",
-        "Calls a tool",
-    ))
-    .header("x-tollgate-no-cache", text(), "bypasses the cache")
-    .needs("execute")
-    .takes(asked)
-    .gives(200, "the outcome, success or failure", schema_ref("Outcome"))
-    .streams(
-        "with `accept: text/event-stream` only",
-        &[
-            ("progress", free()),
-            ("log", free()),
-            ("announcement", object(&[("message", text())], &[])),
-            ("outcome", schema_ref("Outcome")),
-            ("error", schema_ref("Error")),
-        ],
-    )
-    .refuses(&[(404, "`unknown_tool` or `unknown_agent`")])
-    .gives(
-        429,
-        "a rate or concurrency limit is reached",
-        json!({"anyOf": [schema_ref("Outcome"), schema_ref("Error")]}),
-    )
-    .gives(
-        503,
-        "the server is overloaded, its circuit breaker is open, or the gateway is overloaded",
-        json!({"anyOf": [schema_ref("Outcome"), schema_ref("Error")]}),
-    )
+    with_context_headers(Operation::new("post", "/v1/tools/execute", "executeTool", "Calls a tool"))
+        .header("x-tollgate-no-cache", text(), "bypasses the cache")
+        .needs("execute")
+        .takes(asked)
+        .gives(200, "the outcome, success or failure", schema_ref("Outcome"))
+        .streams(
+            "with `accept: text/event-stream` only",
+            &[
+                ("progress", free()),
+                ("log", free()),
+                ("announcement", object(&[("message", text())], &[])),
+                ("outcome", schema_ref("Outcome")),
+                ("error", schema_ref("Error")),
+            ],
+        )
+        .refuses(&[(404, "`unknown_tool` or `unknown_agent`")])
+        .gives(
+            429,
+            "a rate or concurrency limit is reached",
+            json!({"anyOf": [schema_ref("Outcome"), schema_ref("Error")]}),
+        )
+        .gives(
+            503,
+            "the server is overloaded, its circuit breaker is open, or the gateway is overloaded",
+            json!({"anyOf": [schema_ref("Outcome"), schema_ref("Error")]}),
+        )
 }
 
 fn tool_calls() -> Operation {
     let formats = ["chat", "responses", "anthropic", "gemini", "openai", "openai-responses"];
     with_context_headers(
         Operation::new(
-            ("post", "/v1/mcp/tool/execute"),
+            "post",
+            "/v1/mcp/tool/execute",
             "executeToolCalls",
             "Runs tool calls in a provider's format",
         )
@@ -135,16 +132,12 @@ fn tool_calls() -> Operation {
 fn results(responses: &mut ResponseSchemas) -> Operation {
     let ready = responses.of::<ResultPageJson<'_>>();
     let pending = responses.of::<PendingResultJson<'_>>();
-    Operation::new(
-        ("get", "/v1/results/{handle}"),
-        "readResult",
-        "The rest of a cut or late result",
-    )
-    .needs("execute")
-    .query("page", json!({"type": "integer", "minimum": 1}), "from 1 on")
-    .query("form", one_of(&["clean", "raw"]), "as sent to models, or as the server sent it")
-    .gives(200, "a page, or the state `pending`", json!({"anyOf": [ready, pending]}))
-    .refuses(&[(404, "`unknown_result` or `unknown_page`")])
+    Operation::new("get", "/v1/results/{handle}", "readResult", "The rest of a cut or late result")
+        .needs("execute")
+        .query("page", json!({"type": "integer", "minimum": 1}), "from 1 on")
+        .query("form", one_of(&["clean", "raw"]), "as sent to models, or as the server sent it")
+        .gives(200, "a page, or the state `pending`", json!({"anyOf": [ready, pending]}))
+        .refuses(&[(404, "`unknown_result` or `unknown_page`")])
 }
 
 fn code() -> Operation {
@@ -168,7 +161,8 @@ fn code() -> Operation {
         &[("result", any()), ("error", failed)],
     );
     with_context_headers(Operation::new(
-        ("post", "/v1/code"),
+        "post",
+        "/v1/code",
         "runProgram",
         "Runs a program that calls tools",
     ))
@@ -181,7 +175,8 @@ fn code() -> Operation {
 fn code_files() -> Operation {
     with_context_headers(
         Operation::new(
-            ("get", "/v1/code"),
+            "get",
+            "/v1/code",
             "readProgramFiles",
             "The tool files for programs, as a model reads them",
         )

@@ -15,7 +15,7 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         tag: "calls",
         about: "Running and recent calls, from memory. Older ones are in the audit trail.",
         operations: vec![
-            Operation::new(("get", "/api/calls"), "listCalls", "Running and recent calls")
+            Operation::new("get", "/api/calls", "listCalls", "Running and recent calls")
                 .needs("observe")
                 .query("turn", word(), "by turn")
                 .query("agent", word(), "by agent")

@@ -25,17 +25,19 @@ pub(super) fn area() -> OpenApiSection {
         tag: "config",
         about: "The config file. Secrets are masked; changes are validated first.",
         operations: vec![
-            Operation::new(("get", "/api/config"), "readConfig", "The config, with secrets masked")
+            Operation::new("get", "/api/config", "readConfig", "The config, with secrets masked")
                 .query("format", one_of(&["yaml", "json"]), "as text, or as JSON")
                 .gives(200, "the config", schema_ref("Config"))
                 .gives_media(
-                    (200, "application/yaml"),
+                    200,
+                    "application/yaml",
                     "the config",
                     with_description(any(), "the config, YAML"),
                 )
                 .with_etag(200),
             Operation::new(
-                ("put", "/api/config"),
+                "put",
+                "/api/config",
                 "writeConfig",
                 "Replaces the config: validates, writes and applies it",
             )
@@ -47,7 +49,8 @@ pub(super) fn area() -> OpenApiSection {
             .refuses(&refusals)
             .refuses(&[(428, "`no_version`: without `if-match`")]),
             Operation::new(
-                ("post", "/api/config/check"),
+                "post",
+                "/api/config/check",
                 "checkConfig",
                 "Validates a config without applying it",
             )
@@ -56,12 +59,12 @@ pub(super) fn area() -> OpenApiSection {
             .gives(200, "the result", schema_ref("Changed"))
             .with_etag(200)
             .refuses(&refusals),
-            Operation::new(("post", "/api/reload"), "reloadConfig", "Reloads the file").gives(
+            Operation::new("post", "/api/reload", "reloadConfig", "Reloads the file").gives(
                 200,
                 "the result",
                 schema_ref("Attempt"),
             ),
-            Operation::new(("get", "/api/reload"), "lastReload", "The result of the last reload")
+            Operation::new("get", "/api/reload", "lastReload", "The result of the last reload")
                 .gives(200, "the last result, and counts by result", schema_ref("Reloads")),
         ],
         schemas: schemas(),

@@ -40,7 +40,7 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         tag: "events",
         about: "Events of the gateway.",
         operations: vec![
-            Operation::new(("get", "/api/events"), "events", "Streams all events from now on")
+            Operation::new("get", "/api/events", "events", "Streams all events from now on")
                 .needs("observe")
                 .query("calls", flag(), "also the start and end of calls")
                 .streams("an endless stream", &events),

@@ -17,26 +17,27 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         tag: "gateway",
         about: "Health and status.",
         operations: vec![
-            Operation::new(("get", "/healthz"), "health", "Liveness").open().gives(
+            Operation::new("get", "/healthz", "health", "Liveness").open().gives(
                 200,
                 "alive",
                 responses.of::<HealthJson>(),
             ),
-            Operation::new(("get", "/readyz"), "readiness", "Readiness")
+            Operation::new("get", "/readyz", "readiness", "Readiness")
                 .open()
                 .gives(200, "ready", ready.clone())
                 .gives(503, "not ready", ready),
-            Operation::new(("get", "/metrics"), "metrics", "Metrics for Prometheus")
+            Operation::new("get", "/metrics", "metrics", "Metrics for Prometheus")
                 .needs("observe")
-                .gives_media((200, "text/plain"), "in the Prometheus text format", plain),
+                .gives_media(200, "text/plain", "in the Prometheus text format", plain),
             Operation::new(
-                ("get", "/api/overview"),
+                "get",
+                "/api/overview",
                 "overview",
                 "Status of servers and tools, and items that need attention",
             )
             .needs("observe")
             .gives(200, "the overview", responses.of::<OverviewJson>()),
-            Operation::new(("get", "/api/openapi.json"), "openapi", "This document")
+            Operation::new("get", "/api/openapi.json", "openapi", "This document")
                 .needs("any")
                 .gives(200, "OpenAPI 3.1", free()),
         ],

@@ -14,7 +14,8 @@ pub(super) fn area() -> OpenApiSection {
                 Read-only.",
         operations: vec![
             Operation::new(
-                ("post", "/api/import"),
+                "post",
+                "/api/import",
                 "readImport",
                 "Converts a command line, a URL or another program's file to config entries",
             )
@@ -22,7 +23,8 @@ pub(super) fn area() -> OpenApiSection {
             .gives(200, "the body for `POST /api/servers`", import_preview())
             .refuses(&[(422, "`unreadable_text`: the format is unknown")]),
             Operation::new(
-                ("get", "/api/connect"),
+                "get",
+                "/api/connect",
                 "connect",
                 "Client configurations for this gateway",
             )
@@ -34,15 +36,11 @@ pub(super) fn area() -> OpenApiSection {
                 client_setups(),
             )
             .refuses(&[(404, "`unknown_agent`")]),
-            Operation::new(
-                ("get", "/api/registry"),
-                "searchRegistry",
-                "Servers of the MCP registry",
-            )
-            .query("q", word(), "words in their names")
-            .query("cursor", word(), "the `next` of the previous page")
-            .gives(200, "a page of servers", registry_page())
-            .refuses(&[(502, "`registry_failed`: the registry is unavailable")]),
+            Operation::new("get", "/api/registry", "searchRegistry", "Servers of the MCP registry")
+                .query("q", word(), "words in their names")
+                .query("cursor", word(), "the `next` of the previous page")
+                .gives(200, "a page of servers", registry_page())
+                .refuses(&[(502, "`registry_failed`: the registry is unavailable")]),
         ],
         schemas: Vec::new(),
     }

@@ -19,12 +19,12 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         tag: "keys",
         about: "API keys of clients. A secret is shown only once.",
         operations: vec![
-            Operation::new(("get", "/api/keys"), "listKeys", "All keys").gives(
+            Operation::new("get", "/api/keys", "listKeys", "All keys").gives(
                 200,
                 "keys of the config and created keys",
                 responses.of::<KeysJson>(),
             ),
-            Operation::new(("post", "/api/keys"), "makeKey", "A new key")
+            Operation::new("post", "/api/keys", "makeKey", "A new key")
                 .takes(new_key())
                 .gives(
                     201,
@@ -33,14 +33,15 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
                 )
                 .refuses(&[(409, "`key_exists`, `key_of_config` or `no_keyring`")]),
             Operation::new(
-                ("delete", "/api/keys/{name}"),
+                "delete",
+                "/api/keys/{name}",
                 "revokeKey",
                 "Revokes it; everything running under it stops within a second",
             )
             .gives_nothing(204, "revoked")
             .refuses(&unknown)
             .refuses(&of_config),
-            Operation::new(("post", "/api/keys/{name}/rotate"), "rotateKey", "Rotates its secret")
+            Operation::new("post", "/api/keys/{name}/rotate", "rotateKey", "Rotates its secret")
                 .takes(body(
                     &[],
                     &[(

@@ -22,16 +22,16 @@ pub(super) fn area() -> OpenApiSection {
         tag: "login",
         about: "Browser login with a key and a cookie.",
         operations: vec![
-            Operation::new(("post", "/api/login"), "logIn", "Logs in with a key")
+            Operation::new("post", "/api/login", "logIn", "Logs in with a key")
                 .open()
                 .takes(body(&[("key", text())], &[]))
                 .gives(200, "the login; the cookie is in `set-cookie`", schema_ref("Visitor"))
                 .refuses(&[(401, "the key is invalid")]),
-            Operation::new(("get", "/api/login"), "whoAmI", "The current login")
+            Operation::new("get", "/api/login", "whoAmI", "The current login")
                 .open()
                 .gives(200, "the login", schema_ref("Visitor"))
                 .refuses(&[(401, "`no_key`: not logged in")]),
-            Operation::new(("delete", "/api/login"), "logOut", "Logs out")
+            Operation::new("delete", "/api/login", "logOut", "Logs out")
                 .open()
                 .gives_nothing(204, "logged out"),
         ],

@@ -21,12 +21,13 @@ pub(super) fn area() -> OpenApiSection {
 
 /// An operation with the parameters for namespace and agent.
 fn scoped_operation(
-    (method, path): (&'static str, &'static str),
+    method: &'static str,
+    path: &'static str,
     id: &'static str,
     summary: &'static str,
 ) -> Operation {
     let name = json!({"type": "string", "minLength": 1});
-    Operation::new((method, path), id, summary)
+    Operation::new(method, path, id, summary)
         .query("namespace", name.clone(), "`CAMPAIGN` or `TENANT/CAMPAIGN`")
         .query("agent", name, "as seen by this agent, or private to it")
         .refuses(&[(503, "`memory_unavailable`")])
@@ -59,14 +60,16 @@ fn all() -> Vec<Operation> {
     let lines = || with_description(text(), "JSON Lines");
     vec![
         scoped_operation(
-            ("get", "/api/memory"),
+            "get",
+            "/api/memory",
             "memoryOverview",
             "All namespaces with their counts",
         )
         .gives(200, "all namespaces", object(&[("namespaces", list(namespace))], &[]))
         .refuses(&[(404, "`no_memory`")]),
         scoped_operation(
-            ("delete", "/api/memory"),
+            "delete",
+            "/api/memory",
             "forgetMemory",
             "Deletes everything of an author, transcripts before a time, or a namespace",
         )
@@ -75,12 +78,13 @@ fn all() -> Vec<Operation> {
         .query("confirm", text(), "the name of the namespace again, to delete all of it")
         .gives(200, "the deleted items", forgotten()),
         scoped_operation(
-            ("get", "/api/memory/export"),
+            "get",
+            "/api/memory/export",
             "exportMemory",
             "Exports everything as JSON Lines",
         )
-        .gives_media((200, "application/x-ndjson"), "one line per item", lines()),
-        scoped_operation(("post", "/api/memory/import"), "importMemory", "Imports an export")
+        .gives_media(200, "application/x-ndjson", "one line per item", lines()),
+        scoped_operation("post", "/api/memory/import", "importMemory", "Imports an export")
             .query("dry_run", flag(), "only validates")
             .takes_media("application/x-ndjson", lines())
             .gives(200, "the imported items", imported),
@@ -106,11 +110,11 @@ fn entities() -> Vec<Operation> {
         object(&[("entities", list(schema_ref("Entity"))), ("next", or_null(whole()))], &[]);
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
     vec![
-        with_paging(scoped_operation(("get", "/api/memory/entities"), "listEntities", "Entities"))
+        with_paging(scoped_operation("get", "/api/memory/entities", "listEntities", "Entities"))
             .query("name", text(), "names with this prefix or sound")
             .query("type", text(), "by type")
             .gives(200, "by name", listed),
-        scoped_operation(("post", "/api/memory/entities"), "addEntity", "Creates an entity")
+        scoped_operation("post", "/api/memory/entities", "addEntity", "Creates an entity")
             .takes(wanted())
             .gives(201, "created", kept())
             .with_etag(201)
@@ -119,7 +123,8 @@ fn entities() -> Vec<Operation> {
                 "`entity_exists`, or `conflict`: it is being changed by another request",
             )]),
         scoped_operation(
-            ("get", "/api/memory/entities/{id}"),
+            "get",
+            "/api/memory/entities/{id}",
             "showEntity",
             "An entity and its relations",
         )
@@ -128,7 +133,8 @@ fn entities() -> Vec<Operation> {
         .with_etag(200)
         .refuses(&unknown),
         scoped_operation(
-            ("put", "/api/memory/entities/{id}"),
+            "put",
+            "/api/memory/entities/{id}",
             "putEntity",
             "Creates or replaces an entity",
         )
@@ -143,7 +149,8 @@ fn entities() -> Vec<Operation> {
             (412, "`other_version`"),
         ]),
         scoped_operation(
-            ("delete", "/api/memory/entities/{id}"),
+            "delete",
+            "/api/memory/entities/{id}",
             "forgetEntity",
             "Deletes it and its relations",
         )
@@ -175,31 +182,34 @@ fn facts_and_relations() -> Vec<Operation> {
         object(&[("relations", list(schema_ref("Relation"))), ("next", or_null(whole()))], &[]);
     vec![
         with_paging(scoped_operation(
-            ("get", "/api/memory/facts"),
+            "get",
+            "/api/memory/facts",
             "listFacts",
             "Facts, newest first",
         ))
         .query("q", text(), "searches for this, best match first")
         .gives(200, "facts, or search results", told_hits),
-        scoped_operation(("post", "/api/memory/facts"), "addFact", "Adds a fact")
+        scoped_operation("post", "/api/memory/facts", "addFact", "Adds a fact")
             .takes(body(
                 &[("text", text())],
                 &[("about", text()), ("topic", text()), ("session", text()), ("at", text())],
             ))
             .gives(201, "saved", object(&[("id", or_null(whole()))], &[]))
             .refuses(&[(404, "`unknown_entity`: its subject")]),
-        scoped_operation(("delete", "/api/memory/facts/{id}"), "forgetFact", "Deletes a fact")
+        scoped_operation("delete", "/api/memory/facts/{id}", "forgetFact", "Deletes a fact")
             .gives(200, "the deleted items", forgotten())
             .refuses(&[(404, "`unknown_fact`")]),
         with_paging(scoped_operation(
-            ("get", "/api/memory/relations"),
+            "get",
+            "/api/memory/relations",
             "listRelations",
             "Relations between entities",
         ))
         .query("of", text(), "of one entity")
         .gives(200, "relations", relations),
         scoped_operation(
-            ("post", "/api/memory/relations"),
+            "post",
+            "/api/memory/relations",
             "addRelation",
             "Creates a relation, or replaces the one of the same type between the same two \
              entities",
@@ -207,19 +217,15 @@ fn facts_and_relations() -> Vec<Operation> {
         .takes(relation)
         .gives(201, "saved", told_relation)
         .refuses(&[(404, "`unknown_entity`: one of its ends")]),
-        scoped_operation(
-            ("delete", "/api/memory/relations"),
-            "forgetRelation",
-            "Deletes a relation",
-        )
-        .query("source", text(), "from this entity")
-        .require("source")
-        .query("type", text(), "by type")
-        .require("type")
-        .query("target", text(), "to this entity")
-        .require("target")
-        .gives(200, "the deleted items", forgotten())
-        .refuses(&[(404, "`unknown_relation`")]),
+        scoped_operation("delete", "/api/memory/relations", "forgetRelation", "Deletes a relation")
+            .query("source", text(), "from this entity")
+            .require("source")
+            .query("type", text(), "by type")
+            .require("type")
+            .query("target", text(), "to this entity")
+            .require("target")
+            .gives(200, "the deleted items", forgotten())
+            .refuses(&[(404, "`unknown_relation`")]),
     ]
 }
 
@@ -241,7 +247,8 @@ fn sessions() -> Vec<Operation> {
     let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
     vec![
         with_paging(scoped_operation(
-            ("get", "/api/memory/sessions"),
+            "get",
+            "/api/memory/sessions",
             "listTranscripts",
             "Conversations, latest first",
         ))
@@ -249,19 +256,21 @@ fn sessions() -> Vec<Operation> {
         .query("session", text(), "with `q`: only in this session")
         .gives(200, "sessions, or search results", json!({"anyOf": [listed, found]})),
         scoped_operation(
-            ("post", "/api/memory/sessions"),
+            "post",
+            "/api/memory/sessions",
             "appendTranscript",
             "Appends to its transcript",
         )
         .takes(body(&[("session", text()), ("entries", entries)], &[]))
         .gives(201, "saved", object(&[("session", text()), ("ids", list(whole()))], &[])),
-        scoped_operation(("get", "/api/memory/sessions/{id}"), "showTranscript", "Its transcript")
+        scoped_operation("get", "/api/memory/sessions/{id}", "showTranscript", "Its transcript")
             .query("after", whole(), "the `next` of the previous page")
             .query("limit", limit, "page size")
             .gives(200, "a page, oldest first", page)
             .refuses(&unknown),
         scoped_operation(
-            ("put", "/api/memory/sessions/{id}"),
+            "put",
+            "/api/memory/sessions/{id}",
             "summariseTranscript",
             "Sets its summary",
         )
@@ -269,7 +278,8 @@ fn sessions() -> Vec<Operation> {
         .gives(200, "the session", schema_ref("Transcript"))
         .refuses(&unknown),
         scoped_operation(
-            ("delete", "/api/memory/sessions/{id}"),
+            "delete",
+            "/api/memory/sessions/{id}",
             "forgetTranscript",
             "Deletes it with its transcript",
         )

@@ -20,7 +20,8 @@ pub(super) struct Operation {
 
 impl Operation {
     pub(super) fn new(
-        (method, path): (&'static str, &'static str),
+        method: &'static str,
+        path: &'static str,
         id: &'static str,
         summary: &'static str,
     ) -> Self {
@@ -78,13 +79,14 @@ impl Operation {
     }
 
     pub(super) fn gives(self, status: u16, about: &str, schema: Value) -> Self {
-        self.gives_media((status, "application/json"), about, schema)
+        self.gives_media(status, "application/json", about, schema)
     }
 
     /// Adds another media type for the response with this status.
     pub(super) fn gives_media(
         mut self,
-        (status, media): (u16, &str),
+        status: u16,
+        media: &str,
         about: &str,
         schema: Value,
     ) -> Self {
@@ -125,7 +127,7 @@ impl Operation {
             "additionalProperties": true,
         });
         schema["x-events"] = Value::Object(events);
-        self.gives_media((200, "text/event-stream"), about, schema)
+        self.gives_media(200, "text/event-stream", about, schema)
     }
 
     /// Errors specific to this operation, by code.

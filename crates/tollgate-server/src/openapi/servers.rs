@@ -24,17 +24,18 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
 fn looking(responses: &mut ResponseSchemas) -> Vec<Operation> {
     let unknown = [(404, "`unknown_server`: there is no such server")];
     vec![
-        Operation::new(("get", "/mcp/status"), "status", "All servers with their state")
+        Operation::new("get", "/mcp/status", "status", "All servers with their state")
             .needs("observe")
             .gives(200, "all", responses.of::<StatusJson>()),
-        Operation::new(("post", "/mcp/test/{server}"), "testServer", "Pings a server")
+        Operation::new("post", "/mcp/test/{server}", "testServer", "Pings a server")
             .gives(200, "the result", responses.of::<ServerTestJson>())
             .refuses(&unknown),
-        Operation::new(("get", "/api/servers"), "listServers", "All servers with their state")
+        Operation::new("get", "/api/servers", "listServers", "All servers with their state")
             .needs("observe")
             .gives(200, "all", responses.of::<StatusJson>()),
         Operation::new(
-            ("get", "/api/servers/{id}"),
+            "get",
+            "/api/servers/{id}",
             "showServer",
             "One server, its history and its config",
         )
@@ -42,17 +43,19 @@ fn looking(responses: &mut ResponseSchemas) -> Vec<Operation> {
         .gives(200, "the server; for admins with its config", responses.of::<ServerDetailsJson>())
         .refuses(&unknown),
         Operation::new(
-            ("get", "/api/servers/{id}/logs"),
+            "get",
+            "/api/servers/{id}/logs",
             "serverLogs",
             "The last lines of its stderr",
         )
         .gives(200, "oldest first", responses.of::<ServerLogJson>())
         .refuses(&unknown),
-        Operation::new(("post", "/api/servers/{id}/restart"), "restartServer", "Restarts it")
+        Operation::new("post", "/api/servers/{id}/restart", "restartServer", "Restarts it")
             .gives(200, "`false` if it is disabled", responses.of::<RestartJson>())
             .refuses(&unknown),
         Operation::new(
-            ("post", "/api/servers/{id}/login"),
+            "post",
+            "/api/servers/{id}/login",
             "logInToServer",
             "Starts an OAuth login and returns its link",
         )
@@ -66,25 +69,21 @@ fn looking(responses: &mut ResponseSchemas) -> Vec<Operation> {
             (409, "`no_login`: it needs none"),
             (502, "`login_failed`: the authorization server failed or refused"),
         ]),
-        Operation::new(
-            ("post", "/api/servers/try"),
-            "tryServer",
-            "Tests a server without adding it",
-        )
-        .takes(keys(&json!([])))
-        .gives(200, "the result", responses.of::<TrialReportJson>())
-        .streams(
-            "with `accept: text/event-stream` only: progress events, then `report`",
-            &[
-                ("log", responses.of::<TrialLineJson>()),
-                ("state", responses.of::<TrialStateJson>()),
-                ("report", responses.of::<TrialReportJson>()),
-            ],
-        )
-        .refuses(&[
-            (422, "`bad_config`: its config is invalid"),
-            (429, "`too_many_trials`: four tests are already running"),
-        ]),
+        Operation::new("post", "/api/servers/try", "tryServer", "Tests a server without adding it")
+            .takes(keys(&json!([])))
+            .gives(200, "the result", responses.of::<TrialReportJson>())
+            .streams(
+                "with `accept: text/event-stream` only: progress events, then `report`",
+                &[
+                    ("log", responses.of::<TrialLineJson>()),
+                    ("state", responses.of::<TrialStateJson>()),
+                    ("report", responses.of::<TrialReportJson>()),
+                ],
+            )
+            .refuses(&[
+                (422, "`bad_config`: its config is invalid"),
+                (429, "`too_many_trials`: four tests are already running"),
+            ]),
     ]
 }
 
@@ -99,8 +98,8 @@ fn changing() -> Vec<Operation> {
         (412, "`other_version`: the config was changed after you read it"),
         (422, "`bad_config`: the config would be invalid"),
     ];
-    let change = |what, id, summary| {
-        Operation::new(what, id, summary)
+    let change = |method, path, id, summary| {
+        Operation::new(method, path, id, summary)
             .query("dry_run", flag(), "only validates and returns the result")
             .header("if-match", tag(), "the version the change is based on")
             .gives(200, "the result", schema_ref("Changed"))
@@ -108,16 +107,16 @@ fn changing() -> Vec<Operation> {
             .refuses(&refusals)
     };
     vec![
-        change(("post", "/api/servers"), "addServer", "Adds a server to the config")
+        change("post", "/api/servers", "addServer", "Adds a server to the config")
             .query("agents", text(), "comma-separated names of the agents that may use its tools")
             .takes(keys(&json!(["name"])))
             .gives(201, "created", schema_ref("Changed"))
             .with_etag(201),
-        change(("put", "/api/servers/{id}"), "replaceServer", "Changes a server of the config")
+        change("put", "/api/servers/{id}", "replaceServer", "Changes a server of the config")
             .takes(keys(&json!([]))),
-        change(("delete", "/api/servers/{id}"), "removeServer", "Removes a server from the config"),
-        change(("post", "/api/servers/{id}/enable"), "enableServer", "Enables it"),
-        change(("post", "/api/servers/{id}/disable"), "disableServer", "Disables it"),
+        change("delete", "/api/servers/{id}", "removeServer", "Removes a server from the config"),
+        change("post", "/api/servers/{id}/enable", "enableServer", "Enables it"),
+        change("post", "/api/servers/{id}/disable", "disableServer", "Disables it"),
     ]
 }
 

@@ -12,14 +12,15 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         tag: "sessions",
         about: "Live sessions: their principal, tier and the reason for it.",
         operations: vec![
-            Operation::new(("get", "/api/sessions"), "listSessions", "Live sessions, oldest first")
+            Operation::new("get", "/api/sessions", "listSessions", "Live sessions, oldest first")
                 .needs("observe")
                 .gives(200, "all", responses.of::<SessionsJson<'_>>()),
-            Operation::new(("delete", "/api/sessions/{id}"), "closeSession", "Closes a session")
+            Operation::new("delete", "/api/sessions/{id}", "closeSession", "Closes a session")
                 .gives_nothing(204, "it is closed")
                 .refuses(&unknown),
             Operation::new(
-                ("post", "/api/sessions/{id}/tier"),
+                "post",
+                "/api/sessions/{id}/tier",
                 "setSessionTier",
                 "Forces a tier; `null`: automatic selection",
             )

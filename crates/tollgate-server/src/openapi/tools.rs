@@ -15,8 +15,8 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
     let unknown = [(404, "`unknown_tool` or `unknown_server`")];
     let hash = json!({"type": "string", "pattern": "^[0-9a-fA-F]{64}$"});
     let tool = responses.of::<ToolRowJson<'_>>();
-    let decided = |what, id, summary| {
-        Operation::new(what, id, summary)
+    let decided = |method, path, id, summary| {
+        Operation::new(method, path, id, summary)
             .takes(body(
                 &[("hash", with_description(hash.clone(), "hash of the reviewed definition"))],
                 &[],
@@ -33,26 +33,29 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         tag: "tools",
         about: "Tools of the servers: trust, latency and visibility.",
         operations: vec![
-            Operation::new(("get", "/api/tools"), "listTools", "All tools").gives(
+            Operation::new("get", "/api/tools", "listTools", "All tools").gives(
                 200,
                 "by exposed name",
                 responses.of::<ToolListJson<'_>>(),
             ),
-            Operation::new(("get", "/api/tools/{server}/{tool}"), "showTool", "All about one tool")
+            Operation::new("get", "/api/tools/{server}/{tool}", "showTool", "All about one tool")
                 .gives(200, "the tool", responses.of::<ToolExaminationJson<'_>>())
                 .refuses(&unknown),
             decided(
-                ("post", "/api/tools/{server}/{tool}/accept"),
+                "post",
+                "/api/tools/{server}/{tool}/accept",
                 "acceptTool",
                 "Accepts its definition",
             ),
             decided(
-                ("post", "/api/tools/{server}/{tool}/reject"),
+                "post",
+                "/api/tools/{server}/{tool}/reject",
                 "rejectTool",
                 "Rejects its definition",
             ),
             Operation::new(
-                ("post", "/api/calibrate"),
+                "post",
+                "/api/calibrate",
                 "calibrate",
                 "Measures the latency of tools that may be probed",
             )
@@ -67,7 +70,8 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
             .streams("each probe when it is done, then `done`", &steps)
             .refuses(&unknown),
             Operation::new(
-                ("get", "/api/telemetry"),
+                "get",
+                "/api/telemetry",
                 "telemetry",
                 "Latency statistics of all tools, mergeable with those of other gateways",
             )

@@ -26,7 +26,8 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
         about: "Latency tiers of turns.",
         operations: vec![
             with_context_headers(Operation::new(
-                ("post", "/v1/tier"),
+                "post",
+                "/v1/tier",
                 "chooseTier",
                 "Selects the tier of a turn from its text",
             ))

@@ -26,7 +26,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     }
     let models = providers(&mut top, sheet);
     for (name, context) in top.named_maps("contexts") {
-        agent(&name, context, (&tools, &models), sheet);
+        agent(&name, context, &tools, &models, sheet);
     }
     for key in ["audio_transport", "audiosocket", "asterisk", "barge_in", "external_media", "llm"] {
         top.drop(key, "telephony and speech are not supported");
@@ -110,7 +110,7 @@ fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Vec<(Strin
         match provider::put(named, sheet) {
             Some(ours) => {
                 let api = (!name.contains("deepgram")).then_some("realtime");
-                let model = provider::model((&ours, &id), api, sheet);
+                let model = provider::model(&ours, &id, api, sheet);
                 models.push((name, model));
                 sheet.drop(source.at, "its audio settings are not supported");
             }
@@ -123,7 +123,8 @@ fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> Vec<(Strin
 fn agent(
     name: &str,
     mut context: SourceMap,
-    (tools, models): (&AvaToolNames, &[(String, String)]),
+    tools: &AvaToolNames,
+    models: &[(String, String)],
     sheet: &mut ImportCollector<'_>,
 ) {
     let (id, note) = sheet.id("agents", name);

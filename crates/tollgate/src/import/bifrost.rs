@@ -20,7 +20,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     if let Some(mut mcp) = top.inner("mcp") {
         let timeout = manager(&mut mcp, sheet);
         for (name, client) in mcp.named_maps("client_configs") {
-            one(&name, client, (empty, timeout), sheet);
+            one(&name, client, empty, timeout, sheet);
         }
         sheet.leave(mcp);
     }
@@ -78,7 +78,8 @@ fn span(value: &Value) -> Option<f64> {
 fn one(
     name: &str,
     mut source: SourceMap,
-    (empty, timeout): (EmptyListMeaning, Option<f64>),
+    empty: EmptyListMeaning,
+    timeout: Option<f64>,
     sheet: &mut ImportCollector<'_>,
 ) {
     let mut draft = ServerDraft::new(sheet, name);
@@ -169,7 +170,8 @@ fn tools(source: &mut SourceMap, draft: &mut ServerDraft, empty: EmptyListMeanin
 
 fn provider(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
     let mut keys = source.named_maps("keys");
-    let (mut models, mut key) = (Vec::new(), None);
+    let mut models = Vec::new();
+    let mut key = None;
     let more = keys.len().saturating_sub(1);
     if let Some((_, first)) = keys.first_mut() {
         key = first.take("value").and_then(|it| text_or_reference(&it));
@@ -202,7 +204,7 @@ fn provider(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) 
     match provider::put(named, sheet) {
         Some(ours) => {
             for id in models.iter().filter(|id| *id != "*") {
-                provider::model((&ours, id), None, sheet);
+                provider::model(&ours, id, None, sheet);
             }
             network.into_iter().for_each(|network| sheet.leave(network));
             sheet.leave(source);
@@ -214,9 +216,10 @@ fn provider(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) 
 /// Bifrost appends `/v1` to the address itself.
 fn with_version(name: &str, base: String) -> String {
     let is_named = ["anthropic", "gemini"].contains(&name);
-    match is_named || base.trim_end_matches('/').ends_with("/v1") || base.starts_with("env.") {
-        true => base,
-        false => format!("{}/v1", base.trim_end_matches('/')),
+    if is_named || base.trim_end_matches('/').ends_with("/v1") || base.starts_with("env.") {
+        base
+    } else {
+        format!("{}/v1", base.trim_end_matches('/'))
     }
 }
 

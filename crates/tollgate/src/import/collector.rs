@@ -29,7 +29,8 @@ pub(super) struct ImportCollector<'a> {
 
 impl<'a> ImportCollector<'a> {
     pub(super) fn new(
-        (secrets, given): (SecretPlacement, &'a [(String, Secret)]),
+        secrets: SecretPlacement,
+        given: &'a [(String, Secret)],
         client: Option<&'static ClientApp>,
     ) -> Self {
         let imported = ImportedConfig {
@@ -39,8 +40,8 @@ impl<'a> ImportCollector<'a> {
             dropped: Vec::new(),
             given: Vec::new(),
         };
-        let (spelling, taken) = (VariableSyntax::Usual, HashSet::new());
-        Self { client, spelling, secrets, given, taken, imported }
+        let spelling = VariableSyntax::Usual;
+        Self { client, spelling, secrets, given, taken: HashSet::new(), imported }
     }
 
     pub(super) fn is(&self, client: &str) -> bool {
@@ -156,11 +157,7 @@ impl<'a> ImportCollector<'a> {
     }
 
     /// The text for a secret `value`: itself, or a reference.
-    pub(super) fn externalize_secret(
-        &mut self,
-        (owner, name): (&str, &str),
-        value: &str,
-    ) -> String {
+    pub(super) fn externalize_secret(&mut self, owner: &str, name: &str, value: &str) -> String {
         if self.secrets == SecretPlacement::InTheFile || value.is_empty() {
             return value.to_owned();
         }
@@ -188,10 +185,11 @@ impl<'a> ImportCollector<'a> {
     }
 
     /// The text for the value of `name`: a reference if it is a secret.
-    pub(super) fn value(&mut self, place: (&str, &str), value: &str) -> String {
-        match !is_trivial(value) && (sounds_secret(place.1) || Self::looks_secret(value)) {
-            true => self.externalize_secret(place, value),
-            false => value.to_owned(),
+    pub(super) fn value(&mut self, owner: &str, name: &str, value: &str) -> String {
+        if !is_trivial(value) && (sounds_secret(name) || Self::looks_secret(value)) {
+            self.externalize_secret(owner, name, value)
+        } else {
+            value.to_owned()
         }
     }
 

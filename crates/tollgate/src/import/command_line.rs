@@ -183,8 +183,13 @@ fn flags(
         Some(at) => (&words[..at], &words[at + 1..]),
         None => (words, &[][..]),
     };
-    let (mut env, mut headers, mut places) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut url, mut transport, mut token, mut client) = (None, None, None, None);
+    let mut env = Vec::new();
+    let mut headers = Vec::new();
+    let mut places = Vec::new();
+    let mut url = None;
+    let mut transport = None;
+    let mut token = None;
+    let mut client = None;
     let mut tools: Vec<(&str, Vec<String>)> = Vec::new();
     let mut words = before.iter();
     while let Some(word) = words.next() {

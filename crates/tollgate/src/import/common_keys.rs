@@ -196,7 +196,7 @@ fn consent(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportCo
         if let Some(secret) = secret {
             let secret = draft.text(sheet, &secret);
             let name = draft.name.clone();
-            let hidden = sheet.externalize_secret((&name, "CLIENT_SECRET"), &secret);
+            let hidden = sheet.externalize_secret(&name, "CLIENT_SECRET", &secret);
             draft.auth("client_secret", hidden);
         }
         if !scopes.is_empty() {

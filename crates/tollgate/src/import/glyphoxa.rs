@@ -46,7 +46,7 @@ fn one(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
 fn credentials(mut oauth: SourceMap, sheet: &mut ImportCollector<'_>) {
     let secret = oauth.text("client_secret").unwrap_or_default();
     let Some(owner) = sheet.last_server() else { return };
-    let hidden = sheet.externalize_secret((&owner, "CLIENT_SECRET"), &secret);
+    let hidden = sheet.externalize_secret(&owner, "CLIENT_SECRET", &secret);
     let mut keys = Map::new();
     keys.insert("client_id".to_owned(), json!(oauth.text("client_id").unwrap_or_default()));
     keys.insert("client_secret".to_owned(), json!(hidden));
@@ -73,14 +73,15 @@ fn providers(top: &mut SourceMap, sheet: &mut ImportCollector<'_>) -> GlyphoxaMo
     for (stage, api) in [("llm", None), ("s2s", Some("realtime"))] {
         let Some(mut source) = stages.inner(stage) else { continue };
         let Some(name) = source.text("name") else { continue };
-        let (base_url, key) = (source.text("base_url"), source.text("api_key"));
+        let base_url = source.text("base_url");
+        let key = source.text("api_key");
         let model = source.text("model");
         let named = ImportedProvider { name: &name, base_url, key, more: Map::new() };
         let Some(ours) = provider::put(named, sheet) else {
             sheet.drop(source.at, "its API is not supported");
             continue;
         };
-        let model = model.map(|id| provider::model((&ours, &id), api, sheet));
+        let model = model.map(|id| provider::model(&ours, &id, api, sheet));
         match api {
             None => models.cascaded = model,
             Some(_) => models.live = model,
@@ -117,10 +118,8 @@ fn agent(name: &str, mut npc: SourceMap, models: &GlyphoxaModels, sheet: &mut Im
         }
         _ => {}
     }
-    let models: Vec<&String> = match live {
-        true => models.live.iter().chain(&models.cascaded).collect(),
-        false => models.cascaded.iter().collect(),
-    };
+    let live_model = models.live.iter().filter(|_| live);
+    let models: Vec<&String> = live_model.chain(&models.cascaded).collect();
     if !models.is_empty() {
         put("models", json!(models));
     }

@@ -49,10 +49,7 @@ pub(super) fn put(named: ImportedProvider<'_>, sheet: &mut ImportCollector<'_>) 
     }
     if let Some(key) = named.key.filter(|key| !key.is_empty()) {
         let (key, _) = rewrite_variables(&key, sheet.spelling);
-        keys.insert(
-            "api_key".to_owned(),
-            json!(sheet.externalize_secret((&name, "API_KEY"), &key)),
-        );
+        keys.insert("api_key".to_owned(), json!(sheet.externalize_secret(&name, "API_KEY", &key)));
     }
     keys.extend(named.more);
     let notes = note.into_iter().collect();
@@ -62,7 +59,8 @@ pub(super) fn put(named: ImportedProvider<'_>, sheet: &mut ImportCollector<'_>) 
 
 /// Adds a model of a provider. Returns its name for agents.
 pub(super) fn model(
-    (provider, id): (&str, &str),
+    provider: &str,
+    id: &str,
     api: Option<&str>,
     sheet: &mut ImportCollector<'_>,
 ) -> String {

@@ -64,7 +64,7 @@ impl ServerDraft {
         let flag = before.filter(|it| it.starts_with('-') && !it.contains('='));
         let flag = flag.filter(|flag| !word.starts_with('-') && names_secret(flag, word));
         if let Some(flag) = flag {
-            return sheet.externalize_secret((&name, flag), word);
+            return sheet.externalize_secret(&name, flag, word);
         }
         for between in ["=", ": ", ":"] {
             let Some((key, value)) = word.split_once(between) else { continue };
@@ -72,7 +72,7 @@ impl ServerDraft {
             let is_name = bare.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
             if is_name && !bare.is_empty() && names_secret(bare, value) {
                 let (scheme, value) = split_scheme(value.trim_start());
-                let hidden = sheet.externalize_secret((&name, bare), value);
+                let hidden = sheet.externalize_secret(&name, bare, value);
                 return format!("{key}{between}{scheme}{hidden}");
             }
         }
@@ -83,9 +83,10 @@ impl ServerDraft {
                 return format!("{flag}={hidden}");
             }
         }
-        match ImportCollector::looks_secret(word) {
-            true => sheet.externalize_secret((&name, "ARGUMENT"), word),
-            false => word.to_owned(),
+        if ImportCollector::looks_secret(word) {
+            sheet.externalize_secret(&name, "ARGUMENT", word)
+        } else {
+            word.to_owned()
         }
     }
 
@@ -128,7 +129,7 @@ impl ServerDraft {
             .split('&')
             .map(|pair| match pair.split_once('=') {
                 Some((name, value)) => {
-                    format!("{name}={}", sheet.value((&self.name, name), value))
+                    format!("{name}={}", sheet.value(&self.name, name, value))
                 }
                 None => pair.to_owned(),
             })
@@ -153,15 +154,14 @@ impl ServerDraft {
         });
         for (_, value) in tokens {
             let (scheme, bare) = split_scheme(&value);
-            match scheme.trim().eq_ignore_ascii_case("bearer") {
-                true => self.token(sheet, bare),
-                false => {
-                    let bare = self.text(sheet, bare);
-                    let hidden = sheet.externalize_secret((&self.name, "AUTHORIZATION"), &bare);
-                    let header = format!("{scheme}{hidden}");
-                    self.extend("headers", vec![("Authorization".to_owned(), header)]);
-                }
+            if scheme.trim().eq_ignore_ascii_case("bearer") {
+                self.token(sheet, bare);
+                continue;
             }
+            let bare = self.text(sheet, bare);
+            let hidden = sheet.externalize_secret(&self.name, "AUTHORIZATION", &bare);
+            let header = format!("{scheme}{hidden}");
+            self.extend("headers", vec![("Authorization".to_owned(), header)]);
         }
         let others = self.pairs(sheet, others);
         self.extend("headers", others);
@@ -171,7 +171,7 @@ impl ServerDraft {
         let (scheme, bare) = split_scheme(value);
         let bare = if scheme.trim().eq_ignore_ascii_case("bearer") { bare } else { value };
         let bare = self.text(sheet, bare);
-        let hidden = sheet.externalize_secret((&self.name, "TOKEN"), &bare);
+        let hidden = sheet.externalize_secret(&self.name, "TOKEN", &bare);
         self.auth("token", hidden);
     }
 
@@ -213,7 +213,7 @@ impl ServerDraft {
         let mut written = Vec::with_capacity(pairs.len());
         for (name, value) in pairs {
             let value = self.text(sheet, &value);
-            let value = sheet.value((&self.name, &name), &value);
+            let value = sheet.value(&self.name, &name, &value);
             written.push((name, value));
         }
         written
@@ -234,9 +234,10 @@ impl ServerDraft {
 fn split_scheme(value: &str) -> (&str, &str) {
     let scheme = value.find(' ').map_or("", |at| &value[..at]);
     let known = ["bearer", "basic", "token", "apikey", "digest", "bot"];
-    match known.iter().any(|word| scheme.eq_ignore_ascii_case(word)) {
-        true => (&value[..=scheme.len()], value[scheme.len()..].trim_start()),
-        false => ("", value),
+    if known.iter().any(|word| scheme.eq_ignore_ascii_case(word)) {
+        (&value[..=scheme.len()], value[scheme.len()..].trim_start())
+    } else {
+        ("", value)
     }
 }
 

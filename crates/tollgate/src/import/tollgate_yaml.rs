@@ -21,7 +21,8 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
             }
             draft.token(sheet, &token);
         }
-        let (env, headers) = (server.table("env"), server.table("headers"));
+        let env = server.table("env");
+        let headers = server.table("headers");
         draft.env(sheet, env);
         draft.headers(sheet, headers);
         server.everything().into_iter().for_each(|(key, value)| draft.put(&key, value));

@@ -132,7 +132,8 @@ fn escape_file_references(text: &str) -> String {
 }
 
 fn braces(text: &str) -> (String, Vec<String>) {
-    let (mut out, mut notes) = (String::with_capacity(text.len()), Vec::new());
+    let mut out = String::with_capacity(text.len());
+    let mut notes = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('{') {
         let inside = &rest[at + 1..];
@@ -165,9 +166,10 @@ fn bare(text: &str) -> String {
         let length = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let name = &after[..length.unwrap_or(after.len())];
         out.push_str(&rest[..at]);
-        match is_variable(name) {
-            true => out.push_str(&format!("${{{name}}}")),
-            false => out.push_str(&format!("${name}")),
+        if is_variable(name) {
+            out.push_str(&format!("${{{name}}}"));
+        } else {
+            out.push_str(&format!("${name}"));
         }
         rest = &after[name.len()..];
     }

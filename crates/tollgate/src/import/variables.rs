@@ -62,7 +62,7 @@ impl<'a> VariableNames<'a> {
             }
             let fresh = self.fresh(&name, &value, given);
             let written = format!("${{{fresh}}}");
-            fitted.keys.values_mut().for_each(|it| replace(it, (&reference, &written)));
+            fitted.keys.values_mut().for_each(|it| replace(it, &reference, &written));
             for note in &mut fitted.notes {
                 *note = note.replace(&format!("`{name}`"), &format!("`{fresh}`"));
             }
@@ -131,11 +131,11 @@ fn stands(keys: &Value, there: &Value, reference: &str) -> bool {
     }
 }
 
-fn replace(value: &mut Value, (from, to): (&str, &str)) {
+fn replace(value: &mut Value, from: &str, to: &str) {
     match value {
         Value::String(text) => *text = text.replace(from, to),
-        Value::Array(items) => items.iter_mut().for_each(|it| replace(it, (from, to))),
-        Value::Object(pairs) => pairs.values_mut().for_each(|it| replace(it, (from, to))),
+        Value::Array(items) => items.iter_mut().for_each(|it| replace(it, from, to)),
+        Value::Object(pairs) => pairs.values_mut().for_each(|it| replace(it, from, to)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -145,7 +145,8 @@ async fn answer_all(stream: TcpStream, called: mpsc::Sender<()>) {
 
 /// The message of the next request; `None` at the end of the connection.
 async fn read_post(stream: &mut BufReader<TcpStream>) -> Option<Value> {
-    let (mut line, mut length) = (String::new(), 0);
+    let mut line = String::new();
+    let mut length = 0;
     loop {
         line.clear();
         if stream.read_line(&mut line).await.ok()? == 0 {

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
+use http::StatusCode;
 use tokio::sync::{Notify, watch};
 use tollgate_engine::clock::{Clock, SystemClock};
-use tollgate_engine::web::fetch::OperatorHttpClient;
-use tollgate_engine::web::place::OauthUrl;
+use tollgate_engine::web::FetchError;
+use tollgate_engine::web::fetch::{ExchangeError, OperatorHttpClient};
+use tollgate_engine::web::place::{OauthUrl, OauthUrlError};
 use tollgate_mcp::tasks::{self, Task};
 
 use super::OidcConfig;
@@ -111,6 +113,29 @@ impl IssuerState {
     }
 }
 
+/// Why the keys of an issuer cannot be fetched.
+#[derive(Debug, thiserror::Error)]
+enum JwksError {
+    #[error(transparent)]
+    Client(#[from] FetchError),
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    #[error(transparent)]
+    Url(#[from] OauthUrlError),
+    #[error("`{url}` answered {status}")]
+    Status { url: String, status: StatusCode },
+    #[error("`{url}` has no key set")]
+    NoKeySet { url: String },
+    #[error("`{url}` has no usable key")]
+    NoUsableKey { url: String },
+    #[error("`{url}` has no metadata")]
+    NoMetadata { url: String },
+    #[error("`{url}` is of another issuer")]
+    OtherIssuer { url: String },
+    #[error("`{url}` has no `jwks_uri`")]
+    NoJwksUri { url: String },
+}
+
 /// Fetches the keys periodically.
 struct JwksRefresher {
     issuer: String,
@@ -151,57 +176,58 @@ impl JwksRefresher {
         }
     }
 
-    async fn fetch(&self) -> Result<Jwks, String> {
-        let fetch = OperatorHttpClient::new(self.jwks_url.as_deref().unwrap_or(&self.issuer))
-            .map_err(|error| error.to_string())?;
+    async fn fetch(&self) -> Result<Jwks, JwksError> {
+        let client = OperatorHttpClient::new(self.jwks_url.as_deref().unwrap_or(&self.issuer))?;
         let url = match &self.jwks_url {
             Some(url) => url.clone(),
-            None => self.discover(&fetch).await?,
+            None => self.discover(&client).await?,
         };
-        let answer = fetch.get(&url).await.map_err(|error| error.to_string())?;
-        if !answer.status.is_success() {
-            return Err(format!("`{url}` answered {}", answer.status));
+        let response = client.get(&url).await?;
+        if !response.status.is_success() {
+            return Err(JwksError::Status { url, status: response.status });
         }
-        let keys = answer.body.as_ref().and_then(Jwks::read);
-        let keys = keys.ok_or_else(|| format!("`{url}` has no key set"))?;
+        let Some(keys) = response.body.as_ref().and_then(Jwks::read) else {
+            return Err(JwksError::NoKeySet { url });
+        };
         match keys.len() {
-            0 => Err(format!("`{url}` has no usable key")),
+            0 => Err(JwksError::NoUsableKey { url }),
             _ => Ok(keys),
         }
     }
 
     /// The JWKS URL from the issuer's metadata.
-    async fn discover(&self, fetch: &OperatorHttpClient) -> Result<String, String> {
-        let issuer = OauthUrl::parse(&self.issuer).map_err(|error| error.to_string())?;
-        let places = [
-            issuer.append_well_known("openid-configuration"),
-            issuer.insert_well_known("oauth-authorization-server"),
-        ];
-        let mut trouble = String::new();
-        for url in places {
-            let answer = match fetch.get(&url).await {
-                Ok(answer) if answer.status.is_success() => answer,
-                Ok(answer) => {
-                    trouble = format!("`{url}` answered {}", answer.status);
-                    continue;
-                }
-                Err(error) => {
-                    trouble = error.to_string();
-                    continue;
-                }
-            };
-            let body = answer.body.ok_or_else(|| format!("`{url}` has no metadata"))?;
-            // Metadata of another issuer must not supply keys for this one.
-            if body["issuer"].as_str() != Some(&self.issuer) {
-                return Err(format!("`{url}` is of another issuer"));
+    async fn discover(&self, client: &OperatorHttpClient) -> Result<String, JwksError> {
+        let issuer = OauthUrl::parse(&self.issuer)?;
+        let first = issuer.append_well_known("openid-configuration");
+        match self.discover_at(client, &issuer, first).await {
+            // The document is not there: it may have the name that OAuth gives it.
+            Err(JwksError::Exchange(_) | JwksError::Status { .. }) => {
+                let second = issuer.insert_well_known("oauth-authorization-server");
+                self.discover_at(client, &issuer, second).await
             }
-            let keys = body["jwks_uri"].as_str();
-            let keys = keys.ok_or_else(|| format!("`{url}` has no `jwks_uri`"))?;
-            OauthUrl::parse(keys)
-                .and_then(|keys| keys.may_get_secrets_from(&issuer))
-                .map_err(|error| error.to_string())?;
-            return Ok(keys.to_owned());
+            found => found,
         }
-        Err(trouble)
+    }
+
+    async fn discover_at(
+        &self,
+        client: &OperatorHttpClient,
+        issuer: &OauthUrl,
+        url: String,
+    ) -> Result<String, JwksError> {
+        let response = client.get(&url).await?;
+        if !response.status.is_success() {
+            return Err(JwksError::Status { url, status: response.status });
+        }
+        let Some(metadata) = response.body else { return Err(JwksError::NoMetadata { url }) };
+        // Metadata of another issuer must not supply keys for this one.
+        if metadata["issuer"].as_str() != Some(&self.issuer) {
+            return Err(JwksError::OtherIssuer { url });
+        }
+        let Some(keys) = metadata["jwks_uri"].as_str() else {
+            return Err(JwksError::NoJwksUri { url });
+        };
+        OauthUrl::parse(keys)?.may_get_secrets_from(issuer)?;
+        Ok(keys.to_owned())
     }
 }

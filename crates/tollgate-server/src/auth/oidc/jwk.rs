@@ -102,7 +102,8 @@ impl Jwk {
                 RSA_BYTES.contains(&n.len()).then_some(JwkMaterial::Rsa { n, e })?
             }
             ("EC", Some("P-256")) => {
-                let (x, y) = (bytes("x")?, bytes("y")?);
+                let x = bytes("x")?;
+                let y = bytes("y")?;
                 let is_point = x.len() == 32 && y.len() == 32;
                 is_point.then(|| JwkMaterial::P256([&[4], &x[..], &y[..]].concat()))?
             }

@@ -59,7 +59,8 @@ impl<'t> Jwt<'t> {
             Some(Value::String(kid)) if kid.len() <= LONGEST_KID => Some(kid.clone()),
             Some(_) => return Err("the token has an invalid `kid`"),
         };
-        let (claims, signature) = (object(claims)?, bytes(signature)?);
+        let claims = object(claims)?;
+        let signature = bytes(signature)?;
         Ok(Self { algorithm, kid, claims, signed, signature })
     }
 

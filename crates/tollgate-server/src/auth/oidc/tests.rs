@@ -51,7 +51,8 @@ impl Signer {
 
     fn jwks(&self) -> Value {
         let point = self.ec.public_key().as_ref();
-        let (x, y) = (encode_token(&point[1..33]), encode_token(&point[33..]));
+        let x = encode_token(&point[1..33]);
+        let y = encode_token(&point[33..]);
         let ed = encode_token(self.ed.public_key());
         json!({"keys": [
             {"kty": "EC", "crv": "P-256", "kid": "ec", "x": x, "y": y},
@@ -133,7 +134,8 @@ fn s_22_a_token_counts_for_its_audience_issuer_and_time_only() {
 
 #[test]
 fn s_22_only_signatures_by_a_private_key_count() {
-    let (signer, other) = (Signer::new(), Signer::new());
+    let signer = Signer::new();
+    let other = Signer::new();
     let keys = signer.jwks();
     let judge = |header: Value| judge_token(&keys, &signer.token(&header, &claims()), NOW);
     let only = "the token must be signed with RS256, PS256, ES256 or EdDSA";
