@@ -472,6 +472,6 @@ fn providers_keep_conversations_only_where_the_config_says_so() {
     assert_eq!(["a", "b", "c"].map(store), [false, true, false]);
     refusal_of(
         &format!("{providers}models:\n  a: {{ provider: oa, store: true }}\n"),
-        "3:22 only the Responses API has `store`",
+        "3:29 only the Responses API has `store`",
     );
 }

@@ -230,10 +230,8 @@ impl PendingResponsesMessage<'_> {
             return;
         }
         let list = std::mem::take(&mut self.content);
-        // The short form has no status.
-        let is_output =
-            |item: &Map<String, Value>| ["id", "status"].iter().any(|key| item.contains_key(*key));
-        let recorded = self.item.is_some_and(is_output);
+        let recorded =
+            self.ids == ItemIds::Kept && self.item.is_some_and(|item| item.contains_key("id"));
         let said = if recorded { list.into() } else { content(list) };
         let mut item = Map::from_iter([
             ("role".to_owned(), Value::from(self.role)),
@@ -242,6 +240,9 @@ impl PendingResponsesMessage<'_> {
         add(&mut item, self.item, self.ids);
         if item["content"].is_array() {
             item.entry("type").or_insert_with(|| "message".into());
+        } else if self.ids == ItemIds::Omitted {
+            // Only output with an id and a list has one.
+            item.shift_remove("status");
         }
         out.push(Value::Object(item));
     }
