@@ -1,15 +1,16 @@
 """Conversations of several rounds and turns before models that judge like their vendors: four fronts, four APIs.
 
-Reasoning, signatures and ids have to come back to the model that made them, and to no other. Files in the reasons are
-those of `crates/tollgate-llm/src`.
+Reasoning, signatures and ids have to come back to the model that made them, and to no other.
 """
 
+import openai
 import pytest
 
 from fronts import DIALECTS
 from fronts.heard import WEATHER
 from harness.asking import ask
 from harness.models import CLIENT_KEY
+from provider.strict_gemini import DUMMIES
 
 SCHEMA = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]}
 ROLL = {"name": "roll", "description": "Rolls dice", "schema": {**SCHEMA, "additionalProperties": False}}
@@ -18,8 +19,8 @@ MODELS = [
     "anthropic-claude-opus-5-5", "anthropic-claude-fable-5-2", "gemini-gemini-2.5-flash", "gemini-gemini-3.8-flash",
 ]  # fmt: skip
 SWITCHED = [
-    "chat-gpt-6-sol", "responses-gpt-5.5", "responses-gpt-6.1-sol", "anthropic-claude-opus-5-5",
-    "gemini-gemini-3.8-flash",
+    "chat-gpt-6-sol", "responses-gpt-5.5", "responses-gpt-6.1-sol", "anthropic-claude-haiku-4-5",
+    "anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash",
 ]  # fmt: skip
 # What shows the client the reasoning of a model.
 SHOWN = {
@@ -28,25 +29,8 @@ SHOWN = {
     "anthropic": {"thinking": {"type": "adaptive", "display": "summarized"}},
     "gemini": {"thinking_config": {"include_thoughts": True}},
 }
-SEALED = "format/openai_responses/history.rs gives sealed reasoning a new id (rs_tollgate_N), to which it is not bound"
-BOUND = "agent/: the answer has the thinking of all rounds without their calls, and it comes back as one turn"
-OTHER_MODEL = "conversation.rs: ThoughtSignature knows the dialect that made it, not the model"
-FOREIGN = "provider/pass_through.rs forwards signatures of other makers (tollgate:anthropic:…) as they are"
-UNSIGNED = "provider/pass_through.rs forwards calls of other makers without the signature that Gemini 3 asks for"
-STORED = "response_store.rs of tollgate-server takes `store` out, so that openai_responses/request_writer.rs omits it"
-
-
-class RefusedTodayError(Exception):
-    """What is known to be refused, and nothing else."""
-
-
 def kind_of(model: str) -> str:
     return model.partition("-")[0]
-
-
-def thinks(model: str) -> bool:
-    """Also when it is not asked to."""
-    return kind_of(model) == "gemini" or model.endswith(("gpt-6.1-sol", "opus-5-5", "fable-5-2"))
 
 
 def begin(chat, dialect: str, agent: str | None = None):
@@ -133,51 +117,18 @@ STORIES = [
 ]  # fmt: skip
 
 
-def story_fault(story, dialect: str, model: str) -> str | None:
-    if model == "responses-gpt-6.1-sol" and dialect in ("anthropic", "gemini") and story is not rounds_of_an_agent:
-        return SEALED
-    if story is two_turns_of_an_agent and model.endswith(("opus-5-5", "fable-5-2")) and dialect != "chat":
-        return BOUND
-    return None
-
-
-def tell(chat, known: str | None, story, *given) -> str | None:
-    """What was refused, if that is known."""
+def tell(chat, story, *given) -> None:
     chat.provider.forget()
-    try:
-        story(chat, *given)
-    except Exception as error:
-        refused = [seen for seen in chat.seen if seen.status == 400]
-        if known and refused:
-            return f"{given}: {error}"
-        raise
+    story(chat, *given)
     assert all(seen.status == 200 for seen in chat.seen), given
-    return None
 
 
-def mark(reasons: set) -> list:
-    reason = "; ".join(sorted(reasons - {None}))
-    return [pytest.mark.xfail(strict=True, raises=RefusedTodayError, reason=reason)] if reason else []
-
-
-def story_params() -> list:
-    return [
-        pytest.param(
-            story, dialect, model, marks=mark({story_fault(story, dialect, model)}),
-            id=f"{story.__name__}-{dialect}-{model}",
-        )
-        for story in STORIES
-        for dialect in DIALECTS
-        for model in MODELS
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("story, dialect, model", story_params())
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+@pytest.mark.parametrize("story", STORIES)
 def test_a_model_gets_back_what_it_said(chat, story, dialect, model):
-    known = story_fault(story, dialect, model)
-    refused = [tell(chat, known, story, dialect, model, stream) for stream in (False, True)]
-    if any(refused):
-        raise RefusedTodayError("\n".join(one for one in refused if one))
+    for stream in (False, True):
+        tell(chat, story, dialect, model, stream)
 
 
 # === Another model in the middle of a turn ===
@@ -192,58 +143,83 @@ def switch(chat, dialect, first, second, stream):
     assert "The tool said" in heard.text
 
 
-def sent_fault(dialect: str, maker: str, target: str) -> str | None:
-    """Of a request to `target` with what `maker` said."""
-    if dialect == "chat" or kind_of(target) in ("chat", "anthropic") and dialect != kind_of(target):
-        return None
-    if dialect == kind_of(target):
-        if kind_of(maker) == dialect:
-            return None
-        if thinks(maker):
-            return FOREIGN
-        return UNSIGNED if target.endswith("3.8-flash") else None
-    if kind_of(target) == kind_of(maker) == "responses" and thinks(maker):
-        return SEALED if maker == target else OTHER_MODEL
-    return None
+# A client that sends one vendor's models each other's reasoning is told so by the vendor.
+SWITCHES = [
+    (dialect, first, second)
+    for dialect in DIALECTS
+    for first in SWITCHED
+    for second in SWITCHED
+    if first != second and not dialect == kind_of(first) == kind_of(second)
+]
 
 
-def switch_faults(dialect: str, first: str, second: str) -> set:
-    sent = [(first, second), (first, first), (second, first)]
-    return {sent_fault(dialect, maker, target) for maker, target in sent} - {None}
-
-
-def switch_params() -> list:
-    return [
-        pytest.param(
-            dialect, first, second, marks=mark(switch_faults(dialect, first, second)), id=f"{dialect}-{first}-{second}"
-        )
-        for dialect in DIALECTS
-        for first in SWITCHED
-        for second in SWITCHED
-        # A client that sends one vendor's models each other's reasoning is told so by the vendor.
-        if first != second and not dialect == kind_of(first) == kind_of(second)
-    ]
-
-
-@pytest.mark.parametrize("dialect, first, second", switch_params())
+@pytest.mark.parametrize("dialect, first, second", SWITCHES)
 def test_a_model_is_not_sent_what_another_one_signed(chat, dialect, first, second):
-    known = "; ".join(switch_faults(dialect, first, second)) or None
-    refused = [tell(chat, known, switch, dialect, first, second, stream) for stream in (False, True)]
-    if any(refused):
-        raise RefusedTodayError("\n".join(one for one in refused if one))
+    for stream in (False, True):
+        tell(chat, switch, dialect, first, second, stream)
 
 
-EMPTY = "format/anthropic/stream_writer.rs opens a text block for the empty text of Gemini's last chunk"
+def take_turns(chat, dialect, agent, stream):
+    """Of three models, each fails in the middle of what it began."""
+    front = begin(chat, dialect)
+    history = front.begin("Please roll.")
+    for _ in range(2):
+        chat.seen.clear()
+        heard = front.ask(agent, history, [], stream, **SHOWN[dialect])
+        assert "The tool said" in heard.text
+        assert [seen.status for seen in chat.seen] == [200, 503, 200, 503, 200, 200]
+        assert len(heard.told["calls"]) == 3 and {call["status"] for call in heard.told["calls"]} == {"ok"}
+        history = [*history, *heard.native, *front.begin("Once more.")]
+
+
+@pytest.mark.parametrize("agent", [f"takes-over-{number}" for number in range(3)])
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+def test_another_model_takes_over_in_the_middle_of_a_turn(chat, dialect, agent):
+    for stream in (False, True):
+        take_turns(chat, dialect, agent, stream)
+
+
+# === What clients keep ===
+
+# What the second request of a loop has of the reasoning of the first answer.
+REPLAYED = {
+    "responses": lambda body: [item for item in body["input"] if item.get("type") == "reasoning"],
+    "anthropic": lambda body: [block for block in body["messages"][1]["content"] if block["type"] == "thinking"],
+    "gemini": lambda body: [
+        part
+        for part in body["contents"][1]["parts"]
+        if "functionCall" in part and part.get("thoughtSignature") not in (None, *DUMMIES)
+    ],
+}
+
+
+@pytest.mark.parametrize("script", ["tool-once", "text-and-tool", "parallel"])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+@pytest.mark.parametrize(
+    "model", ["responses-gpt-6.1-sol", "anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"]
+)
+def test_a_client_that_sends_reasoning_back_keeps_it(chat, dialect, model, stream, script):
+    front = begin(chat, dialect)
+    front.kept = {"reasoning_details"}
+    chat.provider.forget()
+    run_tools(front, model, script, front.begin("Please roll."), stream)
+    assert [seen.status for seen in chat.seen] == [200, 200]
+    assert len(REPLAYED[kind_of(model)](chat.seen[1].body)) == 1, chat.seen[1].body
+
+
+@pytest.mark.parametrize("model", ["anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_reasoning_is_not_the_last_item(chat, model, stream):
+    """OpenAI refuses it when it comes back."""
+    front = begin(chat, "responses")
+    heard = front.ask(f"{model}+echo", front.begin("Hello."), stream=stream, **SHOWN["responses"])
+    assert heard.native[-1]["type"] == "message", heard.native
 
 
 @pytest.mark.parametrize("script", ["tool-once", "echo"])
 @pytest.mark.parametrize(
-    "model",
-    [
-        "responses-gpt-6.1-sol",
-        "anthropic-claude-opus-5-5",
-        pytest.param("gemini-gemini-3.8-flash", marks=pytest.mark.xfail(strict=True, reason=EMPTY)),
-    ],
+    "model", ["responses-gpt-6.1-sol", "anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"]
 )
 def test_a_stream_has_no_empty_block(chat, model, script):
     """Anthropic refuses to take it back, most of all behind a call."""
@@ -253,13 +229,13 @@ def test_a_stream_has_no_empty_block(chat, model, script):
     assert all(texts) and len(texts) == (script == "echo")
 
 
-BY_SCHEMA = "mode/schema.rs writes oneOf, which Anthropic refuses in the schema of an answer"
+KEYWORDS = "format/anthropic/request_writer.rs: keywords that the schema of an answer must not have, such as `examples`"
 
 
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param("anthropic", marks=pytest.mark.xfail(strict=True, reason=BY_SCHEMA)),
+        pytest.param("anthropic", marks=pytest.mark.xfail(strict=True, reason=KEYWORDS)),
         "chat",
         "responses",
         "gemini",
@@ -274,11 +250,45 @@ def test_tools_by_constrained_json_are_taken(chat, kind):
 # === What the vendor keeps, and what it has seen before ===
 
 
-@pytest.mark.parametrize("agent", [None, pytest.param("dicer", marks=pytest.mark.xfail(strict=True, reason=STORED))])
-@pytest.mark.parametrize("dialect", ["responses"])
-def test_what_is_not_to_be_stored_is_not_stored(chat, dialect, agent):
-    front = begin(chat, dialect, agent)
+@pytest.mark.parametrize("agent", [None, "dicer"])
+def test_what_is_not_to_be_stored_is_not_stored(chat, agent):
+    front = begin(chat, "responses", agent)
     front.ask("responses-gpt-6.1-sol+echo", front.begin("My secret."), store=False)
+    assert chat.provider.issued.stored == {}
+    assert front.tape.json()["store"] is False
+
+
+@pytest.mark.parametrize("store", [True, openai.omit])
+def test_what_the_gateway_keeps_is_not_stored_elsewhere(chat, store):
+    front = begin(chat, "responses", "dicer")
+    front.ask("responses-gpt-6.1-sol+rounds-2", front.begin("My secret."), store=store)
+    first = front.tape.json()
+    assert first["store"] is True
+    more = front.begin("What did I say?")
+    front.ask("responses-gpt-6.1-sol+rounds-2", more, store=store, previous_response_id=first["id"])
+    assert len(chat.seen) == 6 and all(seen.body["store"] is False for seen in chat.seen)
+    assert chat.provider.issued.stored == {}
+    ids = [item["id"] for seen in chat.seen for item in seen.body["input"] if "id" in item]
+    assert ids == [], "nobody could find them"
+
+
+@pytest.mark.parametrize("second", ["responses-gpt-6.1-sol", "responses-gpt-4.1", "anthropic-claude-opus-5-5"])
+@pytest.mark.parametrize("first", ["anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"])
+def test_any_model_continues_what_the_gateway_keeps(chat, first, second):
+    front = begin(chat, "responses")
+    front.ask(f"{first}+echo", front.begin("My name is Ada."), store=True)
+    kept = front.tape.json()["id"]
+    front.ask(f"{second}+echo", front.begin("Who am I?"), store=openai.omit, previous_response_id=kept)
+    assert "You said: My name is Ada." in str(chat.seen[-1].body)
+    assert chat.provider.issued.stored == {}
+
+
+def test_a_provider_stores_where_the_config_says_so(chat):
+    front = begin(chat, "responses", "dicer")
+    front.ask("stored-by-the-provider", front.begin("Not secret."), store=openai.omit)
+    assert len(chat.provider.issued.stored) == 1
+    chat.provider.forget()
+    front.ask("stored-by-the-provider", front.begin("Secret after all."), store=False)
     assert chat.provider.issued.stored == {}
 
 

@@ -55,7 +55,9 @@ class OpenAiPyChat(OpenAiPy):
     name = "openai-py-chat"
     dialect = "chat"
     # Its API has no words for thoughts; these are what others who speak it use.
-    more = frozenset({"reasoning_content", "reasoning_signature"})
+    more = frozenset({"reasoning_content", "reasoning_details"})
+    # What of it goes into the history: most programs keep none.
+    kept: set[str] = set()
 
     def tools(self, tools: list[dict]):
         function = "function"
@@ -103,7 +105,7 @@ class OpenAiPyChat(OpenAiPy):
         refused = message.refusal is not None
         calls = [(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or []]
         native = message.model_dump(
-            mode="json", exclude_none=True, include={"role", "content", "refusal", "tool_calls"}
+            mode="json", exclude_none=True, include={"role", "content", "refusal", "tool_calls", *self.kept}
         )
         for call in native.get("tool_calls", []):
             call["function"].pop("parsed_arguments", None)

@@ -38,8 +38,10 @@ STRICT = {
 }
 STRICT_SCRIPTS = [
     "echo", "instructed", "rounds-2", "parallel", "text-and-tool", "mixed", "wordy", "tool-once", "tool-once.redacted",
-    "tool-once.done-only",
+    "tool-once.done-only", "breaking-1", "breaking-2", "rounds-3",
 ]  # fmt: skip
+# Whoever begins a turn, another one has to end it.
+TAKE_OVER = ["responses-gpt-6.1-sol", "anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"]
 # The same providers, asked with more or less patience: how their models' names begin -> settings.
 MANNERS = {
     "": {"timeout_ms": 15_000, "retries": 0},
@@ -86,6 +88,12 @@ def named_models() -> dict:
     return found
 
 
+def take_over(first: int) -> list[str]:
+    """Models in an order that begins with one of them: each but the last fails after a call."""
+    order = [*TAKE_OVER[first:], *TAKE_OVER[:first]]
+    return [f"{name}+{script}" for name, script in zip(order, ("breaking-1", "breaking-2", "rounds-3"), strict=True)]
+
+
 def config(url: str) -> dict:
     dice = {"tools": ["roll"], "auto_execute": ["roll"], "max_depth": 4}
     by_schema = {kind: {**model(kind, f"{names[-1]}+echo"), "tool_mode": "schema"} for kind, names in STRICT.items()}
@@ -95,6 +103,7 @@ def config(url: str) -> dict:
             "small": {"provider": "demo"},
             **named_models(),
             **{f"by-schema-{kind}": found for kind, found in by_schema.items()},
+            "stored-by-the-provider": {**model("responses", "gpt-6.1-sol+echo"), "store": True},
         },
         "default_agent": "dicer",
         "agents": {
@@ -103,6 +112,7 @@ def config(url: str) -> dict:
             "inline": {**dice, "models": ["chat-mixed"], "mixed_response": "inline"},
             **{f"dice-{kind}": {**dice, "models": [f"{kind}-tool-once"]} for kind in KINDS},
             "dice-offline": {**dice, "models": ["small"]},
+            **{f"takes-over-{first}": {**dice, "models": take_over(first)} for first in range(3)},
             "falls-back": {**dice, "models": ["chat-echo.failing", "anthropic-tool-once"]},
         },
         "keys": [{"name": "app", "key": CLIENT_KEY, "role": "caller"}],

@@ -66,6 +66,17 @@ def rounds(count: int) -> Callable[[Asked], Answer]:
     return answer
 
 
+def breaking(count: int) -> Callable[[Asked], Answer]:
+    """Calls until it is overloaded."""
+
+    def answer(asked: Asked) -> Answer:
+        if asked.rounds >= count:
+            raise Refusal(503, "The service is overloaded.", "overloaded")
+        return rounds(count)(asked)
+
+    return answer
+
+
 def many(count: int) -> Callable[[Asked], Answer]:
     return insisting(*(Call(ROLL, json.dumps({"expression": f"1d1+{index}"})) for index in range(count)))
 
@@ -103,7 +114,7 @@ SCRIPTS: dict[str, Callable[[Asked], Answer]] = {
     "negative-usage": lambda asked: Answer("Well.", usage=Usage(-5, 0, -7, 0)),
     **{f"args-{name}": calling(Call(ROLL, text)) for name, text in ARGUMENTS.items()},
 }
-COUNTED = {"many": many, "rounds": rounds}
+COUNTED = {"many": many, "rounds": rounds, "breaking": breaking}
 
 
 def named(word: str) -> Callable[[Asked], Answer] | None:

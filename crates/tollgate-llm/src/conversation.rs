@@ -9,8 +9,11 @@ use crate::dialect::Dialect;
 use crate::extra::Extra;
 
 mod message_list;
+pub mod readable_reasoning;
+mod thought_signature;
 
 pub use message_list::MessageList;
+pub use thought_signature::{ENCODED_SIGNATURE_STARTS, ModelOrigin, ThoughtSignature};
 
 /// A request to a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,14 +75,6 @@ pub enum PartContent {
         dialect: Dialect,
         value: Value,
     },
-}
-
-/// Signature by which a provider recognizes its own thoughts. It means nothing to other providers,
-/// and thoughts signed by another provider must not be sent to them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThoughtSignature {
-    pub maker: Dialect,
-    pub text: String,
 }
 
 /// An image, audio, or document.
@@ -192,6 +187,9 @@ pub struct GenerationOptions {
     pub user: Option<String>,
     /// Number of alternative answers; `None`: one.
     pub candidates: Option<u64>,
+    /// From a client: whether the answer is kept, so that a later request can continue it; `None`:
+    /// not specified. To a provider: whether it may keep the conversation.
+    pub store: Option<bool>,
 }
 
 /// Whether a model may make several calls at once.
@@ -279,33 +277,6 @@ impl TokenUsage {
             cache_written: self.cache_written.saturating_add(more.cache_written),
             reasoning: self.reasoning.saturating_add(more.reasoning),
         }
-    }
-}
-
-/// Prefix of a signature of another dialect in a client's history.
-const FOREIGN_SIGNATURE_PREFIX: &str = "tollgate:";
-
-impl ThoughtSignature {
-    /// Encodes the signature for clients of `dialect`: it names its maker, unless that is the same
-    /// dialect.
-    pub fn for_client(&self, dialect: Dialect) -> String {
-        let Self { maker, text } = self;
-        if *maker == dialect {
-            text.clone()
-        } else {
-            format!("{FOREIGN_SIGNATURE_PREFIX}{maker}:{text}")
-        }
-    }
-
-    /// Decodes a signature that a client of `dialect` sent back.
-    pub fn from_client(dialect: Dialect, kept: String) -> Self {
-        let named =
-            kept.strip_prefix(FOREIGN_SIGNATURE_PREFIX).and_then(|rest| rest.split_once(':'));
-        let made = named.and_then(|(maker, text)| {
-            let maker = Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == maker)?;
-            Some(Self { maker, text: text.to_owned() })
-        });
-        made.unwrap_or(Self { maker: dialect, text: kept })
     }
 }
 
@@ -454,6 +425,3 @@ impl ChatRequest {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -87,6 +87,8 @@ pub struct ModelSettings {
     pub max_output: u32,
     pub tool_mode: ToolMode,
     pub api: ProviderApi,
+    /// Whether the provider may keep conversations, where its API has a choice.
+    pub store: bool,
 }
 
 impl ModelSettings {
@@ -100,6 +102,7 @@ impl ModelSettings {
             max_output: 2_048,
             tool_mode: ToolMode::Native,
             api: ProviderApi::Chat,
+            store: false,
         }
     }
 

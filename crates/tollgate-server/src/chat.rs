@@ -13,7 +13,7 @@ use tollgate_llm::conversation::{self, ResponseDelivery};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::LlmError;
 use tollgate_llm::format::{self, RequestUrlParams};
-use tollgate_llm::provider::PassThroughRequest;
+use tollgate_llm::provider::{ModelHandle, PassThroughRequest};
 
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
@@ -128,7 +128,9 @@ async fn respond(front: Arc<AppState>, request: Request, asked: ChatRoute) -> Re
         let opened = InboundChatRequest { asked, sent, passed, began };
         let target = ChatRequestTarget::find(&front, &opened.sent, opened.model()?)?;
         target.who.rights.need(Right::Execute)?;
-        match target.passes(dialect).filter(|_| opened.streams_like_a_provider()) {
+        let is_kept_here = opened.continues_kept_response(&front, &target);
+        let may_pass = |model: &Arc<ModelHandle>| !is_kept_here && opened.may_pass_to(model);
+        match target.passes(dialect).filter(may_pass) {
             Some(model) => pass::pass(&front, opened, target.who.trace, &model).await,
             None => {
                 let body = opened.passed.body();
@@ -145,6 +147,19 @@ impl InboundChatRequest {
     fn model(&self) -> Result<&str, ChatApiError> {
         let named = self.asked.model.as_deref().or(self.passed.model());
         named.ok_or_else(|| LlmError::invalid("model", "`model` is missing").into())
+    }
+
+    /// Whether the request continues an answer of another model, which the gateway keeps.
+    fn continues_kept_response(&self, front: &AppState, target: &ChatRequestTarget) -> bool {
+        let id = self.passed.previous_response.as_deref();
+        self.asked.dialect == Dialect::OpenAiResponses
+            && id.is_some_and(|id| front.threads.has(&target.who.principal, id, self.began))
+    }
+
+    /// A history of other models has to be rewritten.
+    fn may_pass_to(&self, model: &ModelHandle) -> bool {
+        self.streams_like_a_provider()
+            && !self.passed.has_foreign_reasoning(self.asked.dialect, &model.settings)
     }
 
     /// Providers are always asked for SSE.

@@ -122,7 +122,6 @@ impl ResponseStore {
         now: Instant,
         request: &mut ChatRequest,
     ) -> Result<Option<PendingStoredResponse>, LlmError> {
-        let store = request.extra.take(DIALECT, "store");
         let before = match request.extra.take(DIALECT, "previous_response_id") {
             None | Some(Value::Null) => None,
             Some(Value::String(id)) => Some(self.find(principal, &id, now)?),
@@ -138,7 +137,7 @@ impl ResponseStore {
             request.messages.extend(before.messages.iter().cloned());
             request.messages.extend(own);
         }
-        if store == Some(Value::Bool(false)) {
+        if request.options.store == Some(false) {
             return Ok(None);
         }
         // Do not copy a conversation that is too large to store.
@@ -148,6 +147,11 @@ impl ResponseStore {
         let principal = principal.clone();
         let threads = Arc::clone(self);
         Ok(Some(PendingStoredResponse { id, principal, messages, since: now, threads }))
+    }
+
+    /// Whether the gateway has this response of the principal.
+    pub(crate) fn has(&self, principal: &Principal, id: &str, now: Instant) -> bool {
+        self.find(principal, id, now).is_ok()
     }
 
     fn find(

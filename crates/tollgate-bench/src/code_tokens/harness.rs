@@ -243,6 +243,7 @@ fn models(provider: &ServerThread) -> tollgate_llm::settings::LlmSettings {
         max_output: 16_384,
         tool_mode: ToolMode::Native,
         api: ProviderApi::Chat,
+        store: false,
     };
     tollgate_llm::settings::LlmSettings { providers: vec![provider], models: vec![model] }
 }

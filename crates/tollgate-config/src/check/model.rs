@@ -87,6 +87,7 @@ pub(crate) fn models(
                 _ => ToolMode::Auto,
             },
             api: api(fields, served, problems),
+            store: store(fields, problems),
         });
     }
     if models.iter().all(|model| model.name != OFFLINE) {
@@ -122,6 +123,21 @@ fn api(
         problems.error(named.at, &fields.path("api"), message).help(help);
     }
     api
+}
+
+/// Whether the provider may keep conversations, if its API has a choice.
+fn store(fields: &SectionFields, problems: &mut Problems) -> bool {
+    let store = fields.flag("store") == Some(true);
+    if store && fields.text("api").is_none_or(|api| api.value != "responses") {
+        problems
+            .error(
+                fields.place("store"),
+                &fields.path("store"),
+                "only the Responses API has `store`",
+            )
+            .help("add `api: responses`, or remove `store`");
+    }
+    store
 }
 
 fn small(fields: &SectionFields, key: &str) -> Option<u32> {

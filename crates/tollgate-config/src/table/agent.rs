@@ -151,6 +151,13 @@ pub(super) const MODEL: SectionSpec = SectionSpec {
             "auto",
             "`schema` provides tools to small models through constrained JSON",
         ),
+        key(
+            "store",
+            KeyKind::Flag,
+            "false",
+            "Whether the provider may keep conversations; for `api: responses`. Requests that are \
+             passed through unchanged keep their own `store`",
+        ),
     ],
     elsewhere: &[],
 };

@@ -22,7 +22,7 @@ use super::super::diagnostic::Problems;
 use super::super::{
     ColorMode, ConfigRequest, Severity, TlsSource, json, load_text, manual, schema, yaml_tree,
 };
-use super::{Fake, good, load, load_with, report};
+use super::{Fake, good, load, load_with, refusal_of, report};
 
 const EXAMPLE: &str = include_str!("../../../../docs/tollgate.example.yaml");
 const MANUAL: &str = include_str!("../../../../docs/configuration.md");
@@ -459,4 +459,19 @@ fn s_05_a_sandbox_has_limits_rules_and_sensible_defaults() {
     let warned = report("servers: { a: { command: x, sandbox: none } }");
     let message = &warned.diagnostics[0].message;
     assert_eq!(message, "`sandbox: none` gives the server access to the gateway's files");
+}
+
+#[test]
+fn providers_keep_conversations_only_where_the_config_says_so() {
+    let providers = "providers: { oa: { kind: openai, api_key: k } }\n";
+    let config = good(&format!(
+        "{providers}models:\n  a: {{ provider: oa, api: responses }}\n  \
+         b: {{ provider: oa, api: responses, store: true }}\n  c: {{ provider: oa, store: false }}\n"
+    ));
+    let store = |name: &str| config.llm.models.iter().find(|it| it.name == name).unwrap().store;
+    assert_eq!(["a", "b", "c"].map(store), [false, true, false]);
+    refusal_of(
+        &format!("{providers}models:\n  a: {{ provider: oa, store: true }}\n"),
+        "3:29 only the Responses API has `store`",
+    );
 }

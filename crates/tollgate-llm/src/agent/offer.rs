@@ -121,6 +121,8 @@ impl ToolOffer {
     ) -> Result<RoundRequest, LlmError> {
         let mut written = request.clone();
         written.model.clone_from(&model.settings.id);
+        // The gateway keeps a conversation that a client wants to continue.
+        written.options.store = Some(model.settings.store && request.options.store != Some(false));
         let theirs = request.client_tools().map(str::to_owned).collect();
         let others = if self.own.is_some() {
             UnofferedToolPolicy::Refused

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::conversation::{StopReason, TokenUsage};
+use crate::conversation::{PartContent, StopReason, ThoughtSignature, TokenUsage};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::extra::Extra;
 use crate::turn::OfferedTools;
@@ -27,6 +27,21 @@ pub(super) struct RoundRelay {
     last: LastTextRound,
     /// Extra fields of the last round's answer.
     extra: Extra,
+    reasoning: ShownReasoning,
+}
+
+/// What the client saw of the reasoning. It cannot be sent back to every model without the calls
+/// between its parts, so signatures tell the client's next request how many rounds were left out.
+#[derive(Debug, Default)]
+struct ShownReasoning {
+    /// Rounds before this one whose calls the client does not see.
+    hidden_rounds: u32,
+    /// Whether this round has such a call.
+    hides_call: bool,
+    /// The last signature of an earlier round.
+    before: Option<ThoughtSignature>,
+    /// The last signature of this round.
+    here: Option<ThoughtSignature>,
 }
 
 /// Whether a text part has content yet.
@@ -50,6 +65,11 @@ impl RoundRelay {
     /// Starts the next round.
     pub(super) fn next_round(&mut self) {
         self.shown.clear();
+        let reasoning = &mut self.reasoning;
+        reasoning.hidden_rounds += u32::from(std::mem::take(&mut reasoning.hides_call));
+        if let Some(here) = reasoning.here.take() {
+            reasoning.before = Some(here);
+        }
         if self.last == LastTextRound::Here {
             self.last = LastTextRound::Before;
         }
@@ -65,8 +85,10 @@ impl RoundRelay {
             ResponseDelta::Start { .. } => self.begin(delta.clone()).into_iter().collect(),
             ResponseDelta::Open { index, opening, extra } => {
                 if is_ours(opening, offered) {
+                    self.reasoning.hides_call = true;
                     return Vec::new();
                 }
+                let mut steps = self.mark_hidden_rounds(opening);
                 let known_as = self.parts;
                 self.parts += 1;
                 self.shown.insert(*index, known_as);
@@ -75,7 +97,8 @@ impl RoundRelay {
                 }
                 let opening = opening.clone();
                 let extra = extra.clone();
-                vec![ResponseDelta::Open { index: known_as, opening, extra }]
+                steps.push(ResponseDelta::Open { index: known_as, opening, extra });
+                steps
             }
             ResponseDelta::Grow { index, text, extra } => {
                 let Some(index) = self.shown.get(index).copied() else { return Vec::new() };
@@ -83,9 +106,12 @@ impl RoundRelay {
                 steps.push(ResponseDelta::Grow { index, text: text.clone(), extra: extra.clone() });
                 steps
             }
-            ResponseDelta::Sign { index, signature } => self.renumber(*index, |index| {
-                ResponseDelta::Sign { index, signature: signature.clone() }
-            }),
+            ResponseDelta::Sign { index, signature } => {
+                let hidden_rounds = self.reasoning.hidden_rounds;
+                let signature = ThoughtSignature { hidden_rounds, ..signature.clone() };
+                self.reasoning.here = Some(signature.clone());
+                self.renumber(*index, |index| ResponseDelta::Sign { index, signature })
+            }
             ResponseDelta::Extra { index, extra } => {
                 self.renumber(*index, |index| ResponseDelta::Extra { index, extra: extra.clone() })
             }
@@ -97,6 +123,36 @@ impl RoundRelay {
                 Vec::new()
             }
         }
+    }
+
+    /// A round without reasoning after hidden calls begins with an empty thought, whose signature
+    /// tells of them: otherwise, reasoning of earlier rounds would seem to be that of this one.
+    fn mark_hidden_rounds(&mut self, opening: &PartOpening) -> Vec<ResponseDelta> {
+        let ShownReasoning { hidden_rounds, before, here, .. } = &mut self.reasoning;
+        let is_thought = match opening {
+            PartOpening::Thinking => true,
+            PartOpening::Whole(PartContent::Opaque { value, .. }) => {
+                value["type"] == "redacted_thinking"
+            }
+            _ => false,
+        };
+        let Some(before) = before.as_ref().filter(|it| it.hidden_rounds < *hidden_rounds) else {
+            return Vec::new();
+        };
+        if is_thought || here.is_some() {
+            return Vec::new();
+        }
+        let hidden_rounds = *hidden_rounds;
+        let signature = ThoughtSignature { hidden_rounds, text: String::new(), ..before.clone() };
+        *here = Some(signature.clone());
+        let index = self.parts;
+        self.parts += 1;
+        let opening = PartOpening::Thinking;
+        vec![
+            ResponseDelta::Open { index, opening, extra: Extra::none() },
+            ResponseDelta::Sign { index, signature },
+            ResponseDelta::Close { index },
+        ]
     }
 
     /// Returns `start` unless the client already got one.

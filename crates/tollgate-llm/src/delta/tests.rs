@@ -9,7 +9,7 @@ use crate::extra::Extra;
 fn an_answer_taken_apart_and_put_together_is_the_same() {
     let call =
         FunctionCall { id: "c1".into(), name: "roll".into(), arguments: "{\"e\":\"2d6\"}".into() };
-    let signature = Some(ThoughtSignature { maker: Dialect::Anthropic, text: "sig".into() });
+    let signature = Some(ThoughtSignature::new(Dialect::Anthropic, "sig"));
     let thought = PartContent::Thinking { text: "hm".into(), signature };
     let parts = vec![
         MessagePart::new(thought),

@@ -14,6 +14,8 @@ use crate::format::{
 };
 use crate::gateway_report::GatewayReport;
 
+use self::request_writer::GeminiGeneration;
+
 mod errors;
 mod history;
 mod part_reader;
@@ -25,6 +27,11 @@ mod schema;
 mod spelling;
 mod stream_reader;
 mod stream_writer;
+
+/// Whether the model refuses calls of the current turn that are not signed.
+pub fn asks_for_signatures(model: &str) -> bool {
+    GeminiGeneration::of(model) == GeminiGeneration::Signing
+}
 
 /// `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`.
 #[derive(Debug, Clone, Copy)]

@@ -19,6 +19,7 @@ mod history;
 mod message_reader;
 mod part_reader;
 mod part_writer;
+mod reasoning_details;
 mod request_reader;
 mod request_writer;
 mod response;

@@ -37,6 +37,9 @@ mod usage;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
 
+/// Value of `include` that asks for reasoning in a form that can be sent back.
+const SEALED_REASONING: &str = "reasoning.encrypted_content";
+
 /// Extra field with the fields of an item.
 const ITEM_KEY: &str = "item";
 /// Extra field with the last version of an item of unknown type, if that differs from its first. It

@@ -130,7 +130,7 @@ fn signatures_come_back_through_clients_of_another_dialect() {
         for provider in [&AnthropicCodec as &dyn DialectCodec, &GeminiCodec] {
             let of = front.dialect();
             let to = provider.dialect();
-            let signature = Some(ThoughtSignature { maker: to, text: "CiQB0e2K".to_owned() });
+            let signature = Some(ThoughtSignature::new(to, "CiQB0e2K"));
             let text = if to == Dialect::Gemini { "" } else { "hm" }.to_owned();
             let thought = MessagePart::new(PartContent::Thinking { text, signature });
             let [asked, called, answered] = &conversation().messages[1..4] else {

@@ -132,7 +132,8 @@ fn schema(functions: &[Function], may: AllowedAnswer, wanted: Option<ResponseFor
     }
     let mut schema = match forms.len() {
         1 => forms.remove(0),
-        _ => json!({"oneOf": forms}),
+        // Anthropic refuses `oneOf` here.
+        _ => json!({"anyOf": forms}),
     };
     if !shared.is_empty() {
         schema["$defs"] = Value::Object(shared);

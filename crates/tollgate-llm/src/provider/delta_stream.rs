@@ -15,7 +15,9 @@ use super::error_mapping;
 use super::gen_ai_span;
 use super::label::ModelLabel;
 use super::remote::RemoteProvider;
+use crate::conversation::ModelOrigin;
 use crate::delta::ResponseDelta;
+use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
 
@@ -30,6 +32,9 @@ pub struct DeltaStream {
 pub(super) struct ProviderEventStream {
     pub(super) events: EventStream,
     pub(super) reader: Box<dyn StreamReader>,
+    pub(super) dialect: Dialect,
+    /// The model that answers.
+    pub(super) origin: ModelOrigin,
     pub(super) label: Arc<ModelLabel>,
     pub(super) remote: Arc<RemoteProvider>,
     /// Held until the stream is dropped.
@@ -141,9 +146,20 @@ impl ProviderEventStream {
             }
             None => self.finish_reader(),
         };
+        let read = read.map(|deltas| self.name_origin(deltas));
         read.map_err(|broken| {
             error_mapping::broken_stream_error(&self.label, &broken, self.events.break_reason())
         })
+    }
+
+    /// Records in signatures which model made them.
+    fn name_origin(&self, mut deltas: Vec<ResponseDelta>) -> Vec<ResponseDelta> {
+        for delta in &mut deltas {
+            if let ResponseDelta::Sign { signature, .. } = delta {
+                *signature = signature.clone().from_model(self.dialect, self.origin);
+            }
+        }
+        deltas
     }
 
     /// End of the stream; the reader decides whether it was complete.

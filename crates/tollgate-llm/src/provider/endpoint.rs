@@ -1,6 +1,7 @@
 //! Endpoint of one model at one provider: encodes requests in the provider's dialect, sends them,
 //! and decodes the responses.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -28,7 +29,9 @@ use super::remote::{RemoteProvider, trace_headers};
 use super::response_head::{self, ExpectedBody};
 use super::retry_backoff::{RetryProgress, retry_delay};
 use super::urls;
-use crate::conversation::{ChatRequest, ChatResponse, ResponseDelivery};
+use crate::conversation::{
+    ChatRequest, ChatResponse, ModelOrigin, PartContent, ResponseDelivery, readable_reasoning,
+};
 use crate::dialect::Dialect;
 use crate::format::{self, DialectCodec, MalformedResponseError};
 use crate::settings::{self, ProviderApi, ProviderKind};
@@ -47,6 +50,8 @@ pub(super) struct ModelEndpoint {
     format: &'static dyn DialectCodec,
     /// The provider's name of the model.
     id: String,
+    /// Names the model in signatures of its reasoning.
+    origin: ModelOrigin,
     whole: Uri,
     streamed: Uri,
     label: Arc<ModelLabel>,
@@ -91,7 +96,8 @@ impl ModelEndpoint {
         let label = Arc::new(ModelLabel::new(&remote.settings, &model.id));
         let whole = whole.map_err(refused)?;
         let streamed = streamed.map_err(refused)?;
-        Ok(Self { remote, format, id: model.id.clone(), whole, streamed, label })
+        let origin = ModelOrigin::new(&remote.settings.name, &model.id);
+        Ok(Self { remote, format, id: model.id.clone(), origin, whole, streamed, label })
     }
 
     pub(super) fn remote(&self) -> &RemoteProvider {
@@ -142,6 +148,8 @@ impl ModelEndpoint {
             let mut answering = DeltaStream::from_events(ProviderEventStream {
                 events: EventStream::new(response, MAX_EVENT_BYTES).at_most(MAX_STREAM_BYTES),
                 reader: self.format.stream_reader(),
+                dialect: self.dialect(),
+                origin: self.origin,
                 label: Arc::clone(&self.label),
                 remote: Arc::clone(&self.remote),
                 _slot: slot,
@@ -253,7 +261,13 @@ impl ModelEndpoint {
         let answer = bytes.clone();
         let value = offload_if_large(bytes.len(), move || parse_answer(&answer)).await;
         let response = value.and_then(|value| self.format.read_response(value));
-        response.map_err(|malformed| {
+        let signed = response.map(|mut response| {
+            for part in &mut response.parts {
+                self.name_origin(&mut part.content);
+            }
+            response
+        });
+        signed.map_err(|malformed| {
             if says_error(&bytes) {
                 response_head::error_in_ok_response(&bytes, self.format, &self.label)
             } else {
@@ -262,18 +276,34 @@ impl ModelEndpoint {
         })
     }
 
+    fn name_origin(&self, content: &mut PartContent) {
+        if let PartContent::Thinking { signature, .. } = content {
+            let signed = signature.take().map(|it| it.from_model(self.dialect(), self.origin));
+            *signature = signed;
+        }
+    }
+
     /// The encoded request, and the parts that had to be omitted.
     fn encode_request(
         &self,
         request: &ChatRequest,
         delivery: ResponseDelivery,
     ) -> Result<(ProviderRequest, Vec<String>), AskError> {
-        let written = if request.delivery == delivery {
-            self.format.write_request(request)
-        } else {
-            self.format.write_request(&ChatRequest { delivery, ..request.clone() })
+        let readable =
+            readable_reasoning::for_model(&request.messages, self.dialect(), self.origin);
+        let mut lost = Vec::new();
+        let request = match readable {
+            Some(readable) => {
+                lost = readable.lost;
+                let messages = readable.messages;
+                Cow::Owned(ChatRequest { delivery, messages, ..request.clone() })
+            }
+            None if request.delivery == delivery => Cow::Borrowed(request),
+            None => Cow::Owned(ChatRequest { delivery, ..request.clone() }),
         };
-        let mut written = written.map_err(AskError::never)?;
+        let mut written = self.format.write_request(&request).map_err(AskError::never)?;
+        lost.retain(|what| !written.lost.contains(what));
+        written.lost.append(&mut lost);
         if let Some(model) = written.body.get_mut("model") {
             *model = self.id.as_str().into();
         }

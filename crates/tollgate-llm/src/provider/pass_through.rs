@@ -3,6 +3,7 @@
 //! Only the model name is replaced. The body of the response is forwarded unchanged; its headers
 //! pass an allowlist.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -16,10 +17,13 @@ use tollgate_engine::spans::TraceScope;
 
 use super::concurrency_limit::ProviderPermit;
 use crate::conversation::ResponseDelivery;
+use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::RequestUrlParams;
+use crate::settings::ModelSettings;
 
 mod body;
+mod foreign_reasoning;
 pub mod usage;
 
 pub use body::{PassThroughBody, PassThroughError};
@@ -29,6 +33,8 @@ pub use body::{PassThroughBody, PassThroughError};
 pub struct PassThroughRequest {
     body: Bytes,
     model: Option<ModelNameSpan>,
+    /// Id of the response that the request continues, in the dialect that has them.
+    pub previous_response: Option<String>,
     pub delivery: ResponseDelivery,
     /// The client's headers. Only those that change the meaning of a request are forwarded, no
     /// credentials.
@@ -82,7 +88,10 @@ impl PassThroughRequest {
                 return Err(LlmError::invalid("stream", "`stream` must be true or false"));
             }
         };
-        Ok(Self { model, delivery, headers, follow: TraceScope::default(), body })
+        let previous_response = object.string("previous_response_id");
+        let previous_response = previous_response.map(Cow::into_owned);
+        let follow = TraceScope::default();
+        Ok(Self { model, previous_response, delivery, headers, follow, body })
     }
 
     /// The client's name of the model, if it is in the body.
@@ -93,6 +102,11 @@ impl PassThroughRequest {
     /// The unchanged body.
     pub fn body(&self) -> &Bytes {
         &self.body
+    }
+
+    /// Whether the history has to be rewritten for this model, which speaks the client's dialect.
+    pub fn has_foreign_reasoning(&self, dialect: Dialect, model: &ModelSettings) -> bool {
+        foreign_reasoning::has_foreign_reasoning(dialect, &model.id, &self.body)
     }
 
     pub(super) fn into_body(self) -> Bytes {

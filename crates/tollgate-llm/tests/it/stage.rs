@@ -49,6 +49,7 @@ pub(crate) fn model(name: &str) -> settings::ModelSettings {
         max_output: 1_024,
         tool_mode: ToolMode::Native,
         api: ProviderApi::Chat,
+        store: false,
     }
 }
 

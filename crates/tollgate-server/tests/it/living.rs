@@ -226,6 +226,7 @@ fn models(address: SocketAddr) -> LlmSettings {
         max_output: 4_096,
         tool_mode: ToolMode::Native,
         api: ProviderApi::Realtime,
+        store: false,
     };
     LlmSettings { providers: kinds.map(provider).to_vec(), models: kinds.map(model).to_vec() }
 }

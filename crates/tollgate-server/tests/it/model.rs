@@ -102,6 +102,7 @@ impl Model {
             max_output: 4_096,
             tool_mode: ToolMode::Native,
             api: ProviderApi::Chat,
+            store: false,
         };
         let name = "fast".to_owned();
         let id = "fast-at-home".to_owned();

@@ -74,6 +74,7 @@ pub(crate) fn models(url: &str) -> LlmSettings {
         max_output: 4_096,
         tool_mode: ToolMode::Native,
         api: ProviderApi::Realtime,
+        store: false,
     };
     LlmSettings { providers: vec![provider], models: vec![model] }
 }

@@ -2,9 +2,10 @@ use tollgate_core::id::ExposedName;
 
 use super::RoundRelay;
 use crate::conversation::{
-    ChatResponse, FunctionCall, MessagePart, PartContent, StopReason, TokenUsage,
+    ChatResponse, FunctionCall, MessagePart, PartContent, StopReason, ThoughtSignature, TokenUsage,
 };
 use crate::delta::{ResponseAssembly, ResponseDelta, steps};
+use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::turn::{OfferedTools, ToolRunMode};
 
@@ -75,4 +76,47 @@ fn words_of_different_rounds_do_not_run_into_each_other() {
     check(&["Let me see.|!roll", " nine"], "Let me see.| nine");
     check(&["a|b"], "a|b");
     check(&["!roll", "!roll", "c|d"], "c|d");
+}
+
+/// The thoughts that a client gets, each with the number of rounds that were hidden before it.
+fn thoughts(rounds: &[&str]) -> Vec<(String, u32)> {
+    let mut relay = RoundRelay::default();
+    let mut whole = ResponseAssembly::default();
+    for said in rounds {
+        relay.next_round();
+        let mut said = round(said);
+        for part in &mut said.parts {
+            if let PartContent::Thinking { signature, .. } = &mut part.content {
+                *signature = Some(ThoughtSignature::new(Dialect::Anthropic, "sig"));
+            }
+        }
+        for step in steps(&said) {
+            relay.pass(&step, &make_offer()).iter().for_each(|passed| whole.add(passed));
+        }
+    }
+    whole.add(&relay.end(StopReason::End, TokenUsage::default()));
+    let parts = whole.finish().unwrap().parts;
+    let thoughts = parts.into_iter().filter_map(|part| match part.content {
+        PartContent::Thinking { text, signature: Some(signature) } => {
+            let what = if signature.text.is_empty() { "mark".to_owned() } else { text };
+            Some((what, signature.hidden_rounds))
+        }
+        _ => None,
+    });
+    thoughts.collect()
+}
+
+#[test]
+fn signatures_tell_how_many_rounds_the_client_did_not_see() {
+    let seen = |rounds: &[&str]| {
+        let seen = thoughts(rounds);
+        seen.iter().map(|(what, hidden)| format!("{what}{hidden}")).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&["?a|nine"]), ["a0"]);
+    assert_eq!(seen(&["?a|!theirs", "?b|nine"]), ["a0", "b0"], "nothing is hidden");
+    assert_eq!(seen(&["?a|!roll", "?b|!roll", "?c|nine"]), ["a0", "b1", "c2"]);
+    assert_eq!(seen(&["?a|!roll", "nine"]), ["a0", "mark1"]);
+    assert_eq!(seen(&["?a|!roll", "!roll", "nine|ten"]), ["a0", "mark2"], "one mark is enough");
+    assert_eq!(seen(&["!roll", "nine"]), <[&str; 0]>::default(), "there is nothing to mark");
+    assert_eq!(seen(&["?a|!roll", "!theirs"]), ["a0", "mark1"]);
 }

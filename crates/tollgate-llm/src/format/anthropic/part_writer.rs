@@ -55,8 +55,8 @@ impl AnthropicBlockWriter {
 
     /// Anthropic rejects empty texts, which other dialects put beside calls.
     fn text(&self, text: &str, extra: &Extra) -> Option<Value> {
-        let said = self.ledger.is_for_client() || !text.is_empty() || extra.fields(OWN).is_some();
-        said.then(|| json!({"type": "text", "text": text}))
+        let is_said = !text.is_empty() || extra.fields(OWN).is_some();
+        is_said.then(|| json!({"type": "text", "text": text}))
     }
 
     /// A provider accepts only thoughts that it signed itself.
@@ -66,7 +66,11 @@ impl AnthropicBlockWriter {
             self.ledger.lose("reasoning without Anthropic's signature");
             return None;
         }
-        let signature = signature.map(|it| it.for_client(OWN)).unwrap_or_default();
+        let signature = match signature {
+            Some(signature) if self.ledger.is_for_client() => signature.for_client(OWN),
+            Some(signature) => signature.text.clone(),
+            None => String::new(),
+        };
         Some(json!({"type": "thinking", "thinking": text, "signature": signature}))
     }
 

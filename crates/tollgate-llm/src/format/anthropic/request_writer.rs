@@ -39,8 +39,29 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
         body.insert("stream".to_owned(), true.into());
     }
     request.extra.write_into(OWN, &mut body);
+    leave_out_thinking(&mut body, &mut writing);
     let lost = writing.ledger.finish()?;
     Ok(EncodedRequest { body: body.into(), lost })
+}
+
+/// With thinking enabled by hand, a turn that goes on after tool calls must begin with a thought of
+/// this model. It has none if another model made the calls: the turn then ends without thinking.
+fn leave_out_thinking(body: &mut Map<String, Value>, writing: &mut AnthropicBlockWriter) {
+    let is_by_hand = body.get("thinking").is_some_and(|thinking| thinking["type"] == "enabled");
+    let messages = body.get("messages").and_then(Value::as_array);
+    let mut answers = messages.into_iter().flatten().rev().filter(|it| it["role"] == "assistant");
+    let blocks = answers.next().and_then(|answer| answer["content"].as_array());
+    let has = |block: &Value, kinds: &[&str]| {
+        block["type"].as_str().is_some_and(|kind| kinds.contains(&kind))
+    };
+    let needs_thought = blocks.is_some_and(|blocks| {
+        blocks.iter().any(|block| has(block, &["tool_use"]))
+            && !blocks.first().is_some_and(|it| has(it, &["thinking", "redacted_thinking"]))
+    });
+    if is_by_hand && needs_thought {
+        body.shift_remove("thinking");
+        writing.ledger.lose("`thinking`: another model began this turn");
+    }
 }
 
 fn tools(request: &ChatRequest, body: &mut Map<String, Value>, writing: &mut AnthropicBlockWriter) {

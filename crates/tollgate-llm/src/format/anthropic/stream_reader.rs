@@ -188,7 +188,7 @@ impl AnthropicStreamReader {
                 grow(*index, text("thinking"))
             }
             (AnthropicOpenBlock::Part { index, .. }, "signature_delta") => {
-                let signature = ThoughtSignature { maker: OWN, text: text("signature").to_owned() };
+                let signature = ThoughtSignature::new(OWN, text("signature"));
                 vec![ResponseDelta::Sign { index: *index, signature }]
             }
             (AnthropicOpenBlock::Part { index, citations }, "citations_delta") => {

@@ -52,6 +52,8 @@ struct AnthropicOpenPart {
 #[derive(Debug)]
 enum BlockDeltaKind {
     Text,
+    /// Text of which nothing came yet: the API refuses empty blocks when the client sends them back.
+    EmptyText,
     Thinking,
     /// Arguments that are not a JSON object must not be streamed as if they were: the SDKs parse
     /// them incrementally. Text that does not start like an object is held until the end.
@@ -184,6 +186,9 @@ impl AnthropicStreamWriter {
 
     fn open(&mut self, part: usize, opening: &PartOpening, extra: &Extra) {
         let (block, growth) = match opening {
+            PartOpening::Text | PartOpening::Refusal if extra.fields(OWN).is_none() => {
+                (None, BlockDeltaKind::EmptyText)
+            }
             PartOpening::Text | PartOpening::Refusal => {
                 (Some(json!({"type": "text", "text": ""})), BlockDeltaKind::Text)
             }
@@ -228,7 +233,24 @@ impl AnthropicStreamWriter {
         number
     }
 
+    /// Starts the block of a text, if it was not yet.
+    fn begin_text(&mut self) {
+        let is_empty =
+            |current: &&mut AnthropicOpenPart| matches!(current.growth, BlockDeltaKind::EmptyText);
+        if self.current.as_mut().filter(is_empty).is_none() {
+            return;
+        }
+        let block = Some(self.block(json!({"type": "text", "text": ""})));
+        if let Some(current) = &mut self.current {
+            current.block = block;
+            current.growth = BlockDeltaKind::Text;
+        }
+    }
+
     fn grow(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.begin_text();
+        }
         let Some(current) = &mut self.current else { return };
         let delta = match &mut current.growth {
             BlockDeltaKind::Text => json!({"type": "text_delta", "text": text}),
@@ -245,7 +267,7 @@ impl AnthropicStreamWriter {
             BlockDeltaKind::Arguments { object: true, .. } => {
                 json!({"type": "input_json_delta", "partial_json": text})
             }
-            BlockDeltaKind::None => return,
+            BlockDeltaKind::EmptyText | BlockDeltaKind::None => return,
         };
         self.delta(&delta);
     }
@@ -254,6 +276,7 @@ impl AnthropicStreamWriter {
     /// dialect.
     fn cite(&mut self, extra: &Extra) {
         let Some(Value::Array(all)) = extra.get(OWN, "citations") else { return };
+        self.begin_text();
         let Some(current) = &mut self.current else { return };
         let new = all.get(current.citations..).unwrap_or_default();
         current.citations = all.len();

@@ -32,6 +32,46 @@ fn requests_of_the_own_dialect_lose_nothing() {
     }
 }
 
+/// The API refuses empty blocks when a client sends them back.
+#[test]
+fn an_empty_text_is_no_block() {
+    let open = |index, opening| ResponseDelta::Open { index, opening, extra: Extra::none() };
+    let grow = |index, text: &str| {
+        let text = text.to_owned();
+        ResponseDelta::Grow { index, text, extra: Extra::none() }
+    };
+    let call = PartOpening::Call { id: "a".to_owned(), name: "t".to_owned() };
+    let steps = [
+        open(0, PartOpening::Text),
+        grow(0, ""),
+        ResponseDelta::Close { index: 0 },
+        open(1, PartOpening::Thinking),
+        grow(1, "hm"),
+        ResponseDelta::Close { index: 1 },
+        open(2, PartOpening::Text),
+        grow(2, ""),
+        grow(2, "Well."),
+        ResponseDelta::Close { index: 2 },
+        open(3, call),
+        ResponseDelta::Close { index: 3 },
+        open(4, PartOpening::Text),
+        ResponseDelta::Close { index: 4 },
+    ];
+    let frames = test_fixtures::frames(&AnthropicCodec, &steps);
+    let events: Vec<Value> =
+        frames.iter().map(|frame| serde_json::from_str(&frame.data).unwrap()).collect();
+    let of_kind = |kind: &str| -> Vec<(u64, Value)> {
+        let events = events.iter().filter(|event| event["type"] == kind);
+        let place = |event: &Value| {
+            (event["index"].as_u64().unwrap(), event["content_block"]["type"].clone())
+        };
+        events.map(place).collect()
+    };
+    let begun = of_kind("content_block_start");
+    assert_eq!(begun, [(0, json!("thinking")), (1, json!("text")), (2, json!("tool_use"))]);
+    assert_eq!(of_kind("content_block_stop").len(), 3);
+}
+
 #[test]
 fn calls_may_stand_in_several_messages_of_one_turn() {
     let call = |id: &str| {

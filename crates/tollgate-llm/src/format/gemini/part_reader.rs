@@ -15,7 +15,7 @@ use crate::error::LlmError;
 use crate::extra::Extra;
 use crate::format::fields::{FieldReader, wrong};
 
-use super::spelling::{self, signature_from_client, standard};
+use super::spelling::{self, standard};
 
 const OWN: Dialect = Dialect::Gemini;
 
@@ -27,7 +27,7 @@ pub(super) fn read(value: Value, at: String) -> Result<Vec<MessagePart>, LlmErro
     let Some(kind) = known.into_iter().find(|key| fields.has(key)) else {
         return without_content(fields);
     };
-    let signature = fields.text("thoughtSignature")?.map(signature_from_client);
+    let signature = fields.text("thoughtSignature")?.map(read_signature);
     if kind == "text" && fields.peek("thought") == Some(&Value::Bool(true)) {
         fields.take("thought");
         let text = fields.needed_text("text")?;
@@ -47,6 +47,10 @@ pub(super) fn read(value: Value, at: String) -> Result<Vec<MessagePart>, LlmErro
     Ok(signature.map(signature_part).into_iter().chain([part]).collect())
 }
 
+fn read_signature(kept: String) -> ThoughtSignature {
+    ThoughtSignature::from_client(OWN, kept)
+}
+
 /// A thought that consists of a signature only.
 pub(super) fn signature_part(signature: ThoughtSignature) -> MessagePart {
     MessagePart::new(PartContent::Thinking { text: String::new(), signature: Some(signature) })
@@ -59,7 +63,7 @@ fn without_content(mut fields: FieldReader) -> Result<Vec<MessagePart>, LlmError
     let Value::Object(mut rest) = fields.into_value() else { return Ok(Vec::new()) };
     if rest.values().all(|value| value.is_null() || value.is_boolean()) {
         let part = MessagePart::text("");
-        let signature = signature.map(signature_from_client).map(signature_part);
+        let signature = signature.map(read_signature).map(signature_part);
         return match (signature, rest.is_empty()) {
             (None, true) => Err(LlmError::invalid(&at, format!("`{at}` is empty"))),
             (signature, _) => Ok(signature.into_iter().chain([part]).collect()),

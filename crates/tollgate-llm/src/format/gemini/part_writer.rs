@@ -15,7 +15,7 @@ use crate::format::encoding_log::EncodingLog;
 use crate::format::result_media;
 
 use super::part_reader::response_text;
-use super::spelling::{is_numbered, is_watched, media_type_of, signature_for_client};
+use super::spelling::{is_numbered, is_watched, media_type_of};
 
 const OWN: Dialect = Dialect::Gemini;
 
@@ -76,10 +76,14 @@ impl GeminiPartWriter {
     /// Holds the signature of a thought without text. A provider only gets its own signatures.
     pub(super) fn keep(&mut self, signature: &ThoughtSignature) {
         if self.ledger.is_for_client() || signature.maker == OWN {
-            self.signature = Some(signature_for_client(signature));
+            self.signature = Some(self.signature_text(signature));
         } else {
             self.ledger.lose("reasoning without Gemini's signature");
         }
+    }
+
+    fn signature_text(&self, signature: &ThoughtSignature) -> String {
+        if self.ledger.is_for_client() { signature.for_client(OWN) } else { signature.text.clone() }
     }
 
     fn thinking(&mut self, text: &str, signature: Option<&ThoughtSignature>) -> Option<Value> {
@@ -90,7 +94,7 @@ impl GeminiPartWriter {
         let mut part = json!({"text": text, "thought": true});
         match signature {
             Some(signature) if self.ledger.is_for_client() || signature.maker == OWN => {
-                part["thoughtSignature"] = signature_for_client(signature).into();
+                part["thoughtSignature"] = self.signature_text(signature).into();
             }
             Some(_) => {
                 self.ledger.lose("reasoning without Gemini's signature");

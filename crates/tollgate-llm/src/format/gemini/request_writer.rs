@@ -46,7 +46,7 @@ const GENERATION_CONFIG_PREFIX: &str = "generationConfig.";
 
 /// Model generations with different request formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GeminiGeneration {
+pub(super) enum GeminiGeneration {
     /// Up to 2.5: a token budget for thinking; signatures are optional.
     Budgeting,
     /// Since 3: thinking levels; calls must be signed.
@@ -56,7 +56,7 @@ enum GeminiGeneration {
 }
 
 impl GeminiGeneration {
-    fn of(model: &str) -> Self {
+    pub(super) fn of(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
         match name.strip_prefix("gemini-") {
             Some(rest) if rest.starts_with("1.") || rest.starts_with("2.") => Self::Budgeting,

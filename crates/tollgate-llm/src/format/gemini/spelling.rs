@@ -1,18 +1,11 @@
 //! Normalizes the variants that Gemini's API allows: two spellings of field names, two base64
 //! alphabets, optional ids.
 
-use base64::Engine as _;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value};
 
-use crate::conversation::{MediaKind, ThoughtSignature};
-use crate::dialect::Dialect;
+use crate::conversation::MediaKind;
 use crate::error::LlmError;
 use crate::format::fields::FieldReader;
-
-const OWN: Dialect = Dialect::Gemini;
 
 /// An object with its fields in `camelCase`. Not for objects whose keys are chosen by the client.
 pub(super) fn fields(value: Value, at: impl Into<String>) -> Result<FieldReader, LlmError> {
@@ -69,27 +62,6 @@ pub(super) fn standard(data: &str) -> String {
         data.push('=');
     }
     data
-}
-
-/// Signatures are bytes here: those of another maker are base64-encoded, so that clients can read
-/// them.
-pub(super) fn signature_for_client(signature: &ThoughtSignature) -> String {
-    if signature.maker == OWN {
-        return signature.text.clone();
-    }
-    BASE64_STANDARD.encode(signature.for_client(OWN))
-}
-
-pub(super) fn signature_from_client(kept: String) -> ThoughtSignature {
-    let lenient = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true);
-    let bytes = GeneralPurpose::new(&STANDARD, lenient).decode(standard(&kept));
-    let packed = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    match packed.map(|packed| ThoughtSignature::from_client(OWN, packed)) {
-        Some(signature) if signature.maker != OWN => signature,
-        _ => ThoughtSignature { maker: OWN, text: kept },
-    }
 }
 
 /// Id for a call that came without one, by its position among the calls.

@@ -121,6 +121,8 @@ impl GeminiStreamReader {
     fn part(&mut self, part: MessagePart, deltas: &mut Vec<ResponseDelta>) {
         let MessagePart { content, extra } = part;
         match content {
+            // The last chunk often has an empty text beside the finish reason.
+            PartContent::Text(text) if text.is_empty() && extra.is_empty() => {}
             PartContent::Text(text) => {
                 let index = self.open_text_part(GeminiTextKind::Text, extra, deltas);
                 grow(index, text, deltas);

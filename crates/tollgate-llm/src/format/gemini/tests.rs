@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::GeminiCodec;
 use crate::conversation::{
     ChatRequest, ChatResponse, ChatRole, ChatTool, MessageList, MessagePart, PartContent,
-    ResponseFormat, StopReason, ToolChoice,
+    ResponseFormat, StopReason, ThoughtSignature, ToolChoice,
 };
 use crate::delta::{self, PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
@@ -220,6 +220,26 @@ fn a_stream_in_pieces_is_the_answer_in_pieces() {
     assert_eq!(calls, expected);
     assert_eq!(response.stop, StopReason::Calls);
     assert_eq!(whole("stream_blocked").stop, StopReason::Filtered);
+}
+
+/// The signature of a text comes in a chunk of its own, with the reason to stop and an empty text.
+#[test]
+fn a_late_signature_is_kept_and_its_empty_text_is_not() {
+    let chunk = |part: Value, reason: Option<&str>| {
+        let candidate =
+            json!({"content": {"role": "model", "parts": [part]}, "finishReason": reason});
+        (None, json!({"responseId": "r", "candidates": [candidate]}).to_string())
+    };
+    let late = json!({"text": "", "thoughtSignature": "Ci"});
+    let events = [chunk(json!({"text": "Well."}), None), chunk(late, Some("STOP"))];
+    let response = test_fixtures::whole(&test_fixtures::steps(&GeminiCodec, &events).unwrap());
+    let contents: Vec<PartContent> = response.parts.into_iter().map(|part| part.content).collect();
+    let signature = Some(ThoughtSignature::new(Dialect::Gemini, "Ci"));
+    let expected = [
+        PartContent::Text("Well.".to_owned()),
+        PartContent::Thinking { text: String::new(), signature },
+    ];
+    assert_eq!(contents, expected);
 }
 
 #[test]

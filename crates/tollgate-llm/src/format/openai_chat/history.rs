@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::message_reader::{SPELLING_KEY, THOUGHTS_KEYS, THOUGHTS_SIGNATURE_KEY};
+use super::message_reader::{SPELLING_KEY, THOUGHTS_KEYS};
+use super::reasoning_details::{self, DETAILS_KEY};
 use super::{DIALECT, media, part_writer, tool};
 use crate::conversation::{
     CallResult, ChatMedia, ChatMessage, ChatRole, MediaKind, MediaSource, MessagePart, PartContent,
@@ -136,24 +137,34 @@ impl ChatHistoryWriter<'_> {
     fn thoughts(&mut self, parts: &[MessagePart]) -> Map<String, Value> {
         let mut fields = Map::new();
         let mut said = String::new();
-        let mut signatures = Vec::new();
         for part in parts {
             let PartContent::Thinking { text, signature } = &part.content else { continue };
             if let ChatHistoryAudience::Provider(lost) = &mut self.reader {
                 let own = signature.as_ref().is_none_or(|signature| signature.maker == DIALECT);
                 let said_as = part.extra.get(DIALECT, SPELLING_KEY).and_then(Value::as_str);
                 if !own || !said_as.is_some_and(|key| THOUGHTS_KEYS.contains(&key)) {
-                    lost.content(&part.content);
+                    if !own || signature.is_none() {
+                        lost.content(&part.content);
+                    }
                     continue;
                 }
             }
+            if text.is_empty() {
+                continue;
+            }
             said.push_str(text);
-            signatures.push(signature);
             fields = Map::from_iter([(thoughts_key(&part.extra).to_owned(), said.clone().into())]);
         }
-        if let (ChatHistoryAudience::Client, [Some(signature)]) = (&self.reader, &signatures[..]) {
-            let signature = signature.for_client(DIALECT);
-            fields.insert(THOUGHTS_SIGNATURE_KEY.to_owned(), signature.into());
+        let details = match &self.reader {
+            ChatHistoryAudience::Provider(_) => reasoning_details::write_all(parts, |signature| {
+                (signature.maker == DIALECT).then(|| signature.text.clone())
+            }),
+            ChatHistoryAudience::Client => {
+                reasoning_details::write_all(parts, |it| Some(it.for_client(DIALECT)))
+            }
+        };
+        if !details.is_empty() {
+            fields.insert(DETAILS_KEY.to_owned(), details.into());
         }
         fields
     }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{DIALECT, part_reader, tool};
+use super::{DIALECT, part_reader, reasoning_details, tool};
 use crate::conversation::{
     CallEnd, CallResult, ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent,
     ThoughtSignature,
@@ -19,8 +19,8 @@ const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "fu
 pub(super) const THOUGHTS_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
 /// Note that the thoughts were in the content; no request field lets a server recognize them.
 pub(super) const CONTENT_KEY: &str = "content";
-/// Field in which clients keep the signature of thoughts that another dialect's provider signed.
-pub(super) const THOUGHTS_SIGNATURE_KEY: &str = "reasoning_signature";
+/// Field in which earlier versions gave clients the signature of a single thought.
+const THOUGHTS_SIGNATURE_KEY: &str = "reasoning_signature";
 /// Fields beside the content that have parts of their own.
 pub(super) const CALLS_KEY: &str = "tool_calls";
 pub(super) const IMAGES_KEY: &str = "images";
@@ -90,7 +90,10 @@ fn assistant(mut fields: FieldReader) -> Result<ChatMessage, LlmError> {
 
 /// Decodes an assistant message of a request or a response. Empty content is left in place.
 pub(super) fn read_assistant(fields: &mut FieldReader) -> Result<Vec<MessagePart>, LlmError> {
-    let mut parts = Vec::from_iter(read_thoughts(fields)?);
+    let details = reasoning_details::take(fields);
+    let thoughts = read_thoughts(fields)?;
+    // Otherwise the text of the details would be there twice.
+    let mut parts = Vec::from_iter(thoughts.filter(|_| details.is_empty()));
     let at = fields.place("content");
     if fields.peek("content").is_some_and(|content| content != "") {
         let content = fields.take("content").unwrap_or_default();
@@ -104,6 +107,7 @@ pub(super) fn read_assistant(fields: &mut FieldReader) -> Result<Vec<MessagePart
         parts.push(tool::read_call(call, format!("{at}[{index}]"))?);
     }
     parts.extend(read_legacy_call(fields)?);
+    reasoning_details::place(details, &mut parts);
     Ok(parts)
 }
 

@@ -71,6 +71,8 @@ fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
         effort: fields.text("reasoning_effort")?,
         user: fields.text("user")?,
         candidates,
+        // The field itself goes to providers of this dialect.
+        store: fields.peek("store").and_then(Value::as_bool),
     })
 }
 

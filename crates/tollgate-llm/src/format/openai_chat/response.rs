@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message_reader::{CALLS_KEY, IMAGES_KEY, SPELLING_KEY, THOUGHTS_SIGNATURE_KEY};
+use super::message_reader::{CALLS_KEY, IMAGES_KEY, SPELLING_KEY};
+use super::reasoning_details::{self, DETAILS_KEY};
 use super::request_reader::LEGACY_FUNCTIONS_KEY;
 use super::{DIALECT, history, message_reader, part_reader, part_writer, report_json, tool, usage};
 use crate::conversation::{
@@ -155,15 +156,14 @@ fn message_json(parts: &[MessagePart]) -> Map<String, Value> {
     let mut calls = Vec::new();
     let mut images = Vec::new();
     let mut thoughts = None::<(&str, String)>;
-    let mut signatures = Vec::new();
     for part in parts {
         match &part.content {
             PartContent::Text(text) => content.push(part_writer::text(text, &part.extra)),
             PartContent::Refusal(more) => refusal.get_or_insert_default().push_str(more),
-            PartContent::Thinking { text, signature } => {
+            PartContent::Thinking { text, .. } if text.is_empty() => {}
+            PartContent::Thinking { text, .. } => {
                 let key = history::thoughts_key(&part.extra);
                 thoughts.get_or_insert_with(|| (key, String::new())).1.push_str(text);
-                signatures.push(signature);
             }
             PartContent::Call(call) => calls.push(tool::write_call(call, part)),
             PartContent::Opaque { dialect: DIALECT, value }
@@ -185,10 +185,8 @@ fn message_json(parts: &[MessagePart]) -> Map<String, Value> {
     said.insert("content".to_owned(), content_json(content, nothing));
     said.insert("refusal".to_owned(), refusal.into());
     said.extend(thoughts.map(|(key, text)| (key.to_owned(), text.into())));
-    if let [Some(signature)] = &signatures[..] {
-        said.insert(THOUGHTS_SIGNATURE_KEY.to_owned(), signature.for_client(DIALECT).into());
-    }
-    for (key, list) in [(CALLS_KEY, calls), (IMAGES_KEY, images)] {
+    let details = reasoning_details::write_all(parts, |it| Some(it.for_client(DIALECT)));
+    for (key, list) in [(DETAILS_KEY, details), (CALLS_KEY, calls), (IMAGES_KEY, images)] {
         if !list.is_empty() {
             said.insert(key.to_owned(), list.into());
         }

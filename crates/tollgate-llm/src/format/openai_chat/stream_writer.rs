@@ -1,11 +1,15 @@
 //! Encodes the chunks of a client's stream: the role, text and calls as they arrive, one chunk with
 //! the finish reason, and the usage if the client requested it.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use super::message_reader::THOUGHTS_SIGNATURE_KEY;
+use super::reasoning_details::{DETAILS_KEY, ReasoningDetail};
 use super::{DIALECT, errors, history, part_writer, report_json, response, tool, usage};
-use crate::conversation::{ChatRequest, MediaKind, PartContent, StopReason, TokenUsage};
+use crate::conversation::{
+    ChatRequest, MediaKind, PartContent, StopReason, ThoughtSignature, TokenUsage,
+};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::error::LlmError;
 use crate::extra::Extra;
@@ -20,7 +24,47 @@ pub(super) struct OpenAiChatStreamWriter {
     head: Map<String, Value>,
     parts: Vec<ChatPartKind>,
     calls: usize,
+    thoughts: SignedThoughts,
     end: Option<(StopReason, TokenUsage, Extra)>,
+}
+
+/// Thoughts that may be signed, and signed ones that wait for the part behind them: their detail
+/// names the call that they led to.
+#[derive(Debug, Default)]
+struct SignedThoughts {
+    /// Texts by part.
+    texts: BTreeMap<usize, String>,
+    waiting: Vec<WaitingThought>,
+    /// Number of details written.
+    written: usize,
+}
+
+#[derive(Debug)]
+struct WaitingThought {
+    text: String,
+    signature: String,
+}
+
+impl SignedThoughts {
+    fn sign(&mut self, part: usize, signature: &ThoughtSignature) {
+        let text = self.texts.remove(&part).unwrap_or_default();
+        self.waiting.push(WaitingThought { text, signature: signature.for_client(DIALECT) });
+    }
+
+    /// The details of what waits; only the last one is next to the part behind it.
+    fn take(&mut self, call: Option<&str>) -> Option<Value> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let last = waiting.len().checked_sub(1)?;
+        let details = waiting.iter().enumerate().map(|(at, thought)| {
+            let call = call.filter(|_| at == last);
+            let WaitingThought { text, signature } = thought;
+            let detail = ReasoningDetail { text, signature: signature.clone(), call };
+            detail.json(self.written + at)
+        });
+        let details: Vec<Value> = details.collect();
+        self.written += details.len();
+        Some(Value::Object(Map::from_iter([(DETAILS_KEY.to_owned(), details.into())])))
+    }
 }
 
 /// Whether the client requested the usage at the end.
@@ -60,7 +104,8 @@ impl OpenAiChatStreamWriter {
             ToolCallStyle::Tools
         };
         let head = head("", &request.model, 0);
-        Self { counting, calling, head, parts: Vec::new(), calls: 0, end: None }
+        let thoughts = SignedThoughts::default();
+        Self { counting, calling, head, parts: Vec::new(), calls: 0, thoughts, end: None }
     }
 
     fn chunk(&self, delta: &Value, extra: &Extra) -> Map<String, Value> {
@@ -115,6 +160,17 @@ impl OpenAiChatStreamWriter {
                 Some(json!({"content": [value]}))
             }
             PartOpening::Whole(_) => None,
+        }
+    }
+
+    /// Details of thoughts, once it is known what follows them.
+    fn details_before(&mut self, opening: &PartOpening) -> Option<Value> {
+        match opening {
+            PartOpening::Thinking => None,
+            PartOpening::Call { id, .. } => self.thoughts.take(Some(id)),
+            PartOpening::Text | PartOpening::Refusal | PartOpening::Whole(_) => {
+                self.thoughts.take(None)
+            }
         }
     }
 
@@ -195,18 +251,26 @@ impl StreamWriter for OpenAiChatStreamWriter {
                 extra.write_into(DIALECT, &mut self.head);
                 (Some(json!({"role": "assistant", "content": ""})), &none)
             }
-            ResponseDelta::Open { opening, extra, .. } => (self.open(opening, extra), &none),
+            ResponseDelta::Open { opening, extra, .. } => {
+                let details = self.details_before(opening);
+                (merge(details, self.open(opening, extra)), &none)
+            }
             ResponseDelta::Grow { index, text, extra } => {
+                if let Some(ChatPartKind::Thinking(_)) = self.parts.get(*index) {
+                    self.thoughts.texts.entry(*index).or_default().push_str(text);
+                }
                 let empty = text.is_empty() && extra.fields(DIALECT).is_none();
                 (if empty { None } else { self.grow(*index, text) }, extra)
             }
-            ResponseDelta::Sign { signature, .. } => {
-                let kept = signature.for_client(DIALECT);
-                let said = Map::from_iter([(THOUGHTS_SIGNATURE_KEY.to_owned(), kept.into())]);
-                (Some(Value::Object(said)), &none)
+            ResponseDelta::Sign { index, signature } => {
+                self.thoughts.sign(*index, signature);
+                (None, &none)
             }
             ResponseDelta::Extra { index, extra } => (self.beside(*index, extra), &none),
-            ResponseDelta::Close { .. } => (None, &none),
+            ResponseDelta::Close { index } => {
+                self.thoughts.texts.remove(index);
+                (None, &none)
+            }
             ResponseDelta::End { stop, usage, extra } => {
                 self.end = Some((stop.clone(), usage.clone(), extra.clone()));
                 (None, &none)
@@ -220,12 +284,15 @@ impl StreamWriter for OpenAiChatStreamWriter {
         let (stop, used, extra) =
             self.end.take().unwrap_or((StopReason::End, TokenUsage::default(), Extra::none()));
         let (extra, counted) = end_fields(&extra);
+        let details = self.thoughts.take(None);
         let mut last = self.chunk(&json!({}), &extra);
         last["choices"][0]["finish_reason"] = self.reason(&stop).into();
         if let Some(told) = told {
             last.insert("tollgate".to_owned(), report_json(told));
         }
-        let mut frames = vec![ChatSseEvent::data(&Value::Object(last))];
+        let details = details.map(|details| self.chunk(&details, &Extra::none()));
+        let mut frames: Vec<ChatSseEvent> =
+            details.into_iter().chain([last]).map(|it| ChatSseEvent::data(&it.into())).collect();
         if self.counting == UsageReporting::Told {
             let mut chunk = self.head.clone();
             chunk.insert("choices".to_owned(), json!([]));
@@ -239,6 +306,17 @@ impl StreamWriter for OpenAiChatStreamWriter {
 
     fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
         vec![ChatSseEvent::data(&errors::write(failure))]
+    }
+}
+
+/// One delta of both.
+fn merge(details: Option<Value>, said: Option<Value>) -> Option<Value> {
+    match (details, said) {
+        (Some(Value::Object(mut details)), Some(Value::Object(said))) => {
+            details.extend(said);
+            Some(details.into())
+        }
+        (details, said) => said.or(details),
     }
 }
 

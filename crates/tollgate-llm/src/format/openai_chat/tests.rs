@@ -1,5 +1,5 @@
 //! The dialect as a whole, from what was recorded of it and by chance. Bad requests are in
-//! `refusals`, what is said for other dialects in `writing`, odd streams in `streams`, unknown parts in
+//! `refusals`, signed reasoning in `reasoning`, what is said for other dialects in `writing`, odd streams in `streams`, unknown parts in
 //! `unknown_parts`.
 
 use proptest::prelude::*;
@@ -14,6 +14,7 @@ use crate::format::{
     BrokenStreamError, DialectCodec, MalformedResponseError, RequestUrlParams, test_fixtures,
 };
 
+mod reasoning;
 mod refusals;
 mod streams;
 mod unknown_parts;

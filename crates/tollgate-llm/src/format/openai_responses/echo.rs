@@ -21,6 +21,8 @@ pub(super) fn certain(request: &ChatRequest) -> Map<String, Value> {
         ("instructions".to_owned(), instructions.into()),
         ("tools".to_owned(), tools.into()),
         ("tool_choice".to_owned(), choice.unwrap_or_else(|| "auto".into())),
+        // Kept by the gateway, whatever the provider does.
+        ("store".to_owned(), request.options.store.unwrap_or(true).into()),
         // With tools given as a schema, the provider would repeat that schema here.
         ("text".to_owned(), text),
     ])
@@ -41,7 +43,6 @@ pub(super) fn otherwise(request: &ChatRequest, body: &mut Map<String, Value>) {
         ("previous_response_id", said("previous_response_id").unwrap_or_default()),
         ("reasoning", reasoning),
         ("service_tier", said("service_tier").unwrap_or_else(|| "default".into())),
-        ("store", said("store").unwrap_or_else(|| false.into())),
         ("temperature", options.temperature.clone().map_or(Value::Null, Value::Number)),
         ("top_p", options.top_p.clone().map_or(Value::Null, Value::Number)),
         ("truncation", said("truncation").unwrap_or_else(|| "disabled".into())),

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    DIALECT, ITEM_KEY, OWN_ID_PREFIX, is_opaque_item, item_of, last_seen_value, part_writer,
-};
+use super::{DIALECT, OWN_ID_PREFIX, is_opaque_item, item_of, last_seen_value, part_writer};
 use crate::conversation::{
     CallResult, ChatMedia, ChatMessage, ChatRole, FunctionCall, MediaKind, MessagePart,
     PartContent, ThoughtSignature,
@@ -15,24 +13,34 @@ use crate::extra::Extra;
 use crate::format::encoding_losses::EncodingLosses;
 use crate::format::result_media;
 
-/// Whether the provider stores responses, and finds thoughts in them by id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResponseStorage {
-    There,
-    Nowhere,
-}
-
-pub(super) fn for_provider(
-    messages: &[Arc<ChatMessage>],
-    kept: ResponseStorage,
-    lost: &mut EncodingLosses,
-) -> Vec<Value> {
+/// Items have no ids: the provider would look for them among the responses that it stored, which
+/// need not be there.
+pub(super) fn for_provider(messages: &[Arc<ChatMessage>], lost: &mut EncodingLosses) -> Vec<Value> {
     let mut writer = ResponsesHistoryWriter {
         out: Vec::new(),
-        reader: ResponsesHistoryAudience::Provider { kept, lost },
+        reader: ResponsesHistoryAudience::Provider(lost),
     };
     messages.iter().for_each(|message| writer.message(message));
-    writer.out
+    without_stray_thoughts(writer.out)
+}
+
+/// Drops reasoning that no output follows: the API refuses it.
+fn without_stray_thoughts(items: Vec<Value>) -> Vec<Value> {
+    let mut kept = Vec::with_capacity(items.len());
+    let mut is_output_next = false;
+    for item in items.into_iter().rev() {
+        let kind = item["type"].as_str().unwrap_or("message");
+        if kind == "reasoning" && !is_output_next {
+            continue;
+        }
+        is_output_next = match kind {
+            "message" => item["role"] == "assistant",
+            kind => !kind.ends_with("_output"),
+        };
+        kept.push(item);
+    }
+    kept.reverse();
+    kept
 }
 
 pub(super) fn for_client(messages: &[Arc<ChatMessage>]) -> Vec<Value> {
@@ -44,10 +52,7 @@ pub(super) fn for_client(messages: &[Arc<ChatMessage>]) -> Vec<Value> {
 
 /// The reader of the output.
 enum ResponsesHistoryAudience<'a> {
-    Provider {
-        kept: ResponseStorage,
-        lost: &'a mut EncodingLosses,
-    },
+    Provider(&'a mut EncodingLosses),
     /// Keeps signatures of other providers, and sends them back.
     Client,
 }
@@ -65,8 +70,9 @@ impl ResponsesHistoryWriter<'_> {
             ChatRole::User => "user",
             ChatRole::Assistant => "assistant",
         };
-        let mut said =
-            PendingResponsesMessage { role, item: item_of(&message.extra), content: Vec::new() };
+        let ids = self.ids();
+        let item = item_of(&message.extra);
+        let mut said = PendingResponsesMessage { role, item, ids, content: Vec::new() };
         for part in &message.parts {
             let value = match &part.content {
                 PartContent::Text(text) if message.role == ChatRole::Assistant => {
@@ -106,13 +112,10 @@ impl ResponsesHistoryWriter<'_> {
     /// Encodes a part that is a separate item.
     fn item(&mut self, part: &MessagePart) {
         let item = match &part.content {
-            PartContent::Call(call) => Some(call_json(call, part)),
+            PartContent::Call(call) => Some(call_json(call, part, self.ids())),
             PartContent::Result(result) => Some(self.result(result, part)),
             PartContent::Thinking { text, signature } => {
-                self.may_carry(part, signature.as_ref()).then(|| {
-                    let id = format!("rs_{OWN_ID_PREFIX}{}", self.out.len());
-                    thought_json(text, signature.as_ref(), &part.extra, id)
-                })
+                self.thought(text, signature.as_ref(), &part.extra)
             }
             PartContent::Opaque { dialect: DIALECT, value } => {
                 Some(last_seen_value(value, &part.extra).clone())
@@ -125,16 +128,38 @@ impl ResponsesHistoryWriter<'_> {
         }
     }
 
-    /// A provider only accepts its own thoughts: signed by it, or with an id that it knows.
-    fn may_carry(&self, part: &MessagePart, signature: Option<&ThoughtSignature>) -> bool {
-        let ResponsesHistoryAudience::Provider { kept, .. } = &self.reader else { return true };
-        match signature {
-            Some(signature) => signature.maker == DIALECT,
-            None => {
-                let id = item_of(&part.extra).and_then(|item| item.get("id")?.as_str());
-                *kept == ResponseStorage::There && id.is_some_and(|id| !is_ours(id))
-            }
+    fn ids(&self) -> ItemIds {
+        match self.reader {
+            ResponsesHistoryAudience::Provider(_) => ItemIds::Omitted,
+            ResponsesHistoryAudience::Client => ItemIds::Kept,
         }
+    }
+
+    /// A provider only accepts thoughts that it sealed itself. It may be given them without an id,
+    /// but not with another one than they were sealed with.
+    fn thought(
+        &self,
+        text: &str,
+        signature: Option<&ThoughtSignature>,
+        extra: &Extra,
+    ) -> Option<Value> {
+        let mut item = Map::from_iter([("type".to_owned(), Value::from("reasoning"))]);
+        let sealed = match self.reader {
+            ResponsesHistoryAudience::Provider(_) => {
+                Some(signature.filter(|it| it.maker == DIALECT)?.text.clone())
+            }
+            ResponsesHistoryAudience::Client => signature.map(|it| it.for_client(DIALECT)),
+        };
+        item.extend(sealed.map(|sealed| ("encrypted_content".to_owned(), sealed.into())));
+        add(&mut item, item_of(extra), self.ids());
+        if self.ids() == ItemIds::Kept && !item.contains_key("id") {
+            let id = format!("rs_{OWN_ID_PREFIX}{}", self.out.len());
+            item.insert("id".to_owned(), id.into());
+        }
+        if !item.contains_key("summary") {
+            item.insert("summary".to_owned(), summary(text));
+        }
+        Some(Value::Object(item))
     }
 
     fn result(&mut self, result: &CallResult, part: &MessagePart) -> Value {
@@ -162,12 +187,12 @@ impl ResponsesHistoryWriter<'_> {
             ("call_id".to_owned(), result.call_id.clone().into()),
             ("output".to_owned(), content(list)),
         ]);
-        add(&mut item, item_of(&part.extra));
+        add(&mut item, item_of(&part.extra), self.ids());
         Value::Object(item)
     }
 
     fn lose(&mut self, content: &PartContent) {
-        if let ResponsesHistoryAudience::Provider { lost, .. } = &mut self.reader {
+        if let ResponsesHistoryAudience::Provider(lost) = &mut self.reader {
             lost.content(content);
         }
     }
@@ -188,7 +213,15 @@ fn media_in_result(media: &ChatMedia, extra: &Extra) -> Option<Value> {
 struct PendingResponsesMessage<'a> {
     role: &'static str,
     item: Option<&'a Map<String, Value>>,
+    ids: ItemIds,
     content: Vec<Value>,
+}
+
+/// Whether items are written with their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ItemIds {
+    Kept,
+    Omitted,
 }
 
 impl PendingResponsesMessage<'_> {
@@ -197,63 +230,47 @@ impl PendingResponsesMessage<'_> {
             return;
         }
         let list = std::mem::take(&mut self.content);
-        let recorded = self.item.is_some_and(|item| item.contains_key("id"));
+        let recorded =
+            self.ids == ItemIds::Kept && self.item.is_some_and(|item| item.contains_key("id"));
         let said = if recorded { list.into() } else { content(list) };
         let mut item = Map::from_iter([
             ("role".to_owned(), Value::from(self.role)),
             ("content".to_owned(), said),
         ]);
-        add(&mut item, self.item);
+        add(&mut item, self.item, self.ids);
         if item["content"].is_array() {
             item.entry("type").or_insert_with(|| "message".into());
+        } else if self.ids == ItemIds::Omitted {
+            // Only output with an id and a list has one.
+            item.shift_remove("status");
         }
         out.push(Value::Object(item));
     }
 }
 
-pub(super) fn is_ours(id: &str) -> bool {
+fn is_ours(id: &str) -> bool {
     id.split_once('_').is_some_and(|(_, rest)| rest.starts_with(OWN_ID_PREFIX))
 }
 
-/// Restores the kept fields of an item; ids that were generated here are for clients only.
-fn add(object: &mut Map<String, Value>, item: Option<&Map<String, Value>>) {
+/// Restores the kept fields of an item, but none that are null: the API refuses some of those.
+fn add(object: &mut Map<String, Value>, item: Option<&Map<String, Value>>, ids: ItemIds) {
     for (key, value) in item.into_iter().flatten() {
-        let ours = key == "id" && value.as_str().is_some_and(is_ours);
-        if !ours && !object.contains_key(key) {
+        let is_unwanted_id =
+            key == "id" && (ids == ItemIds::Omitted || value.as_str().is_some_and(is_ours));
+        if !is_unwanted_id && !value.is_null() && !object.contains_key(key) {
             object.insert(key.clone(), value.clone());
         }
     }
 }
 
-fn call_json(call: &FunctionCall, part: &MessagePart) -> Value {
+fn call_json(call: &FunctionCall, part: &MessagePart, ids: ItemIds) -> Value {
     let mut item = Map::from_iter([
         ("type".to_owned(), Value::from("function_call")),
         ("call_id".to_owned(), call.id.clone().into()),
         ("name".to_owned(), call.name.clone().into()),
         ("arguments".to_owned(), call.arguments.clone().into()),
     ]);
-    add(&mut item, item_of(&part.extra));
-    Value::Object(item)
-}
-
-/// `id` is used for thoughts without one.
-fn thought_json(
-    text: &str,
-    signature: Option<&ThoughtSignature>,
-    extra: &Extra,
-    id: String,
-) -> Value {
-    let mut item = Map::from_iter([("type".to_owned(), Value::from("reasoning"))]);
-    if let Some(signature) = signature {
-        item.insert("encrypted_content".to_owned(), signature.for_client(DIALECT).into());
-    }
-    add(&mut item, item_of(extra));
-    if extra.get(DIALECT, ITEM_KEY).is_none() {
-        item.insert("id".to_owned(), id.into());
-    }
-    if !item.contains_key("summary") {
-        item.insert("summary".to_owned(), summary(text));
-    }
+    add(&mut item, item_of(&part.extra), ids);
     Value::Object(item)
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DIALECT, message_reader, tool};
+use super::{DIALECT, SEALED_REASONING, message_reader, tool};
 use crate::conversation::{
     ChatMessage, ChatRequest, ChatRole, GenerationOptions, ParallelCalls, ResponseDelivery,
     ResponseFormat,
@@ -35,11 +35,22 @@ pub(super) fn read(body: Value) -> Result<ChatRequest, LlmError> {
     let tools = tool::read_all(fields.list("tools")?.unwrap_or_default())?;
     names::check(&tools, DIALECT)?;
     let tool_choice = tool::read_choice(&mut fields)?;
+    drop_sealed_reasoning(&mut fields);
     // Note that the client speaks this dialect.
     fields.put("input", Value::Null);
     let extra = fields.rest(DIALECT);
     let messages = messages.into();
     Ok(ChatRequest { model, messages, tools, tool_choice, options, delivery, extra })
+}
+
+/// Drops the wish for reasoning that can be sent back: every client gets it, from any provider.
+fn drop_sealed_reasoning(fields: &mut FieldReader) {
+    let Some(Value::Array(mut include)) = fields.peek("include").cloned() else { return };
+    include.retain(|it| it != SEALED_REASONING);
+    fields.take("include");
+    if !include.is_empty() {
+        fields.put("include", include);
+    }
 }
 
 fn input(
@@ -70,6 +81,7 @@ fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
         output: output(fields)?,
         effort: effort(fields)?,
         user: fields.text("user")?,
+        store: fields.flag("store")?,
         ..GenerationOptions::default()
     })
 }

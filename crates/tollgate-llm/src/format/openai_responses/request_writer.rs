@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::history::{self, ResponseStorage};
-use super::{DIALECT, item_of, tool};
+use super::{DIALECT, SEALED_REASONING, history, item_of, tool};
 use crate::conversation::{
     ChatMessage, ChatRequest, ChatRole, GenerationOptions, MessagePart, ParallelCalls,
     ResponseDelivery, ResponseFormat, ToolChoice,
@@ -22,13 +21,9 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     if let Some(instructions) = instructions {
         body.insert("instructions".to_owned(), instructions.into());
     }
-    store(request, &mut body);
-    let kept = if body.get("store") == Some(&Value::Bool(false)) {
-        ResponseStorage::Nowhere
-    } else {
-        ResponseStorage::There
-    };
-    let items = history::for_provider(messages, kept, &mut lost);
+    store(request, &mut body)?;
+    include_sealed_reasoning(request, &mut body);
+    let items = history::for_provider(messages, &mut lost);
     body.insert("input".to_owned(), items.into());
     if !request.tools.is_empty() {
         let tools: Result<Vec<Value>, LlmError> = request.tools.iter().map(tool::write).collect();
@@ -64,19 +59,47 @@ pub(super) fn instructions(messages: &[Arc<ChatMessage>]) -> (Option<String>, &[
     }
 }
 
-/// Clients of other dialects do not expect the provider to store their conversation.
-fn store(request: &ChatRequest, body: &mut Map<String, Value>) {
-    if request.extra.get(DIALECT, "input").is_some() {
-        if let Some(store) = request.extra.get(DIALECT, "store") {
-            body.insert("store".to_owned(), store.clone());
-        }
-        return;
+/// Fields that only make sense if the provider stores the response.
+const STORAGE_KEYS: &[&str] = &["conversation", "background"];
+
+/// The provider keeps nothing unless the config allows it: the gateway keeps what a client wants to
+/// continue.
+fn store(request: &ChatRequest, body: &mut Map<String, Value>) -> Result<(), LlmError> {
+    let store = request.options.store == Some(true);
+    let asks = |key: &&&str| match request.extra.get(DIALECT, key) {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(_) => true,
+    };
+    if let Some(key) = STORAGE_KEYS.iter().find(asks).filter(|_| !store) {
+        let message = format!(
+            "`{key}` needs responses that the provider stores, and this model's are not stored: \
+             remove it, or ask the operator for `store: true` at the model"
+        );
+        return Err(LlmError::invalid(*key, message));
     }
-    body.insert("store".to_owned(), false.into());
-    // Only reasoning models accept this, and the next round needs their thoughts.
-    if request.options.effort.is_some() {
-        body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+    body.insert("store".to_owned(), store.into());
+    Ok(())
+}
+
+/// The next round needs the model's reasoning, which can only be sent back sealed.
+fn include_sealed_reasoning(request: &ChatRequest, body: &mut Map<String, Value>) {
+    let mut include = match request.extra.get(DIALECT, "include") {
+        Some(Value::Array(wanted)) => wanted.clone(),
+        _ => Vec::new(),
+    };
+    if may_reason(&request.model) {
+        include.push(SEALED_REASONING.into());
     }
+    if !include.is_empty() {
+        body.insert("include".to_owned(), include.into());
+    }
+}
+
+/// Models that do not reason refuse to be asked for it.
+fn may_reason(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let is_old = ["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|old| name.starts_with(old));
+    !is_old && !name.contains("-chat-latest")
 }
 
 fn options(options: &GenerationOptions, body: &mut Map<String, Value>) {

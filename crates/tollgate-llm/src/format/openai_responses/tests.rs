@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::OpenAiResponsesCodec;
-use crate::conversation::{ChatRequest, ChatResponse};
+use crate::conversation::{ChatRequest, ChatResponse, GenerationOptions};
 use crate::delta::{self, ResponseDelta};
 use crate::extra::Extra;
 use crate::format::{DialectCodec, RequestUrlParams, test_fixtures};
@@ -34,18 +34,44 @@ fn make_request() -> ChatRequest {
 fn asked_like(response: &Value) -> ChatRequest {
     let mut request = json!({"model": "m", "input": "hi", "text": response["text"],
         "instructions": response["instructions"], "tools": response["tools"],
-        "tool_choice": response["tool_choice"]});
+        "tool_choice": response["tool_choice"], "store": response["store"]});
     if let Some(fields) = request.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
     }
     read(request)
 }
 
+/// Nothing is stored at the provider, so ids mean nothing there. A single text is in the short form.
+fn as_input(item: &mut Value) {
+    let kinds = ["message", "reasoning", "function_call", "function_call_output"];
+    let is_known = item["type"].as_str().is_some_and(|kind| kinds.contains(&kind));
+    let Some(fields) = item.as_object_mut().filter(|_| is_known) else { return };
+    let was_output = fields.shift_remove("id").is_some() && fields.contains_key("role");
+    let Some(Value::Array(content)) = fields.get_mut("content").filter(|_| was_output) else {
+        return;
+    };
+    let plain = json!({"type": "output_text", "annotations": [], "text": content[0]["text"]});
+    if content[..] == [plain] {
+        let text = content[0]["text"].take();
+        fields.insert("content".to_owned(), text);
+        fields.shift_remove("status");
+    }
+}
+
 #[test]
 fn requests_of_the_own_dialect_lose_nothing() {
     for (name, body) in test_fixtures::json(FOLDER, "request_") {
         let written = OpenAiResponsesCodec.write_request(&read(body.clone())).unwrap();
-        assert_eq!(written.body, body, "{name}");
+        let mut expected = body;
+        expected["store"] = (expected["store"] == true).into();
+        let mut include = expected["include"].as_array().cloned().unwrap_or_default();
+        include.retain(|it| it != "reasoning.encrypted_content");
+        include.push("reasoning.encrypted_content".into());
+        expected["include"] = include.into();
+        if let Value::Array(items) = &mut expected["input"] {
+            items.iter_mut().for_each(as_input);
+        }
+        assert_eq!(written.body, expected, "{name}");
         assert!(written.lost.is_empty(), "{name}: {:?}", written.lost);
     }
 }
@@ -99,7 +125,9 @@ proptest! {
         prop_assert_eq!(again.tools.len(), request.tools.len());
         prop_assert_eq!(again.client_tools().collect::<Vec<_>>(), request.client_tools().collect::<Vec<_>>());
         prop_assert_eq!(&again.tool_choice, &request.tool_choice);
-        prop_assert_eq!(&again.options, &request.options);
+        let store = Some(false);
+        let options = GenerationOptions { store, ..request.options.clone() };
+        prop_assert_eq!(&again.options, &options);
         prop_assert_eq!(again.delivery, request.delivery);
         let ends_well = |meaning: String| meaning.replace(" Failed ", " Well ");
         let meaning = |request: &ChatRequest| ends_well(test_fixtures::meaning(&request.messages));

@@ -158,7 +158,7 @@ fn ids_of_other_dialects_are_written_in_letters_that_anthropic_takes() {
 #[test]
 fn only_thoughts_that_anthropic_signed_are_sent_to_it() {
     let thought = |maker| {
-        let signature = Some(ThoughtSignature { maker, text: "sig".to_owned() });
+        let signature = Some(ThoughtSignature::new(maker, "sig"));
         MessagePart::new(PartContent::Thinking { text: "hm".to_owned(), signature })
     };
     let unsigned =
@@ -259,4 +259,38 @@ fn media_that_anthropic_does_not_take_is_refused() {
     let (body, _) = write(&media(MediaKind::Document, "text/markdown", "aGk="));
     let source = &body["messages"][0]["content"][0]["source"];
     assert_eq!(*source, json!({"type": "text", "media_type": "text/plain", "data": "hi"}));
+}
+
+/// Another model made the calls, so there is no thought that the turn could begin with.
+#[test]
+fn a_turn_that_another_model_began_goes_on_without_thinking() {
+    let thought = |maker| {
+        let signature = Some(ThoughtSignature::new(maker, "sig"));
+        MessagePart::new(PartContent::Thinking { text: "hm".to_owned(), signature })
+    };
+    let sent = |maker, kind: &str, calls: Vec<MessagePart>| {
+        let answered: Vec<MessagePart> =
+            calls.iter().filter_map(MessagePart::as_call).map(|it| result(&it.id, "4")).collect();
+        let answer = [vec![thought(maker)], calls].concat();
+        let mut request = test_fixtures::request(vec![
+            text(ChatRole::User, "x"),
+            ChatMessage::new(ChatRole::Assistant, answer),
+            if answered.is_empty() {
+                text(ChatRole::User, "y")
+            } else {
+                ChatMessage::new(ChatRole::User, answered)
+            },
+        ]);
+        let thinking = json!({"thinking": {"type": kind, "budget_tokens": 1024}});
+        request.extra = Extra::new(Dialect::Anthropic, thinking.as_object().unwrap().clone());
+        let (body, lost) = write(&request);
+        let is_named = lost.iter().any(|it| it.contains("`thinking`"));
+        assert_eq!(is_named, body.get("thinking").is_none());
+        body.get("thinking").is_some()
+    };
+    let calls = || vec![call("a", "{}")];
+    assert!(!sent(Dialect::Gemini, "enabled", calls()));
+    assert!(sent(Dialect::Anthropic, "enabled", calls()), "its own turn");
+    assert!(sent(Dialect::Gemini, "adaptive", calls()), "it need not begin with a thought");
+    assert!(sent(Dialect::Gemini, "enabled", vec![MessagePart::text("a")]), "no call waits");
 }

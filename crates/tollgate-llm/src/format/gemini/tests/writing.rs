@@ -118,7 +118,7 @@ fn b_ch_06_arguments_that_are_no_object_are_sent_as_text() {
 #[test]
 fn signatures_go_back_to_the_part_that_they_stood_on() {
     let signed = |maker| {
-        let signature = Some(ThoughtSignature { maker, text: "CiQB".to_owned() });
+        let signature = Some(ThoughtSignature::new(maker, "CiQB"));
         MessagePart::new(PartContent::Thinking { text: String::new(), signature })
     };
     let results = ChatMessage::new(ChatRole::User, vec![result("a", "x", CallEnd::Well)]);
@@ -138,7 +138,7 @@ fn signatures_go_back_to_the_part_that_they_stood_on() {
 
 #[test]
 fn clients_keep_the_signatures_of_others_in_bytes() {
-    let signature = Some(ThoughtSignature { maker: Dialect::Anthropic, text: "Eq:+/".to_owned() });
+    let signature = Some(ThoughtSignature::new(Dialect::Anthropic, "Eq:+/"));
     let thought = MessagePart::new(PartContent::Thinking { text: "hm".to_owned(), signature });
     let answer = ChatMessage::new(ChatRole::Assistant, vec![thought, MessagePart::text("a")]);
     let kept = GeminiCodec.write_history(&[Arc::new(answer.clone())]);

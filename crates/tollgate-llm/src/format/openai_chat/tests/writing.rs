@@ -132,7 +132,7 @@ fn results_come_first_and_their_pictures_behind_them() {
 
 #[test]
 fn thoughts_of_others_are_left_out_for_providers_and_kept_by_clients() {
-    let signature = ThoughtSignature { maker: Dialect::Anthropic, text: "sig".into() };
+    let signature = ThoughtSignature::new(Dialect::Anthropic, "sig");
     let content = PartContent::Thinking { text: "hm".into(), signature: Some(signature) };
     let message = ChatMessage::new(
         ChatRole::Assistant,
@@ -144,8 +144,9 @@ fn thoughts_of_others_are_left_out_for_providers_and_kept_by_clients() {
     let kept = OpenAiChatCodec.write_history(&[Arc::new(message.clone())]);
     assert_eq!(
         kept,
-        json!([{"role": "assistant", "reasoning_content": "hm",
-            "reasoning_signature": "tollgate:anthropic:sig", "content": "yes"}])
+        json!([{"role": "assistant", "reasoning_content": "hm", "content": "yes",
+            "reasoning_details": [{"type": "reasoning.text", "text": "hm",
+                "signature": "tollgate:anthropic:sig", "index": 0}]}])
     );
     let again = chat(json!({"messages": kept}));
     assert_eq!(again.messages[0].parts[0].content, message.parts[0].content);

@@ -172,7 +172,7 @@ impl ResponsesStreamItems {
             self.out.extend(spoken.rest(text));
         }
         self.out.push(ResponseDelta::Extra { index, extra: part.extra });
-        let signature = signature.map(|text| ThoughtSignature { maker: DIALECT, text });
+        let signature = signature.map(|text| ThoughtSignature::new(DIALECT, text));
         self.out.extend(signature.map(|signature| ResponseDelta::Sign { index, signature }));
         Ok(())
     }

@@ -20,6 +20,9 @@ pub(super) struct ResponsesOutputItems {
     parts: Vec<ResponsesPartPosition>,
     /// The message that may still get more content.
     message: Option<usize>,
+    /// Parts that are only a signature, written before the item that they belong to. Reasoning that
+    /// nothing follows is left out: the API refuses it when the client sends it back.
+    held: Vec<usize>,
     /// The events of this delta.
     out: Vec<ResponsesEvent>,
 }
@@ -64,6 +67,7 @@ impl ResponsesOutputItems {
             PartOpening::Thinking if extra.get(DIALECT, "said_as").is_some() => {
                 ResponsesPartKind::Thoughts
             }
+            PartOpening::Thinking if item_of(extra).is_none() => ResponsesPartKind::Signature,
             PartOpening::Thinking => ResponsesPartKind::Summary,
             PartOpening::Call { .. } => ResponsesPartKind::Call,
             PartOpening::Whole(PartContent::Opaque { dialect: DIALECT, .. })
@@ -83,11 +87,14 @@ impl ResponsesOutputItems {
             kind,
             ResponsesPartKind::Text | ResponsesPartKind::Refusal | ResponsesPartKind::Content
         );
+        if !matches!(kind, ResponsesPartKind::Nothing | ResponsesPartKind::Signature) {
+            self.write_held();
+        }
         let item = match kind {
             ResponsesPartKind::Text | ResponsesPartKind::Refusal | ResponsesPartKind::Content => {
                 self.message(extra)
             }
-            ResponsesPartKind::Nothing => self.output.len(),
+            ResponsesPartKind::Nothing | ResponsesPartKind::Signature => self.output.len(),
             _ => {
                 self.end_message("completed");
                 self.begin(opening, extra)
@@ -186,6 +193,9 @@ impl ResponsesOutputItems {
         if extra.get(DIALECT, "part").is_some() {
             self.end_summary(&mut place);
         } else if !text.is_empty() {
+            if place.kind == ResponsesPartKind::Signature {
+                self.begin_thought(&mut place);
+            }
             let first = place.text.is_empty();
             place.text.push_str(text);
             let mut fields = json!({"delta": text});
@@ -201,6 +211,23 @@ impl ResponsesOutputItems {
             }
         }
         self.parts[index] = place;
+    }
+
+    /// Begins the item of a thought that turns out to have a text, or to belong to an item.
+    fn begin_thought(&mut self, place: &mut ResponsesPartPosition) {
+        self.end_message("completed");
+        place.kind = ResponsesPartKind::Summary;
+        place.item = self.begin(&PartOpening::Thinking, &place.extra);
+    }
+
+    fn write_held(&mut self) {
+        for index in std::mem::take(&mut self.held) {
+            let mut place = self.parts[index].take();
+            self.begin_thought(&mut place);
+            self.set_thoughts(&place);
+            self.emit_item_done_as_is(place.item);
+            self.parts[index] = place;
+        }
     }
 
     /// Emits the events before the first text of a thought.
@@ -286,7 +313,8 @@ impl ResponsesOutputItems {
                 }
                 self.emit_item_done_as_is(place.item);
             }
-            ResponsesPartKind::Nothing => {}
+            ResponsesPartKind::Signature if place.signature.is_some() => self.held.push(index),
+            ResponsesPartKind::Signature | ResponsesPartKind::Nothing => {}
         }
         self.parts[index] = place;
     }
@@ -366,9 +394,10 @@ impl ResponsesOutputItems {
             | ResponsesPartKind::Content
             | ResponsesPartKind::Thoughts => "content_index",
             ResponsesPartKind::Summary => "summary_index",
-            ResponsesPartKind::Call | ResponsesPartKind::Whole | ResponsesPartKind::Nothing => {
-                return address;
-            }
+            ResponsesPartKind::Signature
+            | ResponsesPartKind::Call
+            | ResponsesPartKind::Whole
+            | ResponsesPartKind::Nothing => return address,
         };
         address.insert(number.to_owned(), place.content.into());
         address

@@ -26,6 +26,8 @@ pub(super) enum ResponsesPartKind {
     Text,
     Refusal,
     Summary,
+    /// A thought without text so far, whose item is not begun.
+    Signature,
     /// Full reasoning text.
     Thoughts,
     Call,
@@ -77,7 +79,7 @@ impl ResponsesPartKind {
             Self::Summary => Some("response.reasoning_summary_text.delta"),
             Self::Thoughts => Some("response.reasoning_text.delta"),
             Self::Call => Some("response.function_call_arguments.delta"),
-            Self::Whole | Self::Content | Self::Nothing => None,
+            Self::Signature | Self::Whole | Self::Content | Self::Nothing => None,
         }
     }
 }

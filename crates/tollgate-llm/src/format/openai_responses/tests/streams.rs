@@ -1,8 +1,9 @@
 //! Streams as they should not be, and what a client's stream must be.
 
 use super::*;
-use crate::conversation::{MessagePart, PartContent, StopReason};
+use crate::conversation::{FunctionCall, MessagePart, PartContent, StopReason, ThoughtSignature};
 use crate::delta::PartOpening;
+use crate::dialect::Dialect;
 use crate::error::{LlmError, LlmErrorKind};
 use crate::format::{BrokenStreamError, MalformedResponseError, ProviderFault};
 
@@ -223,4 +224,42 @@ fn calls_that_overlap_keep_their_places() {
             .unwrap();
     let parts = test_fixtures::whole(&again).parts;
     assert_eq!(parts.iter().map(shown).collect::<Vec<_>>(), ["a f[]", "b f{}"]);
+}
+
+/// Reasoning that nothing follows is refused when a client sends it back.
+#[test]
+fn a_signature_without_text_is_an_item_before_the_one_that_follows() {
+    let signed = || {
+        let signature = Some(ThoughtSignature::new(Dialect::Gemini, "Ci"));
+        MessagePart::new(PartContent::Thinking { text: String::new(), signature })
+    };
+    let call = || {
+        let id = "a".to_owned();
+        let name = "f".to_owned();
+        MessagePart::new(PartContent::Call(FunctionCall { id, name, arguments: "{}".to_owned() }))
+    };
+    let text = || MessagePart::text("Well.");
+    let kinds = |parts: Vec<MessagePart>| {
+        let response = ChatResponse {
+            parts,
+            ..test_fixtures::whole(&read_all(&[make_created_event(), complete()]).unwrap())
+        };
+        let events = encode_stream(&make_request(), &delta::steps(&response));
+        let events = events.iter().map(|(_, data)| serde_json::from_str::<Value>(data).unwrap());
+        let events: Vec<Value> = events.collect();
+        let output = events[events.len() - 1]["response"]["output"].as_array().cloned().unwrap();
+        for kind in ["response.output_item.added", "response.output_item.done"] {
+            let told: Vec<u64> = events
+                .iter()
+                .filter(|event| event["type"] == kind)
+                .map(|event| event["output_index"].as_u64().unwrap())
+                .collect();
+            assert_eq!(told.len(), output.len(), "{kind}");
+            assert!(told.iter().enumerate().all(|(at, index)| at as u64 == *index), "{kind}");
+        }
+        output.iter().map(|item| item["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(vec![signed(), text()]), ["reasoning", "message"]);
+    assert_eq!(kinds(vec![text(), signed(), call()]), ["message", "reasoning", "function_call"]);
+    assert_eq!(kinds(vec![text(), signed()]), ["message"]);
 }

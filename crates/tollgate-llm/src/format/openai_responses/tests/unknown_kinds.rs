@@ -81,6 +81,7 @@ fn they_survive_in_the_history() {
     }
     input.extend(said);
     let request = read(json!({"model": "m", "input": input}));
+    input.iter_mut().for_each(as_input);
     assert_eq!(encode(&request)["input"], json!(input));
     let response = read_answer(output());
     let history = OpenAiResponsesCodec.write_history(&[response.into_message().into()]);

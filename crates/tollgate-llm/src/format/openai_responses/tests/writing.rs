@@ -70,13 +70,45 @@ fn what_an_assistant_does_in_one_go_is_one_message() {
 }
 
 #[test]
-fn clients_of_other_dialects_are_not_kept() {
+fn nothing_is_stored_unless_the_request_allows_it() {
     let mut request = test_fixtures::request(vec![ChatMessage::text(ChatRole::User, "hi")]);
     assert_eq!(encode(&request)["store"], false);
-    assert_eq!(encode(&request).get("include"), None);
-    request.options.effort = Some("low".into());
-    assert_eq!(encode(&request)["include"], json!(["reasoning.encrypted_content"]));
-    assert_eq!(encode(&make_request()).get("store"), None);
+    assert_eq!(encode(&make_request())["store"], false);
+    request.options.store = Some(true);
+    assert_eq!(encode(&request)["store"], true);
+}
+
+#[test]
+fn what_needs_a_stored_response_is_refused_without_one() {
+    for (key, value) in [("conversation", json!("conv_1")), ("background", json!(true))] {
+        let mut request = read(json!({"model": "m", "input": "hi", key: value}));
+        let refused = OpenAiResponsesCodec.write_request(&request).unwrap_err();
+        assert_eq!(refused.at.as_deref(), Some(key));
+        assert!(refused.message.contains("store: true"), "{}", refused.message);
+        request.options.store = Some(true);
+        assert_eq!(encode(&request)[key], value);
+    }
+    let request = read(json!({"model": "m", "input": "hi", "background": false}));
+    assert_eq!(encode(&request)["background"], false);
+}
+
+#[test]
+fn reasoning_is_asked_for_in_a_form_that_can_be_sent_back() {
+    let sealed = "reasoning.encrypted_content";
+    let include = |model: &str, include: Value| {
+        let mut request = read(json!({"model": "m", "input": "hi", "include": include}));
+        request.model = model.to_owned();
+        encode(&request).get("include").cloned()
+    };
+    for model in ["gpt-6.1-sol", "gpt-5", "o3", "local"] {
+        assert_eq!(include(model, json!([])), Some(json!([sealed])), "{model}");
+    }
+    for model in ["gpt-4.1", "gpt-4o-mini", "gpt-5-chat-latest", "openai/gpt-4.1"] {
+        assert_eq!(include(model, json!([sealed])), None, "{model} refuses it");
+    }
+    let more = "message.input_image.image_url";
+    assert_eq!(include("gpt-6.1-sol", json!([more])), Some(json!([more, sealed])));
+    assert_eq!(include("gpt-6.1-sol", json!([sealed, more])), Some(json!([more, sealed])), "once");
 }
 
 #[test]
@@ -132,14 +164,16 @@ fn a_choice_among_some_is_carried_from_chat() {
 #[test]
 fn only_a_providers_own_thoughts_are_sent_to_it() {
     let thought = |text: &str, maker| {
-        let signature = ThoughtSignature { maker, text: "sig".into() };
+        let signature = ThoughtSignature::new(maker, "sig");
         MessagePart::new(PartContent::Thinking { text: text.into(), signature: Some(signature) })
     };
-    let parts = vec![thought("a", Dialect::Anthropic), thought("b", Dialect::OpenAiResponses)];
+    let own = thought("b", Dialect::OpenAiResponses);
+    let parts = vec![thought("a", Dialect::Anthropic), own, MessagePart::text("hi")];
     let message = ChatMessage::new(ChatRole::Assistant, parts);
     let (input, lost) = input_of(vec![message.clone()]);
-    assert_eq!(input.as_array().map(Vec::len), Some(1));
-    assert_eq!(input[0]["encrypted_content"], "sig");
+    let sealed = json!({"type": "reasoning", "encrypted_content": "sig",
+        "summary": [{"type": "summary_text", "text": "b"}]});
+    assert_eq!(input, json!([sealed, {"role": "assistant", "content": "hi"}]), "without an id");
     assert_eq!(lost, ["reasoning of another model"]);
 
     let kept = OpenAiResponsesCodec.write_history(&[Arc::new(message.clone())]);
@@ -150,20 +184,32 @@ fn only_a_providers_own_thoughts_are_sent_to_it() {
         message.parts.iter().map(|part| part.content.clone()).collect()
     };
     assert_eq!(contents(&again.messages[0]), contents(&message));
-    assert_eq!(encode(&again)["input"].as_array().map(Vec::len), Some(1), "ours are not sent");
+    assert_eq!(encode(&again)["input"], input, "those of others are not sent");
 }
 
 #[test]
-fn thoughts_without_a_signature_are_sent_only_where_they_are_kept() {
-    let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
-    let ours = json!({"type": "reasoning", "id": "rs_tollgate_1", "summary": []});
-    let sent_items = |item: &Value, store: bool| {
-        let body = json!({"model": "m", "store": store, "input": [item, {"role": "user", "content": "x"}]});
-        encode(&read(body))["input"].as_array().map(Vec::len)
+fn only_sealed_reasoning_that_an_output_follows_is_sent() {
+    let sealed = json!({"type": "reasoning", "id": "rs_1", "summary": [], "status": null,
+        "encrypted_content": "gAAAA"});
+    let plain = json!({"type": "reasoning", "id": "rs_2", "summary": []});
+    let call = json!({"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": "{}"});
+    let result = json!({"type": "function_call_output", "call_id": "c", "output": "4"});
+    let user = json!({"role": "user", "content": "x"});
+    let kinds = |input: Value| {
+        let body = encode(&read(json!({"model": "m", "store": true, "input": input})));
+        let items = body["input"].as_array().cloned().unwrap();
+        assert!(items.iter().all(|item| item.get("id").is_none() && item.get("status").is_none()));
+        let kind = |item: &Value| item["type"].as_str().unwrap_or("message").to_owned();
+        items.iter().map(kind).collect::<Vec<_>>()
     };
-    assert_eq!(sent_items(&item, true), Some(2));
-    assert_eq!(sent_items(&item, false), Some(1));
-    assert_eq!(sent_items(&ours, true), Some(1));
+    let loop_kinds = ["reasoning", "function_call", "function_call_output"];
+    assert_eq!(kinds(json!([sealed, call, result])), loop_kinds);
+    assert_eq!(kinds(json!([plain, call, result])), &loop_kinds[1..]);
+    assert_eq!(
+        kinds(json!([call, result, sealed, user])),
+        [loop_kinds[1], loop_kinds[2], "message"]
+    );
+    assert_eq!(kinds(json!([call, result, sealed])), &loop_kinds[1..]);
 }
 
 #[test]
