@@ -25,7 +25,7 @@ pub mod gemini;
 pub mod generic_error;
 pub mod names;
 pub mod openai_chat;
-mod openai_common;
+pub(crate) mod openai_common;
 pub mod openai_responses;
 pub mod pairing;
 pub mod result_media;
@@ -181,8 +181,10 @@ pub enum ProviderFault {
     TooLong,
     /// The provider does not know the model.
     Model,
-    /// The gateway's key is rejected, or its account has no credit left.
+    /// The gateway's key is rejected.
     Key,
+    /// The account of the gateway's key has no credit left, or its quota is used up.
+    Credit,
     /// Too many requests.
     TooOften,
     /// The provider is overloaded or has an internal error: a retry may succeed.

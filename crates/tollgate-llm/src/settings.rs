@@ -89,6 +89,8 @@ pub struct ModelSettings {
     pub api: ProviderApi,
     /// Whether the provider may keep conversations, where its API has a choice.
     pub store: bool,
+    /// Name of a model that takes the same options, for a name that does not tell. `None`: `id`.
+    pub behaves_like: Option<String>,
 }
 
 impl ModelSettings {
@@ -103,6 +105,7 @@ impl ModelSettings {
             tool_mode: ToolMode::Native,
             api: ProviderApi::Chat,
             store: false,
+            behaves_like: None,
         }
     }
 

@@ -244,6 +244,7 @@ fn models(provider: &ServerThread) -> tollgate_llm::settings::LlmSettings {
         tool_mode: ToolMode::Native,
         api: ProviderApi::Chat,
         store: false,
+        behaves_like: None,
     };
     tollgate_llm::settings::LlmSettings { providers: vec![provider], models: vec![model] }
 }

@@ -88,6 +88,7 @@ pub(crate) fn models(
             },
             api: api(fields, served, problems),
             store: store(fields, problems),
+            behaves_like: fields.text("behaves_like").map(|text| text.value.to_owned()),
         });
     }
     if models.iter().all(|model| model.name != OFFLINE) {

@@ -152,6 +152,13 @@ pub(super) const MODEL: SectionSpec = SectionSpec {
             "`schema` provides tools to small models through constrained JSON",
         ),
         key(
+            "behaves_like",
+            PROSE,
+            "`id`",
+            "Name of a model whose options this one takes, for a deployment whose own name does not \
+             tell: `gpt-5.5`, `claude-opus-4-8`, `gemini-3.8-flash`",
+        ),
+        key(
             "store",
             KeyKind::Flag,
             "false",

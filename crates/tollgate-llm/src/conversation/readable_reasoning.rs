@@ -1,8 +1,13 @@
 //! Which reasoning of earlier answers a model gets back: only what it can read, and only where the
 //! calls that it led to are still in the conversation. Providers refuse anything else.
 
+use std::collections::BTreeSet;
+
 use super::{ChatMessage, ChatRole, MessageList, MessagePart, ModelOrigin, PartContent};
 use crate::dialect::Dialect;
+
+const OTHER_MODEL: &str = "reasoning of another model";
+const HIDDEN_CALLS: &str = "reasoning about tool calls that are not in the conversation";
 
 /// A conversation without the reasoning that a model would refuse.
 #[derive(Debug)]
@@ -18,7 +23,7 @@ pub fn for_model(
     dialect: Dialect,
     model: ModelOrigin,
 ) -> Option<ReadableHistory> {
-    let mut filter = ReasoningFilter { dialect, model, other_model: false, hidden_calls: false };
+    let mut filter = ReasoningFilter { dialect, model, lost: BTreeSet::new() };
     if messages.iter().all(|message| filter.has_nothing_to_drop(message)) {
         return None;
     }
@@ -34,19 +39,14 @@ pub fn for_model(
             kept.push(message);
         }
     }
-    let losses = [
-        (filter.other_model, "reasoning of another model"),
-        (filter.hidden_calls, "reasoning about tool calls that are not in the conversation"),
-    ];
-    let lost = losses.into_iter().filter(|(is_lost, _)| *is_lost);
-    Some(ReadableHistory { messages: kept, lost: lost.map(|(_, what)| what.to_owned()).collect() })
+    let lost = filter.lost.into_iter().map(str::to_owned).collect();
+    Some(ReadableHistory { messages: kept, lost })
 }
 
 struct ReasoningFilter {
     dialect: Dialect,
     model: ModelOrigin,
-    other_model: bool,
-    hidden_calls: bool,
+    lost: BTreeSet<&'static str>,
 }
 
 impl ReasoningFilter {
@@ -89,14 +89,14 @@ impl ReasoningFilter {
             return true;
         }
         if !signature.is_readable_by(self.dialect, self.model) {
-            self.other_model = true;
+            self.lost.insert(OTHER_MODEL);
             return false;
         }
         // Anthropic binds a thought to everything before it, so that even the last one is invalid
         // without the calls before it. Others only need the call or text that follows.
         let is_bound = self.dialect == Dialect::Anthropic && last_round > 0;
         if is_bound || signature.hidden_rounds < last_round {
-            self.hidden_calls = true;
+            self.lost.insert(HIDDEN_CALLS);
             return false;
         }
         true

@@ -70,7 +70,7 @@ impl ThoughtSignature {
 
     /// Records the model that answered with this signature.
     #[must_use]
-    pub fn from_model(self, dialect: Dialect, origin: ModelOrigin) -> Self {
+    pub fn with_origin(self, dialect: Dialect, origin: ModelOrigin) -> Self {
         // A provider that is a gateway like this one encodes its signatures itself.
         Self { origin: Some(origin), ..Self::new(dialect, self.for_client(dialect)) }
     }

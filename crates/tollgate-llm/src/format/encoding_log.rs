@@ -42,6 +42,13 @@ impl EncodingLog {
         }
     }
 
+    /// Removes a loss: the field of another dialect could be encoded after all.
+    pub fn retract(&mut self, field: &str) {
+        if let EncodingTarget::Provider(lost) = &mut self.toward {
+            lost.retract(field);
+        }
+    }
+
     pub fn lose_content(&mut self, content: &PartContent) {
         if let EncodingTarget::Provider(lost) = &mut self.toward {
             lost.content(content);

@@ -17,6 +17,9 @@ use crate::extra::Extra;
 /// Maximum number of losses listed per request.
 const MAX_LISTED_LOSSES: usize = 32;
 
+/// Depth to which lost fields are named.
+const MAX_FIELD_DEPTH: usize = 2;
+
 /// Losses of one request, without duplicates.
 #[derive(Debug)]
 pub struct EncodingLosses {
@@ -54,13 +57,13 @@ impl EncodingLosses {
     pub fn of(request: &ChatRequest, dialect: Dialect) -> Self {
         let mut lost =
             Self { dialect, said: Vec::new(), seen: HashSet::new(), hashes: RandomState::new() };
-        lost.fields(&request.extra);
+        lost.fields("", &request.extra);
         for message in &request.messages {
             lost.message(message);
         }
         for tool in &request.tools {
             if let ChatTool::Function(function) = tool {
-                lost.fields(&function.extra);
+                lost.fields("tools[].", &function.extra);
             }
         }
         lost
@@ -120,17 +123,30 @@ impl EncodingLosses {
     }
 
     fn message(&mut self, message: &ChatMessage) {
-        self.fields(&message.extra);
+        self.fields("messages[].", &message.extra);
         for part in &message.parts {
-            self.fields(&part.extra);
+            self.fields("messages[].content[].", &part.extra);
         }
     }
 
-    fn fields(&mut self, extra: &Extra) {
+    fn fields(&mut self, place: &str, extra: &Extra) {
         for (field, value) in extra.foreign_to(self.dialect) {
-            if !UNREPORTED_FIELDS.contains(&field) && !asks_nothing(value) {
-                self.say(in_words(field));
+            if !UNREPORTED_FIELDS.contains(&field) {
+                self.leaves(&format!("{place}{field}"), value, MAX_FIELD_DEPTH);
             }
+        }
+    }
+
+    /// An object is often only partly lost, so its fields are named.
+    fn leaves(&mut self, field: &str, value: &Value, depth: usize) {
+        match value {
+            Value::Object(inner) if depth > 0 => {
+                for (key, value) in inner {
+                    self.leaves(&format!("{field}.{key}"), value, depth - 1);
+                }
+            }
+            value if asks_nothing(value) => {}
+            _ => self.say(in_words(field)),
         }
     }
 }

@@ -14,8 +14,6 @@ use crate::format::{
 };
 use crate::gateway_report::GatewayReport;
 
-use self::request_writer::GeminiGeneration;
-
 mod errors;
 mod history;
 mod part_reader;
@@ -27,11 +25,6 @@ mod schema;
 mod spelling;
 mod stream_reader;
 mod stream_writer;
-
-/// Whether the model refuses calls of the current turn that are not signed.
-pub fn asks_for_signatures(model: &str) -> bool {
-    GeminiGeneration::of(model) == GeminiGeneration::Signing
-}
 
 /// `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`.
 #[derive(Debug, Clone, Copy)]

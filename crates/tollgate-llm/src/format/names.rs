@@ -70,6 +70,10 @@ pub fn check_at(tools: &[ChatTool], places: &[String], dialect: Dialect) -> Resu
 }
 
 impl NameRule {
+    pub fn fits(self, name: &str) -> bool {
+        self.complaint(name).is_none()
+    }
+
     fn complaint(self, name: &str) -> Option<String> {
         let shown = truncate_chars(name, MAX_QUOTED_CHARS);
         let long = name.chars().count();

@@ -33,21 +33,84 @@ pub(super) fn carry(
             lost.retract(key);
         }
     }
+    // Images keep it.
+    lost.retract("messages[].content[].image_url.detail");
+    lost.retract("messages[].content[].detail");
+    carry_verbosity(request, other, body, lost);
+    carry_logprobs(request, other, body, lost);
     let strict = |tool: &ChatTool| match tool {
         ChatTool::Function(function) => strict_of(function).is_some(),
         ChatTool::Hosted { .. } => false,
     };
     if request.tools.iter().any(strict) {
-        lost.retract("function");
-        lost.retract("strict");
+        lost.retract("tools[].function.strict");
+        lost.retract("tools[].strict");
     }
 }
 
-/// Whether the schema is strict, as the client set it in either dialect.
-pub(super) fn strict_of(function: &Function) -> Option<bool> {
+/// The value of Responses' `include` for log probabilities.
+const INCLUDE_LOGPROBS: &str = "message.output_text.logprobs";
+
+/// `verbosity` in Chat Completions, `text.verbosity` in Responses.
+fn carry_verbosity(
+    request: &ChatRequest,
+    other: Dialect,
+    body: &mut Map<String, Value>,
+    lost: &mut EncodingLosses,
+) {
+    if other == Dialect::OpenAiChat {
+        if let Some(verbosity) = request.extra.get(other, "verbosity") {
+            let text = body.entry("text").or_insert_with(|| json!({}));
+            text["verbosity"] = verbosity.clone();
+            lost.retract("verbosity");
+        }
+    } else if let Some(verbosity) =
+        request.extra.get(other, "text").and_then(|it| it.get("verbosity"))
+    {
+        body.insert("verbosity".to_owned(), verbosity.clone());
+        lost.retract("text.verbosity");
+    }
+}
+
+/// `logprobs` in Chat Completions, a value of `include` in Responses.
+fn carry_logprobs(
+    request: &ChatRequest,
+    other: Dialect,
+    body: &mut Map<String, Value>,
+    lost: &mut EncodingLosses,
+) {
+    let wanted = match other {
+        Dialect::OpenAiChat => request.extra.get(other, "logprobs") == Some(&Value::Bool(true)),
+        _ => {
+            let include = request.extra.get(other, "include").and_then(Value::as_array);
+            include.is_some_and(|include| include.iter().any(|it| it == INCLUDE_LOGPROBS))
+        }
+    };
+    if !wanted {
+        return;
+    }
+    if other == Dialect::OpenAiChat {
+        let include = body.entry("include").or_insert_with(|| json!([]));
+        if let Value::Array(include) = include {
+            include.push(INCLUDE_LOGPROBS.into());
+        }
+        lost.retract("logprobs");
+    } else {
+        body.insert("logprobs".to_owned(), true.into());
+        lost.retract("include");
+    }
+    if let Some(count) = request.extra.get(other, "top_logprobs") {
+        body.insert("top_logprobs".to_owned(), count.clone());
+        lost.retract("top_logprobs");
+    }
+}
+
+/// Whether the schema is strict, as the client set it in its dialect.
+pub(crate) fn strict_of(function: &Function) -> Option<bool> {
     let chat = || function.extra.get(Dialect::OpenAiChat, "function")?.get("strict")?.as_bool();
     let responses = || function.extra.get(Dialect::OpenAiResponses, "strict")?.as_bool();
-    chat().or_else(responses)
+    let anthropic = || function.extra.get(Dialect::Anthropic, "strict")?.as_bool();
+    chat().or_else(responses).or_else(anthropic)
 }
 
 /// A tool choice of another dialect that this one has no word for. The message names the field, for
@@ -58,18 +121,19 @@ pub(super) struct InexpressibleToolChoiceError;
 
 /// A tool choice that allows only some of the tools.
 #[derive(Debug)]
-pub(super) struct AllowedTools<'a> {
+pub(crate) struct AllowedTools<'a> {
     mode: &'a str,
     names: Vec<&'a str>,
 }
 
 impl<'a> AllowedTools<'a> {
     /// `None`: it is another kind of choice, or allows tools that only its own dialect has.
-    pub(super) fn read(dialect: Dialect, choice: &'a Value) -> Option<Self> {
+    pub(crate) fn read(dialect: Dialect, choice: &'a Value) -> Option<Self> {
         let (body, name): (_, fn(&Value) -> &Value) = match dialect {
             Dialect::OpenAiChat => (&choice["allowed_tools"], |tool| &tool["function"]["name"]),
             Dialect::OpenAiResponses => (choice, |tool| &tool["name"]),
-            Dialect::Anthropic | Dialect::Gemini => return None,
+            Dialect::Gemini => return Self::read_gemini(choice),
+            Dialect::Anthropic => return None,
         };
         if choice["type"] != "allowed_tools" {
             return None;
@@ -77,6 +141,20 @@ impl<'a> AllowedTools<'a> {
         let tools = body["tools"].as_array()?.iter();
         let names = tools.map(|tool| (tool["type"] == "function").then(|| name(tool).as_str())?);
         Some(Self { mode: body["mode"].as_str()?, names: names.collect::<Option<_>>()? })
+    }
+
+    fn read_gemini(choice: &'a Value) -> Option<Self> {
+        let names = choice["allowedFunctionNames"].as_array()?.iter().map(Value::as_str);
+        let mode = if choice["mode"] == "ANY" { "required" } else { "auto" };
+        Some(Self { mode, names: names.collect::<Option<_>>()? })
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.names.iter().copied()
+    }
+
+    pub(crate) fn is_required(&self) -> bool {
+        self.mode == "required"
     }
 
     pub(super) fn chat(&self) -> Value {

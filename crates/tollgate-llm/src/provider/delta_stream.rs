@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::time::timeout;
 use tollgate_engine::spans::TraceSpan;
@@ -11,6 +12,7 @@ use tollgate_mcp::web::body::EventStream;
 
 use super::ask_error::AskError;
 use super::concurrency_limit::ProviderPermit;
+use super::endpoint::set_created;
 use super::error_mapping;
 use super::gen_ai_span;
 use super::label::ModelLabel;
@@ -20,6 +22,7 @@ use crate::delta::ResponseDelta;
 use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
+use crate::request_fitting::ToolNames;
 
 /// Dropping it cancels the request: the provider's connection is closed.
 pub struct DeltaStream {
@@ -42,6 +45,10 @@ pub(super) struct ProviderEventStream {
     /// Bytes of events since memory was last reserved for them.
     pub(super) uncharged: usize,
     pub(super) held: AnswerPermit,
+    /// Names of tools that the model knows by another name.
+    pub(super) names: ToolNames,
+    /// Time of the request.
+    pub(super) wall: SystemTime,
 }
 
 impl DeltaStream {
@@ -146,7 +153,16 @@ impl ProviderEventStream {
             }
             None => self.finish_reader(),
         };
-        let read = read.map(|deltas| self.name_origin(deltas));
+        let read = read.map(|deltas| {
+            let mut deltas = self.name_origin(deltas);
+            for delta in &mut deltas {
+                if let ResponseDelta::Start { created, .. } = delta {
+                    set_created(created, self.wall);
+                }
+                self.names.restore_in(delta);
+            }
+            deltas
+        });
         read.map_err(|broken| {
             error_mapping::broken_stream_error(&self.label, &broken, self.events.break_reason())
         })
@@ -156,7 +172,7 @@ impl ProviderEventStream {
     fn name_origin(&self, mut deltas: Vec<ResponseDelta>) -> Vec<ResponseDelta> {
         for delta in &mut deltas {
             if let ResponseDelta::Sign { signature, .. } = delta {
-                *signature = signature.clone().from_model(self.dialect, self.origin);
+                *signature = signature.clone().with_origin(self.dialect, self.origin);
             }
         }
         deltas

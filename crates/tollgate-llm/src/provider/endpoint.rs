@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response as HttpResponse, Uri, header};
@@ -34,6 +34,7 @@ use crate::conversation::{
 };
 use crate::dialect::Dialect;
 use crate::format::{self, DialectCodec, MalformedResponseError};
+use crate::request_fitting::{self, ToolNames};
 use crate::settings::{self, ProviderApi, ProviderKind};
 
 /// Size limit of a complete response.
@@ -52,6 +53,8 @@ pub(super) struct ModelEndpoint {
     id: String,
     /// Names the model in signatures of its reasoning.
     origin: ModelOrigin,
+    /// Name of the model whose capabilities it has.
+    behaves_like: String,
     whole: Uri,
     streamed: Uri,
     label: Arc<ModelLabel>,
@@ -62,6 +65,14 @@ struct ProviderRequest {
     delivery: ResponseDelivery,
     headers: HeaderMap,
     body: Bytes,
+}
+
+/// A request as the model takes it.
+struct EncodedForModel {
+    sent: ProviderRequest,
+    /// What was left out or rewritten.
+    lost: Vec<String>,
+    names: ToolNames,
 }
 
 /// Failure of a passed-through request.
@@ -97,7 +108,9 @@ impl ModelEndpoint {
         let whole = whole.map_err(refused)?;
         let streamed = streamed.map_err(refused)?;
         let origin = ModelOrigin::new(&remote.settings.name, &model.id);
-        Ok(Self { remote, format, id: model.id.clone(), origin, whole, streamed, label })
+        let id = model.id.clone();
+        let behaves_like = model.behaves_like.clone().unwrap_or_else(|| id.clone());
+        Ok(Self { remote, format, id, origin, behaves_like, whole, streamed, label })
     }
 
     pub(super) fn remote(&self) -> &RemoteProvider {
@@ -118,7 +131,8 @@ impl ModelEndpoint {
         trace: Option<&Trace>,
         wall: SystemTime,
     ) -> Result<AttemptAnswer<ChatResponse>, AskError> {
-        let (mut sent, lost) = self.encode_request(request, ResponseDelivery::Whole)?;
+        let EncodedForModel { mut sent, lost, names } =
+            self.encode_request(request, ResponseDelivery::Whole)?;
         trace_headers(&mut sent.headers, trace);
         let _slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let answer = async {
@@ -128,8 +142,10 @@ impl ModelEndpoint {
         };
         let limit = self.remote.settings.patience.answer;
         let answer = timeout(limit, answer).await;
-        let answer =
+        let mut answer =
             answer.unwrap_or_else(|_| Err(error_mapping::timeout_error(&self.label, limit)))?;
+        names.restore(&mut answer.parts);
+        set_created(&mut answer.created, wall);
         Ok(AttemptAnswer { answer, lost })
     }
 
@@ -139,7 +155,8 @@ impl ModelEndpoint {
         trace: Option<&Trace>,
         wall: SystemTime,
     ) -> Result<AttemptAnswer<DeltaStream>, AskError> {
-        let (mut sent, lost) = self.encode_request(request, ResponseDelivery::Streamed)?;
+        let EncodedForModel { mut sent, lost, names } =
+            self.encode_request(request, ResponseDelivery::Streamed)?;
         trace_headers(&mut sent.headers, trace);
         let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let begun = async {
@@ -155,6 +172,8 @@ impl ModelEndpoint {
                 _slot: slot,
                 uncharged: 0,
                 held: AnswerPermit::default(),
+                names,
+                wall,
             });
             answering.begin().await?;
             Ok(answering)
@@ -278,7 +297,7 @@ impl ModelEndpoint {
 
     fn name_origin(&self, content: &mut PartContent) {
         if let PartContent::Thinking { signature, .. } = content {
-            let signed = signature.take().map(|it| it.from_model(self.dialect(), self.origin));
+            let signed = signature.take().map(|it| it.with_origin(self.dialect(), self.origin));
             *signature = signed;
         }
     }
@@ -288,7 +307,7 @@ impl ModelEndpoint {
         &self,
         request: &ChatRequest,
         delivery: ResponseDelivery,
-    ) -> Result<(ProviderRequest, Vec<String>), AskError> {
+    ) -> Result<EncodedForModel, AskError> {
         let readable =
             readable_reasoning::for_model(&request.messages, self.dialect(), self.origin);
         let mut lost = Vec::new();
@@ -296,12 +315,15 @@ impl ModelEndpoint {
             Some(readable) => {
                 lost = readable.lost;
                 let messages = readable.messages;
-                Cow::Owned(ChatRequest { delivery, messages, ..request.clone() })
+                Cow::Owned(ChatRequest { messages, ..request.clone() })
             }
-            None if request.delivery == delivery => Cow::Borrowed(request),
-            None => Cow::Owned(ChatRequest { delivery, ..request.clone() }),
+            None => Cow::Borrowed(request),
         };
-        let mut written = self.format.write_request(&request).map_err(AskError::never)?;
+        let fitted = request_fitting::fit(&request, self.dialect(), &self.behaves_like);
+        let mut fitted = fitted.map_err(AskError::never)?;
+        fitted.request.delivery = delivery;
+        let written = self.format.write_request(&fitted.request);
+        let mut written = written.map_err(AskError::never)?;
         lost.retain(|what| !written.lost.contains(what));
         written.lost.append(&mut lost);
         if let Some(model) = written.body.get_mut("model") {
@@ -309,7 +331,17 @@ impl ModelEndpoint {
         }
         let headers = forwarded_headers::take_from(&mut written.body, self.dialect());
         let body = Bytes::from(written.body.to_string());
-        Ok((ProviderRequest { delivery, headers, body }, written.lost))
+        let mut lost = fitted.changes;
+        lost.append(&mut written.lost);
+        let sent = ProviderRequest { delivery, headers, body };
+        Ok(EncodedForModel { sent, lost, names: fitted.names })
+    }
+}
+
+/// Some dialects do not tell the time, which others require.
+pub(super) fn set_created(created: &mut u64, wall: SystemTime) {
+    if *created == 0 {
+        *created = wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     }
 }
 

@@ -24,9 +24,10 @@ pub(super) fn provider_error(
     let failure = in_words(label, reported, code);
     let error = match reported.fault {
         ProviderFault::Request => AskError::never(failure),
-        ProviderFault::TooLong | ProviderFault::Model | ProviderFault::Key => {
-            AskError::other_model(failure)
-        }
+        ProviderFault::TooLong
+        | ProviderFault::Model
+        | ProviderFault::Key
+        | ProviderFault::Credit => AskError::other_model(failure),
         ProviderFault::TooOften | ProviderFault::Provider => {
             AskError::same_model(failure.after(after))
         }
@@ -58,6 +59,10 @@ fn in_words(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) -> Ll
         }
         ProviderFault::Key => {
             (LlmErrorKind::Provider, label.of_provider(&refused_key(label, reported, code)))
+        }
+        ProviderFault::Credit => {
+            let what = format!("reports that its account has no credit or quota left: {words}");
+            (LlmErrorKind::Provider, label.of_provider(&what))
         }
         ProviderFault::TooOften => {
             let what = format!("is rate limiting: {words}");

@@ -50,6 +50,7 @@ pub(crate) fn model(name: &str) -> settings::ModelSettings {
         tool_mode: ToolMode::Native,
         api: ProviderApi::Chat,
         store: false,
+        behaves_like: None,
     }
 }
 

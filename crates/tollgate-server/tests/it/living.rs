@@ -227,6 +227,7 @@ fn models(address: SocketAddr) -> LlmSettings {
         tool_mode: ToolMode::Native,
         api: ProviderApi::Realtime,
         store: false,
+        behaves_like: None,
     };
     LlmSettings { providers: kinds.map(provider).to_vec(), models: kinds.map(model).to_vec() }
 }

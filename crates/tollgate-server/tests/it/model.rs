@@ -103,6 +103,7 @@ impl Model {
             tool_mode: ToolMode::Native,
             api: ProviderApi::Chat,
             store: false,
+            behaves_like: None,
         };
         let name = "fast".to_owned();
         let id = "fast-at-home".to_owned();

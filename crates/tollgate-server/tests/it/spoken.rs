@@ -75,6 +75,7 @@ pub(crate) fn models(url: &str) -> LlmSettings {
         tool_mode: ToolMode::Native,
         api: ProviderApi::Realtime,
         store: false,
+        behaves_like: None,
     };
     LlmSettings { providers: vec![provider], models: vec![model] }
 }

@@ -10,7 +10,7 @@ fn sol() -> ModelOrigin {
 }
 
 fn thought(dialect: Dialect, model: ModelOrigin, hidden_rounds: u32) -> MessagePart {
-    let signature = ThoughtSignature::new(dialect, "sig").from_model(dialect, model);
+    let signature = ThoughtSignature::new(dialect, "sig").with_origin(dialect, model);
     let signature = Some(ThoughtSignature { hidden_rounds, ..signature });
     MessagePart::new(PartContent::Thinking { text: format!("round {hidden_rounds}"), signature })
 }

@@ -70,7 +70,7 @@ fn only_the_model_that_signed_reads_it_and_claudes_read_each_other() {
     let others = [ModelOrigin::new("openai", "gpt-5.5"), ModelOrigin::new("azure", "gpt-6.1-sol")];
     for dialect in Dialect::ALL {
         let unknown = ThoughtSignature::new(dialect, "sig");
-        let signed = unknown.clone().from_model(dialect, sol);
+        let signed = unknown.clone().with_origin(dialect, sol);
         assert!(signed.is_readable_by(dialect, sol));
         let other_models = others.map(|other| signed.is_readable_by(dialect, other));
         assert_eq!(other_models, [dialect == Dialect::Anthropic, false]);
@@ -78,7 +78,7 @@ fn only_the_model_that_signed_reads_it_and_claudes_read_each_other() {
         for other in Dialect::ALL.into_iter().filter(|other| *other != dialect) {
             assert!(!signed.is_readable_by(other, sol) && !unknown.is_readable_by(other, sol));
         }
-        let mark = ThoughtSignature::new(dialect, "").from_model(dialect, sol);
+        let mark = ThoughtSignature::new(dialect, "").with_origin(dialect, sol);
         assert!(!mark.is_readable_by(dialect, sol), "it signs nothing");
     }
 }
@@ -89,9 +89,9 @@ fn a_provider_that_is_a_gateway_gets_its_own_encoding_back() {
     let here = ModelOrigin::new("other-gateway", "claude");
     for dialect in Dialect::ALL {
         let sent = ThoughtSignature::new(Dialect::Anthropic, "EqQB")
-            .from_model(Dialect::Anthropic, behind)
+            .with_origin(Dialect::Anthropic, behind)
             .for_client(dialect);
-        let read = ThoughtSignature::from_client(dialect, sent.clone()).from_model(dialect, here);
+        let read = ThoughtSignature::from_client(dialect, sent.clone()).with_origin(dialect, here);
         let kept = read.for_client(Dialect::OpenAiChat);
         let back = ThoughtSignature::from_client(Dialect::OpenAiChat, kept);
         assert_eq!(back.text, sent);

@@ -30,13 +30,14 @@ fn fault(kind: &str, message: &str) -> Option<ProviderFault> {
     let lower = message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     Some(match kind {
-        "invalid_request_error" if says(&["credit balance", "billing"]) => ProviderFault::Key,
+        "invalid_request_error" if says(&["credit balance", "billing"]) => ProviderFault::Credit,
         "invalid_request_error" if says(&["too long", "context limit", "context window"]) => {
             ProviderFault::TooLong
         }
         "request_too_large" => ProviderFault::TooLong,
         "invalid_request_error" => ProviderFault::Request,
-        "authentication_error" | "permission_error" | "billing_error" => ProviderFault::Key,
+        "billing_error" => ProviderFault::Credit,
+        "authentication_error" | "permission_error" => ProviderFault::Key,
         "not_found_error" => ProviderFault::Model,
         "rate_limit_error" => ProviderFault::TooOften,
         "api_error" | "overloaded_error" | "timeout_error" => ProviderFault::Provider,

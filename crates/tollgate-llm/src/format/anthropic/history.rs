@@ -62,6 +62,8 @@ struct AnthropicTurn {
     calls: Vec<String>,
     results: Vec<(String, Value)>,
     blocks: Vec<Value>,
+    /// The calls, for a provider: it takes nothing behind them.
+    uses: Vec<Value>,
     extra: Map<String, Value>,
     at: String,
 }
@@ -89,14 +91,18 @@ impl AnthropicComposer<'_> {
             PartContent::Result(result) => turn.results.push((result.call_id.clone(), block)),
             PartContent::Call(FunctionCall { id, .. }) => {
                 turn.calls.push(id.clone());
-                turn.blocks.push(block);
+                if self.writing.ledger.is_for_client() {
+                    turn.blocks.push(block);
+                } else {
+                    turn.uses.push(block);
+                }
             }
             _ => turn.blocks.push(block),
         }
     }
 
     fn take_turn(&mut self, turn: AnthropicTurn) {
-        if turn.blocks.is_empty() && turn.results.is_empty() {
+        if turn.blocks.is_empty() && turn.uses.is_empty() && turn.results.is_empty() {
             return;
         }
         if turn.role == ChatRole::Assistant {
@@ -160,17 +166,20 @@ impl AnthropicTurn {
         let calls = Vec::new();
         let results = Vec::new();
         let blocks = Vec::new();
-        Self { role, calls, results, blocks, extra: Map::new(), at }
+        let uses = Vec::new();
+        Self { role, calls, results, blocks, uses, extra: Map::new(), at }
     }
 
     fn join(&mut self, mut later: Self) {
         self.calls.append(&mut later.calls);
         self.results.append(&mut later.results);
         self.blocks.append(&mut later.blocks);
+        self.uses.append(&mut later.uses);
         self.extra.extend(later.extra);
     }
 
-    fn json(self) -> Value {
+    fn json(mut self) -> Value {
+        self.blocks.append(&mut self.uses);
         let role = match self.role {
             ChatRole::System | ChatRole::Developer => "system",
             ChatRole::User => "user",

@@ -53,10 +53,15 @@ impl AnthropicBlockWriter {
         Some(with(block, &part.extra))
     }
 
-    /// Anthropic rejects empty texts, which other dialects put beside calls.
+    /// Anthropic rejects empty and blank texts, which other dialects put beside calls. A client
+    /// gets back the empty blocks that it sent itself.
     fn text(&self, text: &str, extra: &Extra) -> Option<Value> {
-        let is_said = !text.is_empty() || extra.fields(OWN).is_some();
-        is_said.then(|| json!({"type": "text", "text": text}))
+        let is_kept = if self.ledger.is_for_client() {
+            !text.is_empty() || extra.fields(OWN).is_some()
+        } else {
+            !text.trim().is_empty()
+        };
+        is_kept.then(|| json!({"type": "text", "text": text}))
     }
 
     /// A provider accepts only thoughts that it signed itself.

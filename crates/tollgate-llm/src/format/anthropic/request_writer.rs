@@ -9,6 +9,7 @@ use crate::conversation::{
 use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::EncodedRequest;
+use crate::format::openai_common::strict_of;
 
 use super::history::{AnthropicMessages, compose, content};
 use super::part_writer::AnthropicBlockWriter;
@@ -75,6 +76,9 @@ fn tools(request: &ChatRequest, body: &mut Map<String, Value>, writing: &mut Ant
         }
         return;
     }
+    for field in ["tools[].function.strict", "tools[].strict"] {
+        writing.ledger.retract(field);
+    }
     body.insert("tools".to_owned(), tools.into());
     if let Some(choice) = choice(request, writing) {
         body.insert("tool_choice".to_owned(), choice);
@@ -110,6 +114,9 @@ fn function(function: &Function) -> Value {
         schema.insert("type".to_owned(), "object".into());
     }
     tool.insert("input_schema".to_owned(), schema.into());
+    if strict_of(function) == Some(true) {
+        tool.insert("strict".to_owned(), true.into());
+    }
     function.extra.write_into(OWN, &mut tool);
     tool.into()
 }
@@ -196,16 +203,8 @@ fn output_config(
     writing: &mut AnthropicBlockWriter,
 ) {
     let mut config = Map::new();
-    match request.options.effort.as_deref() {
-        None => {}
-        Some(effort @ ("low" | "medium" | "high" | "xhigh" | "max")) => {
-            config.insert("effort".to_owned(), effort.into());
-        }
-        Some("minimal") => {
-            writing.ledger.lose("effort `minimal`: sent as `low`");
-            config.insert("effort".to_owned(), "low".into());
-        }
-        Some(other) => writing.ledger.lose(format!("effort `{other}`")),
+    if let Some(effort) = &request.options.effort {
+        config.insert("effort".to_owned(), effort.clone().into());
     }
     match &request.options.output {
         None => {}

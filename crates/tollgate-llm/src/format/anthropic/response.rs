@@ -103,7 +103,8 @@ pub(super) fn stop_words(stop: &StopReason, extra: &Extra) -> (String, Option<St
         StopReason::Calls => "tool_use",
         StopReason::Filtered | StopReason::Refused => "refusal",
         StopReason::Other { dialect: OWN, reason } => reason,
-        StopReason::Other { .. } => "end_turn",
+        // Cut off for a reason that this dialect has no word for.
+        StopReason::Other { .. } => "max_tokens",
     };
     (reason.to_owned(), None)
 }

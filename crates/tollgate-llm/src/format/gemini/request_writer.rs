@@ -9,6 +9,8 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::extra::Extra;
 use crate::format::EncodedRequest;
+use crate::model_capabilities::{Effort, Feature, ModelCapabilities};
+use crate::request_fitting::gemini_config;
 
 use super::history::{GeminiContents, compose, excuse_unsigned};
 use super::part_writer::GeminiPartWriter;
@@ -22,7 +24,7 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
         let message = "there is nothing to answer: every message is empty or a system prompt";
         writing.ledger.allow::<()>(Err(LlmError::invalid("contents", message)));
     }
-    if GeminiGeneration::of(&request.model) == GeminiGeneration::Signing {
+    if !ModelCapabilities::of(OWN, &request.model).takes(Feature::UnsignedCalls) {
         excuse_unsigned(&mut contents);
     }
     let mut body = Map::new();
@@ -43,28 +45,6 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
 
 /// Prefix of unread fields of `generationConfig`.
 const GENERATION_CONFIG_PREFIX: &str = "generationConfig.";
-
-/// Model generations with different request formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GeminiGeneration {
-    /// Up to 2.5: a token budget for thinking; signatures are optional.
-    Budgeting,
-    /// Since 3: thinking levels; calls must be signed.
-    Signing,
-    /// Not a Gemini model.
-    Other,
-}
-
-impl GeminiGeneration {
-    pub(super) fn of(model: &str) -> Self {
-        let name = model.rsplit('/').next().unwrap_or(model);
-        match name.strip_prefix("gemini-") {
-            Some(rest) if rest.starts_with("1.") || rest.starts_with("2.") => Self::Budgeting,
-            Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => Self::Signing,
-            _ => Self::Other,
-        }
-    }
-}
 
 fn tools(request: &ChatRequest, body: &mut Map<String, Value>, writing: &mut GeminiPartWriter) {
     let mut functions = Vec::new();
@@ -163,7 +143,7 @@ fn config(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Map<String, 
             config.insert("responseJsonSchema".to_owned(), schema.clone());
         }
     }
-    if let Some(thinking) = thinking(request, writing) {
+    if let Some(thinking) = thinking(request) {
         config.insert("thinkingConfig".to_owned(), thinking);
     }
     report_unsupported(options, writing);
@@ -177,27 +157,11 @@ fn config(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Map<String, 
     config
 }
 
-/// `None` if the client set the thinking budget itself.
-fn thinking(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Option<Value> {
-    let effort = request.options.effort.as_deref()?;
-    let (level, budget) = match effort {
-        "minimal" => ("MINIMAL", 512),
-        "low" => ("LOW", 1024),
-        "medium" => ("MEDIUM", 8192),
-        "high" => ("HIGH", 24_576),
-        "xhigh" | "max" => {
-            writing.ledger.lose(format!("effort `{effort}`: sent as `high`"));
-            ("HIGH", 24_576)
-        }
-        other => {
-            writing.ledger.lose(format!("effort `{other}`"));
-            return None;
-        }
-    };
-    Some(match GeminiGeneration::of(&request.model) {
-        GeminiGeneration::Budgeting => json!({"thinkingBudget": budget}),
-        GeminiGeneration::Signing | GeminiGeneration::Other => json!({"thinkingLevel": level}),
-    })
+/// `None` if the client set the thinking budget itself, or the model has no levels.
+fn thinking(request: &ChatRequest) -> Option<Value> {
+    let takes = ModelCapabilities::of(OWN, &request.model);
+    let effort = Effort::parse(request.options.effort.as_deref()?)?;
+    Some(gemini_config(takes.efforts.nearest(effort)?, takes.min_thinking_budget))
 }
 
 fn report_unsupported(options: &GenerationOptions, writing: &mut GeminiPartWriter) {

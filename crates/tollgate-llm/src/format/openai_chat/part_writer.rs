@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::DIALECT;
 use super::media;
 use crate::conversation::{ChatMedia, MediaKind, MediaSource};
+use crate::dialect::Dialect;
 use crate::extra::Extra;
 
 pub(super) fn text(text: &str, extra: &Extra) -> Value {
@@ -40,7 +41,13 @@ pub(super) fn media(media: &ChatMedia, extra: &Extra) -> Option<Value> {
         | (MediaKind::Document, MediaSource::Url(_))
         | (MediaKind::Video, _) => return None,
     };
-    Some(with_extra(value, extra))
+    let mut value = with_extra(value, extra);
+    if media.kind == MediaKind::Image
+        && let Some(detail) = extra.get(Dialect::OpenAiResponses, "detail")
+    {
+        value["image_url"]["detail"] = detail.clone();
+    }
+    Some(value)
 }
 
 fn file_json(key: &str, value: String, name: Option<&str>) -> Value {

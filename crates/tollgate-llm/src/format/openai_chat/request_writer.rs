@@ -11,6 +11,7 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::encoding_losses::EncodingLosses;
 use crate::format::{EncodedRequest, openai_common};
+use crate::model_capabilities::{Feature, ModelCapabilities};
 
 pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     let mut lost = EncodingLosses::of(request, DIALECT);
@@ -97,7 +98,9 @@ fn settle(request: &ChatRequest, body: &mut Map<String, Value>) {
     }
     let before = body.shift_remove("max_tokens");
     if let Some(count) = request.options.max_output {
-        let old = before.is_some() || !is_openais(&request.model);
+        let takes = ModelCapabilities::of(DIALECT, &request.model);
+        let old =
+            takes.takes(Feature::MaxTokens) && (before.is_some() || !is_openais(&request.model));
         let key = if old { "max_tokens" } else { "max_completion_tokens" };
         body.insert(key.to_owned(), count.into());
     }
@@ -107,5 +110,8 @@ fn settle(request: &ChatRequest, body: &mut Map<String, Value>) {
 /// one.
 fn is_openais(model: &str) -> bool {
     let reasoning = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(char::is_numeric));
-    reasoning || ["gpt-", "chatgpt-", "codex-"].iter().any(|name| model.starts_with(name))
+    let open_weights = model.starts_with("gpt-oss");
+    reasoning
+        || !open_weights
+            && ["gpt-", "chatgpt-", "codex-"].iter().any(|name| model.starts_with(name))
 }

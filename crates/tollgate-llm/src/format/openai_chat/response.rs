@@ -145,7 +145,9 @@ pub(super) fn write_stop(stop: &StopReason) -> &str {
         StopReason::Calls => "tool_calls",
         StopReason::Filtered | StopReason::Refused => "content_filter",
         StopReason::Other { dialect: Dialect::OpenAiChat, reason } => reason,
-        StopReason::End | StopReason::Sequence(_) | StopReason::Other { .. } => "stop",
+        // Cut off for a reason that this dialect has no word for.
+        StopReason::Other { .. } => "length",
+        StopReason::End | StopReason::Sequence(_) => "stop",
     }
 }
 

@@ -93,11 +93,14 @@ fn fault(status: u16, code: &str, message: &str) -> ProviderFault {
     let message = message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
     match code {
-        "context_length_exceeded" | "string_above_max_length" => return ProviderFault::TooLong,
-        "model_not_found" | "model_not_available" => return ProviderFault::Model,
-        "insufficient_quota" | "invalid_api_key" | "billing_not_active" | "account_deactivated" => {
-            return ProviderFault::Key;
+        "context_length_exceeded" => return ProviderFault::TooLong,
+        // Also said of ids and names.
+        "string_above_max_length" if says(&["content'", "'input'", "text'"]) => {
+            return ProviderFault::TooLong;
         }
+        "model_not_found" | "model_not_available" => return ProviderFault::Model,
+        "insufficient_quota" | "billing_not_active" => return ProviderFault::Credit,
+        "invalid_api_key" | "account_deactivated" => return ProviderFault::Key,
         "rate_limit_exceeded" | "rate_limit_error" if status < 500 => {
             return ProviderFault::TooOften;
         }

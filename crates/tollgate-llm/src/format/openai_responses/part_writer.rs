@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::media;
 use super::{DIALECT, ITEM_KEY};
 use crate::conversation::{ChatMedia, MediaKind, MediaSource};
+use crate::dialect::Dialect;
 use crate::extra::Extra;
 
 /// Text of a user, a system prompt or a tool.
@@ -54,7 +55,9 @@ pub(super) fn media(media: &ChatMedia, extra: &Extra) -> Option<Value> {
     if media.kind == MediaKind::Image
         && let Some(part) = value.as_object_mut()
     {
-        part.entry("detail").or_insert_with(|| "auto".into());
+        let chat = extra.get(Dialect::OpenAiChat, "image_url").and_then(|it| it.get("detail"));
+        let detail = chat.cloned().unwrap_or_else(|| "auto".into());
+        part.entry("detail").or_insert(detail);
     }
     Some(value)
 }

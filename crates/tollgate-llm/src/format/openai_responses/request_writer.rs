@@ -13,6 +13,7 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::encoding_losses::EncodingLosses;
 use crate::format::{EncodedRequest, openai_common};
+use crate::model_capabilities::ModelCapabilities;
 
 pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     let mut lost = EncodingLosses::of(request, DIALECT);
@@ -87,19 +88,13 @@ fn include_sealed_reasoning(request: &ChatRequest, body: &mut Map<String, Value>
         Some(Value::Array(wanted)) => wanted.clone(),
         _ => Vec::new(),
     };
-    if may_reason(&request.model) {
+    // Models that do not reason refuse to be asked for it.
+    if ModelCapabilities::of(DIALECT, &request.model).reasons {
         include.push(SEALED_REASONING.into());
     }
     if !include.is_empty() {
         body.insert("include".to_owned(), include.into());
     }
-}
-
-/// Models that do not reason refuse to be asked for it.
-fn may_reason(model: &str) -> bool {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let is_old = ["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|old| name.starts_with(old));
-    !is_old && !name.contains("-chat-latest")
 }
 
 fn options(options: &GenerationOptions, body: &mut Map<String, Value>) {

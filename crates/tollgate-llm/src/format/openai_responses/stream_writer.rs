@@ -174,11 +174,11 @@ impl<'a> ResponsesFinalStatus<'a> {
             StopReason::Filtered => incomplete("content_filter"),
             StopReason::Refused if refusal == ModelRefusal::Unsaid => incomplete("content_filter"),
             StopReason::Other { dialect: DIALECT, reason } => incomplete(reason),
-            StopReason::End
-            | StopReason::Sequence(_)
-            | StopReason::Calls
-            | StopReason::Refused
-            | StopReason::Other { .. } => Self { status: "completed", reason: None },
+            // Cut off for a reason that this dialect has no word for.
+            StopReason::Other { .. } => incomplete("max_output_tokens"),
+            StopReason::End | StopReason::Sequence(_) | StopReason::Calls | StopReason::Refused => {
+                Self { status: "completed", reason: None }
+            }
         }
     }
 }

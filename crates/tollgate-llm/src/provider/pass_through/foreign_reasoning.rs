@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::conversation::ENCODED_SIGNATURE_STARTS;
 use crate::dialect::Dialect;
-use crate::format::gemini;
+use crate::model_capabilities::{Feature, ModelCapabilities};
 
 /// Within ids of items that the gateway made up.
 const OWN_ID: &str = "_tollgate_";
@@ -32,7 +32,7 @@ pub(super) fn has_foreign_reasoning(dialect: Dialect, model: &str, body: &[u8]) 
         Dialect::Gemini => {
             let has_calls = has("functionCall\"") || has("function_call\"");
             has_calls
-                && gemini::asks_for_signatures(model)
+                && !ModelCapabilities::of(dialect, model).takes(Feature::UnsignedCalls)
                 && parse(body).is_some_and(|it| lacks_signature(&it))
         }
     }
