@@ -1,14 +1,16 @@
-//! BM25 relevance of tools to a message. Uses no model; the same query gives the same order.
+//! BM25 relevance of tools to a message, with synonyms for tools. Uses no model; the same query
+//! gives the same order.
 //!
 //! Used by the tool selection for a model, by both tool searches, and by the search for rules,
 //! whose names and texts are compared in the same way.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
 use crate::nearest;
 
+mod synonyms;
 mod words;
 
 use words::words;
@@ -30,6 +32,9 @@ const END: usize = 4 * 1024;
 const MOST_MISTYPED: usize = 8;
 /// Weight of a corrected word.
 const CORRECTED_WEIGHT: f32 = 0.6;
+
+/// Weight of a synonym of a word that was said.
+const SYNONYM_WEIGHT: f32 = 0.7;
 
 /// The words of a tool, or of any item with a name and a text.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +60,16 @@ pub struct RelevanceIndex {
 pub struct RelevanceQuery {
     /// In order of occurrence, so that floating point sums are reproducible.
     words: Vec<(Box<str>, f32)>,
+    synonyms: SynonymUse,
     known: HashMap<Box<str>, usize>,
+}
+
+/// Whether words of the same meaning count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum SynonymUse {
+    #[default]
+    WordsOnly,
+    Synonyms,
 }
 
 impl RelevanceIndex {
@@ -111,7 +125,8 @@ impl RelevanceIndex {
 
     /// Replaces each word that is not in the index by the words with the closest spelling.
     pub fn correct_spelling(&self, query: &RelevanceQuery) -> RelevanceQuery {
-        let mut corrected = RelevanceQuery::default();
+        let mut corrected =
+            RelevanceQuery { synonyms: query.synonyms, ..RelevanceQuery::default() };
         let mut mistyped = 0;
         for (word, weight) in &query.words {
             if self.places.contains_key(word) || mistyped == MOST_MISTYPED {
@@ -129,11 +144,33 @@ impl RelevanceIndex {
     fn scores(&self, query: &RelevanceQuery) -> Vec<f32> {
         let mut scores = vec![0.0; self.tools];
         for (word, weight) in &query.words {
-            for (place, count) in self.places.get(word).into_iter().flatten() {
-                scores[*place as usize] += weight * count;
+            match query.synonyms {
+                SynonymUse::WordsOnly => self.add_word(&mut scores, word, *weight),
+                SynonymUse::Synonyms => self.add_meaning(&mut scores, word, *weight),
             }
         }
         scores
+    }
+
+    fn add_word(&self, scores: &mut [f32], word: &str, weight: f32) {
+        for (place, count) in self.places.get(word).into_iter().flatten() {
+            scores[*place as usize] += weight * count;
+        }
+    }
+
+    /// A tool counts once for a word, by the word itself or by its best synonym.
+    fn add_meaning(&self, scores: &mut [f32], word: &str, weight: f32) {
+        let synonyms = synonyms::of(word).iter().map(|other| (&**other, weight * SYNONYM_WEIGHT));
+        let mut best: BTreeMap<u32, f32> = BTreeMap::new();
+        for (word, weight) in std::iter::once((word, weight)).chain(synonyms) {
+            for (place, count) in self.places.get(word).into_iter().flatten() {
+                let known = best.entry(*place).or_default();
+                *known = known.max(weight * count);
+            }
+        }
+        for (place, score) in best {
+            scores[place as usize] += score;
+        }
     }
 }
 
@@ -155,6 +192,12 @@ impl RelevanceQuery {
         let mut query = Self::default();
         query.hear(text, 1.0);
         query
+    }
+
+    /// The same query, in which words of the same meaning count as well.
+    #[must_use]
+    pub fn with_synonyms(self) -> Self {
+        Self { synonyms: SynonymUse::Synonyms, ..self }
     }
 
     /// Adds a text. A repeated word keeps its highest weight.

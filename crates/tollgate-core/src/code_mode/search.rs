@@ -16,7 +16,8 @@ impl CodeModeApi {
     pub fn search(&self, query: &str, limit: Option<u64>, seen: ShapeLookup<'_>) -> String {
         let limit = limit.unwrap_or(MetaTool::USUAL_HITS).clamp(1, MetaTool::MOST_HITS);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let found = self.index().best(&RelevanceQuery::new(&with_compounds(query)), limit);
+        let found =
+            self.index().best(&RelevanceQuery::new(&with_compounds(query)).with_synonyms(), limit);
         if found.is_empty() {
             return "no tool matches these words; try other or fewer words, or see listToolFiles\n"
                 .to_owned();

@@ -1,5 +1,7 @@
 use std::time::Instant;
 
+mod natural_requests;
+
 use serde_json::{Map, Value, json};
 
 use super::words::words;

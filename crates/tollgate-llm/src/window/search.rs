@@ -105,7 +105,8 @@ pub fn search(
 ) -> Result<ToolSearchHits, ToolSearchError> {
     let ToolSearchArguments { query, limit } = parse_query(arguments)?;
     let visible = visible(asked);
-    let best = asked.pool.index().best(&RelevanceQuery::new(&query), visible.len());
+    let query = RelevanceQuery::new(&query).with_synonyms();
+    let best = asked.pool.index().best(&query, visible.len());
     let best = best.into_iter().filter(|place| visible.binary_search(place).is_ok());
     let best: Vec<&Function> = best.take(limit).map(|place| asked.pool.function(place)).collect();
     let hint = if best.is_empty() {
