@@ -80,6 +80,77 @@ EVENTS: dict[str, Callable[[list[Event], object], list[Event]]] = {
     "renamed": renamed,
 }
 
+# === Faults at a point of the stream: a function of all events and of the place of one of them. ===
+
+# In place of an event: the connection ends here, or nothing more comes.
+CUT: Event = ("cut", {})
+STALL: Event = ("stall", {})
+IDS = {"id", "item_id", "response_id", "responseId", "call_id", "tool_use_id", "index", "output_index", "content_index"}
+TEN_MEBIBYTES = 10 << 20
+
+
+def cut(events: list[Event], place: int) -> list[Event]:
+    return [*events[:place], CUT]
+
+
+def stall(events: list[Event], place: int) -> list[Event]:
+    return [*events[:place], STALL]
+
+
+def wrong_type(events: list[Event], place: int) -> list[Event]:
+    """A list where an object belongs."""
+    return [*events[:place], (events[place][0], [1, None]), *events[place + 1 :]]  # type: ignore[list-item]
+
+
+def wrong_inside(events: list[Event], place: int) -> list[Event]:
+    """Numbers where the fields of an object belong."""
+    name, data = events[place]
+    wrong = {key: 7 for key in data if key != "type"} | {"type": data.get("type")} if isinstance(data, dict) else 7
+    return [*events[:place], (name, wrong), *events[place + 1 :]]  # type: ignore[list-item]
+
+
+def wrong_id(events: list[Event], place: int) -> list[Event]:
+    """An event of something that was never begun."""
+
+    def other(value):
+        if isinstance(value, list):
+            return [other(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        found = {key: other(inner) for key, inner in value.items()}
+        ids = found.keys() & IDS
+        return {**found, **{key: 41 if isinstance(found[key], int) else f"{found[key]}_other" for key in ids}}
+
+    name, data = events[place]
+    return [*events[:place], (name, other(data)), *events[place + 1 :]]
+
+
+def twice(events: list[Event], place: int) -> list[Event]:
+    return [*events[: place + 1], *events[place:]]
+
+
+def swapped(events: list[Event], place: int) -> list[Event]:
+    place = min(place, len(events) - 2)
+    return [*events[:place], events[place + 1], events[place], *events[place + 2 :]] if place >= 0 else events
+
+
+def long_line(events: list[Event], place: int) -> list[Event]:
+    name, data = events[place]
+    padded = {**data, "padding": "x" * TEN_MEBIBYTES} if isinstance(data, dict) else data
+    return [*events[:place], (name, padded), *events[place + 1 :]]
+
+
+AT: dict[str, Callable[[list[Event], int], list[Event]]] = {
+    "cut": cut,
+    "stall": stall,
+    "wrong-type": wrong_type,
+    "wrong-inside": wrong_inside,
+    "wrong-id": wrong_id,
+    "twice": twice,
+    "swapped": swapped,
+    "long-line": long_line,
+}
+
 # === Faults of the bytes: a function of one event's text, or of the whole stream's chunks. ===
 
 
@@ -208,6 +279,7 @@ REFUSALS = {
     "rate-limited-negative": Refusal(429, "Rate limit reached", "rate", {"retry-after": "-1"}),
     "rate-limited-for-ages": Refusal(429, "Rate limit reached", "rate", {"retry-after": "1000000000"}),
     "rate-limited-on-a-date": Refusal(429, "Rate limit reached", "rate", LONG_AGO),
+    "overloaded-529": Refusal(529, "Overloaded", "overloaded"),
     "overloaded": Refusal(503, "The server is overloaded", "overloaded"),
     "failing": Refusal(500, "The server had an error", "failed"),
     "locked": Refusal(401, "Incorrect API key provided: sk-tes***", "key"),

@@ -1,7 +1,8 @@
 """The name of a model says all that it does: words with dots between, in any order.
 
 `tool-once`, `many-500`: a script (`script.py`; without one, `echo`). `tool-once.odd-chunks`: a fault of its way
-(`faults.py`). `rate-limited`, `rate-limited-2`: refusals, for ever or for so many requests. `silent`, `cut`, `bom`,
+(`faults.py`). `cut-at-50`: a fault behind so many percent of the events.
+`second-round`: faults begin when a tool has run. `rate-limited`, `rate-limited-2`: refusals, for ever or for so many requests. `silent`, `cut`, `bom`,
 `mistyped`: nothing comes, half of it comes, a byte order mark comes first, events come as `application/json`.
 
 Before them, with a plus sign, may stand the name of a vendor's model (`vendors.py`): `gpt-6.1-sol+tool-once.cut`.
@@ -18,7 +19,7 @@ from provider import faults, script
 from provider.words import Answer, Asked, Refusal
 
 VENDOR_WAYS = {"done-only", "redacted", "unconfirmed"}
-WAYS = {"silent", "cut", "bom", "mistyped", *VENDOR_WAYS}
+WAYS = {"silent", "cut", "bom", "mistyped", "second-round", *VENDOR_WAYS}
 
 
 @dataclass
@@ -37,10 +38,17 @@ class Plan:
             events = fault(events, dialect)
         return events
 
+    def in_round(self, rounds: int) -> "Plan":
+        """Before its faults begin, the script alone."""
+        return Plan(script=self.script) if "second-round" in self.ways and rounds == 0 else self
+
     def take(self, word: str) -> bool:
         """Whether the word means anything."""
         counted = re.fullmatch(r"(.+)-(\d+)", word)
-        if word in WAYS:
+        at = re.fullmatch(r"(.+)-at-(\d+)", word)
+        if at and at[1] in faults.AT:
+            self.events.append(at_point(faults.AT[at[1]], int(at[2])))
+        elif word in WAYS:
             self.ways.add(word)
         elif word in faults.EVENTS:
             self.events.append(faults.EVENTS[word])
@@ -59,6 +67,10 @@ class Plan:
         else:
             return False
         return True
+
+
+def at_point(fault: Callable, percent: int) -> Callable:
+    return lambda events, _dialect: fault(events, min(len(events) - 1, len(events) * percent // 100))
 
 
 def plan(model: str, words: str | None = None) -> Plan:

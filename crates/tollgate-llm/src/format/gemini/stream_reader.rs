@@ -2,6 +2,7 @@
 //! texts form one part. No chunk is marked as the last: a stream with a finish reason is complete.
 
 use serde_json::{Map, Value};
+use tollgate_core::digest::DigestBuilder;
 
 use crate::conversation::{MessagePart, PartContent, StopReason};
 use crate::delta::{PartOpening, ResponseDelta};
@@ -19,6 +20,8 @@ pub(super) struct GeminiStreamReader {
     phase: GeminiStreamPhase,
     opened: usize,
     calls: usize,
+    /// Digest of the last chunk with a call, to recognize one that is sent again.
+    call_chunk: Option<[u8; 32]>,
     current: Option<(GeminiTextKind, usize)>,
     reason: Option<String>,
     usage: Value,
@@ -55,6 +58,13 @@ impl StreamReader for GeminiStreamReader {
         };
         if chunk.contains_key("error") {
             return Err(BrokenStreamError::Reported(errors::read(500, data.as_bytes())));
+        }
+        if data.contains("functionCall") {
+            let digest = DigestBuilder::default().with(data).finish();
+            // A call may have no id here, so a repeated chunk would run its tools twice.
+            if self.call_chunk.replace(digest) == Some(digest) {
+                return Ok(Vec::new());
+            }
         }
         let mut deltas = Vec::new();
         self.begin(&mut chunk, &mut deltas);
@@ -213,4 +223,36 @@ fn is_first(candidate: &Value) -> bool {
 
 fn malformed_stream(what: &str) -> BrokenStreamError {
     BrokenStreamError::Malformed(MalformedResponseError(what.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::GeminiStreamReader;
+    use crate::delta::{PartOpening, ResponseDelta};
+    use crate::format::StreamReader;
+
+    fn calls(chunks: &[&str]) -> usize {
+        let mut reader = GeminiStreamReader::default();
+        let deltas = chunks.iter().flat_map(|chunk| reader.read(None, chunk).unwrap());
+        let is_call = |delta: &ResponseDelta| {
+            matches!(delta, ResponseDelta::Open { opening: PartOpening::Call { .. }, .. })
+        };
+        deltas.filter(is_call).count()
+    }
+
+    #[test]
+    fn a_chunk_that_is_sent_twice_calls_its_tools_once() {
+        let chunk = |parts: &serde_json::Value| {
+            json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}).to_string()
+        };
+        let call = json!({"functionCall": {"name": "roll", "args": {}}});
+        let one = chunk(&json!([call]));
+        assert_eq!(calls(&[&one, &one]), 1);
+        let two = chunk(&json!([call, call]));
+        assert_eq!(calls(&[&two]), 2, "a model may make the same call twice");
+        let text = chunk(&json!([{"text": "and"}]));
+        assert_eq!(calls(&[&one, &text, &two]), 3);
+    }
 }
