@@ -24,6 +24,7 @@ from provider import (
     reply_messages,
     reply_responses,
     responses,
+    side,
     strict_chat,
     strict_gemini,
     strict_messages,
@@ -118,6 +119,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         path = self.path.split("?")[0]
+        if beside := side.find(unquote(path)):
+            return self.answer_beside(beside, unquote(path), raw)
         dialect = next((dialect for route, dialect in ROUTES if route.search(path)), None)
         if dialect is None:
             return self.send(404, {"content-type": "application/json"}, b'{"error":{"message":"no such route"}}')
@@ -135,6 +138,21 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         finally:
             seen.done.set()
+
+    def answer_beside(self, dialect, path: str, raw: bytes) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        seen = Seen("side", self.path, headers, {"raw": raw})
+        self.provider.seen.append(seen)
+        try:
+            if dialect.key(headers) is None:
+                raise Refusal(401, "You didn't provide an API key.", "key")
+            media, body = side.answer(path, headers, raw)
+            seen.status = 200
+            self.send(200, {"content-type": media}, body)
+        except Refusal as refusal:
+            seen.status = refusal.status
+            extra = {"content-type": "application/json", **dialect.headers(refusal), **refusal.headers}
+            self.send(refusal.status, extra, json.dumps(dialect.error(refusal)).encode())
 
     def do_GET(self):
         """A response that was stored, as its owner reads it."""
@@ -160,7 +178,7 @@ class Handler(BaseHTTPRequestHandler):
             asked = dialect.read(seen.body, path)
         except (AttributeError, KeyError, TypeError) as error:
             raise invalid(f"a field is missing or has the wrong type: {error!r}") from None
-        plan = plans.plan(asked.model)
+        plan = plans.plan(asked.model).in_round(asked.rounds)
         if self.fail(asked.model, plan, seen):
             return None
         answer = plan.script(asked)
@@ -212,6 +230,11 @@ class Handler(BaseHTTPRequestHandler):
             self.chunk(b"\xef\xbb\xbf")
         cut = "cut" in plan.ways
         for event in events[: len(events) // 2] if cut else events:
+            if event is faults.CUT:
+                self.close_connection = True
+                return
+            if event is faults.STALL:
+                return self.wait(PATIENCE_S)
             for chunk in plan.chunks(plan.text(event)):
                 self.chunk(chunk)
             self.wait(0)

@@ -8,8 +8,14 @@ use tollgate_engine::embedding::EmbeddingPurpose;
 
 use crate::format::MalformedResponseError;
 
+mod client_request;
 mod gemini;
 mod openai;
+
+pub use client_request::{
+    ClientEmbeddings, EmbeddingAnswerForm, read_gemini_batch, read_gemini_single, read_openai,
+    write_answer,
+};
 
 /// Maximum texts per request: the limit of the smallest common servers.
 const MAX_TEXTS_PER_REQUEST: usize = 32;
@@ -27,14 +33,15 @@ pub(crate) enum EmbeddingApi {
 pub(crate) struct EmbeddingRequest<'a> {
     pub(crate) model: &'a str,
     pub(crate) texts: &'a [String],
-    pub(crate) purpose: EmbeddingPurpose,
+    /// `None`: unknown, left to the model.
+    pub(crate) purpose: Option<EmbeddingPurpose>,
     pub(crate) dimensions: Option<u32>,
     pub(crate) encoding: VectorEncoding,
 }
 
 /// Requested number encoding. Both are accepted, whichever was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VectorEncoding {
+pub enum VectorEncoding {
     /// A quarter of the size.
     Base64,
     Float,

@@ -43,6 +43,9 @@ const UNRESERVED_BYTES: usize = 16 << 10;
 /// agent loop, the request to the model, and its text for the provider.
 const CONVERSATION_COPIES: usize = 4;
 
+/// Copies of a form in memory while it is forwarded.
+const FORM_COPIES: usize = 3;
+
 /// Admission state of a request whose body may be large, kept in its extensions.
 #[derive(Clone)]
 pub(crate) struct BodyAdmission {
@@ -116,6 +119,16 @@ pub(crate) async fn reserve_conversation(
     let size = limits.json.check(body).map_err(|error| out_of_bounds(&error))?;
     let once = body.len().saturating_add(size.tree_bytes());
     admission.reserve_for(once.saturating_mul(CONVERSATION_COPIES)).await
+}
+
+/// Reads a form with files. Its media type was checked when its boundary was read.
+pub(crate) async fn form(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
+    let whole = whole(sent, body, limits).await?;
+    if let Some(admission) = sent.extensions.get::<BodyAdmission>() {
+        // As received, as parts, and as sent to the provider.
+        admission.reserve_for(whole.len().saturating_mul(FORM_COPIES)).await?;
+    }
+    Ok(whole)
 }
 
 pub(crate) async fn yaml(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {

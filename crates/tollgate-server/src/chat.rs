@@ -8,7 +8,8 @@ use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::HeaderMap;
 use http::request::Parts;
-use tollgate_core::json;
+use serde_json::Value;
+use tollgate_core::json::{self, Object};
 use tollgate_llm::conversation::{self, ResponseDelivery};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::LlmError;
@@ -20,22 +21,35 @@ use crate::app_state::AppState;
 use crate::auth::Right;
 use crate::body;
 use crate::fields::{check_query, parameter};
-use crate::gemini_route::VERBS;
+use crate::gemini_route::{GeminiVerb, VERBS};
 
 mod account;
 mod answer;
+mod audio;
 mod deliver;
+mod embeddings;
 mod error;
+mod gemini_models;
 mod headers;
 mod models;
 mod pass;
+mod side;
+mod stored;
 mod target;
+mod token_count;
 mod transcript;
 mod usage_meter;
 
+pub(crate) use audio::{speech, transcriptions};
+pub(crate) use embeddings::openai as embeddings;
 pub(crate) use error::ChatApiError;
+pub(crate) use gemini_models::{list as gemini_list, one as gemini_one};
 pub(crate) use headers::TurnResponseHeaders;
 pub(crate) use models::{list, one};
+pub(crate) use stored::{
+    delete as delete_response, items as response_items, one as stored_response,
+};
+pub(crate) use token_count::anthropic as count_tokens;
 
 use target::ChatRequestTarget;
 
@@ -57,9 +71,36 @@ pub(crate) async fn generate(
     Path(call): Path<String>,
     request: Request,
 ) -> Response {
-    match ChatRoute::of_gemini(&call, &request) {
-        Ok(asked) => respond(front, request, asked).await,
-        Err(refused) => refused.response(Dialect::Gemini),
+    let GeminiCall { model, verb } = match GeminiCall::parse(&call) {
+        Ok(call) => call,
+        Err(refused) => return refused.response(Dialect::Gemini),
+    };
+    match verb {
+        GeminiVerb::Generate(delivery) => {
+            let asked = ChatRoute::of_gemini(model, delivery, &request);
+            respond(front, request, asked).await
+        }
+        GeminiVerb::CountTokens => token_count::gemini(&front, request, model).await,
+        GeminiVerb::Embed(endpoint) => embeddings::gemini(&front, request, model, endpoint).await,
+    }
+}
+
+/// `{model}:{verb}` of a URL.
+struct GeminiCall<'a> {
+    model: &'a str,
+    verb: GeminiVerb,
+}
+
+impl<'a> GeminiCall<'a> {
+    fn parse(call: &'a str) -> Result<Self, ChatApiError> {
+        let unknown = || {
+            let known = VERBS.iter().map(|(verb, _)| *verb).collect::<Vec<_>>().join("`, `");
+            let detail = format!("write `models/MODEL:VERB`; verbs are `{known}`");
+            ApiError::with_detail(http::StatusCode::NOT_FOUND, "unknown_verb", detail)
+        };
+        let (model, verb) = call.rsplit_once(':').ok_or_else(unknown)?;
+        let (_, verb) = VERBS.iter().find(|(known, _)| *known == verb).ok_or_else(unknown)?;
+        Ok(Self { model, verb: *verb })
     }
 }
 
@@ -84,24 +125,17 @@ impl ChatRoute {
         Self { dialect, model: None, delivery: None, streams_as: StreamForm::Events }
     }
 
-    fn of_gemini(call: &str, request: &Request) -> Result<Self, ChatApiError> {
-        let known = || VERBS.iter().map(|(verb, _)| *verb).collect::<Vec<_>>().join("`, `");
-        let unknown = || {
-            let detail = format!("write `models/MODEL:VERB`; verbs are `{}`", known());
-            ApiError::with_detail(http::StatusCode::NOT_FOUND, "unknown_verb", detail)
-        };
-        let (model, verb) = call.rsplit_once(':').ok_or_else(unknown)?;
-        let (_, delivery) = VERBS.iter().find(|(known, _)| *known == verb).ok_or_else(unknown)?;
+    fn of_gemini(model: &str, delivery: ResponseDelivery, request: &Request) -> Self {
         let streams_as = match parameter(request.uri(), "alt").as_deref() {
             Some("sse") => StreamForm::Events,
             _ => StreamForm::List,
         };
-        Ok(Self {
+        Self {
             dialect: Dialect::Gemini,
             model: Some(model.to_owned()),
-            delivery: Some(*delivery),
+            delivery: Some(delivery),
             streams_as,
-        })
+        }
     }
 
     fn address(&self) -> RequestUrlParams<'_> {
@@ -170,14 +204,26 @@ impl InboundChatRequest {
 
     /// Parses all of it. Its size was checked on arrival.
     fn request(&self) -> Result<conversation::ChatRequest, LlmError> {
-        let text = std::str::from_utf8(self.passed.body());
-        let text = text.map_err(|_| LlmError::invalid("", "the body is not UTF-8"))?;
-        let body = json::value_within(text, usize::MAX);
-        let body = body.map_err(|error| LlmError::invalid("", format!("not JSON: {error}")))?;
+        let body = parse_json(self.passed.body())?;
         self.format().read_request(body, &self.asked.address())
+    }
+
+    /// The field `input` of the Responses API.
+    fn input(&self) -> Value {
+        let body = Object::parse_bytes(self.passed.body()).ok();
+        let input = body.as_ref().and_then(|body| body.get("input"));
+        input.and_then(|input| serde_json::from_str(input.get()).ok()).unwrap_or_default()
     }
 
     fn format(&self) -> &'static dyn format::DialectCodec {
         format::of(self.asked.dialect)
     }
+}
+
+/// A body whose bounds were checked on arrival.
+fn parse_json(body: &[u8]) -> Result<Value, LlmError> {
+    let text = std::str::from_utf8(body);
+    let text = text.map_err(|_| LlmError::invalid("", "the body is not UTF-8"))?;
+    json::value_within(text, usize::MAX)
+        .map_err(|error| LlmError::invalid("", format!("not JSON: {error}")))
 }

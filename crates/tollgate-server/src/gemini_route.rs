@@ -1,6 +1,7 @@
-//! The paths of the Gemini API, `…/models/{model}:{verb}`.
+//! The paths of the Gemini API: `…/models` and `…/models/{model}:{verb}`.
 
 use tollgate_llm::conversation::ResponseDelivery;
+use tollgate_llm::provider::SideEndpoint;
 
 /// Whether a path is one of the Gemini API.
 pub(crate) fn is_gemini(path: &str) -> bool {
@@ -14,7 +15,18 @@ pub(crate) fn is_gemini(path: &str) -> bool {
 }
 
 /// What can be asked of a model in the Gemini API.
-pub(crate) const VERBS: &[(&str, ResponseDelivery)] = &[
-    ("generateContent", ResponseDelivery::Whole),
-    ("streamGenerateContent", ResponseDelivery::Streamed),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GeminiVerb {
+    Generate(ResponseDelivery),
+    CountTokens,
+    /// One of the two endpoints of embeddings.
+    Embed(SideEndpoint),
+}
+
+pub(crate) const VERBS: &[(&str, GeminiVerb)] = &[
+    ("generateContent", GeminiVerb::Generate(ResponseDelivery::Whole)),
+    ("streamGenerateContent", GeminiVerb::Generate(ResponseDelivery::Streamed)),
+    ("countTokens", GeminiVerb::CountTokens),
+    ("embedContent", GeminiVerb::Embed(SideEndpoint::GeminiEmbed)),
+    ("batchEmbedContents", GeminiVerb::Embed(SideEndpoint::GeminiBatchEmbed)),
 ];

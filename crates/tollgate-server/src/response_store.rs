@@ -27,6 +27,8 @@ const SHARE_OF_MEMORY: u64 = 16;
 const OVERHEAD_BYTES: usize = 256;
 /// Limit on one conversation.
 const MAX_CONVERSATION_BYTES: usize = 4 << 20;
+/// The same with the answer and the input as they were sent.
+const MAX_STORED_BYTES: usize = 3 * MAX_CONVERSATION_BYTES;
 const CONVERSATION_TTL: Duration = Duration::from_secs(60 * 60);
 
 pub(crate) struct ResponseStore {
@@ -49,9 +51,19 @@ struct PrincipalResponses {
 
 struct StoredConversation {
     messages: MessageList,
+    response: Arc<StoredResponse>,
     /// Approximate.
     bytes: usize,
     since: Instant,
+}
+
+/// A response as its client got it, and what it answered.
+#[derive(Default)]
+pub(crate) struct StoredResponse {
+    /// JSON.
+    pub(crate) answer: String,
+    /// The field `input` of the request.
+    pub(crate) input: Value,
 }
 
 impl ResponseStoreState {
@@ -87,6 +99,19 @@ impl ResponseStoreState {
         oldest.is_some()
     }
 
+    fn remove(&mut self, principal: &Principal, id: &str) -> bool {
+        let Some(own) = self.by_principal.get_mut(principal) else { return false };
+        let Some(removed) = own.by_id.remove(id) else { return false };
+        own.order.retain(|kept| kept != id);
+        let bytes = removed.bytes + OVERHEAD_BYTES;
+        own.bytes -= bytes;
+        self.bytes -= bytes;
+        if own.by_id.is_empty() {
+            self.by_principal.remove(principal);
+        }
+        true
+    }
+
     /// Removes expired conversations of one principal.
     fn expire(&mut self, principal: &Principal, now: Instant) {
         let is_old = |own: &PrincipalResponses| {
@@ -106,6 +131,8 @@ pub(crate) struct PendingStoredResponse {
     principal: Principal,
     /// `None`: too large to store.
     messages: Option<MessageList>,
+    /// The field `input` of the request.
+    input: Value,
     since: Instant,
     threads: Arc<ResponseStore>,
 }
@@ -146,12 +173,31 @@ impl ResponseStore {
         let id = format!("resp_{:032x}", rand::random::<u128>());
         let principal = principal.clone();
         let threads = Arc::clone(self);
-        Ok(Some(PendingStoredResponse { id, principal, messages, since: now, threads }))
+        let input = Value::Null;
+        Ok(Some(PendingStoredResponse { id, principal, messages, input, since: now, threads }))
     }
 
     /// Whether the gateway has this response of the principal.
     pub(crate) fn has(&self, principal: &Principal, id: &str, now: Instant) -> bool {
         self.find(principal, id, now).is_ok()
+    }
+
+    /// A response of the principal.
+    pub(crate) fn stored(
+        &self,
+        principal: &Principal,
+        id: &str,
+        now: Instant,
+    ) -> Option<Arc<StoredResponse>> {
+        self.find(principal, id, now).ok().map(|found| Arc::clone(&found.response))
+    }
+
+    /// Forgets a response of the principal, and with it the conversation that it ends. Whether it
+    /// was there.
+    pub(crate) fn remove(&self, principal: &Principal, id: &str, now: Instant) -> bool {
+        let mut kept = self.kept.lock();
+        kept.expire(principal, now);
+        kept.remove(principal, id)
     }
 
     fn find(
@@ -179,17 +225,28 @@ impl PendingStoredResponse {
         &self.id
     }
 
-    /// What is too large is not kept; going on from it is refused then.
-    pub(crate) fn keep(self, answer: &CompletionOutcome) {
-        let Self { id, principal, messages, since, threads } = self;
+    /// Keeps the input of the request as well. It is not copied if the conversation is too large.
+    #[must_use]
+    pub(crate) fn with_input(self, input: impl FnOnce() -> Value) -> Self {
+        let input = if self.messages.is_some() { input() } else { Value::Null };
+        Self { input, ..self }
+    }
+
+    /// What is too large is not kept; going on from it is refused then. `encoded` is the answer in
+    /// the client's form.
+    pub(crate) fn keep(self, answer: &CompletionOutcome, encoded: &str) {
+        let Self { id, principal, messages, input, since, threads } = self;
         let Some(mut messages) = messages else { return };
         match &answer.told {
             Some(told) if !told.history.is_empty() => messages.extend(told.history.iter().cloned()),
             Some(_) | None => messages.push(answer.response.clone().into_message()),
         }
-        let bytes = bytes_of(&messages);
-        if bytes <= MAX_CONVERSATION_BYTES {
-            let thread = Arc::new(StoredConversation { messages, bytes, since });
+        let input_bytes = if input.is_null() { 0 } else { input.to_string().len() };
+        let conversation = bytes_of(&messages);
+        let bytes = conversation + encoded.len() + input_bytes;
+        if conversation <= MAX_CONVERSATION_BYTES && bytes <= MAX_STORED_BYTES {
+            let response = Arc::new(StoredResponse { answer: encoded.to_owned(), input });
+            let thread = Arc::new(StoredConversation { messages, response, bytes, since });
             let mut kept = threads.kept.lock();
             kept.expire(&principal, since);
             kept.insert(principal, id, thread);
@@ -219,7 +276,9 @@ mod tests {
         let mut kept = ResponseStoreState::default();
         let now = SystemClock.now();
         let thread = |bytes| {
-            Arc::new(StoredConversation { messages: MessageList::default(), bytes, since: now })
+            let messages = MessageList::default();
+            let response = Arc::default();
+            Arc::new(StoredConversation { messages, response, bytes, since: now })
         };
         let honest = Principal::from_name("honest");
         let greedy = Principal::from_name("greedy");
@@ -236,5 +295,30 @@ mod tests {
         kept.expire(&greedy, now + CONVERSATION_TTL);
         assert!(!kept.by_principal.contains_key(&greedy));
         assert_eq!(kept.by_principal.len(), 1);
+    }
+
+    #[test]
+    fn a_removed_response_frees_its_memory_and_is_gone_for_its_owner_alone() {
+        let mut kept = ResponseStoreState::default();
+        let now = SystemClock.now();
+        let thread = || {
+            let messages = MessageList::default();
+            Arc::new(StoredConversation {
+                messages,
+                response: Arc::default(),
+                bytes: 10,
+                since: now,
+            })
+        };
+        let ada = Principal::from_name("ada");
+        let bob = Principal::from_name("bob");
+        kept.insert(ada.clone(), "one".to_owned(), thread());
+        kept.insert(ada.clone(), "two".to_owned(), thread());
+        assert!(!kept.remove(&bob, "one"), "another's");
+        assert!(kept.remove(&ada, "one"));
+        assert!(!kept.remove(&ada, "one"), "twice");
+        assert_eq!(kept.by_principal[&ada].order, ["two"]);
+        assert!(kept.remove(&ada, "two"));
+        assert_eq!((kept.bytes, kept.by_principal.len()), (0, 0));
     }
 }

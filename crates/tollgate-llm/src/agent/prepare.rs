@@ -11,8 +11,10 @@ use super::offer::{RoundRequest, ToolOffer};
 use super::run::CompletionRun;
 use super::{AgentTurn, ChatService, CompletionOutcome, CompletionRequest, CompletionSink};
 use crate::conversation::{ChatMessage, ChatRequest, ChatRole, ToolChoice};
+use crate::dialect::Dialect;
 use crate::error::{LlmError, LlmErrorKind, MAX_QUOTED_CHARS};
 use crate::provider::ModelHandle;
+use crate::token_count;
 use crate::turn::{OfferedTools, TurnBounds};
 
 const NO_MODEL: &str = "there is no model to ask";
@@ -44,6 +46,14 @@ pub struct CompletionFacts {
 impl PreparedCompletion {
     pub fn facts(&self) -> &CompletionFacts {
         &self.facts
+    }
+
+    /// Tokens of the first round's request, by the gateway's own vocabulary.
+    pub fn input_tokens(&self) -> Result<u64, LlmError> {
+        let first = self.chain.first();
+        let first = first.ok_or_else(|| LlmError::new(LlmErrorKind::UnknownModel, NO_MODEL))?;
+        let RoundRequest { request, .. } = self.offer.round(&self.request, first)?;
+        Ok(token_count::count(&request, first.dialect().unwrap_or(Dialect::OpenAiChat)))
     }
 
     /// Runs the completion. With a `voice`, the answer is also streamed to it. Dropping the future

@@ -13,12 +13,16 @@ pub(super) fn write(ask: &EmbeddingRequest<'_>) -> Value {
         format!("models/{}", ask.model)
     };
     let task = match ask.purpose {
-        EmbeddingPurpose::Passage => "RETRIEVAL_DOCUMENT",
-        EmbeddingPurpose::Question => "RETRIEVAL_QUERY",
+        None => None,
+        Some(EmbeddingPurpose::Passage) => Some("RETRIEVAL_DOCUMENT"),
+        Some(EmbeddingPurpose::Question) => Some("RETRIEVAL_QUERY"),
     };
     let request = |text: &String| {
         let content = json!({"parts": [{"text": text}]});
-        let mut request = json!({"model": model, "content": content, "taskType": task});
+        let mut request = json!({"model": model, "content": content});
+        if let Some(task) = task {
+            request["taskType"] = task.into();
+        }
         if let Some(dimensions) = ask.dimensions {
             request["outputDimensionality"] = dimensions.into();
         }

@@ -11,7 +11,7 @@ fn ask(texts: &[String]) -> EmbeddingRequest<'_> {
     EmbeddingRequest {
         model: "m",
         texts,
-        purpose: EmbeddingPurpose::Question,
+        purpose: Some(EmbeddingPurpose::Question),
         dimensions: Some(2),
         encoding,
     }
@@ -39,7 +39,7 @@ fn requests_are_written_in_each_form() {
     );
     let plain = EmbeddingRequest {
         dimensions: None,
-        purpose: EmbeddingPurpose::Passage,
+        purpose: Some(EmbeddingPurpose::Passage),
         ..ask(&texts[..1])
     };
     let written = EmbeddingApi::Gemini.write(&plain);

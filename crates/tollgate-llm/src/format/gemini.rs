@@ -16,6 +16,7 @@ use crate::gateway_report::GatewayReport;
 
 mod errors;
 mod history;
+mod model_name;
 mod part_reader;
 mod part_writer;
 mod request_reader;
@@ -25,6 +26,9 @@ mod schema;
 mod spelling;
 mod stream_reader;
 mod stream_writer;
+
+pub(crate) use model_name::name_model;
+pub(crate) use spelling::fields;
 
 /// `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`.
 #[derive(Debug, Clone, Copy)]

@@ -23,6 +23,7 @@ use crate::gateway_report::GatewayReport;
 
 mod echo;
 mod history;
+mod input_items;
 mod item_reader;
 mod message_reader;
 mod part_reader;
@@ -34,6 +35,8 @@ mod stream_reader;
 mod stream_writer;
 mod tool;
 mod usage;
+
+pub use input_items::input_items;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
 

@@ -148,8 +148,13 @@ impl RemoteEmbedder {
         };
         let texts = self.prefix_and_truncate(texts, purpose);
         let RemoteEmbeddingSettings { model, dimensions, .. } = &self.settings;
-        let ask =
-            EmbeddingRequest { model, texts: &texts, purpose, dimensions: *dimensions, encoding };
+        let ask = EmbeddingRequest {
+            model,
+            texts: &texts,
+            purpose: Some(purpose),
+            dimensions: *dimensions,
+            encoding,
+        };
         let body = Bytes::from(self.wire.write(&ask).to_string());
         let _slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let limit = self.remote.settings.patience.answer;

@@ -37,6 +37,12 @@ use crate::format::{self, DialectCodec, MalformedResponseError};
 use crate::request_fitting::{self, ToolNames};
 use crate::settings::{self, ProviderApi, ProviderKind};
 
+mod embeddings;
+mod forward;
+
+pub use embeddings::{EmbeddingTexts, EmbeddingVectors};
+pub use forward::{ForwardedContent, ForwardedRequest, SideEndpoint};
+
 /// Size limit of a complete response.
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
 const MAX_EVENT_BYTES: usize = 16 << 20;

@@ -9,7 +9,9 @@ use tollgate_engine::clock::Clock;
 use super::ask_error::AskError;
 use super::config_error::ModelConfigError;
 use super::delta_stream::DeltaStream;
-use super::endpoint::ModelEndpoint;
+use super::endpoint::{
+    EmbeddingTexts, EmbeddingVectors, ForwardedRequest, ModelEndpoint, SideEndpoint,
+};
 use super::gen_ai_span;
 use super::pass_through::{PassThroughBody, PassThroughRequest};
 use super::remote::RemoteProvider;
@@ -126,6 +128,36 @@ impl ModelHandle {
             }
             ModelBackend::Live(_) => Err(self.only_live()),
         }
+    }
+
+    /// Whether the provider of the model has this endpoint.
+    pub fn has_endpoint(&self, endpoint: SideEndpoint) -> bool {
+        matches!(self.place, ModelBackend::Remote(_))
+            && self.provider_kind() == Some(endpoint.provider_kind())
+    }
+
+    /// Passes a request for an endpoint beside chat through. The provider must have the endpoint.
+    pub async fn forward(
+        &self,
+        request: ForwardedRequest,
+    ) -> Result<HttpResponse<PassThroughBody>, AskError> {
+        match &self.place {
+            ModelBackend::Remote(endpoint) => endpoint.forward(request, &*self.clock).await,
+            ModelBackend::InProcess | ModelBackend::Live(_) => Err(self.only_chats()),
+        }
+    }
+
+    /// Embeds texts at a provider that has embeddings, of whichever API.
+    pub async fn embed(&self, wanted: &EmbeddingTexts) -> Result<EmbeddingVectors, AskError> {
+        match &self.place {
+            ModelBackend::Remote(endpoint) => endpoint.embed(wanted, &*self.clock).await,
+            ModelBackend::InProcess | ModelBackend::Live(_) => Err(self.only_chats()),
+        }
+    }
+
+    fn only_chats(&self) -> AskError {
+        let message = format!("model `{}` has no such endpoint", self.settings.name);
+        AskError::never(LlmError::invalid("model", message))
     }
 
     /// Number of retries after a failed attempt.

@@ -24,6 +24,8 @@ pub(super) enum ExpectedBody {
     Events,
     /// Either of the two.
     Any,
+    /// Sound, a transcript in any form, or events; but no web page.
+    Media,
 }
 
 /// Returns the response if it is successful.
@@ -84,12 +86,14 @@ fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
         (BodyContentType::Unsaid, _) => true,
         (BodyContentType::Json, expected) => expected != ExpectedBody::Events,
         (BodyContentType::Events, expected) => expected != ExpectedBody::Json,
+        (BodyContentType::Media, expected) => expected == ExpectedBody::Media,
         (BodyContentType::Other, _) => false,
     };
     let wanted = match expected {
         ExpectedBody::Json => "JSON",
         ExpectedBody::Events => "events",
         ExpectedBody::Any => "JSON or events",
+        ExpectedBody::Media => "sound or text",
     };
     let stated = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let stated = stated.unwrap_or("something unreadable");
@@ -109,6 +113,7 @@ enum BodyContentType {
     Unsaid,
     Json,
     Events,
+    Media,
     Other,
 }
 
@@ -120,6 +125,10 @@ fn kind(headers: &HeaderMap) -> BodyContentType {
         "application/json" => BodyContentType::Json,
         "text/event-stream" => BodyContentType::Events,
         other if other.ends_with("+json") => BodyContentType::Json,
+        "application/octet-stream" | "text/plain" | "text/vtt" | "application/x-subrip" => {
+            BodyContentType::Media
+        }
+        other if other.starts_with("audio/") => BodyContentType::Media,
         _ => BodyContentType::Other,
     }
 }

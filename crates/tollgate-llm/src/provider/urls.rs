@@ -4,6 +4,7 @@ use http::Uri;
 use tollgate_core::text::percent_encoded;
 
 use super::config_error::ProviderUrlError;
+use super::endpoint::SideEndpoint;
 use crate::conversation::ResponseDelivery;
 use crate::dialect::Dialect;
 use crate::settings::{ProviderKind, ProviderSettings};
@@ -91,12 +92,32 @@ pub(super) fn embeddings(
     dialect: Dialect,
     id: &str,
 ) -> Result<Uri, ProviderUrlError> {
-    let ProviderBaseUrl { before, query, .. } = base;
-    let path = match dialect {
-        Dialect::Gemini => gemini(before, id, "batchEmbedContents"),
+    let endpoint = match dialect {
+        Dialect::Gemini => SideEndpoint::GeminiBatchEmbed,
         Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
-            "/embeddings".to_owned()
+            SideEndpoint::Embeddings
         }
+    };
+    side_endpoint(base, endpoint, id)
+}
+
+/// URL of an endpoint beside chat.
+pub(super) fn side_endpoint(
+    base: &ProviderBaseUrl,
+    endpoint: SideEndpoint,
+    id: &str,
+) -> Result<Uri, ProviderUrlError> {
+    let ProviderBaseUrl { before, query, .. } = base;
+    let path = match endpoint {
+        SideEndpoint::Embeddings => "/embeddings".to_owned(),
+        SideEndpoint::Speech => "/audio/speech".to_owned(),
+        SideEndpoint::Transcription => "/audio/transcriptions".to_owned(),
+        SideEndpoint::CountTokens => {
+            format!("{}/messages/count_tokens", version_segment(before, "v1"))
+        }
+        SideEndpoint::GeminiCountTokens => gemini(before, id, "countTokens"),
+        SideEndpoint::GeminiEmbed => gemini(before, id, "embedContent"),
+        SideEndpoint::GeminiBatchEmbed => gemini(before, id, "batchEmbedContents"),
     };
     url(format!("{before}{path}"), query.as_deref())
 }

@@ -51,7 +51,8 @@ pub(super) async fn answer(
     carry(&mut request, opened.asked.dialect, &opened.sent.headers);
     let keeping = match opened.asked.dialect {
         Dialect::OpenAiResponses => {
-            front.threads.resume(&who.principal, opened.began, &mut request)?
+            let keeping = front.threads.resume(&who.principal, opened.began, &mut request)?;
+            keeping.map(|keeping| keeping.with_input(|| opened.input()))
         }
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };

@@ -45,15 +45,18 @@ pub(super) async fn whole(order: ChatDelivery) -> Result<Response, ChatApiError>
     if let Some(transcript) = &mut transcript {
         transcript.record_answer(&answer);
     }
-    if let Some(keeping) = keeping {
+    if let Some(keeping) = &keeping {
         keeping.id().clone_into(&mut answer.response.id);
-        keeping.keep(&answer);
     }
     headers.times(answer.times);
     headers.set_lost(&answer.lost);
     let body = opened.format().write_response(&answer.response, &seen, answer.told.as_ref());
+    let body = body.to_string();
+    if let Some(keeping) = keeping {
+        keeping.keep(&answer, &body);
+    }
     let json = HeaderValue::from_static("application/json");
-    let mut response = (StatusCode::OK, [(CONTENT_TYPE, json)], body.to_string()).into_response();
+    let mut response = (StatusCode::OK, [(CONTENT_TYPE, json)], body).into_response();
     headers.write_into(response.headers_mut());
     Ok(response)
 }
@@ -73,14 +76,17 @@ pub(super) async fn stream_answer(
         notes: NoteFormat::from_headers(&opened.sent.headers, dialect),
         early: Some(Vec::new()),
     };
+    let format = opened.format();
     let (voice, said) = CompletionSink::new(QUEUE);
     let ended = async move {
-        let ended = prepared.run(Some(voice)).await;
+        let mut ended = prepared.run(Some(voice)).await;
         if let (Some(transcript), Ok(answer)) = (&mut transcript, &ended) {
             transcript.record_answer(answer);
         }
-        if let (Some(keeping), Ok(answer)) = (keeping, &ended) {
-            keeping.keep(answer);
+        if let (Some(keeping), Ok(answer)) = (keeping, &mut ended) {
+            keeping.id().clone_into(&mut answer.response.id);
+            let body = format.write_response(&answer.response, &seen, answer.told.as_ref());
+            keeping.keep(answer, &body.to_string());
         }
         ChatStreamStep::Ended(ended.map(Box::new))
     };

@@ -51,6 +51,11 @@ impl TurnResponseHeaders {
         self.set("x-tollgate-tools-pruned", &facts.pruned.len().to_string());
     }
 
+    /// The tokens were counted by the gateway, not by the model's provider.
+    pub(super) fn set_estimated_count(&mut self) {
+        self.set("x-tollgate-token-count", "estimated");
+    }
+
     pub(super) fn set_lost(&mut self, lost: &[String]) {
         if !lost.is_empty() {
             self.set("x-tollgate-lost", &lost.join("; "));

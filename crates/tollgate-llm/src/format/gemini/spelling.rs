@@ -8,7 +8,7 @@ use crate::error::LlmError;
 use crate::format::fields::FieldReader;
 
 /// An object with its fields in `camelCase`. Not for objects whose keys are chosen by the client.
-pub(super) fn fields(value: Value, at: impl Into<String>) -> Result<FieldReader, LlmError> {
+pub(crate) fn fields(value: Value, at: impl Into<String>) -> Result<FieldReader, LlmError> {
     FieldReader::new(camel(value), at)
 }
 
