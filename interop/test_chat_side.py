@@ -15,6 +15,7 @@ from harness import models
 from provider import side
 
 ADA, BOB = "key-of-ada-0123456789", "key-of-bob-0123456789"
+WATCHER, DICER = "key-of-watcher-0123456789", "key-of-dicer-0123456789"
 KINDS = ("openai", "anthropic", "gemini")
 
 
@@ -23,6 +24,8 @@ def gateway(tmp_path_factory):
     keys = [
         {"name": "ada", "key": ADA, "role": "caller"},
         {"name": "bob", "key": BOB, "role": "caller"},
+        {"name": "watcher", "key": WATCHER, "rights": ["observe"]},
+        {"name": "dicer", "key": DICER, "role": "caller", "agents": ["dicer"]},
     ]
     mine = {kind: {"provider": kind, "id": side.MODEL, "context_window": 100_000} for kind in KINDS}
     more = {"keys": keys, "models": {"small": {"provider": "demo"}, "chat-echo": models.model("chat", "echo"), **mine}}
@@ -110,6 +113,32 @@ def test_a_model_without_embeddings_is_refused_in_the_clients_own_words(gateway,
     # What the vendor refuses is told as the vendor tells it.
     with pytest.raises(openai.BadRequestError, match="input"):
         openai_client(gateway).embeddings.create(model="openai", input="")
+
+
+def requests(client: openai.OpenAI):
+    """One for every endpoint of OpenAI's that costs something."""
+    sound = ("a.wav", side.WAV, "audio/wav")
+    yield lambda: client.embeddings.create(model="openai", input="x")
+    yield lambda: client.audio.speech.create(model="openai", voice="coral", input="x")
+    yield lambda: client.audio.transcriptions.create(model="openai", file=sound)
+
+
+def test_a_key_reaches_no_more_here_than_in_chats(gateway, provider):
+    for key in (WATCHER, DICER):
+        for request in requests(openai_client(gateway, key)):
+            with pytest.raises(openai.PermissionDeniedError):
+                request()
+        for path, body in [
+            ("/v1/messages/count_tokens", {"model": "anthropic", "messages": [{"role": "user", "content": "x"}]}),
+            ("/v1beta/models/gemini:countTokens", {"contents": [{"parts": [{"text": "x"}]}]}),
+            ("/v1beta/models/gemini:embedContent", {"content": {"parts": [{"text": "x"}]}}),
+        ]:
+            refused = httpx2.post(gateway.url + path, headers={"x-api-key": key}, json=body)
+            assert refused.status_code == 403, f"{path}: {refused.text}"
+    assert httpx2.get(f"{gateway.url}/v1/responses/resp_1", headers={"x-api-key": WATCHER}).status_code == 403
+    names = [model["name"] for model in httpx2.get(f"{gateway.url}/v1beta/models", headers={"x-api-key": DICER}).json()["models"]]
+    assert names == ["models/dicer"]
+    assert provider.seen == []
 
 
 def test_anthropic_counts_itself_and_the_gateway_for_all_others(gateway, provider):

@@ -183,7 +183,7 @@ impl ResponseStore {
     }
 
     /// A response of the principal.
-    pub(crate) fn stored(
+    pub(crate) fn find_response(
         &self,
         principal: &Principal,
         id: &str,

@@ -38,7 +38,7 @@ async fn pass_speech(front: &AppState, request: Request) -> Result<Response, Cha
     let request = SideJsonRequest::read(front, sent, body, None).await?;
     let model = request.asked.model(front)?;
     if !model.has_endpoint(SideEndpoint::Speech) {
-        return Err(request.asked.unsupported("speech").into());
+        return Err(request.asked.unsupported_error("speech").into());
     }
     request.forward(front, &model, SideEndpoint::Speech).await
 }
@@ -55,7 +55,7 @@ async fn pass_transcription(front: &AppState, request: Request) -> Result<Respon
     let asked = SideRequest::find(front, sent, &named, began)?;
     let model = asked.model(front)?;
     if !model.has_endpoint(SideEndpoint::Transcription) {
-        return Err(asked.unsupported("transcriptions").into());
+        return Err(asked.unsupported_error("transcriptions").into());
     }
     let id = model.settings.id.clone();
     let size = form.bytes();

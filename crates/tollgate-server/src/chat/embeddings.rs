@@ -48,7 +48,7 @@ async fn embed(
     }
     let others = [SideEndpoint::Embeddings, SideEndpoint::GeminiBatchEmbed];
     if !others.into_iter().any(|other| model.has_endpoint(other)) {
-        return Err(request.asked.unsupported("embeddings").into());
+        return Err(request.asked.unsupported_error("embeddings").into());
     }
     let read: BodyReader = match endpoint {
         SideEndpoint::GeminiEmbed => embedding::read_gemini_single,

@@ -1,5 +1,6 @@
 //! Endpoints beside chat: finds the model of a request, and forwards the request to its provider.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
@@ -8,7 +9,6 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use std::sync::Arc;
 use tollgate_core::text::truncate_chars;
 use tollgate_engine::spans::TraceScope;
 use tollgate_llm::conversation::{ResponseDelivery, TokenUsage};
@@ -68,7 +68,7 @@ impl SideRequest {
     }
 
     /// The error for a model whose provider lacks what is asked for.
-    pub(super) fn unsupported(&self, what: &str) -> LlmError {
+    pub(super) fn unsupported_error(&self, what: &str) -> LlmError {
         let named = truncate_chars(&self.named, MAX_ECHOED_CHARS);
         LlmError::invalid("model", format!("the provider of model `{named}` has no {what}"))
     }

@@ -68,7 +68,7 @@ fn read(front: &AppState, sent: &Parts, id: &str) -> Result<String, ApiError> {
     if parameter(&sent.uri, "stream").as_deref() == Some("true") {
         return Err(bad_query("`stream` must be false: a stored response is complete".to_owned()));
     }
-    let found = front.threads.stored(&principal, id, front.clock.now());
+    let found = front.threads.find_response(&principal, id, front.clock.now());
     found.map(|stored| stored.answer.to_string()).ok_or_else(|| unknown(id))
 }
 
@@ -86,7 +86,7 @@ fn remove(front: &AppState, sent: &Parts, id: &str) -> Result<String, ApiError> 
 fn list_items(front: &AppState, sent: &Parts, id: &str) -> Result<String, ApiError> {
     check_query(&sent.uri, &["after", "include", "include[]", "limit", "order"])?;
     let principal = principal(front, sent)?;
-    let stored = front.threads.stored(&principal, id, front.clock.now());
+    let stored = front.threads.find_response(&principal, id, front.clock.now());
     let stored = stored.ok_or_else(|| unknown(id))?;
     let mut items = input_items(&stored.input, id);
     match parameter(&sent.uri, "order").as_deref() {
