@@ -27,6 +27,7 @@ pub(crate) struct RunSlots {
     seats: Arc<Semaphore>,
     /// Programs that have started and not ended, with or without a slot.
     begun: Arc<Semaphore>,
+    max_begun: usize,
     /// The queue of programs that have not started.
     line: Semaphore,
     /// Only the head of the queue waits for a slot itself: a program that resumes, and may already
@@ -68,11 +69,12 @@ impl RunSlots {
     pub(crate) fn new(together: usize, processes: usize) -> Self {
         let processes = processes.max(1);
         let together = together.clamp(1, Semaphore::MAX_PERMITS / (MORE + 1)).min(processes);
-        let begun = ((MORE + 1) * together).min(processes);
+        let max_begun = ((MORE + 1) * together).min(processes);
         Self {
             together,
             seats: Arc::new(Semaphore::new(together)),
-            begun: Arc::new(Semaphore::new(begun)),
+            begun: Arc::new(Semaphore::new(max_begun)),
+            max_begun,
             line: Semaphore::new(MORE * together),
             front: Semaphore::new(1),
             owners: Mutex::default(),
@@ -129,7 +131,7 @@ impl RunSlots {
         let slots = Arc::new(OwnerSlots {
             together,
             seats: Arc::new(Semaphore::new(together)),
-            begun: Arc::new(Semaphore::new(share((MORE + 1) * self.together))),
+            begun: Arc::new(Semaphore::new(share(self.max_begun))),
             line: Semaphore::new(share(MORE * self.together)),
         });
         owners.insert(name.to_owned(), Arc::downgrade(&slots));

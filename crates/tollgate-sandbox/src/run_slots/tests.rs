@@ -60,6 +60,23 @@ async fn p_22_an_owner_that_waits_for_a_person_may_start_another() {
     assert_eq!(clock::now() - began, 20 * SECOND, "it has its own slot again");
 }
 
+/// Three processes are what 512 MiB allow by default.
+#[tokio::test(start_paused = true)]
+async fn p_22_programs_of_one_owner_that_wait_for_people_leave_processes_to_others() {
+    let seats = Arc::new(RunSlots::new(16, 3));
+    let began = clock::now();
+    let asking = async || {
+        let Ok(mut slot) = seats.take(Some("greedy"), began + 5 * SECOND).await else { return };
+        ask(&mut slot, 100 * SECOND).await;
+    };
+    let modest = async {
+        tokio::time::sleep(SECOND).await;
+        seats.take(Some("modest"), began + 10 * SECOND).await.map(|_| clock::now() - began)
+    };
+    let (_, _, _, modest) = tokio::join!(asking(), asking(), asking(), modest);
+    assert_eq!(modest, Ok(SECOND), "people may take hours");
+}
+
 #[tokio::test(start_paused = true)]
 async fn p_22_processes_are_bounded_also_while_they_wait_for_people() {
     let seats = Arc::new(RunSlots::new(16, 2));
