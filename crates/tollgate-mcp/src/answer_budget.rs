@@ -92,16 +92,30 @@ impl AnswerPermit {
         self.grow_to((length + STEP).saturating_mul(ANSWER_COPIES)).await
     }
 
-    /// The same without waiting.
-    pub fn try_cover_growing(&mut self, length: usize) -> Result<(), NoRoomError> {
+    /// The same, waiting no longer than `patience`.
+    pub async fn cover_growing_within(
+        &mut self,
+        length: usize,
+        patience: Duration,
+    ) -> Result<(), NoRoomError> {
         if self.covers(length) {
             return Ok(());
         }
         let bytes = (length + STEP).saturating_mul(ANSWER_COPIES);
         let request = self.request(bytes);
-        BUDGET.try_reserve(request)?;
+        if patience.is_zero() {
+            BUDGET.try_reserve(request)?;
+        } else {
+            BUDGET.reserve_within(request, patience).await?;
+        }
         self.bytes = bytes;
         Ok(())
+    }
+
+    /// Charges it to this principal. Call it before it grows.
+    pub fn charge_to(&mut self, principal: Option<Principal>) {
+        debug_assert!(self.is_empty(), "what is reserved is charged already");
+        self.principal = principal;
     }
 
     /// Has at least `bytes` afterwards.
@@ -114,7 +128,7 @@ impl AnswerPermit {
 
     /// What is missing to have `bytes`.
     fn request(&mut self, bytes: usize) -> ReservationRequest<'_> {
-        if self.bytes == 0 {
+        if self.bytes == 0 && self.principal.is_none() {
             self.principal = AnswerAccount::current().and_then(|account| account.principal());
         }
         let more = bytes.saturating_sub(self.bytes);
@@ -198,7 +212,7 @@ impl AnswerAccount {
         Self::new(Self::current().and_then(|account| account.principal()))
     }
 
-    fn principal(&self) -> Option<Principal> {
+    pub(crate) fn principal(&self) -> Option<Principal> {
         self.0.principal.clone()
     }
 
@@ -217,6 +231,15 @@ impl AnswerAccount {
         let bytes = std::mem::take(&mut permit.bytes);
         BUDGET.transfer(permit.principal.as_ref(), self.0.principal.as_ref(), bytes);
         self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The same within the share of its principal, if the permit was reserved by nobody in
+    /// particular.
+    pub fn try_keep(&self, mut permit: AnswerPermit) -> Result<(), NoRoomError> {
+        let to = self.0.principal.as_ref();
+        BUDGET.try_transfer(permit.principal.as_ref(), to, permit.bytes)?;
+        self.0.bytes.fetch_add(std::mem::take(&mut permit.bytes), Ordering::Relaxed);
+        Ok(())
     }
 
     pub fn bytes(&self) -> usize {

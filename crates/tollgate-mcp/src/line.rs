@@ -3,11 +3,14 @@
 //!
 //! A line that does not begin like JSON cannot be a message, so only a small part of it is kept.
 
+use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
+use tollgate_core::turn::Principal;
 
 use crate::answer_budget::AnswerPermit;
 use crate::memory_budget::{NoRoomError, RESERVE_TIMEOUT};
@@ -21,9 +24,17 @@ const LARGE: usize = 128 << 10;
 const MAX_NO_MESSAGE: usize = 64 << 10;
 /// Bytes shown of each end of a skipped line.
 const EXCERPT: usize = 64;
+/// Standing still for memory, the reader spends this; it regains it slowly, while it reads on.
+const PATIENCE: Duration = RESERVE_TIMEOUT;
+/// How much slower.
+const REGAIN_DIVISOR: u32 = 4;
+/// How long a line may keep memory before its end arrives.
+const LARGE_LINE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Tells from the beginning of a line who pays for its memory.
+type PayerLookup = Box<dyn Fn(&[u8]) -> Option<Principal> + Send + Sync>;
 
 /// Reads line by line.
-#[derive(Debug)]
 pub struct LineReader<R> {
     reader: R,
     limit: usize,
@@ -35,8 +46,40 @@ pub struct LineReader<R> {
     ended: bool,
     /// Memory for the current line.
     permit: AnswerPermit,
-    /// When there was no memory for a line.
-    refused: Option<Instant>,
+    /// When the current line loses it.
+    expiry: Option<Instant>,
+    payer: Option<PayerLookup>,
+    patience: Patience,
+}
+
+/// For how long the reader may stand still. Lines of several callers share a pipe: a small one
+/// waits behind any number of large ones for a bounded time.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    left: Duration,
+    since: Instant,
+}
+
+impl Patience {
+    fn full() -> Self {
+        Self { left: PATIENCE, since: now() }
+    }
+
+    fn left(self) -> Duration {
+        (self.left + self.since.elapsed() / REGAIN_DIVISOR).min(PATIENCE)
+    }
+
+    /// What is left after having stood still since `began`.
+    fn spend_since(&mut self, began: Instant) {
+        let regained = began.saturating_duration_since(self.since) / REGAIN_DIVISOR;
+        let left = (self.left + regained).min(PATIENCE);
+        *self = Self { left: left.saturating_sub(began.elapsed()), since: now() };
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a pause, as a timer would measure")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -62,15 +105,26 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             skipping: None,
             ended: false,
             permit: AnswerPermit::default(),
-            refused: None,
+            expiry: None,
+            payer: None,
+            patience: Patience::full(),
         }
+    }
+
+    /// Charges the memory of a line to whoever `payer` tells from its beginning.
+    #[must_use]
+    pub fn charging(
+        self,
+        payer: impl Fn(&[u8]) -> Option<Principal> + Send + Sync + 'static,
+    ) -> Self {
+        Self { payer: Some(Box::new(payer)), ..self }
     }
 
     /// The next line; `None` at the end. Stops reading while there is no memory for a large line.
     /// Cancel-safe.
     pub async fn next(&mut self) -> io::Result<Option<LineRead>> {
         if self.scanned == 0 {
-            self.permit = AnswerPermit::default();
+            self.release();
         }
         loop {
             if let Some(line) = self.take() {
@@ -83,30 +137,52 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 self.buffer = BytesMut::new();
             }
             if self.cover_line().await.is_err() {
-                self.permit = AnswerPermit::default();
-                #[expect(clippy::disallowed_methods, reason = "a pause, as a timer would measure")]
-                let now = Instant::now();
-                self.refused = Some(now);
-                return Ok(Some(LineRead::NoRoom { head: self.skip_rest() }));
+                return Ok(Some(self.skip_for_memory()));
             }
             self.buffer.reserve(self.room());
-            if self.reader.read_buf(&mut self.buffer).await? == 0 {
+            let Some(read) = self.read_more().await else {
+                return Ok(Some(self.skip_for_memory()));
+            };
+            if read? == 0 {
                 self.ended = true;
             }
         }
     }
 
-    /// Reserves memory for the line in the buffer. Lines of other callers are behind it, so after a
-    /// refusal the reader does not wait again for a while.
+    /// `None`: the line took too long for the memory that it keeps.
+    async fn read_more(&mut self) -> Option<io::Result<usize>> {
+        let read = self.reader.read_buf(&mut self.buffer);
+        match self.expiry {
+            Some(expiry) => timeout_at(expiry, read).await.ok(),
+            None => Some(read.await),
+        }
+    }
+
+    fn skip_for_memory(&mut self) -> LineRead {
+        self.release();
+        LineRead::NoRoom { head: self.skip_rest() }
+    }
+
+    fn release(&mut self) {
+        self.permit = AnswerPermit::default();
+        self.expiry = None;
+    }
+
+    /// Reserves memory for the line in the buffer. Lines of other callers are behind it, so the
+    /// reader does not stand still for long.
     async fn cover_line(&mut self) -> Result<(), NoRoomError> {
         let length = self.buffer.len();
         if self.permit.covers(length) {
             return Ok(());
         }
-        if self.refused.is_some_and(|at| at.elapsed() < RESERVE_TIMEOUT) {
-            return self.permit.try_cover_growing(length);
+        if self.permit.is_empty() {
+            self.permit.charge_to(self.payer.as_ref().and_then(|payer| payer(&self.buffer)));
         }
-        self.permit.cover_growing(length).await
+        let began = now();
+        let covered = self.permit.cover_growing_within(length, self.patience.left()).await;
+        self.patience.spend_since(began);
+        self.expiry.get_or_insert(began + LARGE_LINE_TIMEOUT);
+        covered
     }
 
     /// The memory of the line that was returned last, or is being read.
@@ -211,6 +287,12 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         rest.extend_from_slice(b"\n");
         rest.extend_from_slice(&self.buffer);
         self.buffer = rest;
+    }
+}
+
+impl<R> fmt::Debug for LineReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineReader").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 

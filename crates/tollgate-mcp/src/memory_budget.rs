@@ -1,7 +1,7 @@
 //! A budget of memory that many tasks share, with back-pressure: who does not fit waits briefly.
 //!
 //! Used for the bodies of requests and for the answers of servers and models. One principal gets at
-//! most half of it, so that it cannot take everything from others.
+//! most half of it, so that it cannot take everything from others. Who would hold least goes first.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,9 +99,18 @@ impl MemoryBudget {
 
     /// Waits for room. What is granted has to be given back with [`Self::release`].
     pub async fn reserve(&self, request: ReservationRequest<'_>) -> Result<(), NoRoomError> {
+        self.reserve_within(request, RESERVE_TIMEOUT).await
+    }
+
+    /// The same, waiting no longer than `patience`.
+    pub async fn reserve_within(
+        &self,
+        request: ReservationRequest<'_>,
+        patience: Duration,
+    ) -> Result<(), NoRoomError> {
         let (ticket, waiting) = {
             let mut state = self.state.lock();
-            if self.fits(&state, request) {
+            if self.may_take(&state, request) {
                 state.take(request.principal, request.bytes);
                 return Ok(());
             }
@@ -114,7 +123,7 @@ impl MemoryBudget {
             (ticket, waiting)
         };
         let mut queued = QueuedReservation { budget: self, request, ticket, waiting };
-        match tokio::time::timeout(RESERVE_TIMEOUT, &mut queued.waiting).await {
+        match tokio::time::timeout(patience, &mut queued.waiting).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
@@ -126,7 +135,7 @@ impl MemoryBudget {
     /// The same without waiting.
     pub fn try_reserve(&self, request: ReservationRequest<'_>) -> Result<(), NoRoomError> {
         let mut state = self.state.lock();
-        if self.fits(&state, request) {
+        if self.may_take(&state, request) {
             state.take(request.principal, request.bytes);
             return Ok(());
         }
@@ -143,6 +152,28 @@ impl MemoryBudget {
         self.grant(&mut state);
     }
 
+    /// Like [`Self::transfer`], but not beyond the share of `to`.
+    pub fn try_transfer(
+        &self,
+        from: Option<&Principal>,
+        to: Option<&Principal>,
+        bytes: usize,
+    ) -> Result<(), NoRoomError> {
+        if from == to || bytes == 0 {
+            return Ok(());
+        }
+        let mut state = self.state.lock();
+        let request = ReservationRequest { principal: to, bytes, held: 0 };
+        if !self.fits_share(&state, request) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(NoRoomError);
+        }
+        state.give_back(from, bytes);
+        state.take(to, bytes);
+        self.grant(&mut state);
+        Ok(())
+    }
+
     /// From now on the bytes count against `to`, even beyond its share.
     pub fn transfer(&self, from: Option<&Principal>, to: Option<&Principal>, bytes: usize) {
         if from == to || bytes == 0 {
@@ -154,27 +185,54 @@ impl MemoryBudget {
         self.grant(&mut state);
     }
 
-    fn fits(&self, state: &BudgetState, request: ReservationRequest<'_>) -> bool {
-        let ReservationRequest { principal, bytes, held } = request;
-        let own = state.held_by(principal);
-        let within = |used: usize, limit: usize| {
-            // A message that is alone always fits: otherwise it could never be read.
-            used.saturating_add(bytes) <= limit || used <= held
-        };
-        within(state.reserved, self.total) && within(own, self.share(principal))
+    /// Whether a request that has just come may be granted at once.
+    fn may_take(&self, state: &BudgetState, request: ReservationRequest<'_>) -> bool {
+        self.fits_total(state, request)
+            && self.fits_share(state, request)
+            && !self.passes_waiting(state, request)
     }
 
-    /// Grants free memory to waiting reservations: first to the principal with the least, then in
-    /// order of arrival.
+    /// Whether granting it would let a new message pass one of somebody who would hold less: who has
+    /// much already would keep others from ever finding room.
+    fn passes_waiting(&self, state: &BudgetState, request: ReservationRequest<'_>) -> bool {
+        if request.held > 0 || state.waiting.is_empty() {
+            return false;
+        }
+        let own = state.held_after(request);
+        state.waiting.iter().any(|one| {
+            let waiting = one.request();
+            state.held_after(waiting) < own && self.fits_share(state, waiting)
+        })
+    }
+
+    fn fits_total(&self, state: &BudgetState, request: ReservationRequest<'_>) -> bool {
+        fits(request, state.reserved, self.total)
+    }
+
+    fn fits_share(&self, state: &BudgetState, request: ReservationRequest<'_>) -> bool {
+        fits(request, state.held_by(request.principal), self.share(request.principal))
+    }
+
+    /// Grants free memory to waiting reservations: first to messages that grow, whose memory comes
+    /// back soon, then to the principal that would hold least, then in order of arrival.
     fn grant(&self, state: &mut BudgetState) {
         loop {
-            let next = (0..state.waiting.len())
-                .filter(|at| self.fits(state, state.waiting[*at].request()))
+            let first = (0..state.waiting.len())
+                .filter(|at| self.fits_share(state, state.waiting[*at].request()))
+                .filter(|at| {
+                    let request = state.waiting[*at].request();
+                    request.held == 0 || self.fits_total(state, request)
+                })
                 .min_by_key(|at| {
                     let one = &state.waiting[*at];
-                    (state.held_by(one.principal.as_ref()), one.ticket)
+                    let is_new = one.held == 0;
+                    (is_new, state.held_after(one.request()), one.ticket)
                 });
-            let Some(at) = next else { return };
+            let Some(at) = first else { return };
+            if !self.fits_total(state, state.waiting[at].request()) {
+                // Nobody passes the first of the new messages.
+                return;
+            }
             let one = state.waiting.remove(at);
             // Whoever waited may be gone.
             if one.granted.send(()).is_ok() {
@@ -184,11 +242,22 @@ impl MemoryBudget {
     }
 }
 
+/// Whether it fits beside what is used. A message that is alone always does: otherwise it could
+/// never be read.
+fn fits(request: ReservationRequest<'_>, used: usize, limit: usize) -> bool {
+    used.saturating_add(request.bytes) <= limit || used <= request.held
+}
+
 impl BudgetState {
     fn held_by(&self, principal: Option<&Principal>) -> usize {
         // Few principals have large messages at the same time, so a linear scan is fine.
         let mut all = self.by_principal.iter();
         all.find(|(it, _)| it.as_ref() == principal).map_or(0, |(_, bytes)| *bytes)
+    }
+
+    /// What its principal would hold with it.
+    fn held_after(&self, request: ReservationRequest<'_>) -> usize {
+        self.held_by(request.principal).saturating_add(request.bytes)
     }
 
     fn take(&mut self, principal: Option<&Principal>, bytes: usize) {

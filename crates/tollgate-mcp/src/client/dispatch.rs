@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tollgate_core::json::Object;
 use tollgate_core::secret_values;
+use tollgate_core::turn::Principal;
 
 use super::in_flight_table::{InFlightEntry, InFlightRequestKind, RequestOutcome};
 use super::inbound::{Inbound, Outbox};
@@ -179,6 +180,12 @@ impl Dispatch {
         }
     }
 
+    /// Who pays for an answer that begins like this, if that can be seen already.
+    pub(super) fn payer_of(&self, head: &[u8]) -> Option<Principal> {
+        let id = id_of_answer(&head[..head.len().min(ENDS)], &[])?;
+        self.inbound.table.account_of(id)?.principal()
+    }
+
     /// Fails everything in flight and notifies the listener, once. A failed handshake is reported
     /// only to the future that waits for it.
     pub(super) fn close(&self, reason: &str) {
@@ -216,8 +223,10 @@ impl Dispatch {
         let number = id.and_then(|id| id.as_json().parse::<u64>().ok());
         let issued = number.filter(|id| table.was_issued(*id));
         if let Some(id) = issued {
-            let outcome = outcome.map(ToOwned::to_owned).map_err(RequestError::Refused);
-            table.charge(id, permit);
+            let outcome = match table.charge(id, permit) {
+                Ok(()) => outcome.map(ToOwned::to_owned).map_err(RequestError::Refused),
+                Err(no_room) => Err(RequestError::NoRoom(no_room)),
+            };
             // Answers to abandoned requests are ignored.
             if table.settle(id, outcome) {
                 return ReceivedKind::Answer;

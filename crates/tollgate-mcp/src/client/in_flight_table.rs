@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{RequestError, ServerEventSender};
 use crate::answer_budget::{AnswerAccount, AnswerPermit};
+use crate::memory_budget::NoRoomError;
 
 pub(super) type RequestOutcome = Result<Box<RawValue>, RequestError>;
 
@@ -98,15 +99,21 @@ impl InFlightTable {
         reply.is_some_and(|reply| reply.send(outcome).is_ok())
     }
 
-    /// Hands the memory of an answer to the request that it is for.
-    pub(super) fn charge(&self, id: u64, permit: &mut AnswerPermit) {
+    /// Hands the memory of an answer to the request that it is for. Fails if its principal has no
+    /// room for it.
+    pub(super) fn charge(&self, id: u64, permit: &mut AnswerPermit) -> Result<(), NoRoomError> {
         if permit.is_empty() {
-            return;
+            return Ok(());
         }
-        let account = self.state.lock().entries.get(&id).and_then(|entry| entry.account.clone());
-        if let Some(account) = account {
-            account.keep(std::mem::take(permit));
+        match self.account_of(id) {
+            Some(account) => account.try_keep(std::mem::take(permit)),
+            None => Ok(()),
         }
+    }
+
+    /// Who pays for the answer to this request.
+    pub(super) fn account_of(&self, id: u64) -> Option<AnswerAccount> {
+        self.state.lock().entries.get(&id).and_then(|entry| entry.account.clone())
     }
 
     /// Whether `id` was ever issued.

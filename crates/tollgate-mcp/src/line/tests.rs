@@ -5,7 +5,7 @@ use super::{LineRead, LineReader};
 
 /// Lines as text; one that is too long as `>head`, its end as `<tail`.
 fn read(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async move {
         let (reader, mut writer) = tokio::io::duplex(16);
         let write = async move {
@@ -67,7 +67,7 @@ fn b_io_04_a_line_over_the_limit_is_skipped_and_reading_goes_on() {
 
 #[test]
 fn a_line_over_the_limit_that_came_at_once_is_reported_alike() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let text = format!("{}END\nb\n", "x".repeat(30));
         let mut lines = LineReader::new(text.as_bytes(), 20);
@@ -83,7 +83,7 @@ fn a_line_over_the_limit_that_came_at_once_is_reported_alike() {
 
 #[test]
 fn memory_is_bounded_by_the_limit_and_given_back() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let endless = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'['), 64 << 20);
         let mut lines = LineReader::new(endless, 1 << 20);
@@ -105,7 +105,7 @@ fn memory_is_bounded_by_the_limit_and_given_back() {
 #[test]
 fn r_18_what_cannot_be_a_message_is_not_collected() {
     const ALL: u64 = 64 << 20;
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let endless = |byte| {
             let bytes = tokio::io::AsyncReadExt::take(tokio::io::repeat(byte), ALL);

@@ -70,3 +70,51 @@ async fn who_gives_up_waiting_leaves_nothing_behind() {
     assert_eq!(budget.reserved_bytes(), 50);
     assert!(budget.state.lock().waiting.is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn p_21_small_messages_of_who_has_much_do_not_keep_others_from_room() {
+    let budget = MemoryBudget::new(120);
+    let [a, b, large, small] = ["a", "b", "large", "small"].map(key);
+    for _ in 0..6 {
+        budget.reserve(ask(&a, 10, 0)).await.unwrap();
+        budget.reserve(ask(&b, 10, 0)).await.unwrap();
+    }
+    let mut waiting = Box::pin(budget.reserve(ask(&large, 45, 0)));
+    assert!((&mut waiting).now_or_never().is_none());
+    for who in [&a, &b, &a, &b] {
+        budget.release(Some(who), 10);
+        assert_eq!(budget.try_reserve(ask(who, 10, 0)), Err(NoRoomError), "it would pass");
+        assert_eq!(budget.try_reserve(ask(&small, 5, 0)), Ok(()), "it has less than all");
+        budget.release(Some(&small), 5);
+    }
+    budget.release(Some(&a), 10);
+    assert_eq!((&mut waiting).now_or_never(), Some(Ok(())));
+    assert_eq!(budget.try_reserve(ask(&a, 10, 0)), Err(NoRoomError), "now it is full");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_21_a_message_that_grows_goes_before_those_that_have_not_begun() {
+    let budget = MemoryBudget::new(100);
+    let [growing, other, waits] = ["growing", "other", "waits"].map(key);
+    budget.reserve(ask(&growing, 40, 0)).await.unwrap();
+    budget.reserve(ask(&other, 50, 0)).await.unwrap();
+    let mut new = Box::pin(budget.reserve(ask(&waits, 20, 0)));
+    assert!((&mut new).now_or_never().is_none());
+    assert_eq!(budget.try_reserve(ask(&growing, 10, 40)), Ok(()), "its end frees all of it");
+    assert!((&mut new).now_or_never().is_none());
+    budget.release(Some(&growing), 50);
+    assert_eq!(new.now_or_never(), Some(Ok(())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_21_memory_is_handed_over_within_the_share_of_who_gets_it() {
+    let budget = MemoryBudget::new(100);
+    let owner = key("owner");
+    let unknown = ReservationRequest { principal: None, bytes: 60, held: 0 };
+    assert_eq!(budget.try_reserve(unknown), Ok(()));
+    assert_eq!(budget.try_transfer(None, Some(&owner), 60), Ok(()), "it is alone");
+    let unknown = ReservationRequest { principal: None, bytes: 20, held: 0 };
+    assert_eq!(budget.try_reserve(unknown), Ok(()));
+    assert_eq!(budget.try_transfer(None, Some(&owner), 20), Err(NoRoomError));
+    assert_eq!(budget.reserved_bytes(), 80, "it stays with nobody in particular");
+}

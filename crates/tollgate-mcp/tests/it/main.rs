@@ -13,6 +13,7 @@ mod http_server;
 #[cfg(test)]
 mod http_sessions;
 #[cfg(test)]
+mod large_lines;
 mod listing;
 #[cfg(test)]
 mod one_line;
