@@ -220,6 +220,7 @@ impl Default for ConnectOptions {
             pinned: None,
             probe_timeout: Duration::from_secs(5),
             handshake_timeout: Duration::from_secs(30),
+            // A result may be as large (`ResultCaps`); lines that are no messages are kept to 64 KiB.
             message_limit: 8 << 20,
         }
     }
