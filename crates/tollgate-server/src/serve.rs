@@ -97,6 +97,8 @@ struct HttpApp {
 
 /// Interval of the sweep for idle sessions.
 const SWEEP: Duration = Duration::from_secs(60);
+/// How long connections may still write after the end of the drain.
+const LAST_ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl HttpServer {
     /// Must be called within a runtime. Fails if a model provider cannot be used.
@@ -334,7 +336,11 @@ async fn serve_on<S>(
             tokio::select! {
                 ended = &mut serving => ended,
                 () = activity.wait_for_eviction() => return,
-                () = app.front.cut.cancelled() => return,
+                () = app.front.cut.cancelled() => {
+                    // Requests that were cut have an answer now.
+                    let _ = tokio::time::timeout(LAST_ANSWER_TIMEOUT, serving).await;
+                    return;
+                }
             }
         }
     };

@@ -49,8 +49,8 @@ where
     let outbox: Arc<dyn Outbox> = Arc::new(PipeOutbox(sender.clone()));
     let dispatch = Arc::new(Dispatch::new(listener, outbox));
     let payers = Arc::clone(&dispatch);
-    let lines = LineReader::new(read, options.message_limit)
-        .charging(move |head| payers.payer_of(head));
+    let lines =
+        LineReader::new(read, options.message_limit).charging(move |head| payers.payer_of(head));
     let reader =
         tasks::spawn("pipe reader", read_all(lines, Arc::clone(&dispatch), options.message_limit));
     let writer = tasks::spawn("pipe writer", write_all(write, queue, Arc::clone(&dispatch)));

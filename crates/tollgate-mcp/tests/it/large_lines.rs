@@ -50,14 +50,16 @@ async fn p_21_answers_on_a_shared_pipe_count_against_the_share_of_their_caller()
         let greedy = full_account("greedy", LARGE).await;
         let modest = account("modest");
         let refused = async {
-            let (outcome, ()) = tokio::join!(echo(&*client, "a", None), answer_large(&mut peer, form));
+            let (outcome, ()) =
+                tokio::join!(echo(&*client, "a", None), answer_large(&mut peer, form));
             outcome
         };
         let refused = greedy.scope(refused).await;
         assert!(matches!(refused, Err(RequestError::NoRoom(_))), "{form:?}: {refused:?}");
         assert!(greedy.bytes() < usage().limit_bytes / 2, "{form:?}");
         let delivered = async {
-            let (outcome, ()) = tokio::join!(echo(&*client, "b", None), answer_large(&mut peer, form));
+            let (outcome, ()) =
+                tokio::join!(echo(&*client, "b", None), answer_large(&mut peer, form));
             outcome
         };
         let delivered = modest.scope(delivered).await;

@@ -153,9 +153,17 @@ async fn serve_admitted(
             };
             panic_to_response(handled, style)
         });
-        match &underway {
-            Some(underway) => underway.answered(answered).await,
-            None => answered.await,
+        let answered = async {
+            match &underway {
+                Some(underway) => underway.answered(answered).await,
+                None => answered.await,
+            }
+        };
+        tokio::select! {
+            biased;
+            response = answered => response,
+            // What runs is dropped, and thereby cancelled.
+            () = front.cut.cancelled() => closing(STOPPING.response(style)),
         }
     };
     let response = match visitor {

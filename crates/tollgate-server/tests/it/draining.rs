@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpStream;
-use tollgate_mcp::tasks;
 use tollgate_server::Limits;
 use tollgate_testkit::ws::RawWebSocketMessage;
 
@@ -64,16 +63,18 @@ async fn r_33_readiness_ends_first_then_new_work_and_running_calls_last() {
 }
 
 #[tokio::test]
-async fn r_33_what_does_not_end_is_cut_and_the_end_comes_in_time() {
+async fn r_33_what_does_not_end_is_cut_and_answered_and_the_end_comes_in_time() {
     let mut stage = stage(Duration::ZERO, Duration::from_millis(300)).await;
     let wait = json!({"name": "wait", "arguments": {"ms": 600_000}});
-    let call = stage.modern("tools/call", wait).status();
-    // On a task of its own: its connection is cut, which ends it with a panic.
-    let _call = tasks::spawn("client", async move {
-        call.await;
-    });
-    stage.call_tool(1).await;
-    stage.stop.cancel();
+    let call = stage.modern("tools/call", wait).send();
+    let stop = async {
+        stage.call_tool(1).await;
+        stage.stop.cancel();
+    };
+    let (reply, ()) = tokio::join!(call, stop);
+    assert_eq!(reply.status, 503, "it has an answer: {reply:?}");
+    assert!(reply.header("retry-after").is_some(), "{reply:?}");
+    assert!(reply.text.contains("shutting down"), "{reply:?}");
     stage.reaches(&stage.seen.cancelled, 1).await;
     let ended = tokio::time::timeout(Duration::from_secs(20), stage.serving.finished()).await;
     assert!(ended.is_ok());

@@ -51,7 +51,7 @@ impl Drop for Remote {
     }
 }
 
-struct Limited {
+pub(crate) struct Limited {
     gateway: Served,
     group: MemoryCgroup,
     _remote: Remote,
@@ -60,10 +60,10 @@ struct Limited {
 
 /// What a client saw of a response.
 #[derive(Debug)]
-struct Seen {
-    status: u16,
-    head: String,
-    body: Vec<u8>,
+pub(crate) struct Seen {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Seen {
@@ -76,7 +76,7 @@ impl Seen {
         Self { status, head, body: all.split_off(end) }
     }
 
-    fn has(&self, text: &str) -> bool {
+    pub(crate) fn has(&self, text: &str) -> bool {
         let ends = [
             &self.body[..self.body.len().min(2_000)],
             &self.body[self.body.len().saturating_sub(2_000)..],
@@ -86,7 +86,7 @@ impl Seen {
 }
 
 impl Limited {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let group = MemoryCgroup::new("tollgate-answers", LIMIT).unwrap();
         let remote = Remote::start();
         let script = tempfile::tempdir().unwrap();
@@ -137,11 +137,11 @@ impl Limited {
         stream
     }
 
-    fn ask(&self, name: &str, path: &str, body: &Value) -> Seen {
+    pub(crate) fn ask(&self, name: &str, path: &str, body: &Value) -> Seen {
         Seen::read(self.send(name, path, body))
     }
 
-    fn call(&self, name: &str, server: &str, tool: &str) -> Seen {
+    pub(crate) fn call(&self, name: &str, server: &str, tool: &str) -> Seen {
         let body = json!({"name": format!("{server}_{tool}"), "arguments": {}});
         self.ask(name, "/v1/tools/execute", &body)
     }
@@ -162,12 +162,12 @@ impl Limited {
         line.trim().parse().unwrap_or_else(|_| panic!("{name} in {text}"))
     }
 
-    fn assert_alive(&self) {
+    pub(crate) fn assert_alive(&self) {
         assert_eq!(self.group.killed_processes().unwrap(), 0, "{}", self.gateway.log());
     }
 
     /// Runs `attack` by one key, while another key makes small calls. None of these may fail.
-    fn beside<T>(&self, probe: impl Fn(&Self) + Sync, attack: impl FnOnce() -> T) -> T {
+    pub(crate) fn beside<T>(&self, probe: impl Fn(&Self) + Sync, attack: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             let probing = scope.spawn(|| {
@@ -185,7 +185,7 @@ impl Limited {
     }
 
     /// All memory for answers is given back, and both keys are served.
-    fn assert_recovered(&self) {
+    pub(crate) fn assert_recovered(&self) {
         self.assert_alive();
         self.within(RECOVERY, "memory goes back", || {
             self.metric("tollgate_answer_memory_reserved_bytes") == 0

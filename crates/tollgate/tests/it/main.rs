@@ -31,6 +31,7 @@ mod lost_database;
 mod meaning;
 mod memory;
 mod memory_limit;
+mod memory_shares;
 mod no_commands;
 mod one_server;
 mod operator_commands;
