@@ -84,8 +84,8 @@ pub(crate) fn check(from: &str, number: u64, body: &[u8]) -> Result<(), BenchErr
 
 /// The same for the text of a stream.
 pub(crate) fn check_text(from: &str, number: u64, text: &str) -> Result<(), BenchError> {
-    let said = text.rsplit_once(NUMBER).and_then(|(_, rest)| rest.parse().ok());
-    if said == Some(number) {
+    let stated = text.rsplit_once(NUMBER).and_then(|(_, rest)| rest.parse().ok());
+    if stated == Some(number) {
         Ok(())
     } else {
         Err(BenchError::wrong(from, "the answer to another request", text.as_bytes()))

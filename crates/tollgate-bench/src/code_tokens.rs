@@ -79,11 +79,11 @@ pub(crate) async fn round(
     let tools = lists.tools();
     let servers = lists.servers().len();
     let mut round =
-        RoundReport { number, tools, servers, asked: queries.iter().map(one).collect() };
+        RoundReport { number, tools, servers, queries: queries.iter().map(one).collect() };
     for way in ToolStrategy::ALL {
         // A gateway for each: none learns from what the others did.
         let stage = CodeTokenHarness::set(scratch, worker, &lists, way).await?;
-        for (query, asked) in queries.iter().zip(&mut round.asked) {
+        for (query, asked) in queries.iter().zip(&mut round.queries) {
             asked.askings.push(stage.ask(query).await?);
         }
     }

@@ -66,8 +66,8 @@ impl BenchHandler for MockModel {
 }
 
 /// The one at the end of the last question.
-fn number<'a>(asked: &MockChatRequest<'a>) -> &'a str {
-    let user = asked.messages.iter().rfind(|message| message.role == "user");
+fn number<'a>(request: &MockChatRequest<'a>) -> &'a str {
+    let user = request.messages.iter().rfind(|message| message.role == "user");
     let text = user.and_then(|message| message.content).map_or("", RawValue::get);
     let number = text.rsplit_once(NUMBER).map_or("", |(_, number)| number);
     let digits = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());

@@ -196,8 +196,8 @@ where
             }
             all.push(line);
         }
-        let said = all[all.len().saturating_sub(10)..].join("\n");
-        Err(BenchError::Process(format!("the process ended before it was ready:\n{said}")))
+        let text = all[all.len().saturating_sub(10)..].join("\n");
+        Err(BenchError::Process(format!("the process ended before it was ready:\n{text}")))
     })
     .await?;
     drain.spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });

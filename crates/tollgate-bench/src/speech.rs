@@ -36,7 +36,7 @@ pub(crate) struct FrameDelays {
 
 impl FrameDelays {
     /// Whether nearly all frames were sent and heard.
-    pub(crate) fn kept_up(&self) -> bool {
+    pub(crate) fn is_in_real_time(&self) -> bool {
         self.delays.len() as f64 >= 0.97 * self.due as f64
     }
 }

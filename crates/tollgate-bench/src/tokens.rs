@@ -44,14 +44,14 @@ pub(crate) fn ways() -> Result<Vec<TokenCost>, ContextTooLongError> {
     let pool = ToolPool::new(catalogue(TOOLS), &pinned);
     let request = request(USER_QUESTION);
     let none = DisclosedTools::default();
-    let asked = WindowRequest {
+    let window_request = WindowRequest {
         request: &request,
         pool: &pool,
         max_tools: TOOLS,
         search: ToolSearch::Off,
         disclosed: &none,
     };
-    let pruned = WindowRequest { max_tools: MAX_SHOWN_TOOLS, ..asked };
+    let pruned = WindowRequest { max_tools: MAX_SHOWN_TOOLS, ..window_request };
     let searching = WindowRequest { search: ToolSearch::Auto, ..pruned };
     let mut disclosed = DisclosedTools::default();
     if let Ok(found) = search(&searching, r#"{"query": "list overdue invoices"}"#) {
@@ -59,24 +59,24 @@ pub(crate) fn ways() -> Result<Vec<TokenCost>, ContextTooLongError> {
     }
     let found = WindowRequest { disclosed: &disclosed, ..searching };
     [
-        ("all inline", asked),
+        ("all inline", window_request),
         ("pruned to 64", pruned),
         ("tool search", searching),
         ("tool search, 5 found", found),
     ]
-    .map(|(what, asked)| way(what, &asked))
+    .map(|(what, window_request)| way(what, &window_request))
     .into_iter()
     .collect()
 }
 
-fn way(what: &'static str, asked: &WindowRequest<'_>) -> Result<TokenCost, ContextTooLongError> {
-    let first = fit_into(asked)?;
+fn way(what: &'static str, request: &WindowRequest<'_>) -> Result<TokenCost, ContextTooLongError> {
+    let first = fit_into(request)?;
     let began = clock::now();
-    let again = fit_into(asked)?;
+    let again = fit_into(request)?;
     let took = clock::now() - began;
     debug_assert_eq!(first, again, "the same question has the same answer");
-    let shown = again.tools(asked.pool).count();
-    let own = again.kept.iter().map(|place| asked.pool.tokens(*place, CountPrecision::Exact));
+    let shown = again.tools(request.pool).count();
+    let own = again.included.iter().map(|place| request.pool.tokens(*place, CountPrecision::Exact));
     let search = again.search.iter();
     let search = search.map(|tool| tollgate_llm::tokens::function(tool, CountPrecision::Exact));
     let around = tollgate_llm::tokens::around_tools(shown, Dialect::OpenAiChat);
@@ -84,16 +84,16 @@ fn way(what: &'static str, asked: &WindowRequest<'_>) -> Result<TokenCost, Conte
 }
 
 /// With room for all of it: what is counted is the tools, not what fits.
-fn fit_into(asked: &WindowRequest<'_>) -> Result<WindowFit, ContextTooLongError> {
+fn fit_into(request: &WindowRequest<'_>) -> Result<WindowFit, ContextTooLongError> {
     let window = 1_000_000;
     let max_output = 4_096;
-    fit(asked, &[ModelWindow { name: "large", window, max_output, dialect: Dialect::OpenAiChat }])
+    fit(request, &[ModelWindow { name: "large", window, max_output, dialect: Dialect::OpenAiChat }])
 }
 
-fn request(said: &str) -> ChatRequest {
+fn request(message: &str) -> ChatRequest {
     ChatRequest {
         model: String::new(),
-        messages: vec![ChatMessage::text(ChatRole::User, said)].into(),
+        messages: vec![ChatMessage::text(ChatRole::User, message)].into(),
         tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         options: GenerationOptions::default(),

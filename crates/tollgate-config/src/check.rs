@@ -71,9 +71,9 @@ pub(super) fn check(
     let default_agent = default_agent(fields, &agents, problems);
     unmatched_names::warn_of_names_nobody_has(fields, problems);
     let environment = environment(fields);
-    let house = global_rules::house(fields, &environment, problems);
-    let house = GlobalRules { code_from: code::least_tier(fields, house.code_from), ..house };
-    code::warn_of_turns_too_short(fields, &agents, &house, problems);
+    let global = global_rules::read_global_rules(fields, &environment, problems);
+    let global = GlobalRules { code_from: code::least_tier(fields, global.code_from), ..global };
+    code::warn_of_turns_too_short(fields, &agents, &global, problems);
     let budget = budget::budget(fields, problems);
     let code = code::code(fields, problems);
     let builtin = builtin::builtin(fields, &data, problems);
@@ -104,7 +104,7 @@ pub(super) fn check(
         builtin: BuiltinSettings { images, ..builtin },
         code,
         memory: memory?,
-        house,
+        global,
         agents,
         default_agent,
     };

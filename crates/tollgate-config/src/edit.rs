@@ -92,8 +92,8 @@ pub fn apply(file: &Path, text: &str, edit: &ConfigEdit) -> Result<String, Confi
     };
     let section = edit.section();
     let after = normalize_empty(after, section);
-    let wanted = normalize_empty(edit.apply_to_value(before), section);
-    if after == wanted && names(&after, section) == names(&wanted, section) {
+    let requested = normalize_empty(edit.apply_to_value(before), section);
+    if after == requested && names(&after, section) == names(&requested, section) {
         return Ok(edited);
     }
     Err(edit.odd("more than this would change".to_owned()))

@@ -46,7 +46,7 @@ pub use expand::{
 };
 pub use manual::manual;
 pub use read::sounds_secret;
-pub use render::{ColorMode, excerpt};
+pub use render::{ColorMode, SourceExcerpt};
 pub use schema::schema;
 pub use secrets::SecretValues;
 

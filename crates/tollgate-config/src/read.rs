@@ -304,8 +304,8 @@ impl SectionReader<'_> {
         path: &str,
     ) -> Option<RawConfigValue> {
         let ConfigYamlData::List(items) = &node.data else {
-            let wanted = describe(&KeyKind::List(inner));
-            let found = self.wrong(node, &wanted, path);
+            let requested = describe(&KeyKind::List(inner));
+            let found = self.wrong(node, &requested, path);
             if matches!(node.data, ConfigYamlData::Scalar { .. }) {
                 found.help(format!("write it in brackets: `{}: [ … ]`", last(path)));
             }
@@ -483,14 +483,14 @@ impl SectionReader<'_> {
         }
     }
 
-    fn wrong(&mut self, node: &ConfigYamlNode, wanted: &str, path: &str) -> &mut Diagnostic {
+    fn wrong(&mut self, node: &ConfigYamlNode, requested: &str, path: &str) -> &mut Diagnostic {
         let found = match &node.data {
             _ if node.is_null() => "nothing".to_owned(),
             ConfigYamlData::Scalar { text, .. } => format!("`{}`", shorten(text)),
             ConfigYamlData::List(_) => "a list".to_owned(),
             ConfigYamlData::Map(_) => "a map".to_owned(),
         };
-        let message = format!("{} must be {wanted}, not {found}", describe_key(path));
+        let message = format!("{} must be {requested}, not {found}", describe_key(path));
         self.problems.error(node.at, path, message)
     }
 }

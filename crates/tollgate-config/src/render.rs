@@ -57,7 +57,8 @@ impl ConfigReport {
                 if let Some(line) = self.lines.get(&span.line) {
                     let last =
                         if span.end_line == span.line { span.end_column } else { usize::MAX };
-                    let (shown, indent, width) = excerpt(line, span.column, last);
+                    let SourceExcerpt { text: shown, indent, width } =
+                        SourceExcerpt::of(line, span.column, last);
                     let caret = colorize(&"^".repeat(width), colour, paint);
                     text.push_str(&format!("{:margin$} |\n", ""));
                     text.push_str(&format!("{:>margin$} | {shown}\n", span.line));
@@ -110,15 +111,27 @@ fn as_json(found: &Diagnostic) -> Value {
 }
 
 /// The displayed line, and the indentation and width of the caret.
-pub fn excerpt(line: &str, column: usize, end: usize) -> (String, usize, usize) {
-    let clean: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let start = (column - 1).min(clean.len());
-    let stop = (end.saturating_sub(1)).clamp(start, clean.len());
-    let from = if start > MAX_EXCERPT_COLUMNS - 20 { start - 40 } else { 0 };
-    let shown: String = clean[from..].iter().take(MAX_EXCERPT_COLUMNS).collect();
-    let width = (stop - start).clamp(1, MAX_EXCERPT_COLUMNS - (start - from));
-    let shown = shown.trim_end().to_owned();
-    if from == 0 { (shown, start, width) } else { (format!("…{shown}"), start - from + 1, width) }
+pub struct SourceExcerpt {
+    pub text: String,
+    pub indent: usize,
+    pub width: usize,
+}
+
+impl SourceExcerpt {
+    pub fn of(line: &str, column: usize, end: usize) -> Self {
+        let clean: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let start = (column - 1).min(clean.len());
+        let stop = (end.saturating_sub(1)).clamp(start, clean.len());
+        let from = if start > MAX_EXCERPT_COLUMNS - 20 { start - 40 } else { 0 };
+        let shown: String = clean[from..].iter().take(MAX_EXCERPT_COLUMNS).collect();
+        let width = (stop - start).clamp(1, MAX_EXCERPT_COLUMNS - (start - from));
+        let shown = shown.trim_end().to_owned();
+        if from == 0 {
+            Self { text: shown, indent: start, width }
+        } else {
+            Self { text: format!("…{shown}"), indent: start - from + 1, width }
+        }
+    }
 }
 
 fn colorize(text: &str, colour: &str, paint: ColorMode) -> String {

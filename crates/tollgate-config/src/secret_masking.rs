@@ -31,7 +31,7 @@ pub struct SecretMasks(hmac::Key);
 /// A secret in a text and its position.
 struct TypedSecret {
     at: Range<usize>,
-    said: String,
+    written: String,
 }
 
 impl SecretMasks {
@@ -44,7 +44,7 @@ impl SecretMasks {
     /// cannot be found.
     pub fn cover(&self, file: &Path, text: &str) -> Result<String, ConfigReport> {
         let found = secrets(file, text)?;
-        Ok(splice_all(text, found.iter().map(|it| (&it.at, quote(&self.fingerprint(&it.said))))))
+        Ok(splice_all(text, found.iter().map(|it| (&it.at, quote(&self.fingerprint(&it.written))))))
     }
 
     /// The text to save: redacted secrets are restored from `old`.
@@ -54,10 +54,10 @@ impl SecretMasks {
         let mut problems = Problems::default();
         let mut splices = Vec::new();
         for found in secrets(file, text)? {
-            if !found.said.starts_with(MASK) {
+            if !found.written.starts_with(MASK) {
                 continue;
             }
-            match known.get(&found.said) {
+            match known.get(&found.written) {
                 Some(secret) => splices.push((found.at, quote(secret))),
                 None => {
                     problems
@@ -90,9 +90,9 @@ impl SecretMasks {
             uncover(value, &known, &mut strange);
         }
         match strange {
-            Some(said) => {
+            Some(text) => {
                 let why = format!(
-                    "`{said}` matches no secret of the file; write the secret, or better a \
+                    "`{text}` matches no secret of the file; write the secret, or better a \
                      reference: `${{NAME}}`"
                 );
                 Err(ConfigReport::about(&file.display().to_string(), why))
@@ -104,7 +104,7 @@ impl SecretMasks {
     /// The secrets of a text by fingerprint.
     fn secrets_by_fingerprint(&self, file: &Path, text: &str) -> HashMap<String, String> {
         let found = secrets(file, text).unwrap_or_default();
-        found.into_iter().map(|it| (self.fingerprint(&it.said), it.said)).collect()
+        found.into_iter().map(|it| (self.fingerprint(&it.written), it.written)).collect()
     }
 
     fn fingerprint(&self, secret: &str) -> String {
@@ -136,9 +136,9 @@ fn refuse_masked(file: &Path, text: &str, old: &str) -> Result<(), ConfigReport>
 /// Restores the secrets in all nested strings. `strange` is a mask without a secret.
 fn uncover(value: &mut Value, known: &HashMap<String, String>, strange: &mut Option<String>) {
     match value {
-        Value::String(said) if is_covered(said) => match known.get(said) {
-            Some(secret) => secret.clone_into(said),
-            None => *strange = Some(said.clone()),
+        Value::String(text) if is_covered(text) => match known.get(text) {
+            Some(secret) => secret.clone_into(text),
+            None => *strange = Some(text.clone()),
         },
         Value::Array(items) => items.iter_mut().for_each(|it| uncover(it, known, strange)),
         Value::Object(inner) => inner.values_mut().for_each(|it| uncover(it, known, strange)),
@@ -146,8 +146,8 @@ fn uncover(value: &mut Value, known: &HashMap<String, String>, strange: &mut Opt
     }
 }
 
-fn is_covered(said: &str) -> bool {
-    let digits = said.strip_prefix(MASK);
+fn is_covered(text: &str) -> bool {
+    let digits = text.strip_prefix(MASK);
     digits.is_some_and(|it| it.len() == DIGITS && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
@@ -264,22 +264,22 @@ impl<'a> TypedSecretSearch<'a> {
     fn words(&mut self, node: &'a LayoutNode) {
         let found = |words: &[String]| SecretValues::default().note_words(words);
         match &node.shape {
-            LayoutShape::Scalar(said) => {
-                let words = shell_words::split(said).unwrap_or_default();
-                if found(&words).contains(&true) || is_covered(said) {
-                    self.hide(node, said);
+            LayoutShape::Scalar(message) => {
+                let words = shell_words::split(message).unwrap_or_default();
+                if found(&words).contains(&true) || is_covered(message) {
+                    self.hide(node, message);
                 }
             }
             LayoutShape::List(_, items) => {
                 let text = |item: &LayoutNode| match &item.shape {
-                    LayoutShape::Scalar(said) => said.clone(),
+                    LayoutShape::Scalar(message) => message.clone(),
                     _ => String::new(),
                 };
                 let words: Vec<String> = items.iter().map(text).collect();
                 for (item, is_secret) in items.iter().zip(found(&words)) {
                     match &item.shape {
-                        LayoutShape::Scalar(said) if is_secret || is_covered(said) => {
-                            self.hide(item, said)
+                        LayoutShape::Scalar(message) if is_secret || is_covered(message) => {
+                            self.hide(item, message)
                         }
                         _ => {}
                     }
@@ -291,18 +291,18 @@ impl<'a> TypedSecretSearch<'a> {
 
     /// A URL that contains a password or a token.
     fn address(&mut self, node: &'a LayoutNode) {
-        let LayoutShape::Scalar(said) = &node.shape else { return };
+        let LayoutShape::Scalar(text) = &node.shape else { return };
         let mut values = SecretValues::default();
-        values.note_url(said);
-        if !values.is_empty() || is_covered(said) {
-            self.hide(node, said);
+        values.note_url(text);
+        if !values.is_empty() || is_covered(text) {
+            self.hide(node, text);
         }
     }
 
     /// A text with references names secrets, but does not contain them.
-    fn hide(&mut self, node: &'a LayoutNode, said: &str) {
-        if !expand::has_variable(said) {
-            self.found.push(TypedSecret { at: node.from..node.to, said: said.to_owned() });
+    fn hide(&mut self, node: &'a LayoutNode, text: &str) {
+        if !expand::has_variable(text) {
+            self.found.push(TypedSecret { at: node.from..node.to, written: text.to_owned() });
         }
     }
 
@@ -316,11 +316,11 @@ impl<'a> TypedSecretSearch<'a> {
 
     fn secret(&mut self, pair: &'a LayoutPair) {
         match &pair.value.shape {
-            LayoutShape::Scalar(said)
-                if !pair.value.is_empty() && !is_harmless(&pair.key, said) =>
+            LayoutShape::Scalar(text)
+                if !pair.value.is_empty() && !is_harmless(&pair.key, text) =>
             {
                 let at = self.typed_range(pair);
-                self.found.push(TypedSecret { at, said: said.clone() });
+                self.found.push(TypedSecret { at, written: text.clone() });
             }
             LayoutShape::Alias(anchor) => {
                 if let Some(node) = self.anchors.get(anchor).copied() {
@@ -340,8 +340,8 @@ impl<'a> TypedSecretSearch<'a> {
 
     fn everything(&mut self, node: &'a LayoutNode) {
         match &node.shape {
-            LayoutShape::Scalar(said) if !node.is_empty() && !is_harmless("", said) => {
-                self.found.push(TypedSecret { at: node.from..node.to, said: said.clone() });
+            LayoutShape::Scalar(text) if !node.is_empty() && !is_harmless("", text) => {
+                self.found.push(TypedSecret { at: node.from..node.to, written: text.clone() });
             }
             LayoutShape::Scalar(_) | LayoutShape::Alias(_) => {}
             LayoutShape::List(_, items) => items.iter().for_each(|item| self.everything(item)),
@@ -359,12 +359,12 @@ impl<'a> TypedSecretSearch<'a> {
 }
 
 /// `${NAME}`, also after the word Bearer, is a reference to a secret and does not reveal it.
-fn is_harmless(key: &str, said: &str) -> bool {
-    let bare = match said.split_once(' ') {
+fn is_harmless(key: &str, text: &str) -> bool {
+    let bare = match text.split_once(' ') {
         Some((word, rest)) if word.eq_ignore_ascii_case("bearer") => rest.trim(),
-        _ => said,
+        _ => text,
     };
-    expand::is_reference(bare) || (key, said) == ("database", "sqlite")
+    expand::is_reference(bare) || (key, text) == ("database", "sqlite")
 }
 
 fn span(text: &str, at: &Range<usize>) -> SourceSpan {

@@ -265,8 +265,8 @@ mod tests {
         let found: Vec<usize> = (0..words.len()).filter(|at| secret[*at]).collect();
         assert_eq!(found, [4, 5, 7, 10, 11, 13]);
         let shown = values.matcher().mask(&words.join(" ")).into_owned();
-        for kept in ["npx -y server-of-somebody --api-key", "/srv/data/projects --verbose"] {
-            assert!(shown.contains(kept), "{shown}");
+        for stored in ["npx -y server-of-somebody --api-key", "/srv/data/projects --verbose"] {
+            assert!(shown.contains(stored), "{shown}");
         }
         for gone in ["CANARY", "t0k3n", "b3arer", "p4ssword", "hunter2"] {
             assert!(!shown.contains(gone), "{shown}");

@@ -35,7 +35,7 @@ pub(super) fn report(text: &str, error: &ScanError, problems: &mut Problems) {
     } else if info.contains("mapping values are not allowed") {
         found.help("a text with `: ` in it needs quotes; or the indentation is off");
     } else if info.contains("unexpected character") {
-        found.help("a text that begins with such a character needs quotes");
+        found.help("quote a text that begins with this character");
     } else if info.contains("expected key") || info.contains("document start") {
         found.help("the indentation does not fit the lines above");
     }

@@ -185,7 +185,7 @@ pub(super) const TOP: SectionSpec = SectionSpec {
         ),
         key(
             "tools",
-            KeyKind::Section(&HOUSE),
+            KeyKind::Section(&GLOBAL_TOOL_RULES),
             "all of them",
             "Tools that exist for anybody; all later levels can only remove tools",
         ),
@@ -246,7 +246,7 @@ pub(super) const TOP: SectionSpec = SectionSpec {
     ],
 };
 
-const HOUSE: SectionSpec = SectionSpec {
+const GLOBAL_TOOL_RULES: SectionSpec = SectionSpec {
     title: "tools",
     keys: &[
         key("enabled", KeyKind::Flag, "true", "`false`: disables all tools"),

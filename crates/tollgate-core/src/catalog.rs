@@ -257,11 +257,11 @@ impl Catalog {
     /// takes them.
     pub fn build(inputs: &CatalogInputs<'_>, owners: &mut NameOwners) -> Self {
         let mut rejected = CatalogRejections::default();
-        let mut wanted = RequestedNames::default();
-        let mut tools = tools::read(inputs, &mut wanted, &mut rejected);
+        let mut requested = RequestedNames::default();
+        let mut tools = tools::read(inputs, &mut requested, &mut rejected);
         let mentions = tool_shadowing::mark(&mut tools, inputs.previous.map(|it| &*it.mentions));
-        let prompts = prompts::read(inputs, &mut wanted, &mut rejected.problems);
-        release(owners, inputs.offers, &wanted);
+        let prompts = prompts::read(inputs, &mut requested, &mut rejected.problems);
+        release(owners, inputs.offers, &requested);
         let (resources, templates) = resources::merge(inputs, &mut rejected.problems);
         let settled = settle::settle(inputs.pins, tools, owners, &mut rejected);
         let CatalogRejections { mut problems, withheld } = rejected;
@@ -305,13 +305,13 @@ impl Catalog {
 /// Releases a name if its server was removed from the config, or is present and no longer requests
 /// the name, or an earlier server requests the same name. An absent server keeps all of its other
 /// names.
-fn release(owners: &mut NameOwners, offers: &[ServerOffer], wanted: &RequestedNames) {
+fn release(owners: &mut NameOwners, offers: &[ServerOffer], requested: &RequestedNames) {
     let turn = |server: &ServerId| {
         let at = offers.iter().position(|offer| offer.rules.server == *server)?;
         Some((offers[at].rules.origin != ServerOrigin::Builtin, at))
     };
     let mut first = HashMap::new();
-    for (kind, id, exposed) in wanted.iter() {
+    for (kind, id, exposed) in requested.iter() {
         let Some(turn) = turn(&id.server) else { continue };
         let earliest = first.entry((kind, shape(exposed))).or_insert(turn);
         *earliest = turn.min(*earliest);
@@ -321,7 +321,7 @@ fn release(owners: &mut NameOwners, offers: &[ServerOffer], wanted: &RequestedNa
         if first.get(&(*kind, shape(exposed))).is_some_and(|earliest| *earliest < turn) {
             return false;
         }
-        !offers[turn.1].present || wanted.is(*kind, owner, exposed)
+        !offers[turn.1].present || requested.is(*kind, owner, exposed)
     });
 }
 

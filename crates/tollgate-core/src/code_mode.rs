@@ -202,8 +202,9 @@ fn match_name<'n>(name: &str, all: impl Iterator<Item = [&'n str; 2]> + Clone) -
         return Some(exact);
     }
     let fold = |name: &str| name.to_ascii_lowercase().replace(['-', '.', ' ', '/'], "_");
-    let wanted = fold(name);
-    let mut near = all.enumerate().filter(|(_, names)| names.iter().any(|it| fold(it) == wanted));
+    let requested = fold(name);
+    let mut near =
+        all.enumerate().filter(|(_, names)| names.iter().any(|it| fold(it) == requested));
     let (at, _) = near.next()?;
     near.next().is_none().then_some(at)
 }

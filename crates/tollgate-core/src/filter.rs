@@ -84,7 +84,7 @@ impl AllowDenyLists {
 /// All filter levels between a catalogue and a view, except those of the catalogue itself.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolFilter<'a> {
-    pub house: &'a GlobalRules,
+    pub global: &'a GlobalRules,
     /// The principal's own allowlist; `None`: no restriction.
     pub principal: Option<&'a [Glob]>,
     pub agent: &'a Agent,
@@ -125,7 +125,7 @@ pub enum FilterLevel {
     /// Its server is absent.
     Away,
     Switch,
-    House,
+    Global,
     Environment,
     Principal,
     Agent,
@@ -143,7 +143,7 @@ impl FilterLevel {
             Self::Trust => "trust",
             Self::Away => "away",
             Self::Switch => "switch",
-            Self::House => "house",
+            Self::Global => "house",
             Self::Environment => "environment",
             Self::Principal => "principal",
             Self::Agent => "agent",
@@ -184,8 +184,8 @@ impl fmt::Display for FilterReason<'_> {
 
 impl<'a> ToolFilter<'a> {
     /// The filter of an agent in a turn of the tier, without further restrictions.
-    pub fn of(house: &'a GlobalRules, agent: &'a Agent, tier: Tier) -> Self {
-        Self { house, principal: None, agent, request: None, tier }
+    pub fn of(global: &'a GlobalRules, agent: &'a Agent, tier: Tier) -> Self {
+        Self { global, principal: None, agent, request: None, tier }
     }
 
     /// Whether a model can run programs in such a turn: the tier allows it, and the meta tools are
@@ -196,7 +196,7 @@ impl<'a> ToolFilter<'a> {
                 && tool.id.tool.as_str() == MetaTool::Execute.name()
         };
         let mut tools = catalog.tools.iter().zip(&catalog.tiers);
-        self.tier >= self.house.code_begins(self.agent)
+        self.tier >= self.global.code_begins(self.agent)
             && tools
                 .any(|(tool, needs)| runs(tool) && self.passes(FilterSubject::tool(tool, *needs)))
     }
@@ -216,14 +216,14 @@ impl<'a> ToolFilter<'a> {
             return self.judge_means(subject);
         }
         let exposed = subject.exposed.as_str();
-        let house = self.house;
-        if house.switch == ToolSwitch::Off {
+        let global = self.global;
+        if global.switch == ToolSwitch::Off {
             return Err((FilterLevel::Switch, FilterReason::Off));
         }
-        if let Some(stop) = house.everywhere.stop(exposed) {
-            return Err((FilterLevel::House, stop));
+        if let Some(stop) = global.everywhere.stop(exposed) {
+            return Err((FilterLevel::Global, stop));
         }
-        if let Some(stop) = house.environment.stop(exposed) {
+        if let Some(stop) = global.environment.stop(exposed) {
             return Err((FilterLevel::Environment, stop));
         }
         if self.principal.is_some_and(|globs| !glob::any(globs, exposed)) {
@@ -249,15 +249,15 @@ impl<'a> ToolFilter<'a> {
         &self,
         subject: FilterSubject<'_>,
     ) -> Result<(), (FilterLevel, FilterReason<'a>)> {
-        let house = self.house;
+        let global = self.global;
         let exposed = subject.exposed.as_str();
-        if house.switch == ToolSwitch::Off {
+        if global.switch == ToolSwitch::Off {
             return Err((FilterLevel::Switch, FilterReason::Off));
         }
         let excluded = || self.request.and_then(|narrow| narrow.find_exclusion(subject));
         let stopped = None
-            .or_else(|| Some((FilterLevel::House, house.everywhere.find_denial(exposed)?)))
-            .or_else(|| Some((FilterLevel::Environment, house.environment.find_denial(exposed)?)))
+            .or_else(|| Some((FilterLevel::Global, global.everywhere.find_denial(exposed)?)))
+            .or_else(|| Some((FilterLevel::Environment, global.environment.find_denial(exposed)?)))
             .or_else(|| Some((FilterLevel::Request, excluded()?)));
         stopped.map_or(Ok(()), Err)
     }

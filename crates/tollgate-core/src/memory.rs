@@ -82,7 +82,7 @@ pub enum AuthorTrust {
     /// Written by a model, possibly influenced by untrusted input.
     Agent,
     /// Said in a conversation, or read from a transcript.
-    Heard,
+    Conversation,
     /// Written by the operator.
     Operator,
 }
@@ -146,13 +146,13 @@ impl AuthorTrust {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
-            Self::Heard => "heard",
+            Self::Conversation => "heard",
             Self::Operator => "operator",
         }
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Agent, Self::Heard, Self::Operator].into_iter().find(|it| it.as_str() == text)
+        [Self::Agent, Self::Conversation, Self::Operator].into_iter().find(|it| it.as_str() == text)
     }
 }
 
@@ -167,7 +167,11 @@ impl Audience {
 }
 
 /// Normalizes a text for storage: no NUL (databases reject it), trimmed, and at most `most` bytes.
-pub fn kept_text(field: &'static str, text: &str, most: usize) -> Result<String, MemoryInputError> {
+pub fn normalize_text(
+    field: &'static str,
+    text: &str,
+    most: usize,
+) -> Result<String, MemoryInputError> {
     let text = text.replace('\0', "");
     let text = text.trim();
     match text.len() {

@@ -7,18 +7,18 @@
 use rapidfuzz::distance::osa;
 
 /// Up to three of `known` that `wanted` may have meant, nearest first.
-pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
+pub fn nearest<'k>(requested: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     const MAX_SUGGESTIONS: usize = 3;
-    let wanted = fold(wanted);
-    let letters = wanted.chars().count();
+    let requested = fold(requested);
+    let letters = requested.chars().count();
     if !(1..=256).contains(&letters) {
         return Vec::new();
     }
     let limit = osa::Args::default().score_cutoff(letters.div_ceil(3).clamp(1, 8));
-    let comparator = osa::BatchComparator::new(wanted.chars());
+    let comparator = osa::BatchComparator::new(requested.chars());
     let distance = |name: &str| {
         let name = fold(name);
-        distance_by_prefix(&wanted, &name)
+        distance_by_prefix(&requested, &name)
             .or_else(|| comparator.distance_with_args(name.chars(), &limit))
     };
     let mut near: Vec<(usize, &str)> =
@@ -29,13 +29,13 @@ pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Ve
 }
 
 /// The words of `known` with the smallest edit distance to `wanted`; usually one.
-pub fn alike<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
+pub fn alike<'k>(requested: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     const MIN_WORD_CHARS: usize = 3;
-    let letters = wanted.chars().count();
+    let letters = requested.chars().count();
     if !(MIN_WORD_CHARS..=64).contains(&letters) {
         return Vec::new();
     }
-    let comparator = osa::BatchComparator::new(wanted.chars());
+    let comparator = osa::BatchComparator::new(requested.chars());
     let mut limit = letters.div_ceil(4).min(3);
     let mut alike: Vec<&str> = Vec::new();
     for word in known {
@@ -57,8 +57,9 @@ fn fold(name: &str) -> String {
 }
 
 /// For a name that lacks its server's prefix, or has one too many.
-fn distance_by_prefix(wanted: &str, name: &str) -> Option<usize> {
-    let (short, long) = if wanted.len() < name.len() { (wanted, name) } else { (name, wanted) };
+fn distance_by_prefix(requested: &str, name: &str) -> Option<usize> {
+    let (short, long) =
+        if requested.len() < name.len() { (requested, name) } else { (name, requested) };
     let is_part = short.chars().count() >= 3 && (long.ends_with(short) || long.starts_with(short));
     is_part.then(|| usize::from(short.len() != long.len()))
 }
@@ -70,7 +71,7 @@ mod tests {
     #[test]
     fn typos_case_and_prefixes_find_the_name_that_was_meant() {
         let known = ["dice_roll", "dice_roll_table", "world_search", "memory_write"];
-        for (wanted, expected) in [
+        for (requested, expected) in [
             ("dice_rol", "dice_roll"),
             ("DiceRoll", "dice_roll"),
             ("dice-roll", "dice_roll"),
@@ -79,7 +80,7 @@ mod tests {
             ("wrold_saerhc", "world_search"),
             ("mcp_memory_write", "memory_write"),
         ] {
-            assert_eq!(nearest(wanted, known).first(), Some(&expected), "{wanted}");
+            assert_eq!(nearest(requested, known).first(), Some(&expected), "{requested}");
         }
         assert!(nearest("send_email", known).is_empty());
         assert!(nearest("", known).is_empty());
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn mistyped_words_are_taken_for_those_most_like_them() {
         let known = ["fireball", "firebolt", "invisible", "prone", "drone", "cat"];
-        for (wanted, expected) in [
+        for (requested, expected) in [
             ("firebal", &["fireball"][..]),
             ("firebolt", &["firebolt"]),
             ("invisable", &["invisible"]),
@@ -100,7 +101,7 @@ mod tests {
             ("ca", &[]),
             ("", &[]),
         ] {
-            assert_eq!(alike(wanted, known), expected, "{wanted}");
+            assert_eq!(alike(requested, known), expected, "{requested}");
         }
         assert!(alike(&"x".repeat(10_000), known).is_empty());
     }

@@ -17,7 +17,7 @@ use crate::tool::Tool;
 use crate::turn::Turn;
 
 /// Characters of a name or URI that a refusal repeats.
-const SAID_BACK: usize = 80;
+const MAX_ECHOED_CHARS: usize = 80;
 
 /// A request that passed the policy. Only [`permit`] makes one.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub enum PermitError {
     #[error(
         "this was not sent because it contains a secret; remove the secret and refer to it by name"
     )]
-    Secretive,
+    ContainsSecrets,
     #[error("{0}")]
     BadParams(String),
 }
@@ -160,20 +160,23 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
     let Some(tool) = turn.view.tool(&name).cloned() else {
         if let Some(server) = turn.view.away(&name) {
             return Err(PermitError::Away {
-                name: truncate_chars(&name, SAID_BACK),
+                name: truncate_chars(&name, MAX_ECHOED_CHARS),
                 server: server.clone(),
             });
         }
         if let Some(server) = turn.view.untrusted_server(&name) {
-            let name = truncate_chars(&name, SAID_BACK);
+            let name = truncate_chars(&name, MAX_ECHOED_CHARS);
             let server = server.clone();
             return Err(PermitError::Withheld { name, server });
         }
         if turn.view.only_in_code(&name).is_some() {
-            return Err(PermitError::OnlyInCode { name: truncate_chars(&name, SAID_BACK) });
+            return Err(PermitError::OnlyInCode { name: truncate_chars(&name, MAX_ECHOED_CHARS) });
         }
         let nearest = turn.view.nearest(&name).into_iter().map(str::to_owned).collect();
-        return Err(PermitError::UnknownTool { name: truncate_chars(&name, SAID_BACK), nearest });
+        return Err(PermitError::UnknownTool {
+            name: truncate_chars(&name, MAX_ECHOED_CHARS),
+            nearest,
+        });
     };
     drop(name);
     let mut arguments = match params.get("arguments").map(RawValue::get) {
@@ -250,13 +253,13 @@ fn resource_server(turn: &Turn, uri: &str) -> Result<ServerId, PermitError> {
     let server = turn.view.resource_route(uri);
     server
         .cloned()
-        .ok_or_else(|| PermitError::UnknownResource { uri: truncate_chars(uri, SAID_BACK) })
+        .ok_or_else(|| PermitError::UnknownResource { uri: truncate_chars(uri, MAX_ECHOED_CHARS) })
 }
 
 fn unknown_prompt(turn: &Turn, name: &str) -> PermitError {
     let known = turn.view.prompts().iter().map(|prompt| prompt.exposed.as_str());
     let nearest = nearest::nearest(name, known).into_iter().map(str::to_owned).collect();
-    PermitError::UnknownPrompt { name: truncate_chars(name, SAID_BACK), nearest }
+    PermitError::UnknownPrompt { name: truncate_chars(name, MAX_ECHOED_CHARS), nearest }
 }
 
 fn require_string<'o>(params: &'o Object<'_>, key: &str) -> Result<Cow<'o, str>, PermitError> {

@@ -212,13 +212,13 @@ impl RelevanceQuery {
 
     /// The number of words of a name, if the query contains all of them; else zero.
     pub fn names(&self, name: &str) -> usize {
-        let mut said = 0;
+        let mut stated = 0;
         let mut all = 0;
         words(name, &mut |word| {
             all += 1;
-            said += usize::from(self.known.contains_key(word));
+            stated += usize::from(self.known.contains_key(word));
         });
-        if said == all { all } else { 0 }
+        if stated == all { all } else { 0 }
     }
 
     fn take(&mut self, word: &str, weight: f32) {

@@ -30,8 +30,8 @@ pub struct PlaceholderValues<'a> {
 
 impl<'a> PlaceholderValues<'a> {
     fn get(&self, name: &str) -> Option<&'a str> {
-        let said = self.request.get(name).or_else(|| self.agent.persona.variables.get(name));
-        said.map(String::as_str).or_else(|| match name {
+        let text = self.request.get(name).or_else(|| self.agent.persona.variables.get(name));
+        text.map(String::as_str).or_else(|| match name {
             "call_id" => Some(self.call_id),
             "context_name" => Some(self.agent.id.as_str()),
             _ => BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, usual)| *usual),

@@ -197,23 +197,23 @@ impl TierAssignment {
     fn settle(&mut self, look: WindowReading, facts: &TierFacts<'_>) -> TierVerdict {
         let WindowReading { figures, expected, plain, .. } = look;
         let from = self.assigned.tier;
-        let wanted = self.trial.map_or(plain, |trial| trial.tier);
-        let waits = wanted != from && !self.has_dwelt(facts);
-        let to = if waits { from } else { wanted };
+        let tier = self.trial.map_or(plain, |trial| trial.tier);
+        let waits = tier != from && !self.has_dwelt(facts);
+        let to = if waits { from } else { tier };
         if to != from {
             self.changed = Some(facts.now);
         }
         if !waits {
-            self.take(&expected, wanted);
+            self.take(&expected, tier);
         }
         self.next_look =
-            if waits { self.dwelt_at(facts.rules) } else { self.trial_due(wanted, facts.rules) };
+            if waits { self.dwelt_at(facts.rules) } else { self.trial_due(tier, facts.rules) };
         let held = if waits {
-            Some(TierHold::Dwell { to: wanted, hold: facts.rules.hold })
+            Some(TierHold::Dwell { to: tier, hold: facts.rules.hold })
         } else {
             expected.held
         };
-        let lift = if !waits && wanted > expected.tier { TierLift::OneUp } else { TierLift::None };
+        let lift = if !waits && tier > expected.tier { TierLift::OneUp } else { TierLift::None };
         let complaint = self.health.complaint(&figures, facts.declared.max);
         let trouble = complaint.map(|complaint| HealthProblem { complaint, lift });
         let cause = match self.trial {
@@ -226,12 +226,12 @@ impl TierAssignment {
     }
 
     /// The result becomes the starting point of the next evaluation.
-    fn take(&mut self, expected: &ExpectedTier, wanted: Tier) {
+    fn take(&mut self, expected: &ExpectedTier, requested_tier: Tier) {
         self.footing = expected.footing();
         if let TierEvidence::Measured(tier) = self.footing {
             self.home = Some(self.home.map_or(tier, |home| home.min(tier)));
         }
-        if self.trial.is_none() && wanted <= self.floor {
+        if self.trial.is_none() && requested_tier <= self.floor {
             self.failed_trials = 0;
             if self.age() >= PROOF {
                 self.run = RUN;

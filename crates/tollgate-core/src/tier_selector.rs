@@ -67,12 +67,12 @@ pub struct SelectorRules {
     /// A second deep turn within this time becomes a standard one.
     pub deep_interval: Duration,
     /// Queue length from which a turn becomes fast, unless it has to be deep.
-    pub crowd: u32,
+    pub backlog: u32,
 }
 
 impl Default for SelectorRules {
     fn default() -> Self {
-        Self { deep_interval: Duration::from_secs(30), crowd: 3 }
+        Self { deep_interval: Duration::from_secs(30), backlog: 3 }
     }
 }
 
@@ -109,23 +109,23 @@ impl TierSelector {
     /// The expensive half of [`Self::choose`], for callers that hold a lock on the history.
     pub fn hear(&self, utterance: &Utterance<'_>) -> UtteranceCues {
         let Utterance { text, form, queue_depth, forced } = *utterance;
-        let mut heard = UtteranceCues { forced, deep: None, standard: None, queue_depth };
+        let mut cues = UtteranceCues { forced, deep: None, standard: None, queue_depth };
         if forced.is_none() {
-            self.listen(&fold::fold(text, form), &mut heard);
+            self.listen(&fold::fold(text, form), &mut cues);
         }
-        heard
+        cues
     }
 
-    fn listen(&self, folded: &str, heard: &mut UtteranceCues) {
+    fn listen(&self, folded: &str, cues: &mut UtteranceCues) {
         for found in self.automaton.find_overlapping_iter(folded) {
             let keyword = &self.keywords[found.pattern().as_usize()];
             match keyword.calls_for {
                 KeywordTier::Deep => {
-                    heard.deep = Some(Arc::clone(&keyword.text));
+                    cues.deep = Some(Arc::clone(&keyword.text));
                     return;
                 }
-                KeywordTier::Standard if heard.standard.is_none() => {
-                    heard.standard = Some(Arc::clone(&keyword.text));
+                KeywordTier::Standard if cues.standard.is_none() => {
+                    cues.standard = Some(Arc::clone(&keyword.text));
                 }
                 KeywordTier::Standard => {}
             }
@@ -144,14 +144,14 @@ impl UtteranceCues {
         } else if let Some(keyword) = self.deep.clone() {
             match since_deep {
                 Some(ago) if ago < rules.deep_interval => {
-                    (Tier::Standard, TierReason::SaidTooSoon { keyword, ago })
+                    (Tier::Standard, TierReason::KeywordInCooldown { keyword, ago })
                 }
-                _ => (Tier::Deep, TierReason::Said { keyword }),
+                _ => (Tier::Deep, TierReason::Keyword { keyword }),
             }
-        } else if self.queue_depth >= rules.crowd {
-            (Tier::Fast, TierReason::Crowd { waiting: self.queue_depth })
+        } else if self.queue_depth >= rules.backlog {
+            (Tier::Fast, TierReason::Backlog { waiting: self.queue_depth })
         } else if let Some(keyword) = self.standard.clone() {
-            (Tier::Standard, TierReason::Said { keyword })
+            (Tier::Standard, TierReason::Keyword { keyword })
         } else if turns == Some(0) {
             (Tier::Standard, TierReason::FirstTurn)
         } else {

@@ -138,7 +138,7 @@ impl TraceFlags {
     #[must_use]
     pub fn with(self, sampling: Sampling) -> Self {
         match sampling {
-            Sampling::Kept => Self(self.0 | SAMPLED_FLAG),
+            Sampling::Sampled => Self(self.0 | SAMPLED_FLAG),
             Sampling::Dropped => Self(self.0 & !SAMPLED_FLAG),
         }
     }
@@ -151,7 +151,7 @@ impl TraceFlags {
 /// Whether a span is exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
-    Kept,
+    Sampled,
     Dropped,
 }
 

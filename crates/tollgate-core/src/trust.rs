@@ -153,7 +153,7 @@ pub enum TrustVerdict {
 pub enum TrustDoubt {
     New,
     /// New, and beyond the limit of first uses.
-    Crowd,
+    TooManyNew,
     Changed,
     Rejected,
     /// The first finding, and the number of others.
@@ -197,7 +197,7 @@ pub fn judge(
             }))
         }
         (Pinning::FirstUse, None) if offered.room == FirstUseRoom::None => {
-            seen(TrustVerdict::Withheld(TrustDoubt::Crowd))
+            seen(TrustVerdict::Withheld(TrustDoubt::TooManyNew))
         }
         (Pinning::FirstUse, None) => TrustJudgement { verdict: as_found(), is_first_use: true },
         (Pinning::FirstUse, Some(Pin { trusted: Some(it), .. })) if it.hash == hash => {
@@ -239,7 +239,7 @@ impl TrustDoubt {
     /// An identifier for programs.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::New | Self::Crowd => "new",
+            Self::New | Self::TooManyNew => "new",
             Self::Changed => "changed",
             Self::Rejected => "rejected",
             Self::Finding(..) => "finding",
@@ -251,7 +251,7 @@ impl fmt::Display for TrustDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::New => f.write_str("it is new and has not been accepted yet"),
-            Self::Crowd => write!(
+            Self::TooManyNew => write!(
                 f,
                 "it is new, and its server has already offered more than {} tools; an operator \
                  must accept it",

@@ -285,7 +285,7 @@ impl ReplyBuilder<'_> {
                 let mark = format!("{{\"hit\":true,\"ageMs\":{age},\"ttlMs\":{good_for}}}");
                 (ResultSource::Cached, mark)
             }
-            CacheUse::Kept { good_for } => (
+            CacheUse::Stored { good_for } => (
                 ResultSource::Fresh,
                 format!("{{\"hit\":false,\"ttlMs\":{}}}", good_for.as_millis()),
             ),

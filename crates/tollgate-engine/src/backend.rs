@@ -54,7 +54,7 @@ pub struct SendTimestamp {
     clock: Arc<dyn Clock>,
     at: OnceLock<Instant>,
     /// Also records the time in the call's steps.
-    leg: Option<AttemptTiming>,
+    timing: Option<AttemptTiming>,
 }
 
 impl SendTimestamp {
@@ -62,16 +62,16 @@ impl SendTimestamp {
         Self::with_timing(clock, None)
     }
 
-    pub(crate) fn with_timing(clock: Arc<dyn Clock>, leg: Option<AttemptTiming>) -> Self {
-        Self { clock, at: OnceLock::new(), leg }
+    pub(crate) fn with_timing(clock: Arc<dyn Clock>, timing: Option<AttemptTiming>) -> Self {
+        Self { clock, at: OnceLock::new(), timing }
     }
 
     /// The call is sent now. With several rounds, the first counts.
     pub fn note(&self) {
         self.at.get_or_init(|| {
             let now = self.clock.now();
-            if let Some(leg) = &self.leg {
-                leg.mark_sent(now);
+            if let Some(timing) = &self.timing {
+                timing.mark_sent(now);
             }
             now
         });

@@ -178,7 +178,7 @@ impl CallError {
                 | PermitError::UnknownPrompt { .. }
                 | PermitError::UnknownResource { .. }
                 | PermitError::UnknownTask
-                | PermitError::Secretive,
+                | PermitError::ContainsSecrets,
             )
             | Self::Revoked(_) => CallStatus::Denied,
             Self::NoTimeLeft(_) => CallStatus::Timeout,

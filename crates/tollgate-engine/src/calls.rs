@@ -50,7 +50,7 @@ pub struct CallTracker {
     tally: HourlyStats,
     counts: CallCounts,
     listeners: AtomicUsize,
-    told: broadcast::Sender<Event>,
+    events: broadcast::Sender<Event>,
 }
 
 /// Sent to listeners. A listener renders what it needs; nothing is rendered here.
@@ -65,7 +65,7 @@ pub enum Event {
 /// Receives events of calls until it is dropped.
 pub struct CallEventReceiver {
     calls: Arc<CallTracker>,
-    told: broadcast::Receiver<Event>,
+    events: broadcast::Receiver<Event>,
 }
 
 /// Finished calls, the newest first.
@@ -85,7 +85,7 @@ impl CallTracker {
             finished: FinishedCallRing::new(MAX_FINISHED_CALLS),
             counts: CallCounts::default(),
             listeners: AtomicUsize::new(0),
-            told: broadcast::Sender::new(QUEUE),
+            events: broadcast::Sender::new(QUEUE),
         })
     }
 
@@ -95,14 +95,14 @@ impl CallTracker {
         opening: CallProgressStart<'_>,
     ) -> (Arc<CallProgress>, RunningCallSlot) {
         let call_progress = Arc::new(CallProgress::new(opening));
-        let seat = self.running.enter(&call_progress);
-        (call_progress, seat)
+        let slot = self.running.enter(&call_progress);
+        (call_progress, slot)
     }
 
     /// Its target is known, and it was admitted.
     pub(crate) fn announce_start(&self, call_progress: &Arc<CallProgress>) {
         if self.has_listeners() {
-            let _ = self.told.send(Event::Started(Arc::clone(call_progress)));
+            let _ = self.events.send(Event::Started(Arc::clone(call_progress)));
         }
     }
 
@@ -110,21 +110,21 @@ impl CallTracker {
     pub(crate) fn end(
         &self,
         call_progress: &Arc<CallProgress>,
-        seat: RunningCallSlot,
+        slot: RunningCallSlot,
         record: &CallRecord,
         now: Instant,
     ) {
         call_progress.close(record);
         let over = FinishedCall::new(call_progress, record);
         // Probes of the gateway are not anyone's activity.
-        if call_progress.made == CallReason::Asked {
+        if call_progress.made == CallReason::Caller {
             self.tally.count(&over, now);
         }
         self.counts.count(&over);
-        self.running.leave(seat);
+        self.running.leave(slot);
         self.finished.push(Arc::clone(call_progress));
         if self.has_listeners() {
-            let _ = self.told.send(Event::Done(Arc::clone(call_progress)));
+            let _ = self.events.send(Event::Done(Arc::clone(call_progress)));
         }
     }
 
@@ -139,12 +139,12 @@ impl CallTracker {
         &self,
         before: Option<u64>,
         most: usize,
-        wanted: impl Fn(&CallProgress) -> bool,
+        is_match: impl Fn(&CallProgress) -> bool,
     ) -> FinishedCallsPage {
         let mut calls = Vec::new();
         let mut next = None;
         for (number, call_progress) in self.finished.newest(before) {
-            if !wanted(&call_progress) {
+            if !is_match(&call_progress) {
                 continue;
             }
             if calls.len() == most {
@@ -179,7 +179,7 @@ impl CallTracker {
     /// Events from now on.
     pub fn listen(self: &Arc<Self>) -> CallEventReceiver {
         self.listeners.fetch_add(1, Ordering::Relaxed);
-        CallEventReceiver { calls: Arc::clone(self), told: self.told.subscribe() }
+        CallEventReceiver { calls: Arc::clone(self), events: self.events.subscribe() }
     }
 
     fn has_listeners(&self) -> bool {
@@ -190,7 +190,7 @@ impl CallTracker {
 impl CallEventReceiver {
     /// `Err`: the number of missed events.
     pub async fn next(&mut self) -> Result<Event, u64> {
-        match self.told.recv().await {
+        match self.events.recv().await {
             Ok(event) => Ok(event),
             Err(RecvError::Lagged(count)) => Err(count),
             // Cannot be closed: `self` holds the sender.

@@ -47,27 +47,28 @@ pub struct SelectorRequest<'a> {
 impl Conversations {
     /// Chooses the tier and records the turn. A partial utterance is not a turn yet, and a turn
     /// counts as deep only if it still is under the agent's ceiling.
-    pub fn choose(&self, said: &SelectorRequest<'_>, now: Instant) -> TierChoice {
-        let heard = said.selector.hear(&said.utterance);
-        let choose =
-            |history| heard.choose(history, said.rules).cap_at(said.ceiling.unwrap_or(Tier::Deep));
-        let Some(key) = self.key(said) else { return choose(TurnHistory::Unknown) };
+    pub fn choose(&self, request: &SelectorRequest<'_>, now: Instant) -> TierChoice {
+        let cues = request.selector.hear(&request.utterance);
+        let choose = |history| {
+            cues.choose(history, request.rules).cap_at(request.ceiling.unwrap_or(Tier::Deep))
+        };
+        let Some(key) = self.key(request) else { return choose(TurnHistory::Unknown) };
         // Read and written under one lock: of two simultaneous deep turns only one can be the
         // first.
         let mut remembered = self.remembered.lock();
         let past = remembered.get(key).filter(|past| !past.is_over(now));
         let choice = choose(past.map_or(ConversationPast::NONE, |past| past.history(now)));
-        if said.utterance.form == TranscriptStage::Final {
+        if request.utterance.form == TranscriptStage::Final {
             remembered.insert(key, ConversationPast::next(past, choice.tier, now));
         }
         choice
     }
 
-    fn key(&self, said: &SelectorRequest<'_>) -> Option<u64> {
-        let id = said.conversation.filter(|id| !id.is_empty())?.as_bytes();
+    fn key(&self, request: &SelectorRequest<'_>) -> Option<u64> {
+        let id = request.conversation.filter(|id| !id.is_empty())?.as_bytes();
         let head = &id[..id.len().min(HASHED_ID_BYTES)];
         let tail = &id[id.len().saturating_sub(HASHED_ID_BYTES)..];
-        Some(self.hasher.hash_one((said.principal, id.len(), head, tail)))
+        Some(self.hasher.hash_one((request.principal, id.len(), head, tail)))
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) type AnswerFuture<'r> =
 /// The next event of a call.
 pub(crate) enum DialogueStep {
     Ended(Result<Answer, BackendError>),
-    Asked(Question),
+    Question(Question),
     TimedOut,
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn step(
             biased;
             Some(event) = events.recv() => {
                 if let Some(question) = pass_on(event, listener) {
-                    return DialogueStep::Asked(question);
+                    return DialogueStep::Question(question);
                 }
             }
             ended = &mut *running => {
@@ -157,7 +157,7 @@ pub(crate) async fn live(
             None => match step(&mut running, events, Some(caller.events), timer.until()).await {
                 DialogueStep::Ended(answer) => return DialogueEnd::Answered(answer),
                 DialogueStep::TimedOut => return DialogueEnd::TimedOut,
-                DialogueStep::Asked(question) => match caller.accept_question(question) {
+                DialogueStep::Question(question) => match caller.accept_question(question) {
                     Some(question) => question,
                     None => continue,
                 },
@@ -173,7 +173,7 @@ pub(crate) async fn live(
                     biased;
                     answer = &mut answer => { let _ = reply.send(answer); return None; }
                     next = step(&mut running, events, Some(caller.events), far) => match next {
-                        DialogueStep::Asked(another) => waiting.extend(caller.accept_question(another)),
+                        DialogueStep::Question(another) => waiting.extend(caller.accept_question(another)),
                         // The server no longer waits for the answer.
                         DialogueStep::Ended(ended) => return Some(DialogueEnd::Answered(ended)),
                         DialogueStep::TimedOut => return Some(DialogueEnd::TimedOut),

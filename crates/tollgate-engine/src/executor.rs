@@ -109,9 +109,9 @@ struct CallAttempt<'e> {
     caller: &'e Caller<'e>,
     turn: &'e Turn,
     call_progress: Option<&'e Arc<CallProgress>>,
-    leg: Option<AttemptTiming>,
+    timing: Option<AttemptTiming>,
     departure: SendTimestamp,
-    asked: AtomicBool,
+    asked_client: AtomicBool,
     span: TraceSpan,
 }
 
@@ -140,37 +140,37 @@ impl<'e> CallAttempt<'e> {
 
     /// The server asked a question that only a person can answer.
     fn note_question(&self) {
-        self.asked.store(true, Ordering::Relaxed);
+        self.asked_client.store(true, Ordering::Relaxed);
     }
 }
 
 impl Executor {
     pub(crate) async fn run(&self, call: PlannedCall<'_>) -> Result<AttemptOutcome, CallError> {
         failpoint::hit("execute");
-        let mut errand = match self.begin_attempt(call).await {
-            Ok(errand) => errand,
+        let mut attempt = match self.begin_attempt(call).await {
+            Ok(attempt) => attempt,
             Err(ran) => return Ok(AttemptOutcome::unsent(ran)),
         };
         let _visit = self.meters.enter_server(call.planned.permitted_request().server());
-        let ran = self.run_with_dialogue(&errand).await;
-        attempt_span::end(&mut errand.span, ran.as_ref());
-        Ok(self.over(&errand, ran?))
+        let ran = self.run_with_dialogue(&attempt).await;
+        attempt_span::end(&mut attempt.span, ran.as_ref());
+        Ok(self.over(&attempt, ran?))
     }
 
     /// Runs a call without a caller to ask. `None` if the server asks anyway; the call is then
     /// cancelled, and a caller that can be asked may run it.
     pub(crate) async fn run_unattended(&self, call: PlannedCall<'_>) -> Option<AttemptOutcome> {
-        let mut errand = match self.begin_attempt(call).await {
-            Ok(errand) => errand,
+        let mut attempt = match self.begin_attempt(call).await {
+            Ok(attempt) => attempt,
             Err(ran) => return Some(AttemptOutcome::unsent(ran)),
         };
         let _visit = self.meters.enter_server(call.planned.permitted_request().server());
-        let ran = match errand.line.era() {
-            Era::Modern => self.run_plain(&errand).await,
-            Era::Legacy => self.run_until_question(&errand).await.ok()?,
+        let ran = match attempt.line.era() {
+            Era::Modern => self.run_plain(&attempt).await,
+            Era::Legacy => self.run_until_question(&attempt).await.ok()?,
         };
-        attempt_span::end(&mut errand.span, Ok(&ran));
-        Some(self.over(&errand, ran))
+        attempt_span::end(&mut attempt.span, Ok(&ran));
+        Some(self.over(&attempt, ran))
     }
 
     /// Waits until a lost or absent server is available; returns at once if it is not expected to
@@ -192,7 +192,8 @@ impl Executor {
         call: PlannedCall<'e>,
     ) -> Result<CallAttempt<'e>, BackendOutcome> {
         let PlannedCall { turn, call_progress, planned, caller } = call;
-        let leg = call_progress.map(|call_progress| call_progress.begin_attempt(self.clock.now()));
+        let timing =
+            call_progress.map(|call_progress| call_progress.begin_attempt(self.clock.now()));
         let Some(backend) = self.backend(planned.permitted_request().server()) else {
             let reason = "it is no longer in the config".to_owned();
             return Err(BackendOutcome::Answered(Err(BackendError::Offline {
@@ -209,34 +210,47 @@ impl Executor {
         if let (Some(call_progress), None) = (call_progress, line.peer()) {
             call_progress.mark_in_process();
         }
-        let departure = SendTimestamp::with_timing(Arc::clone(&self.clock), leg.clone());
-        let asked = AtomicBool::new(false);
+        let departure = SendTimestamp::with_timing(Arc::clone(&self.clock), timing.clone());
+        let asked_client = AtomicBool::new(false);
         let span = match caller.purpose {
             CallPurpose::Serve => {
                 attempt_span::begin(&self.tracer, turn, planned.permitted_request(), &*line)
             }
             CallPurpose::Probe | CallPurpose::BlindProbe => TraceSpan::default(),
         };
-        Ok(CallAttempt { line, planned, caller, turn, call_progress, leg, departure, asked, span })
+        Ok(CallAttempt {
+            line,
+            planned,
+            caller,
+            turn,
+            call_progress,
+            timing,
+            departure,
+            asked_client,
+            span,
+        })
     }
 
-    fn over(&self, errand: &CallAttempt<'_>, ran: BackendOutcome) -> AttemptOutcome {
+    fn over(&self, attempt: &CallAttempt<'_>, ran: BackendOutcome) -> AttemptOutcome {
         let now = self.clock.now();
-        if let Some(leg) = &errand.leg {
+        if let Some(timing) = &attempt.timing {
             let went = match &ran {
                 BackendOutcome::Answered(Ok(_)) | BackendOutcome::InputRequired(_) => {
                     AttemptStatus::Well
                 }
                 BackendOutcome::Answered(Err(_)) | BackendOutcome::TimedOut => AttemptStatus::Wrong,
             };
-            leg.over(now, went);
+            timing.over(now, went);
         }
-        let waited_for =
-            if errand.asked.load(Ordering::Relaxed) { WaitsFor::Person } else { WaitsFor::Server };
-        let (Some(tool), Some(began)) = (errand.request().tool(), errand.departure.at()) else {
+        let waited_for = if attempt.asked_client.load(Ordering::Relaxed) {
+            WaitsFor::Person
+        } else {
+            WaitsFor::Server
+        };
+        let (Some(tool), Some(began)) = (attempt.request().tool(), attempt.departure.at()) else {
             return AttemptOutcome { ran, waited_for, unjudged: None };
         };
-        let planned = errand.planned;
+        let planned = attempt.planned;
         let spent = CallTiming {
             took: now.saturating_duration_since(began),
             had: planned.deadline().remaining(began),
@@ -245,7 +259,7 @@ impl Executor {
             waited_for,
         };
         let unjudged =
-            PendingSample { tool: Arc::clone(tool), purpose: errand.caller.purpose, spent };
+            PendingSample { tool: Arc::clone(tool), purpose: attempt.caller.purpose, spent };
         let came = match &ran {
             BackendOutcome::Answered(Ok(answer)) if answer.kind == AnswerKind::Complete => {
                 return AttemptOutcome { ran, waited_for, unjudged: Some(unjudged) };
@@ -284,33 +298,33 @@ impl Executor {
     /// The era is known only once the server is connected; the connection keeps it.
     async fn run_with_dialogue(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
     ) -> Result<BackendOutcome, CallError> {
-        let caller = errand.caller;
-        match (&caller.dialogue, errand.line.era()) {
-            (Dialogue::Live, Era::Legacy) => Ok(self.run_live(errand, caller.client).await),
+        let caller = attempt.caller;
+        match (&caller.dialogue, attempt.line.era()) {
+            (Dialogue::Live, Era::Legacy) => Ok(self.run_live(attempt, caller.client).await),
             (Dialogue::Nobody, Era::Legacy) => {
-                Ok(self.run_live(errand, &ClientFacts::default()).await)
+                Ok(self.run_live(attempt, &ClientFacts::default()).await)
             }
             (Dialogue::Live, Era::Modern) if caller.client.can_answer() => {
-                Box::pin(self.run_live_rounds(errand)).await
+                Box::pin(self.run_live_rounds(attempt)).await
             }
             (Dialogue::Rounds(retry), Era::Modern) => {
-                self.run_passed_through_rounds(errand, retry).await
+                self.run_passed_through_rounds(attempt, retry).await
             }
             (Dialogue::Rounds(retry), Era::Legacy) if caller.client.can_answer() => {
-                Box::pin(self.run_parkable(errand, retry)).await
+                Box::pin(self.run_parkable(attempt, retry)).await
             }
-            (Dialogue::Rounds(_), Era::Legacy) => self.run_for_unaskable_caller(errand).await,
-            (Dialogue::Live | Dialogue::Nobody, Era::Modern) => Ok(self.run_plain(errand).await),
+            (Dialogue::Rounds(_), Era::Legacy) => self.run_for_unaskable_caller(attempt).await,
+            (Dialogue::Live | Dialogue::Nobody, Era::Modern) => Ok(self.run_plain(attempt).await),
         }
     }
 
     /// Nobody can be asked: forwards the call and its answer.
-    async fn run_plain(&self, errand: &CallAttempt<'_>) -> BackendOutcome {
-        let job = errand.job(errand.request().params().clone(), errand.caller.events.clone());
-        let until = errand.planned.deadline().instant();
-        match tokio::time::timeout_at(until.into(), errand.line.run(job)).await {
+    async fn run_plain(&self, attempt: &CallAttempt<'_>) -> BackendOutcome {
+        let job = attempt.job(attempt.request().params().clone(), attempt.caller.events.clone());
+        let until = attempt.planned.deadline().instant();
+        match tokio::time::timeout_at(until.into(), attempt.line.run(job)).await {
             Ok(answer) => BackendOutcome::Answered(answer),
             Err(_) => BackendOutcome::TimedOut,
         }

@@ -29,7 +29,7 @@ impl FuzzedInputError {
 #[derive(Debug)]
 pub struct DiceRoll {
     pub total: i64,
-    pub kept: usize,
+    pub kept_dice: usize,
     pub dropped: usize,
     pub sentence: String,
 }
@@ -40,7 +40,7 @@ pub fn roll(text: &str, random: &mut dyn FnMut(u32) -> u32) -> Result<DiceRoll, 
     let rolled = dice::roll(&expression, random);
     Ok(DiceRoll {
         total: rolled.total,
-        kept: rolled.kept_faces().len(),
+        kept_dice: rolled.kept_faces().len(),
         dropped: rolled.dropped().len(),
         sentence: speech::sentence(text, &rolled),
     })

@@ -21,7 +21,7 @@ mod recall;
 mod transcript;
 
 pub(crate) use indexer::MemoryIndexer;
-pub use recall::{HeardUtterance, RecalledNotes};
+pub use recall::{RecalledNotes, SpokenUtterance};
 pub use transcript::TranscriptTurn;
 
 use recall::RecallLookups;
@@ -39,7 +39,7 @@ pub struct MemoryService {
     embedder: Option<Arc<dyn Embedder>>,
     clock: Arc<dyn Clock>,
     /// Signalled when there may be something to index.
-    stirred: Notify,
+    wake: Notify,
     writing: TaskGroup,
     recalls: RecallLookups,
 }
@@ -55,7 +55,7 @@ impl MemoryService {
             store,
             embedder,
             clock,
-            stirred: Notify::new(),
+            wake: Notify::new(),
             writing: TaskGroup::new("transcripts", MAX_WRITING),
             recalls: RecallLookups::new(),
         })
@@ -72,7 +72,7 @@ impl MemoryService {
 
     /// Something new was stored and may have to be indexed.
     pub fn wake(&self) {
-        self.stirred.notify_one();
+        self.wake.notify_one();
     }
 
     /// Whether the store responds.
@@ -128,11 +128,11 @@ impl MemoryService {
                 Some(EmbeddingVector { model: embedder.model().to_owned(), numbers })
             }
             Ok(Err(error)) => {
-                tracing::warn!(%error, "a query is searched by its words only");
+                tracing::warn!(%error, "searching by keywords only");
                 None
             }
             Err(_) => {
-                tracing::warn!(waited = ?EMBED_TIMEOUT, "a query is searched by its words only");
+                tracing::warn!(waited = ?EMBED_TIMEOUT, "searching by keywords only");
                 None
             }
         }

@@ -46,13 +46,13 @@ pub(crate) struct ToolMeters {
     /// `None`: nothing is persisted.
     archive: Option<MeterArchive>,
     /// Reference point of stored instants.
-    born: Instant,
+    created: Instant,
     meters: ArcSwap<HashMap<ToolId, Arc<ToolMeter>>>,
     loads: ArcSwap<HashMap<ServerId, Arc<ServerLoad>>>,
     /// Measurements of tools that are not listed yet. Locked while meters are added.
     unclaimed: Mutex<HashMap<ToolId, Measurement>>,
     /// A sample was recorded, or a timer has changed.
-    stirred: Notify,
+    wake: Notify,
     /// A tool was evaluated and may have to be saved.
     judged: Notify,
     moves: watch::Sender<u64>,
@@ -81,7 +81,7 @@ impl ToolMeters {
         let MeterDeps { clock, rules, notices, archive } = basics;
         let unclaimed = archive.as_ref().map(MeterArchive::load).unwrap_or_default();
         Arc::new(Self {
-            born: clock.now(),
+            created: clock.now(),
             clock,
             rules: ArcSwap::from_pointee(rules),
             notices,
@@ -89,7 +89,7 @@ impl ToolMeters {
             meters: ArcSwap::default(),
             loads: ArcSwap::default(),
             unclaimed: Mutex::new(unclaimed),
-            stirred: Notify::new(),
+            wake: Notify::new(),
             judged: Notify::new(),
             moves: watch::Sender::new(0),
         })
@@ -104,7 +104,7 @@ impl ToolMeters {
         for meter in self.meters.load().values() {
             meter.mark_for_review();
         }
-        self.stirred.notify_one();
+        self.wake.notify_one();
     }
 
     /// Records a finished call. Lock-free; a tool that is not listed is not measured.
@@ -113,7 +113,7 @@ impl ToolMeters {
         if let Some(meter) = meters.get(tool)
             && meter.record(sample, self.clock.now())
         {
-            self.stirred.notify_one();
+            self.wake.notify_one();
         }
     }
 
@@ -127,7 +127,7 @@ impl ToolMeters {
     pub(crate) fn idle_since(&self, server: &ServerId) -> Option<Instant> {
         match self.loads.load().get(server) {
             Some(load) => load.idle_since(),
-            None => Some(self.born),
+            None => Some(self.created),
         }
     }
 
@@ -195,7 +195,7 @@ impl ToolMeters {
             }
         }
         // Something may be due before the next timer.
-        self.stirred.notify_one();
+        self.wake.notify_one();
         self.tiers(tools)
     }
 
@@ -208,16 +208,20 @@ impl ToolMeters {
         let mut next = self.staying(&meters, tools);
         let mut loads = HashMap::clone(&self.loads.load());
         let now = self.clock.now();
-        let born = self.born;
+        let created = self.created;
         let rules = self.rules.load();
         for tool in tools {
             let id = &tool.id;
-            let load = || Arc::new(ServerLoad::new(self.born));
+            let load = || Arc::new(ServerLoad::new(self.created));
             loads.entry(id.server.clone()).or_insert_with(load);
             let made = || {
                 let measurement = unclaimed.remove(id);
-                let terms =
-                    meter::MeterInit { declared: declared_latency(tool), rules: &rules, born, now };
+                let terms = meter::MeterInit {
+                    declared: declared_latency(tool),
+                    rules: &rules,
+                    created,
+                    now,
+                };
                 Arc::new(ToolMeter::new(id.clone(), measurement, &terms))
             };
             let meter = meters.get(id).map_or_else(made, Arc::clone);

@@ -73,7 +73,7 @@ impl PinStore {
     }
 
     /// All stored pins of a tool, the newest last. May block.
-    pub(crate) fn kept_definitions(&self, tool: &ToolId) -> Result<Vec<StoredPin>, Error> {
+    pub(crate) fn stored_definitions(&self, tool: &ToolId) -> Result<Vec<StoredPin>, Error> {
         self.store.pins().of(tool)
     }
 }

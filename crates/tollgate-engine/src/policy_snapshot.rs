@@ -22,7 +22,7 @@ pub(crate) struct PolicySnapshot {
     /// At least one.
     pub(crate) agents: Vec<Agent>,
     pub(crate) default_agent: AgentId,
-    pub(crate) house: GlobalRules,
+    pub(crate) global: GlobalRules,
     /// What the stages of a call read. Turns carry it together with the built-in servers of their
     /// catalogue.
     pub(crate) calls: CallPolicy,
@@ -59,7 +59,7 @@ impl PolicySnapshot {
                 Some(id) => id.clone(),
                 None => agents[0].id.clone(),
             },
-            house: settings.house.clone(),
+            global: settings.global.clone(),
             calls: call_policy(settings),
             code: settings.code.clone(),
             telemetry: settings.telemetry,

@@ -92,7 +92,7 @@ impl RecordingPolicy {
     }
 
     /// The arguments without secrets, where they are to be kept.
-    fn kept_arguments(&self, request: &GateRequest<'_>) -> Option<Box<str>> {
+    fn recordable_arguments(&self, request: &GateRequest<'_>) -> Option<Box<str>> {
         match self.arguments {
             ArgumentRecording::None => None,
             ArgumentRecording::Redacted => {
@@ -164,7 +164,7 @@ pub(crate) struct CallRecording<'r> {
 
 struct OpenRecord<'r> {
     record: CallRecord,
-    seat: RunningCallSlot,
+    slot: RunningCallSlot,
     place: Option<AuditReservation<'r>>,
 }
 
@@ -201,7 +201,7 @@ impl Recorder {
             server: None,
             tool: None,
             arguments_hash: hash_arguments(request).await,
-            arguments: policy.kept_arguments(request),
+            arguments: policy.recordable_arguments(request),
             tier: turn.view.tier,
             catalog_version: turn.view.version,
             end: CallEnding::Cancelled,
@@ -215,12 +215,12 @@ impl Recorder {
         let began = self.clock.now();
         let place = self.ledger.place().await;
         let made = match policy.purpose {
-            CallPurpose::Serve => CallReason::Asked,
+            CallPurpose::Serve => CallReason::Caller,
             CallPurpose::Probe | CallPurpose::BlindProbe => CallReason::ToMeasure,
         };
-        let (call_progress, seat) =
+        let (call_progress, slot) =
             self.calls.begin(CallProgressStart { record: &record, turn, made, began });
-        let open = Some(OpenRecord { record, seat, place });
+        let open = Some(OpenRecord { record, slot, place });
         let lease = turn.lease.clone();
         CallRecording {
             recorder: self,
@@ -342,7 +342,7 @@ impl CallRecording<'_> {
     }
 
     fn tell(&mut self) -> Option<PendingAuditRow<'_>> {
-        let OpenRecord { mut record, seat, place } = self.open.take()?;
+        let OpenRecord { mut record, slot, place } = self.open.take()?;
         if let Some(Cow::Owned(detail)) = record.detail {
             record.detail = Some(Cow::Owned(secret_values::mask_owned(detail)));
         }
@@ -353,7 +353,7 @@ impl CallRecording<'_> {
             observer.observe(&record);
         }
         let weight = if self.call_progress.is_sent() { self.weight } else { RowDurability::Queued };
-        self.recorder.calls.end(&self.call_progress, seat, &record, now);
+        self.recorder.calls.end(&self.call_progress, slot, &record, now);
         Some(place?.keep(record, weight))
     }
 }

@@ -76,7 +76,7 @@ impl CatalogRegistry {
     /// Swaps in a catalogue with other rules, together with the policy snapshot; returns once it is
     /// published.
     pub(crate) async fn reconfigure(&self, reform: RegistryReconfiguration) {
-        self.order(|done| RegistryCommand::Reform(Box::new(reform), done)).await;
+        self.order(|done| RegistryCommand::Reconfigure(Box::new(reform), done)).await;
     }
 
     async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> RegistryCommand) {
@@ -97,7 +97,7 @@ impl CatalogRegistry {
 enum RegistryCommand {
     Flush(oneshot::Sender<()>),
     Rebuild(oneshot::Sender<()>),
-    Reform(Box<RegistryReconfiguration>, oneshot::Sender<()>),
+    Reconfigure(Box<RegistryReconfiguration>, oneshot::Sender<()>),
 }
 
 /// A new configuration for the next catalogue.
@@ -234,7 +234,7 @@ impl RegistryActor {
                 self.rebuild().await;
                 done
             }
-            RegistryCommand::Reform(reform, done) => {
+            RegistryCommand::Reconfigure(reform, done) => {
                 self.reconfigure(*reform);
                 self.rebuild().await;
                 done

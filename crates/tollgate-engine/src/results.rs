@@ -38,7 +38,7 @@ pub struct ResultStore {
     clock: Arc<dyn Clock>,
     random: Arc<dyn RandomSource>,
     bounds: ResultBounds,
-    shelf: Mutex<ResultTable>,
+    table: Mutex<ResultTable>,
     /// What was removed from results since the start, in the order of [`RemovedCounts::KINDS`].
     removed: [AtomicU64; RemovedCounts::KINDS.len()],
 }
@@ -88,7 +88,7 @@ impl ResultStore {
         bounds: ResultBounds,
     ) -> Arc<Self> {
         let removed = std::array::from_fn(|_| AtomicU64::new(0));
-        Arc::new(Self { clock, random, bounds, shelf: Mutex::default(), removed })
+        Arc::new(Self { clock, random, bounds, table: Mutex::default(), removed })
     }
 
     /// Counts what was removed from a result.
@@ -114,9 +114,9 @@ impl ResultStore {
     }
 
     /// Stores a truncated result under the handle in its outcome.
-    pub(crate) fn keep(&self, actor: &Actor, kept: StoredResult) {
-        if let Some(handle) = kept.outcome.handle {
-            self.put(actor, handle, ResultContent::Ready(Arc::new(kept)));
+    pub(crate) fn keep(&self, actor: &Actor, stored: StoredResult) {
+        if let Some(handle) = stored.outcome.handle {
+            self.put(actor, handle, ResultContent::Ready(Arc::new(stored)));
         }
     }
 
@@ -135,7 +135,7 @@ impl ResultStore {
 
     pub fn read(&self, principal: &Principal, handle: ResultHandle) -> ResultLookup {
         let now = self.clock.now();
-        let mut shelf = self.shelf.lock();
+        let mut shelf = self.table.lock();
         shelf.expire(now, self.bounds.life);
         let is_theirs = |ResultEntry { actor, .. }: &&ResultEntry| {
             actor.principal == *principal && actor.lease.revocation().is_none()
@@ -146,8 +146,8 @@ impl ResultStore {
             Some(ResultEntry { content: ResultContent::Pending, since, .. }) => {
                 ResultLookup::Pending { since: now.saturating_duration_since(*since) }
             }
-            Some(ResultEntry { content: ResultContent::Ready(kept), .. }) => {
-                ResultLookup::Ready(Arc::clone(kept))
+            Some(ResultEntry { content: ResultContent::Ready(stored), .. }) => {
+                ResultLookup::Ready(Arc::clone(stored))
             }
         }
     }
@@ -157,7 +157,7 @@ impl ResultStore {
             return;
         }
         let since = self.clock.now();
-        let mut shelf = self.shelf.lock();
+        let mut shelf = self.table.lock();
         shelf.expire(since, self.bounds.life);
         shelf.put(handle, ResultEntry { actor: actor.clone(), since, number: 0, content });
         shelf.shrink(self.bounds);
@@ -176,19 +176,19 @@ impl ResultPromise {
 
     fn fulfil(&self, outcome: Outcome) {
         let outcome = Outcome { handle: Some(self.handle), ..outcome };
-        let kept = StoredResult {
+        let stored = StoredResult {
             tool: self.tool.clone(),
             outcome,
             page_bytes: self.page_bytes,
             raw: None,
         };
-        self.results.put(&self.actor, self.handle, ResultContent::Ready(Arc::new(kept)));
+        self.results.put(&self.actor, self.handle, ResultContent::Ready(Arc::new(stored)));
     }
 }
 
 impl Drop for ResultPromise {
     fn drop(&mut self) {
-        let shelf = self.results.shelf.lock();
+        let shelf = self.results.table.lock();
         let entry = shelf.entries.get(&self.handle);
         let is_open = entry.is_some_and(|entry| matches!(entry.content, ResultContent::Pending));
         drop(shelf);
@@ -224,9 +224,9 @@ impl ResultContent {
     fn bytes(&self) -> usize {
         match self {
             Self::Pending => 0,
-            Self::Ready(kept) => {
-                let raw = kept.raw.as_ref().map_or(0, |raw| raw.get().len());
-                kept.outcome.result.get().len() + raw
+            Self::Ready(stored) => {
+                let raw = stored.raw.as_ref().map_or(0, |raw| raw.get().len());
+                stored.outcome.result.get().len() + raw
             }
         }
     }

@@ -94,7 +94,7 @@ pub(crate) enum CacheUse {
         good_for: Duration,
     },
     /// New, and stored in the cache.
-    Kept {
+    Stored {
         good_for: Duration,
     },
 }
@@ -140,18 +140,18 @@ impl CallReuse {
 
     /// Dropping the future cancels the call at the server, unless other callers wait for it.
     pub(crate) async fn run(&self, call: PlannedCall<'_>) -> Result<ReuseOutcome, CallError> {
-        let trip = self.reuse_call(call);
-        if let Some(trip) = &trip {
-            match trip.strategy() {
-                Strategy::Straight => trip.account.budget.earn(),
-                way => return Box::pin(trip.run(way)).await,
+        let reuse_call = self.reuse_call(call);
+        if let Some(reuse_call) = &reuse_call {
+            match reuse_call.strategy() {
+                Strategy::Straight => reuse_call.account.budget.earn(),
+                way => return Box::pin(reuse_call.run(way)).await,
             }
         }
         // The common path: no lock and no allocation.
         let run = self.0.executor.run(call).await?;
-        let run = match &trip {
-            Some(trip) if retry_budget::is_retryable(&run) => {
-                Box::pin(trip.attempts().retry_attended(run)).await?
+        let run = match &reuse_call {
+            Some(reuse_call) if retry_budget::is_retryable(&run) => {
+                Box::pin(reuse_call.attempts().retry_attended(run)).await?
             }
             _ => run,
         };
@@ -243,7 +243,7 @@ impl ReuseCall<'_> {
             return Ok(self.hit(hit));
         }
         match self.parts.flights.join(key, self) {
-            FlightJoin::Kept(hit) => Ok(self.hit(hit)),
+            FlightJoin::Cached(hit) => Ok(self.hit(hit)),
             FlightJoin::On(boarded) => {
                 self.parts.looks.misses.fetch_add(1, Ordering::Relaxed);
                 self.await_flight(boarded).await
@@ -283,7 +283,7 @@ impl ReuseCall<'_> {
                     Ok(ReuseOutcome::Over(landed.completion().await))
                 }
                 // Another call would lead to the same question.
-                None if !is_owed_the_question(caller) => {
+                None if !needs_the_question(caller) => {
                     Ok(ReuseOutcome::Over(landed.completion().await))
                 }
                 _ => self.run_alone().await,
@@ -344,7 +344,7 @@ fn is_for(caller: &Caller<'_>, ran: &BackendOutcome) -> bool {
 
 /// Whether a question of a legacy server matters to `caller`: it can be asked, or needs an error
 /// that names the missing capability.
-fn is_owed_the_question(caller: &Caller<'_>) -> bool {
+fn needs_the_question(caller: &Caller<'_>) -> bool {
     match caller.dialogue {
         Dialogue::Nobody => false,
         Dialogue::Live => caller.client.can_answer(),
@@ -368,10 +368,10 @@ impl ReuseInner {
         };
         let attempts = AttemptRunner { executor: &self.executor, budget: &account.budget, call };
         let Some(run) = attempts.run_unattended(self.hedge(&payload.tool)).await else {
-            return Completed { ran: None, kept: None };
+            return Completed { ran: None, cached_for: None };
         };
-        let kept = self.judge(&payload, &run).await;
-        Completed { ran: Some(run.ran), kept }
+        let cached_for = self.judge(&payload, &run).await;
+        Completed { ran: Some(run.ran), cached_for }
     }
 
     /// Determines the status of an answer. Returns the time to live if it was cached.
@@ -393,9 +393,9 @@ impl ReuseInner {
         }
         let is_good = matches!(status, CallStatus::Ok | CallStatus::NoResults);
         let key = payload.key.as_ref().filter(|_| is_good)?;
-        let kept =
-            CachedAnswer { result: result.clone(), asked: payload.planned.started_at(), came };
-        self.cache.put(key, kept).then_some(payload.tool.terms.cacheable)
+        let cached =
+            CachedAnswer { result: result.clone(), called_at: payload.planned.started_at(), came };
+        self.cache.put(key, cached).then_some(payload.tool.terms.cacheable)
     }
 
     /// Delay of the hedged attempt: the p95 of the tool's calls.
@@ -439,7 +439,8 @@ impl Completed {
             }))
         };
         let ran = self.ran.clone().unwrap_or_else(nobody);
-        let reused = self.kept.map_or(CacheUse::Not, |good_for| CacheUse::Kept { good_for });
+        let reused =
+            self.cached_for.map_or(CacheUse::Not, |good_for| CacheUse::Stored { good_for });
         CallCompletion { ran, reused, unjudged: None }
     }
 }

@@ -90,7 +90,7 @@ pub struct ServerChanges {
     pub removed: Vec<ServerId>,
     /// Servers whose settings changed and that had to be restarted.
     pub restarted: Vec<ServerId>,
-    pub kept: Vec<ServerId>,
+    pub unchanged: Vec<ServerId>,
 }
 
 impl ServerSet {
@@ -171,7 +171,7 @@ impl ServerSet {
             let id = server.id.clone();
             let upstream = match running.remove(&id) {
                 Some((was, upstream)) if self.runs_on(server, &was, &private) => {
-                    turnover.kept.push(id);
+                    turnover.unchanged.push(id);
                     upstream
                 }
                 before => {

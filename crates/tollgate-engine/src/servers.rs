@@ -47,9 +47,9 @@ pub struct ServerStatus {
     pub id: ServerId,
     pub transport: &'static str,
     pub status: UpstreamStatus,
-    pub wanted: ServerDesiredState,
+    pub desired: ServerDesiredState,
     /// When the server last answered.
-    pub last_heard: Option<SystemTime>,
+    pub last_answer: Option<SystemTime>,
     /// Offline until someone logs in to it.
     pub needs_login: bool,
 }
@@ -78,16 +78,16 @@ impl ServerDirectory {
             id: id.clone(),
             transport: "in-process",
             status: self.builtin_status(*tools),
-            wanted: ServerDesiredState::Enabled,
-            last_heard: None,
+            desired: ServerDesiredState::Enabled,
+            last_answer: None,
             needs_login: false,
         });
         let upstream = crew.upstreams.iter().map(|upstream| ServerStatus {
             id: upstream.id().clone(),
             transport: upstream.transport(),
             status: upstream.status(),
-            wanted: upstream.desired_state(),
-            last_heard: upstream.last_heard(),
+            desired: upstream.desired_state(),
+            last_answer: upstream.last_answer(),
             needs_login: upstream.needs_login(),
         });
         builtin.chain(upstream).collect()

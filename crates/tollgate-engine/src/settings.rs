@@ -62,7 +62,7 @@ pub struct EngineSettings {
     pub code: CodeModeSettings,
     pub memory: MemorySettings,
     /// Which tools there are for anybody.
-    pub house: GlobalRules,
+    pub global: GlobalRules,
     pub audit: Audit,
     pub secrets: SecretSettings,
     pub telemetry: EngineTelemetrySettings,
@@ -92,7 +92,7 @@ impl EngineSettings {
             builtin: BuiltinSettings::new(data.join("files")),
             code: CodeModeSettings::default(),
             memory: MemorySettings::default(),
-            house: GlobalRules::default(),
+            global: GlobalRules::default(),
             audit: Audit::default(),
             secrets: SecretSettings::default(),
             telemetry: EngineTelemetrySettings::default(),

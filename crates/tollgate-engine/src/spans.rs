@@ -208,7 +208,7 @@ impl TraceSpan {
     }
 
     /// Whether it is sampled, so that building attributes is worthwhile.
-    pub fn is_kept(&self) -> bool {
+    pub fn is_sampled(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.ended.context.is_sampled())
     }
 
@@ -253,7 +253,7 @@ impl TraceSpan {
     /// The same with a message that others contributed to: it may quote requests and answers.
     pub fn refused(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
         let Some(open) = &self.open else { return };
-        let quoting = open.inner.quoting.load_full().filter(|_| self.is_kept());
+        let quoting = open.inner.quoting.load_full().filter(|_| self.is_sampled());
         self.fail(kind, || {
             let Some(masker) = quoting else { return String::new() };
             let words = truncate_chars(&words(), LONGEST_SEARCHED);

@@ -49,7 +49,7 @@ pub struct Parts {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Ledger of calls and decisions.
     pub ledger: Arc<AuditLedger>,
-    pub upkeep: CalibrationMode,
+    pub calibration: CalibrationMode,
     /// Launcher for child processes. Without one they get their limits just after their start, and
     /// servers with file rules or without network are refused.
     pub launcher: Option<Launcher>,
@@ -68,7 +68,7 @@ pub struct RunningEngine {
     /// Starts the first worker for programs.
     warming: ArcSwapOption<Task>,
     _registry_task: Task,
-    _tending: MeterMaintenance,
+    _maintenance: MeterMaintenance,
     /// Indexes transcripts.
     reading: Option<MemoryIndexer>,
     _calibration: Option<Task>,
@@ -93,7 +93,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     let notices = Notices::default();
     let book = Arc::new(PinStore::open(parts.store.clone()).map_err(StartError::Pins)?);
     let meters = tool_meters(settings, parts.store.clone(), &clock, &notices);
-    let (updates, heard) = registry::updates();
+    let (updates, receiver) = registry::updates();
     let context = UpstreamContext {
         updates,
         clock: Arc::clone(&clock),
@@ -128,7 +128,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
             notices: notices.clone(),
             clock: Arc::clone(&clock),
         },
-        heard,
+        receiver,
     );
     for (id, listing) in server_set.listings(&settings.servers) {
         registry_actor.offer(&id, listing);
@@ -155,7 +155,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     programs.serve(&gate);
     let probing = BackgroundProbing::of(&settings.budget, &settings.servers);
     let probing = Arc::new(ArcSwap::from_pointee(probing));
-    let calibrates = parts.upkeep == CalibrationMode::ByItself;
+    let calibrates = parts.calibration == CalibrationMode::ByItself;
     Ok(RunningEngine {
         _calibration: calibrates
             .then(|| calibration::spawn_background(&gate, Arc::clone(&probing))),
@@ -165,7 +165,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         probing,
         ending: TaskGroup::new("ending servers", MOST_ENDING),
         _registry_task: tasks::spawn("registry", registry_actor.run()),
-        _tending: meters.start_maintenance(),
+        _maintenance: meters.start_maintenance(),
         reading: memory_service.map(|it| MemoryIndexer::begin(&it, settings.memory.keep)),
     })
 }

@@ -157,11 +157,12 @@ pub(crate) fn transcripts(data: &[u8]) {
     };
     let Some(text) = crate::text(text) else { return };
     let Ok(transcript) = transcript::read(form, text) else { return };
-    assert!(!transcript.said.is_empty(), "an empty transcript is refused");
+    assert!(!transcript.lines.is_empty(), "an empty transcript is refused");
     let began = transcript.date.unwrap_or(UNIX_EPOCH + Duration::from_secs(1_700_000_000));
     let lines = transcript.lines("session", began);
-    assert_eq!(lines.len(), transcript.said.len());
-    let total: usize = transcript.said.iter().map(|said| said.text.len()).sum();
+    assert_eq!(lines.len(), transcript.lines.len());
+    let total: usize =
+        transcript.lines.iter().map(|transcript_line| transcript_line.text.len()).sum();
     assert!(total <= 4 * text.len(), "{total} bytes were said in {}", text.len());
     for (_, line) in lines {
         let at = line["at"].as_str().expect("a date");

@@ -58,7 +58,7 @@ fn offer() -> RealtimeOffer {
 #[derive(Default)]
 struct FuzzCalls<'d> {
     /// Lines that somebody sent: these may go on as they are, JSON or not.
-    said: BTreeSet<&'d str>,
+    client_lines: BTreeSet<&'d str>,
     started: BTreeSet<String>,
     running: VecDeque<String>,
     pending: VecDeque<String>,
@@ -70,7 +70,7 @@ fn converse(machine: &mut dyn RealtimeDialect, data: &[u8]) {
     for line in data.split(|byte| *byte == b'\n').take(200) {
         now += Duration::from_millis(50);
         let Some((kind, rest)) = line.split_first() else { continue };
-        calls.said.extend(crate::text(rest));
+        calls.client_lines.extend(crate::text(rest));
         let actions = match (kind, crate::text(rest)) {
             (b'c', Some(text)) => {
                 check_step(machine.on_client_message(RealtimeFrame::Text(text), now), text)
@@ -97,10 +97,10 @@ fn converse(machine: &mut dyn RealtimeDialect, data: &[u8]) {
 }
 
 /// A message that is changed stays JSON.
-fn check_step(step: DialectStep, said: &str) -> Vec<DialectAction> {
+fn check_step(step: DialectStep, message: &str) -> Vec<DialectAction> {
     if let MessageFate::Replace(text) = &step.fate {
         let replaced: Result<Value, _> = serde_json::from_str(text);
-        assert!(replaced.is_ok(), "{text} in place of {said}");
+        assert!(replaced.is_ok(), "{text} in place of {message}");
     }
     step.actions
 }
@@ -122,7 +122,10 @@ impl FuzzCalls<'_> {
                 }
                 DialectAction::ToClient(text) | DialectAction::ToProvider(text) => {
                     let sent: Result<Value, _> = serde_json::from_str(text);
-                    assert!(sent.is_ok() || self.said.contains(text.as_str()), "sent {text}");
+                    assert!(
+                        sent.is_ok() || self.client_lines.contains(text.as_str()),
+                        "sent {text}"
+                    );
                 }
                 DialectAction::Confirm(ids) => {
                     assert!(ids.iter().all(|id| self.started.contains(id)), "{ids:?}");

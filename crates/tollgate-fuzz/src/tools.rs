@@ -17,8 +17,8 @@ pub(crate) fn tool_schema(data: &[u8]) {
     let arguments = json::value(arguments).unwrap_or_default();
     let Ok(raw) = serde_json::from_str::<Box<RawValue>>(schema) else { return };
     if let Ok(tool) = ToolDefinition::intake(&raw) {
-        let said: Box<RawValue> = json::raw(tool.source_text().into_owned());
-        let again = ToolDefinition::intake(&said).expect("what was taken in is taken in again");
+        let message: Box<RawValue> = json::raw(tool.source_text().into_owned());
+        let again = ToolDefinition::intake(&message).expect("what was taken in is taken in again");
         assert_eq!(again.hash, tool.hash, "the same words have the same hash");
         assert!(
             tool.description.as_ref().is_none_or(|it| it.len() <= ToolDefinition::MAX_DESCRIPTION)

@@ -71,7 +71,7 @@ pub struct AgentTurn {
 pub struct CompletionOutcome {
     pub response: ChatResponse,
     /// `None`: no agent was involved.
-    pub told: Option<GatewayReport>,
+    pub report: Option<GatewayReport>,
     pub times: CompletionTimes,
     /// Parts of the request that the provider's dialect cannot express, as text for the client. A
     /// streamed answer has already reported them as notes.

@@ -85,16 +85,16 @@ pub enum StreamNote {
 impl GatewayReport {
     /// The report as JSON. `history` is in the dialect of the reader.
     pub fn json(&self, history: Value) -> Value {
-        let mut told = Map::new();
-        told.insert("ended".to_owned(), self.ended.as_str().into());
-        told.insert("model".to_owned(), self.model.as_str().into());
-        told.insert("rounds".to_owned(), self.rounds.into());
+        let mut lines = Map::new();
+        lines.insert("ended".to_owned(), self.ended.as_str().into());
+        lines.insert("model".to_owned(), self.model.as_str().into());
+        lines.insert("rounds".to_owned(), self.rounds.into());
         let calls: Vec<Value> = self.calls.iter().map(ExecutedCall::json).collect();
-        told.insert("calls".to_owned(), calls.into());
+        lines.insert("calls".to_owned(), calls.into());
         if !self.history.is_empty() {
-            told.insert("history".to_owned(), history);
+            lines.insert("history".to_owned(), history);
         }
-        Value::Object(told)
+        Value::Object(lines)
     }
 }
 
@@ -112,9 +112,9 @@ impl StreamNote {
                 json!({"type": "call", "id": id, "name": name, "arguments": arguments})
             }
             Self::Called(ran) => {
-                let mut said = ran.json();
-                said["type"] = "result".into();
-                said
+                let mut answer = ran.json();
+                answer["type"] = "result".into();
+                answer
             }
             Self::Progress(progress) => json!({"type": "progress", "progress": progress}),
             Self::Announcement(message) => json!({"type": "announcement", "message": message}),

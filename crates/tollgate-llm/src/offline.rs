@@ -31,13 +31,13 @@ use tool_matching::OfflineCall;
 /// The model's answer to `request`.
 pub fn answer(request: &ChatRequest, wall: SystemTime) -> ChatResponse {
     let moment = ConversationProgress::of(request);
-    let said = match calls(request, &moment) {
+    let reply = match calls(request, &moment) {
         Some(calling) => reply_with_calls(&moment, calling),
         None => reply_with_text(request, &moment),
     };
     let usage = TokenUsage {
         input: count::of_request(request),
-        output: count::of_parts(&said.parts),
+        output: count::of_parts(&reply.parts),
         ..TokenUsage::default()
     };
     let digest =
@@ -46,8 +46,8 @@ pub fn answer(request: &ChatRequest, wall: SystemTime) -> ChatResponse {
         id: format!("offline-{}", hex(&digest[..8])),
         model: OFFLINE.to_owned(),
         created: wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        parts: said.parts,
-        stop: said.stop,
+        parts: reply.parts,
+        stop: reply.stop,
         usage,
         extra: Extra::none(),
     }

@@ -69,7 +69,8 @@ mod tests {
     use super::{SpokenTurn, TurnRoute, route};
 
     fn check(tier: Tier, ceiling: Tier, slower: &[&str], expected: &str) {
-        let choice = TierChoice { tier, reason: TierReason::Said { keyword: "in detail".into() } };
+        let choice =
+            TierChoice { tier, reason: TierReason::Keyword { keyword: "in detail".into() } };
         let shown = match route(&SpokenTurn { choice: &choice, ceiling, slower }) {
             TurnRoute::Realtime => "realtime".to_owned(),
             TurnRoute::Cascaded { why } => why.to_string(),

@@ -96,9 +96,9 @@ fn parts(all: &[MessagePart], precision: CountPrecision) -> u64 {
 
 fn part(content: &PartContent, precision: CountPrecision) -> u64 {
     match content {
-        PartContent::Text(said)
-        | PartContent::Refusal(said)
-        | PartContent::Thinking { text: said, .. } => text(said, precision),
+        PartContent::Text(message)
+        | PartContent::Refusal(message)
+        | PartContent::Thinking { text: message, .. } => text(message, precision),
         PartContent::Media(media) => match media.kind {
             MediaKind::Image => TOKENS_PER_IMAGE,
             MediaKind::Audio => TOKENS_PER_AUDIO,

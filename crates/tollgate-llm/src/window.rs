@@ -54,7 +54,7 @@ pub struct WindowFit {
     /// Index in the agent's list of models.
     pub model: usize,
     /// Indexes in the pool, ordered by name.
-    pub kept: Vec<usize>,
+    pub included: Vec<usize>,
     /// Tools that were omitted for lack of room, ordered by name.
     pub pruned: Vec<String>,
     /// The search tool, with which the model finds omitted tools.
@@ -93,7 +93,7 @@ impl WindowCounts {
 impl WindowFit {
     /// The tools to send, beside the client's own.
     pub fn tools<'s>(&'s self, pool: &'s ToolPool) -> impl Iterator<Item = &'s Function> {
-        self.kept.iter().map(|place| pool.function(*place)).chain(&self.search)
+        self.included.iter().map(|place| pool.function(*place)).chain(&self.search)
     }
 }
 
@@ -105,14 +105,14 @@ pub fn fit(
 ) -> Result<WindowFit, ContextTooLongError> {
     // For the margin, tools are omitted and a larger model is selected. But it is no reason to
     // refuse a request that may fit: then the provider decides.
-    first_of(asked, models, VocabularyMargin::Kept)
+    first_of(asked, models, VocabularyMargin::Reserved)
         .or_else(|_| first_of(asked, models, VocabularyMargin::Waived))
 }
 
 /// Whether room is reserved for an unknown vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VocabularyMargin {
-    Kept,
+    Reserved,
     Waived,
 }
 
@@ -157,7 +157,7 @@ fn fit_into(
     let (must, others) = split_pinned(asked, visible);
     if asked.search != ToolSearch::Always && visible.len() <= asked.max_tools {
         let whole =
-            WantedTools { must: must.clone(), may: others.clone(), ..WantedTools::default() };
+            ToolCandidates { must: must.clone(), may: others.clone(), ..ToolCandidates::default() };
         let settled = settle(asked, &whole, space).ok().filter(|settled| settled.cut.is_empty());
         if let Some(settled) = settled {
             return Ok(settled);
@@ -184,7 +184,7 @@ fn select_by_relevance(
     asked: &WindowRequest<'_>,
     must: Vec<usize>,
     others: &[usize],
-) -> WantedTools {
+) -> ToolCandidates {
     let others: HashSet<usize> = others.iter().copied().collect();
     let order = asked.pool.index().order(&relevance::query(asked.request));
     let mut seen = HashSet::new();
@@ -192,7 +192,7 @@ fn select_by_relevance(
     let mut may: Vec<usize> =
         order.filter(|place| others.contains(place) && seen.insert(*place)).collect();
     let cut = may.split_off(asked.max_tools.saturating_sub(must.len()).min(may.len()));
-    WantedTools { must, may, cut, search: None }
+    ToolCandidates { must, may, cut, search: None }
 }
 
 /// Tools called in the conversation, latest first.
@@ -206,7 +206,7 @@ fn select_with_search(
     asked: &WindowRequest<'_>,
     must: Vec<usize>,
     others: &[usize],
-) -> WantedTools {
+) -> ToolCandidates {
     let others: HashSet<usize> = others.iter().copied().collect();
     let found = asked.disclosed.names().filter_map(|name| asked.pool.place(name));
     let mut seen = HashSet::new();
@@ -217,12 +217,12 @@ fn select_with_search(
     let search = (may.len() < others.len()).then(|| search::tool(asked));
     let spare = asked.max_tools.saturating_sub(must.len() + usize::from(search.is_some()));
     let cut = may.split_off(spare.min(may.len()));
-    WantedTools { must, may, cut, search }
+    ToolCandidates { must, may, cut, search }
 }
 
 /// The tools to show, before the window is considered.
 #[derive(Default)]
-struct WantedTools {
+struct ToolCandidates {
     must: Vec<usize>,
     /// Most relevant first.
     may: Vec<usize>,
@@ -233,7 +233,7 @@ struct WantedTools {
 
 /// The tools that fit.
 struct FittedTools {
-    kept: Vec<usize>,
+    included: Vec<usize>,
     cut: Vec<usize>,
     search: Option<Function>,
     counts: WindowCounts,
@@ -241,18 +241,18 @@ struct FittedTools {
 
 impl FittedTools {
     fn fit(self, asked: &WindowRequest<'_>, model: usize) -> WindowFit {
-        let Self { mut kept, mut cut, search, counts } = self;
+        let Self { included: mut kept, mut cut, search, counts } = self;
         kept.sort_unstable();
         cut.sort_unstable();
         let pruned = cut.into_iter().map(|place| asked.pool.name(place).to_owned()).collect();
-        WindowFit { model, kept, pruned, search, counts }
+        WindowFit { model, included: kept, pruned, search, counts }
     }
 }
 
 /// A set of tools measured against a window.
 struct WeighedTools<'a> {
-    asked: &'a WindowRequest<'a>,
-    wanted: &'a WantedTools,
+    request: &'a WindowRequest<'a>,
+    candidates: &'a ToolCandidates,
     space: MeasuredWindow<'a>,
 }
 
@@ -260,10 +260,10 @@ struct WeighedTools<'a> {
 /// optional tool.
 fn settle(
     asked: &WindowRequest<'_>,
-    wanted: &WantedTools,
+    wanted: &ToolCandidates,
     space: MeasuredWindow<'_>,
 ) -> Result<FittedTools, WindowCounts> {
-    let weighed = WeighedTools { asked, wanted, space };
+    let weighed = WeighedTools { request: asked, candidates: wanted, space };
     let is_sure = weighed.count(CountPrecision::AtMost).missing() == 0;
     let mut counts = if is_sure {
         WindowCounts { margin: 0, ..weighed.count(CountPrecision::Estimated) }
@@ -280,7 +280,7 @@ fn settle(
     }
     let (may, cut) = wanted.may.split_at(shown);
     Ok(FittedTools {
-        kept: wanted.must.iter().chain(may).copied().collect(),
+        included: wanted.must.iter().chain(may).copied().collect(),
         cut: cut.iter().chain(&wanted.cut).copied().collect(),
         search: wanted.search.clone(),
         counts,
@@ -290,8 +290,8 @@ fn settle(
 impl WeighedTools<'_> {
     /// Counts with all wanted tools.
     fn count(&self, precision: CountPrecision) -> WindowCounts {
-        let WindowRequest { request, pool, .. } = self.asked;
-        let WantedTools { must, may, search, .. } = self.wanted;
+        let WindowRequest { request, pool, .. } = self.request;
+        let ToolCandidates { must, may, search, .. } = self.candidates;
         let own = must.iter().chain(may).map(|place| pool.tokens(*place, precision));
         let search = search.iter().map(|tool| tokens::function(tool, precision));
         let theirs = tokens::tools(&request.tools, precision);
@@ -313,7 +313,7 @@ impl WeighedTools<'_> {
     /// An upper bound needs no margin: it holds for every vocabulary.
     fn margin(&self, counts: &WindowCounts) -> u64 {
         match (self.space.margin, counts.precision) {
-            (VocabularyMargin::Kept, CountPrecision::Estimated | CountPrecision::Exact) => {
+            (VocabularyMargin::Reserved, CountPrecision::Estimated | CountPrecision::Exact) => {
                 tokens::margin(counts.input(), self.space.room.dialect)
             }
             (VocabularyMargin::Waived, _) | (_, CountPrecision::AtMost) => 0,
@@ -322,8 +322,8 @@ impl WeighedTools<'_> {
 
     /// Overhead around the tools, with this many optional ones shown.
     fn around(&self, may: usize) -> u64 {
-        let always = self.asked.request.tools.len() + self.wanted.must.len();
-        let search = usize::from(self.wanted.search.is_some());
+        let always = self.request.request.tools.len() + self.candidates.must.len();
+        let search = usize::from(self.candidates.search.is_some());
         tokens::around_tools(always + search + may, self.space.room.dialect)
     }
 }

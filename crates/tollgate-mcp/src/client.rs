@@ -52,7 +52,7 @@ pub struct OutgoingRequest<'a> {
 /// Whether the server is asked to report progress, into `events` only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressReporting {
-    Wanted,
+    Requested,
     Unwanted,
 }
 
@@ -72,8 +72,8 @@ impl<'a> OutgoingRequest<'a> {
 
     /// The progress token, if progress is requested.
     fn token(&self, id: u64) -> Option<u64> {
-        let wanted = self.progress == ProgressReporting::Wanted && self.events.is_some();
-        wanted.then_some(id)
+        let is_requested = self.progress == ProgressReporting::Requested && self.events.is_some();
+        is_requested.then_some(id)
     }
 }
 

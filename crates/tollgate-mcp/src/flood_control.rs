@@ -15,7 +15,7 @@ const FLOOD_PAUSE: Duration = Duration::from_millis(1);
 /// The amount read since the last answer.
 #[derive(Debug, Default)]
 pub(crate) struct FloodControl {
-    heard: usize,
+    messages: usize,
     in_a_row: usize,
 }
 
@@ -23,14 +23,14 @@ impl FloodControl {
     /// Records a message that is not an answer. Cancel-safe.
     pub(crate) async fn record_message(&mut self, bytes: usize) {
         let bytes = bytes.max(MIN_MESSAGE_COST);
-        self.heard = self.heard.saturating_add(bytes);
+        self.messages = self.messages.saturating_add(bytes);
         self.in_a_row = self.in_a_row.saturating_add(bytes);
         if self.in_a_row < AT_A_TIME {
             return;
         }
         let times = u32::try_from(self.in_a_row / AT_A_TIME).unwrap_or(u32::MAX);
         self.in_a_row = 0;
-        if self.heard > USUAL {
+        if self.messages > USUAL {
             tokio::time::sleep(FLOOD_PAUSE.saturating_mul(times)).await;
         } else {
             tokio::task::yield_now().await;
@@ -38,7 +38,7 @@ impl FloodControl {
     }
 
     pub(crate) fn reset(&mut self) {
-        self.heard = 0;
+        self.messages = 0;
     }
 }
 

@@ -17,7 +17,7 @@ use crate::memory_budget::{NoRoomError, RESERVE_TIMEOUT};
 
 const CHUNK: usize = 16 << 10;
 /// Buffer capacity that an idle reader keeps.
-const KEPT: usize = 64 << 10;
+const IDLE_CAPACITY: usize = 64 << 10;
 /// Lines from this size on are large.
 const LARGE: usize = 128 << 10;
 /// Maximum length of a line that does not begin like JSON.
@@ -133,7 +133,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if self.ended {
                 return Ok(None);
             }
-            if self.buffer.is_empty() && self.buffer.capacity() > KEPT {
+            if self.buffer.is_empty() && self.buffer.capacity() > IDLE_CAPACITY {
                 self.buffer = BytesMut::new();
             }
             if self.cover_line().await.is_err() {

@@ -16,8 +16,8 @@ thread_local! {
 }
 
 /// Sets the worker index of this thread. Threads without one share an index.
-pub fn enter(lane: usize) {
-    WORKER.set(lane % LARGE_WORK);
+pub fn enter(worker: usize) {
+    WORKER.set(worker % LARGE_WORK);
 }
 
 pub(crate) fn enter_large_work() {
@@ -48,12 +48,12 @@ mod tests {
         let per_lane = PerWorker::new();
         assert_eq!(*per_lane.get(|| 0), 0);
         std::thread::scope(|scope| {
-            for lane in 1..4 {
+            for worker in 1..4 {
                 let per_lane = &per_lane;
                 scope.spawn(move || {
-                    enter(lane);
-                    assert_eq!(*per_lane.get(|| lane), lane);
-                    assert_eq!(*per_lane.get(|| 99), lane);
+                    enter(worker);
+                    assert_eq!(*per_lane.get(|| worker), worker);
+                    assert_eq!(*per_lane.get(|| 99), worker);
                 });
             }
         });

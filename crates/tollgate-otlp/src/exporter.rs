@@ -28,7 +28,7 @@ const DELIVERY_TIMEOUT: Duration = Duration::from_secs(1);
 const HANDFUL: usize = 256;
 
 pub(super) struct OtlpExporter {
-    heard: mpsc::Receiver<FinishedSpan>,
+    spans: mpsc::Receiver<FinishedSpan>,
     queue: Arc<SpanQueue>,
     clock: Arc<dyn Clock>,
     resource: Resource,
@@ -57,7 +57,7 @@ struct ExportPipeline {
 impl OtlpExporter {
     pub(super) fn new(
         settings: &OtlpSettings,
-        heard: mpsc::Receiver<FinishedSpan>,
+        spans: mpsc::Receiver<FinishedSpan>,
         queue: Arc<SpanQueue>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, OtlpStartError> {
@@ -74,7 +74,7 @@ impl OtlpExporter {
             waiting: Vec::new(),
             most_waiting: settings.queue,
             batch: settings.batch,
-            heard,
+            spans,
             queue,
             clock,
         })
@@ -88,7 +88,7 @@ impl OtlpExporter {
             let has_spans = sending || !self.waiting.is_empty();
             tokio::select! {
                 () = queue.wait_closed() => break,
-                _ = self.heard.recv_many(&mut handful, HANDFUL) => {
+                _ = self.spans.recv_many(&mut handful, HANDFUL) => {
                     for span in handful.drain(..) {
                         self.hear(span);
                     }
@@ -156,7 +156,7 @@ impl OtlpExporter {
 
     /// Sends the rest once, at shutdown.
     async fn finish(mut self) {
-        while let Ok(span) = self.heard.try_recv() {
+        while let Ok(span) = self.spans.try_recv() {
             self.hear(span);
         }
         let Self { traces, metrics, waiting, batch, resource, queue, clock, .. } = self;

@@ -160,9 +160,9 @@ impl Histograms {
     /// Counts a span.
     pub(super) fn hear(&mut self, span: &FinishedSpan) {
         let seconds = span.took.as_secs_f64();
-        let said = &span.attributes;
-        let operation = text_of(said, "gen_ai.operation.name");
-        let is_mcp = said.get("mcp.method.name").is_some();
+        let attributes = &span.attributes;
+        let operation = text_of(attributes, "gen_ai.operation.name");
+        let is_mcp = attributes.get("mcp.method.name").is_some();
         match (span.kind, is_mcp, operation) {
             (SpanKind::Client, true, _) => self.put(&MCP_CLIENT, &[], span, seconds),
             (SpanKind::Server, true, _) => self.put(&MCP_SERVER, &[], span, seconds),
@@ -314,8 +314,8 @@ impl DroppedSpans {
     }
 }
 
-fn text_of<'s>(said: &'s SpanAttributes, name: &str) -> Option<&'s str> {
-    match said.get(name)? {
+fn text_of<'s>(attributes: &'s SpanAttributes, name: &str) -> Option<&'s str> {
+    match attributes.get(name)? {
         Value::Text(text) => Some(text),
         _ => None,
     }

@@ -42,9 +42,9 @@ pub fn start(
     settings: &OtlpSettings,
     clock: &Arc<dyn Clock>,
 ) -> Result<(Tracer, ExporterHandle), OtlpStartError> {
-    let (queue, heard) = SpanQueue::new(settings);
+    let (queue, receiver) = SpanQueue::new(settings);
     let queue = Arc::new(queue);
-    let exporter = OtlpExporter::new(settings, heard, Arc::clone(&queue), Arc::clone(clock))?;
+    let exporter = OtlpExporter::new(settings, receiver, Arc::clone(&queue), Arc::clone(clock))?;
     let task = tasks::spawn("otlp", exporter.run());
     let follower = Arc::clone(&queue) as Arc<dyn SpanProcessor>;
     Ok((Tracer::new(follower, Arc::clone(clock)), ExporterHandle { queue, task }))

@@ -16,7 +16,7 @@ pub(super) struct SpanQueue {
     lost: AtomicU64,
     closing: CancellationToken,
     sampler: Sampler,
-    wanted: ExportedSignals,
+    signals: ExportedSignals,
 }
 
 /// Signals derived from spans.
@@ -29,15 +29,15 @@ enum ExportedSignals {
 
 impl SpanQueue {
     pub(super) fn new(settings: &OtlpSettings) -> (Self, mpsc::Receiver<FinishedSpan>) {
-        let (spans, heard) = mpsc::channel(settings.queue);
-        let wanted = match (&settings.traces, &settings.metrics) {
+        let (spans, receiver) = mpsc::channel(settings.queue);
+        let signals = match (&settings.traces, &settings.metrics) {
             (Some(_), None) => ExportedSignals::Traces,
             (None, _) => ExportedSignals::Metrics,
             (Some(_), Some(_)) => ExportedSignals::Both,
         };
         let lost = AtomicU64::new(0);
         let closing = CancellationToken::new();
-        (Self { spans, lost, closing, sampler: settings.sampler, wanted }, heard)
+        (Self { spans, lost, closing, sampler: settings.sampler, signals }, receiver)
     }
 
     /// No more spans will come.
@@ -61,18 +61,18 @@ impl SpanQueue {
 
 impl SpanProcessor for SpanQueue {
     fn samples(&self, parent: Option<&SpanContext>, trace: TraceId) -> Sampling {
-        match self.wanted {
+        match self.signals {
             ExportedSignals::Metrics => Sampling::Dropped,
             ExportedSignals::Traces | ExportedSignals::Both => self.sampler.samples(parent, trace),
         }
     }
 
     fn heeds(&self, sampling: Sampling) -> bool {
-        sampling == Sampling::Kept || self.wanted != ExportedSignals::Traces
+        sampling == Sampling::Sampled || self.signals != ExportedSignals::Traces
     }
 
     fn tells(&self) -> bool {
-        self.wanted != ExportedSignals::Metrics
+        self.signals != ExportedSignals::Metrics
     }
 
     fn on_end(&self, span: FinishedSpan) {

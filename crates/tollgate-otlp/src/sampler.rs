@@ -67,7 +67,7 @@ impl Sampler {
                 RootSampling::Part(part) => trace.randomness() >= ((1.0 - part) * ALL) as u64,
             },
         };
-        if keeps { Sampling::Kept } else { Sampling::Dropped }
+        if keeps { Sampling::Sampled } else { Sampling::Dropped }
     }
 }
 

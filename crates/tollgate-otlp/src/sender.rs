@@ -62,10 +62,10 @@ impl OtlpSender {
                 ExportAttempt::Taken => return Ok(()),
                 ExportAttempt::Refused(error) => return Err(error),
                 ExportAttempt::Away(error, _) if attempt == ATTEMPTS => return Err(error),
-                ExportAttempt::Away(_, asked) => {
-                    let asked = asked.unwrap_or(Duration::ZERO).min(LONGEST_PAUSE);
+                ExportAttempt::Away(_, duration) => {
+                    let duration = duration.unwrap_or(Duration::ZERO).min(LONGEST_PAUSE);
                     let pause = pause.mul_f64(rand::random_range(0.5..1.5));
-                    tokio::time::sleep(asked.max(pause)).await;
+                    tokio::time::sleep(duration.max(pause)).await;
                 }
             }
             pause = (pause * 2).min(LONGEST_PAUSE);

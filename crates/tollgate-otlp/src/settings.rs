@@ -99,17 +99,17 @@ impl OtlpSettings {
         configured: &OtlpConfig,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, OtlpStartError> {
-        let said = OtlpSources { configured, environment };
-        if said.variable("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
+        let stated = OtlpSources { configured, environment };
+        if stated.variable("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        let traces = said.target(TRACES)?;
-        let metrics = said.target(METRICS)?;
+        let traces = stated.target(TRACES)?;
+        let metrics = stated.target(METRICS)?;
         if traces.is_none() && metrics.is_none() {
             return Ok(None);
         }
         let milliseconds = |name: &str| -> Result<Option<Duration>, OtlpStartError> {
-            Ok(said.whole(name)?.map(Duration::from_millis))
+            Ok(stated.whole(name)?.map(Duration::from_millis))
         };
         let spans_every = match configured.spans_every {
             Some(every) => every,
@@ -123,15 +123,15 @@ impl OtlpSettings {
         };
         let least = Duration::from_millis(10);
         let many = |name: &str, usual: usize| -> Result<usize, OtlpStartError> {
-            let said = said.whole(name)?.and_then(|it| usize::try_from(it).ok());
-            Ok(said.unwrap_or(usual).clamp(1, 1 << 20))
+            let stated = stated.whole(name)?.and_then(|it| usize::try_from(it).ok());
+            Ok(stated.unwrap_or(usual).clamp(1, 1 << 20))
         };
         let queue = many("OTEL_BSP_MAX_QUEUE_SIZE", QUEUE)?;
         Ok(Some(Self {
             traces,
             metrics,
-            sampler: said.sampler()?,
-            resource: said.resource()?,
+            sampler: stated.sampler()?,
+            resource: stated.resource()?,
             spans_every: spans_every.max(least),
             metrics_every: metrics_every.max(least),
             queue,
@@ -268,7 +268,7 @@ impl OtlpSources<'_> {
 
     fn resource(&self) -> Result<Vec<(String, String)>, OtlpStartError> {
         let name = "OTEL_RESOURCE_ATTRIBUTES";
-        let said = pairs(&self.variable(name).unwrap_or_default())
+        let lines = pairs(&self.variable(name).unwrap_or_default())
             .ok_or_else(|| OtlpStartError::InvalidPairs { name: name.to_owned() })?;
         let own = |key: &str, value: String| (key.to_owned(), value);
         let mut all = vec![
@@ -282,7 +282,7 @@ impl OtlpSources<'_> {
         let named = self.variable("OTEL_SERVICE_NAME").map(|name| own("service.name", name));
         let service = self.configured.service.clone().map(|name| own("service.name", name));
         let configured = self.configured.resource.iter().cloned();
-        for (key, value) in said.into_iter().chain(named).chain(configured).chain(service) {
+        for (key, value) in lines.into_iter().chain(named).chain(configured).chain(service) {
             match all.iter_mut().find(|(known, _)| *known == key) {
                 Some(known) => known.1 = value,
                 None => all.push((key, value)),

@@ -53,10 +53,10 @@ impl FakeWorker {
     pub(crate) fn new(script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // The interpreter itself: the one in `PATH` may be a wrapper that needs an environment.
-        let mut asked = Command::new("python3");
-        asked.args(["-c", "import sys; print(sys.executable)"]);
+        let mut command = Command::new("python3");
+        command.args(["-c", "import sys; print(sys.executable)"]);
         let python =
-            asked.output().expect("python3 is needed for this test: run `scripts/setup test`");
+            command.output().expect("python3 is needed for this test: run `scripts/setup test`");
         let python = String::from_utf8(python.stdout).unwrap();
         let draft = folder.path().join("draft");
         std::fs::write(&draft, format!("#!{} -SE\n{WORDS}\n{script}\n", python.trim())).unwrap();

@@ -35,7 +35,7 @@ pub(crate) struct WorkerPool {
 #[derive(Default)]
 struct WorkerPoolState {
     ready: VecDeque<WorkerProcess>,
-    keeper: Option<AbortHandle>,
+    refill: Option<AbortHandle>,
     /// After failed starts, no worker is started for a while.
     rest: Option<(StartPause, BrokenWorkerError)>,
     /// After deaths of idle workers, none is kept ready for a while. A program that needs one still
@@ -105,8 +105,8 @@ impl WorkerPool {
         self.door.send_replace(PoolLifecycle::Shut);
         let mut state = self.state.lock();
         state.ready.clear();
-        if let Some(keeper) = state.keeper.take() {
-            keeper.abort();
+        if let Some(handle) = state.refill.take() {
+            handle.abort();
         }
     }
 
@@ -155,10 +155,10 @@ impl WorkerPool {
     /// Starts the task that keeps workers ready, unless it is running.
     fn keep(self: &Arc<Self>) {
         let mut state = self.state.lock();
-        if state.keeper.is_none() && self.spare > 0 && *self.door.borrow() == PoolLifecycle::Open {
+        if state.refill.is_none() && self.spare > 0 && *self.door.borrow() == PoolLifecycle::Open {
             let launch = Arc::clone(&self.launch);
             let taken = Arc::clone(&self.taken);
-            state.keeper = Some(spawn(keep_workers_ready(Arc::downgrade(self), launch, taken)));
+            state.refill = Some(spawn(keep_workers_ready(Arc::downgrade(self), launch, taken)));
         }
     }
 
@@ -202,8 +202,8 @@ impl StartPause {
 
 impl Drop for WorkerPool {
     fn drop(&mut self) {
-        if let Some(keeper) = self.state.get_mut().keeper.take() {
-            keeper.abort();
+        if let Some(handle) = self.state.get_mut().refill.take() {
+            handle.abort();
         }
     }
 }

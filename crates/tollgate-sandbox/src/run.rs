@@ -24,7 +24,7 @@ use crate::worker::WorkerProcess;
 pub(crate) struct ProgramRun<'a> {
     program: &'a SandboxProgram<'a>,
     host: &'a dyn HostCalls,
-    seat: RunSlot,
+    slot: RunSlot,
     /// Time of the whole run, since the program was submitted.
     time: Stopwatch,
     job: Vec<u8>,
@@ -57,7 +57,7 @@ impl<'a> ProgramRun<'a> {
     pub(crate) fn new(
         program: &'a SandboxProgram<'a>,
         host: &'a dyn HostCalls,
-        seat: RunSlot,
+        slot: RunSlot,
         time: Stopwatch,
     ) -> Result<Self, SandboxUnavailableError> {
         let order = HostMessage::Run(ProgramJob {
@@ -67,7 +67,7 @@ impl<'a> ProgramRun<'a> {
         });
         let job = frame_io::frame(&order)
             .map_err(|error| SandboxUnavailableError::TooManyNames(error.to_string()))?;
-        Ok(Self { program, host, seat, time, job, so_far: RunProgress::default() })
+        Ok(Self { program, host, slot, time, job, so_far: RunProgress::default() })
     }
 
     /// Dropping the future drops the worker, and so kills it.
@@ -85,7 +85,7 @@ impl<'a> ProgramRun<'a> {
                 host: self.host,
                 fence: self.program.limits.fence,
                 time: &time,
-                seat: &mut self.seat,
+                slot: &mut self.slot,
                 stdin,
                 stdout,
                 so_far: &mut self.so_far,
@@ -149,7 +149,7 @@ struct WorkerConversation<'c> {
     host: &'c dyn HostCalls,
     fence: InterpreterLimits,
     time: &'c Stopwatch,
-    seat: &'c mut RunSlot,
+    slot: &'c mut RunSlot,
     stdin: &'c mut tokio::process::ChildStdin,
     stdout: &'c mut tokio::io::BufReader<tokio::process::ChildStdout>,
     so_far: &'c mut RunProgress,
@@ -199,15 +199,15 @@ impl WorkerConversation<'_> {
 
     async fn call(&mut self, calls: Vec<ProgramCall>) -> Result<(), ConversationStop> {
         let count = calls.len();
-        let wanted = u32::try_from(count).unwrap_or(u32::MAX);
-        let made = self.so_far.calls.saturating_add(wanted);
+        let requested = u32::try_from(count).unwrap_or(u32::MAX);
+        let made = self.so_far.calls.saturating_add(requested);
         if count == 0 {
             return Err(nonsense("it sent an empty list of calls"));
         }
         if made > self.fence.calls {
             return Err(ConversationStop::End(RunEnd::Failed(too_many_calls(self.fence.calls))));
         }
-        if let Err(refused) = self.host.admit(wanted) {
+        if let Err(refused) = self.host.admit(requested) {
             let line = calls.first().map(|call| call.line);
             let refused = ProgramError {
                 line,
@@ -217,7 +217,7 @@ impl WorkerConversation<'_> {
         }
         self.so_far.calls = made;
         let calls = self.host.call(calls, self.time);
-        let Ok(answers) = self.seat.during(calls, self.time).await else {
+        let Ok(answers) = self.slot.during(calls, self.time).await else {
             return Err(ConversationStop::End(RunEnd::Failed(shutting_down())));
         };
         if answers.len() != count {

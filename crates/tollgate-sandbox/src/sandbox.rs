@@ -82,8 +82,8 @@ impl ProgramSandbox {
         };
         let limit = program.limits.time;
         // A program that had to wait longer would hardly have time to finish.
-        let seat = self.seats.take(program.owner, within(limit / 2)).await?;
-        let mut run = ProgramRun::new(program, host, seat, time)?;
+        let slot = self.seats.take(program.owner, within(limit / 2)).await?;
+        let mut run = ProgramRun::new(program, host, slot, time)?;
         let mut end = run.on(self.pool.take(within(limit)).await?, self.pool.wait_closed()).await;
         // An idle worker may die just before it is used: retry once.
         if let RunEnd::NotTaken = end {

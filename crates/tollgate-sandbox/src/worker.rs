@@ -134,7 +134,7 @@ impl fmt::Debug for WorkerProcess {
 /// The end of a worker's stderr. It has to be read, or the worker blocks.
 pub(crate) struct StderrTail {
     from: ChildStderr,
-    kept: Vec<u8>,
+    tail: Vec<u8>,
 }
 
 /// The output of a future that never completes.
@@ -142,7 +142,7 @@ pub(crate) enum Never {}
 
 impl StderrTail {
     fn of(from: ChildStderr) -> Self {
-        Self { from, kept: Vec::new() }
+        Self { from, tail: Vec::new() }
     }
 
     /// Reads as long as it is polled. Cancel-safe.
@@ -154,15 +154,15 @@ impl StderrTail {
     async fn drain(&mut self) {
         let mut piece = [0; 1024];
         while let Ok(read @ 1..) = self.from.read(&mut piece).await {
-            self.kept.extend_from_slice(&piece[..read]);
-            if self.kept.len() > 2 * MAX_STDERR_BYTES {
-                self.kept.drain(..self.kept.len() - MAX_STDERR_BYTES);
+            self.tail.extend_from_slice(&piece[..read]);
+            if self.tail.len() > 2 * MAX_STDERR_BYTES {
+                self.tail.drain(..self.tail.len() - MAX_STDERR_BYTES);
             }
         }
     }
 
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.kept).into_owned()
+        String::from_utf8_lossy(&self.tail).into_owned()
     }
 }
 
@@ -182,10 +182,10 @@ impl WorkerLaunch {
         if let Some(status) = status {
             why.push_str(&format!(" ({status})"));
         }
-        let said = last_words.lines().map(str::trim).find(|line| !line.is_empty());
-        if let Some(said) = said {
+        let text = last_words.lines().map(str::trim).find(|line| !line.is_empty());
+        if let Some(text) = text {
             why.push_str(": ");
-            why.extend(said.chars().take(300));
+            why.extend(text.chars().take(300));
         }
         self.broken_worker_error(why)
     }

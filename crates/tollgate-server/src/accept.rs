@@ -19,8 +19,9 @@ impl Accepts {
             ranges.extend(text.split(',').map(range));
         }
         let takes = |media: &str, group: &str| {
-            let of = |wanted: &str| {
-                let mut named = ranges.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+            let of = |requested: &str| {
+                let mut named =
+                    ranges.iter().filter(|(name, _)| name.eq_ignore_ascii_case(requested));
                 named.next().map(|(_, taken)| *taken)
             };
             of(media).or_else(|| of(group)).or_else(|| of("*/*")).unwrap_or(ranges.is_empty())

@@ -55,7 +55,7 @@ pub(crate) struct AppState {
     pub(crate) operator: OnceLock<Arc<dyn ConfigService>>,
     /// How short of memory we are.
     pub(crate) pressure: MemoryPressure,
-    pub(crate) crowd: Arc<InFlightLimit>,
+    pub(crate) in_flight: Arc<InFlightLimit>,
     /// How many only listen.
     pub(crate) streams: Arc<InFlightLimit>,
     /// How many of them are operators'.
@@ -105,7 +105,7 @@ impl AppState {
             operator: OnceLock::new(),
             rest: OverflowPolicy::Readable,
             pressure: MemoryPressure::new(limits.memory.clone()),
-            crowd: InFlightLimit::new(InFlightClass::Requests, &limits),
+            in_flight: InFlightLimit::new(InFlightClass::Requests, &limits),
             streams: InFlightLimit::new(InFlightClass::Streams, &limits),
             operator_streams: InFlightLimit::new(InFlightClass::OperatorStreams, &limits),
             missed_events: AtomicU64::new(0),

@@ -145,7 +145,7 @@ impl ChatRoute {
 
 /// A request that is parsed far enough to know who answers.
 struct InboundChatRequest {
-    asked: ChatRoute,
+    route: ChatRoute,
     sent: Parts,
     passed: PassThroughRequest,
     began: Instant,
@@ -159,10 +159,10 @@ async fn respond(front: Arc<AppState>, request: Request, asked: ChatRoute) -> Re
         check_query(&sent.uri, &["alt", "beta"])?;
         let body = body::json(&sent, body, &front.limits).await?;
         let passed = PassThroughRequest::read(body, HeaderMap::new(), &asked.address())?;
-        let opened = InboundChatRequest { asked, sent, passed, began };
+        let opened = InboundChatRequest { route: asked, sent, passed, began };
         let target = ChatRequestTarget::find(&front, &opened.sent, opened.model()?)?;
         target.who.rights.need(Right::Execute)?;
-        let is_kept_here = opened.continues_kept_response(&front, &target);
+        let is_kept_here = opened.continues_stored_response(&front, &target);
         let may_pass = |model: &Arc<ModelHandle>| !is_kept_here && opened.may_pass_to(model);
         match target.passes(dialect).filter(may_pass) {
             Some(model) => pass::pass(&front, opened, target.who.trace, &model).await,
@@ -179,33 +179,33 @@ async fn respond(front: Arc<AppState>, request: Request, asked: ChatRoute) -> Re
 impl InboundChatRequest {
     /// The requested model, as the client names it.
     fn model(&self) -> Result<&str, ChatApiError> {
-        let named = self.asked.model.as_deref().or(self.passed.model());
+        let named = self.route.model.as_deref().or(self.passed.model());
         named.ok_or_else(|| LlmError::invalid("model", "`model` is missing").into())
     }
 
     /// Whether the request continues an answer of another model, which the gateway keeps.
-    fn continues_kept_response(&self, front: &AppState, target: &ChatRequestTarget) -> bool {
+    fn continues_stored_response(&self, front: &AppState, target: &ChatRequestTarget) -> bool {
         let id = self.passed.previous_response.as_deref();
-        self.asked.dialect == Dialect::OpenAiResponses
+        self.route.dialect == Dialect::OpenAiResponses
             && id.is_some_and(|id| front.threads.has(&target.who.principal, id, self.began))
     }
 
     /// A history of other models has to be rewritten.
     fn may_pass_to(&self, model: &ModelHandle) -> bool {
         self.streams_like_a_provider()
-            && !self.passed.has_foreign_reasoning(self.asked.dialect, &model.settings)
+            && !self.passed.has_foreign_reasoning(self.route.dialect, &model.settings)
     }
 
     /// Providers are always asked for SSE.
     fn streams_like_a_provider(&self) -> bool {
         self.passed.delivery == ResponseDelivery::Whole
-            || self.asked.streams_as == StreamForm::Events
+            || self.route.streams_as == StreamForm::Events
     }
 
     /// Parses all of it. Its size was checked on arrival.
     fn request(&self) -> Result<conversation::ChatRequest, LlmError> {
         let body = parse_json(self.passed.body())?;
-        self.format().read_request(body, &self.asked.address())
+        self.format().read_request(body, &self.route.address())
     }
 
     /// The field `input` of the Responses API.
@@ -216,7 +216,7 @@ impl InboundChatRequest {
     }
 
     fn format(&self) -> &'static dyn format::DialectCodec {
-        format::of(self.asked.dialect)
+        format::of(self.route.dialect)
     }
 }
 

@@ -228,7 +228,7 @@ pub struct ReloadEffect {
     pub added: Vec<ServerId>,
     pub removed: Vec<ServerId>,
     pub restarted: Vec<ServerId>,
-    pub kept: Vec<ServerId>,
+    pub unchanged: Vec<ServerId>,
     /// Changed keys that take effect at the next start.
     pub needs_restart: Vec<String>,
 }

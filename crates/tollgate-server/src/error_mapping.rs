@@ -143,7 +143,7 @@ fn map_refusal(era: Era, refusal: &PermitError, message: String) -> McpErrorRepl
         PermitError::UnknownTool { .. }
         | PermitError::UnknownPrompt { .. }
         | PermitError::UnknownTask
-        | PermitError::Secretive
+        | PermitError::ContainsSecrets
         | PermitError::BadParams(_) => McpErrorReply::Error(McpRequestError::bad_params(message)),
     }
 }

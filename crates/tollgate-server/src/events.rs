@@ -190,14 +190,14 @@ where
 /// Yields what is received while `last` runs, then the result of `last`.
 pub(crate) fn before<T: Send + 'static, E: Send + 'static>(
     last: impl Future<Output = E> + Send + 'static,
-    mut said: mpsc::Receiver<T>,
+    mut receiver: mpsc::Receiver<T>,
     mut put: impl FnMut(T) -> Option<E> + Send + 'static,
 ) -> impl Stream<Item = E> + Send + 'static {
     let mut running = Some(Box::pin(last));
     let mut last = None;
     stream::poll_fn(move |context| {
         loop {
-            match said.poll_recv(context) {
+            match receiver.poll_recv(context) {
                 Poll::Ready(Some(one)) => match put(one) {
                     Some(event) => return Poll::Ready(Some(event)),
                     None => continue,

@@ -98,11 +98,11 @@ fn unreadable(error: &MalformedJsonError) -> String {
 }
 
 fn unknown(what: &str, key: &str, known: &[&str]) -> String {
-    let said = format!("there is no {what} `{}`", truncate_chars(key, MAX_ECHOED_CHARS));
+    let text = format!("there is no {what} `{}`", truncate_chars(key, MAX_ECHOED_CHARS));
     match (nearest(key, known.iter().copied()).first(), known) {
-        (Some(near), _) => format!("{said}; did you mean `{near}`?"),
-        (None, []) => said,
-        (None, known) => format!("{said}; known here: {}", known.join(", ")),
+        (Some(near), _) => format!("{text}; did you mean `{near}`?"),
+        (None, []) => text,
+        (None, known) => format!("{text}; known here: {}", known.join(", ")),
     }
 }
 

@@ -72,8 +72,15 @@ pub struct FilterFlags<'a> {
     pub exclude_tools: &'a [String],
 }
 
+/// A list of the command line that is not empty, and the header that says the same.
+struct SuppliedList<'a> {
+    header: &'static str,
+    field: FilterField,
+    items: &'a [String],
+}
+
 impl<'a> FilterFlags<'a> {
-    fn supplied_lists(self) -> Vec<(&'static str, FilterField, &'a [String])> {
+    fn supplied_lists(self) -> Vec<SuppliedList<'a>> {
         let some = |list: &'a [String]| Some(list).filter(|list| !list.is_empty());
         let lists = [
             self.include_servers,
@@ -82,14 +89,18 @@ impl<'a> FilterFlags<'a> {
             some(self.exclude_tools),
         ];
         let given = HEADERS.iter().zip(lists);
-        given.filter_map(|((name, field), list)| Some((*name, *field, list?))).collect()
+        given
+            .filter_map(|((header, field), items)| {
+                Some(SuppliedList { header, field: *field, items: items? })
+            })
+            .collect()
     }
 
     pub fn read(self) -> Result<RequestFilter, RequestFilterError> {
         let mut reader = FilterReader::default();
-        for (header, field, list) in self.supplied_lists() {
+        for SuppliedList { header, field, items } in self.supplied_lists() {
             let flag = header.replace("x-tollgate-", "--");
-            let globs = reader.lists(&flag, list.iter().map(String::as_str))?;
+            let globs = reader.lists(&flag, items.iter().map(String::as_str))?;
             reader.take(field, globs);
         }
         Ok(reader.narrow)
@@ -97,7 +108,7 @@ impl<'a> FilterFlags<'a> {
 
     /// The same filters as request headers.
     pub fn headers(self) -> Vec<(&'static str, String)> {
-        self.supplied_lists().into_iter().map(|(name, _, list)| (name, list.join(","))).collect()
+        self.supplied_lists().into_iter().map(|it| (it.header, it.items.join(","))).collect()
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct PrincipalShare {
 
 /// Permit for one request, released when dropped.
 pub(crate) struct InFlightPermit {
-    crowd: Arc<InFlightLimit>,
+    limit: Arc<InFlightLimit>,
     key: Option<Principal>,
 }
 
@@ -114,7 +114,7 @@ impl InFlightLimit {
         let room = |count: usize| (count < self.most).then_some(count + 1);
         let order = Ordering::Relaxed;
         self.all.fetch_update(order, order, room).map_err(|_| self.of.too_many(self.most))?;
-        let mut place = InFlightPermit { crowd: Arc::clone(self), key: None };
+        let mut place = InFlightPermit { limit: Arc::clone(self), key: None };
         if let Some(PrincipalShare { principal, most }) = share {
             let mut by_key = self.by_key.lock();
             let count = by_key.entry(principal.clone()).or_insert(0);
@@ -159,9 +159,9 @@ pub(crate) fn listens(method: &Method, response: &Response) -> bool {
 
 impl Drop for InFlightPermit {
     fn drop(&mut self) {
-        self.crowd.all.fetch_sub(1, Ordering::Relaxed);
+        self.limit.all.fetch_sub(1, Ordering::Relaxed);
         let Some(key) = &self.key else { return };
-        let mut by_key = self.crowd.by_key.lock();
+        let mut by_key = self.limit.by_key.lock();
         if let Some(count) = by_key.get_mut(key) {
             *count -= 1;
             if *count == 0 {

@@ -40,7 +40,7 @@ pub(crate) struct McpSessionParams {
     pub(crate) revision: Revision,
     pub(crate) client: ClientFacts,
     /// The lists as they are when it begins.
-    pub(crate) told: ListDigests,
+    pub(crate) digests: ListDigests,
 }
 
 pub(crate) struct McpSession {
@@ -64,7 +64,7 @@ struct McpSessionState {
     running: HashMap<u64, (JsonRpcId, AbortHandle)>,
     questions: HashMap<u64, ClientReplySender>,
     watched: HashMap<String, ResourceWatch>,
-    told: ListDigests,
+    digests: ListDigests,
     /// Dropped when another stream takes over.
     stream: Option<oneshot::Sender<()>>,
 }
@@ -76,7 +76,8 @@ const FIRST_LEVEL: (&str, McpLogLevel) = ("info", McpLogLevel::Info);
 
 impl McpSession {
     pub(crate) fn new(opening: McpSessionParams) -> Self {
-        let McpSessionParams { route, who, lease, filters, revision, mut client, told } = opening;
+        let McpSessionParams { route, who, lease, filters, revision, mut client, digests } =
+            opening;
         client.log_level = Some(FIRST_LEVEL.0.to_owned());
         Self {
             id: format!("{:032x}", rand::random::<u128>()).into(),
@@ -93,7 +94,7 @@ impl McpSession {
                 running: HashMap::new(),
                 questions: HashMap::new(),
                 watched: HashMap::new(),
-                told,
+                digests,
                 stream: None,
             }),
         }
@@ -193,11 +194,11 @@ impl McpSession {
     }
 
     pub(crate) fn last_digests(&self) -> ListDigests {
-        self.state.lock().told
+        self.state.lock().digests
     }
 
-    pub(crate) fn set_last_digests(&self, told: ListDigests) {
-        self.state.lock().told = told;
+    pub(crate) fn set_last_digests(&self, digests: ListDigests) {
+        self.state.lock().digests = digests;
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct MemoryCheck {
 }
 
 struct MemoryCheckState {
-    wanted: Notify,
+    requested: Notify,
     found: watch::Sender<Option<MemoryCheckResult>>,
 }
 
@@ -38,16 +38,18 @@ impl MemoryCheck {
         now: impl Fn() -> Instant + Send + 'static,
     ) -> Option<Self> {
         gate.memory()?;
-        let shared =
-            Arc::new(MemoryCheckState { wanted: Notify::new(), found: watch::Sender::new(None) });
+        let shared = Arc::new(MemoryCheckState {
+            requested: Notify::new(),
+            found: watch::Sender::new(None),
+        });
         let gate = Arc::downgrade(gate);
         let asked = Arc::clone(&shared);
         let task = tasks::spawn("memory check", async move {
             loop {
-                asked.wanted.notified().await;
+                asked.requested.notified().await;
                 let Some(gate) = gate.upgrade() else { return };
-                let Some(mind) = gate.memory() else { return };
-                let state = match mind.health().await {
+                let Some(memory) = gate.memory() else { return };
+                let state = match memory.health().await {
                     Ok(()) => "ready",
                     Err(MemoryError::Slow(_)) => "slow",
                     Err(MemoryError::Away(_)) => "away",
@@ -69,7 +71,7 @@ impl MemoryCheck {
         if let Some(last) = last.filter(is_fresh) {
             return last.state;
         }
-        self.shared.wanted.notify_one();
+        self.shared.requested.notify_one();
         let looked = tokio::time::timeout(LOOK_TIME, found.changed()).await;
         let now = looked.ok().and_then(|_| *found.borrow());
         now.or(last).map_or("slow", |found| found.state)

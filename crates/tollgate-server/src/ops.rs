@@ -72,7 +72,14 @@ pub(crate) struct ServerJson {
 
 impl ServerJson {
     pub(crate) fn new(gate: &Gate, server: ServerStatus) -> Self {
-        let ServerStatus { id, transport, status, wanted, last_heard, needs_login } = server;
+        let ServerStatus {
+            id,
+            transport,
+            status,
+            desired: state,
+            last_answer: last_heard,
+            needs_login,
+        } = server;
         Self {
             category: gate.category(&id),
             trusted: gate.is_trusted(&id),
@@ -80,7 +87,7 @@ impl ServerJson {
             needs_login,
             id: id.to_string(),
             transport,
-            enabled: wanted == ServerDesiredState::Enabled,
+            enabled: state == ServerDesiredState::Enabled,
             state: status.state.as_str(),
             reason: status.reason,
             since: date::format_rfc3339(status.since),

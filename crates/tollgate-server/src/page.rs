@@ -58,26 +58,26 @@ pub(crate) fn is_file(path: &str) -> bool {
 }
 
 /// `GET /`
-pub(crate) async fn page(State(_): State<Arc<AppState>>, asked: HeaderMap) -> Response {
+pub(crate) async fn page(State(_): State<Arc<AppState>>, headers: HeaderMap) -> Response {
     match find("index.html") {
-        Some(file) => file.response(&asked),
+        Some(file) => file.response(&headers),
         None => with_security_headers(axum::response::Html(NOTE).into_response()),
     }
 }
 
 /// `GET /icon.svg`
-pub(crate) async fn icon(asked: HeaderMap) -> Response {
-    serve_file("icon.svg", &asked)
+pub(crate) async fn icon(headers: HeaderMap) -> Response {
+    serve_file("icon.svg", &headers)
 }
 
 /// `GET /assets/{name}`
-pub(crate) async fn asset(Path(name): Path<String>, asked: HeaderMap) -> Response {
-    serve_file(&format!("{ASSETS}{name}"), &asked)
+pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    serve_file(&format!("{ASSETS}{name}"), &headers)
 }
 
-fn serve_file(path: &str, asked: &HeaderMap) -> Response {
+fn serve_file(path: &str, headers: &HeaderMap) -> Response {
     match find(path) {
-        Some(file) => file.response(asked),
+        Some(file) => file.response(headers),
         None => {
             let detail = "the page has no such file; reload it";
             ApiError::new(StatusCode::NOT_FOUND, "not_found", detail)
@@ -107,9 +107,9 @@ impl File {
         with_security_headers(response)
     }
 
-    fn body(&self, asked: &HeaderMap) -> Response {
+    fn body(&self, headers: &HeaderMap) -> Response {
         let kind = HeaderValue::from_static(self.kind());
-        if takes_gzip(asked) {
+        if takes_gzip(headers) {
             let mut response = Body::from(Bytes::from_static(self.gzip)).into_response();
             response.headers_mut().insert(header::CONTENT_TYPE, kind);
             let gzip = HeaderValue::from_static("gzip");
@@ -134,8 +134,8 @@ impl File {
     }
 }
 
-fn takes_gzip(asked: &HeaderMap) -> bool {
-    let values = asked.get_all(header::ACCEPT_ENCODING).iter();
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter();
     values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|one| {
         let (coding, weight) = one.split_once(';').unwrap_or((one, ""));
         let refused = weight.trim().trim_start_matches("q=").parse::<f32>() == Ok(0.0);

@@ -12,9 +12,9 @@ use crate::app_state::AppState;
 use crate::pressure::PressureLevel;
 use crate::wire_schema::{AuditReadinessWord, MemoryReadinessWord, ReadinessWord};
 
-/// A memory that is away keeps nobody from being served: only its tools fail. An audit trail that
-/// cannot be written does, where calls are refused because of it. Strangers may ask, so nothing is
-/// told of where anything is.
+/// While the memory is unavailable only its tools fail, and the gateway is ready. It is not ready while
+/// the audit trail cannot be written, if calls are refused because of it. The answer names no paths and
+/// hosts, since anyone may ask.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct ReadyJson {
     #[schemars(with = "ReadinessWord")]

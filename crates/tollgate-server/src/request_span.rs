@@ -39,17 +39,17 @@ pub(crate) async fn trace_request(
     let tracer = front.gate.tracer();
     let mut span =
         tracer.begin(SpanKind::Server, outer.as_ref(), || format!("POST {route}").into());
-    span.tell(|said| {
-        said.set("http.request.method", "POST");
-        said.set("http.route", route);
-        said.set("network.protocol.name", "http");
+    span.tell(|attributes| {
+        attributes.set("http.request.method", "POST");
+        attributes.set("http.route", route);
+        attributes.set("network.protocol.name", "http");
     });
     if let Some(trace) = span.trace() {
         request.extensions_mut().insert(RequestTrace(Arc::clone(trace)));
     }
     let response = next.run(request).await;
     let status = response.status();
-    span.tell(|said| said.set("http.response.status_code", u64::from(status.as_u16())));
+    span.tell(|attributes| attributes.set("http.response.status_code", u64::from(status.as_u16())));
     if status.is_server_error() {
         span.fail(status.as_str().to_owned(), String::new)
     } else {

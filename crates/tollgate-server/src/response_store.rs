@@ -32,7 +32,7 @@ const MAX_STORED_BYTES: usize = 3 * MAX_CONVERSATION_BYTES;
 const CONVERSATION_TTL: Duration = Duration::from_secs(60 * 60);
 
 pub(crate) struct ResponseStore {
-    kept: Mutex<ResponseStoreState>,
+    state: Mutex<ResponseStoreState>,
 }
 
 #[derive(Default)]
@@ -139,7 +139,7 @@ pub(crate) struct PendingStoredResponse {
 
 impl ResponseStore {
     pub(crate) fn new() -> Self {
-        Self { kept: Mutex::default() }
+        Self { state: Mutex::default() }
     }
 
     /// Puts what went before into a request that names it. `None`: the answer is not to be kept.
@@ -195,7 +195,7 @@ impl ResponseStore {
     /// Forgets a response of the principal, and with it the conversation that it ends. Whether it
     /// was there.
     pub(crate) fn remove(&self, principal: &Principal, id: &str, now: Instant) -> bool {
-        let mut kept = self.kept.lock();
+        let mut kept = self.state.lock();
         kept.expire(principal, now);
         kept.remove(principal, id)
     }
@@ -207,9 +207,9 @@ impl ResponseStore {
         now: Instant,
     ) -> Result<Arc<StoredConversation>, LlmError> {
         let shown = truncate_chars(id, MAX_ECHOED_CHARS);
-        let mut kept = self.kept.lock();
-        kept.expire(principal, now);
-        let own = kept.by_principal.get(principal);
+        let mut state = self.state.lock();
+        state.expire(principal, now);
+        let own = state.by_principal.get(principal);
         own.and_then(|own| own.by_id.get(id).cloned()).ok_or_else(|| {
             let message = format!(
                 "the response `{shown}` does not exist or belongs to another key; send the whole \
@@ -237,8 +237,10 @@ impl PendingStoredResponse {
     pub(crate) fn keep(self, answer: &CompletionOutcome, encoded: &str) {
         let Self { id, principal, messages, input, since, threads } = self;
         let Some(mut messages) = messages else { return };
-        match &answer.told {
-            Some(told) if !told.history.is_empty() => messages.extend(told.history.iter().cloned()),
+        match &answer.report {
+            Some(report) if !report.history.is_empty() => {
+                messages.extend(report.history.iter().cloned())
+            }
             Some(_) | None => messages.push(answer.response.clone().into_message()),
         }
         let input_bytes = if input.is_null() { 0 } else { input.to_string().len() };
@@ -247,9 +249,9 @@ impl PendingStoredResponse {
         if conversation <= MAX_CONVERSATION_BYTES && bytes <= MAX_STORED_BYTES {
             let response = Arc::new(StoredResponse { answer: encoded.to_owned(), input });
             let thread = Arc::new(StoredConversation { messages, response, bytes, since });
-            let mut kept = threads.kept.lock();
-            kept.expire(&principal, since);
-            kept.insert(principal, id, thread);
+            let mut state = threads.state.lock();
+            state.expire(&principal, since);
+            state.insert(principal, id, thread);
         }
     }
 }
@@ -273,7 +275,7 @@ mod tests {
 
     #[test]
     fn s_13_one_key_does_not_crowd_out_the_answers_of_another() {
-        let mut kept = ResponseStoreState::default();
+        let mut state = ResponseStoreState::default();
         let now = SystemClock.now();
         let thread = |bytes| {
             let messages = MessageList::default();
@@ -282,19 +284,19 @@ mod tests {
         };
         let honest = Principal::from_name("honest");
         let greedy = Principal::from_name("greedy");
-        kept.insert(honest.clone(), "mine".to_owned(), thread(1_000));
+        state.insert(honest.clone(), "mine".to_owned(), thread(1_000));
         for number in 0..100 {
-            kept.insert(greedy.clone(), number.to_string(), thread(MAX_CONVERSATION_BYTES));
+            state.insert(greedy.clone(), number.to_string(), thread(MAX_CONVERSATION_BYTES));
         }
-        assert!(kept.bytes <= MAX_BYTES);
-        assert!(kept.by_principal[&honest].by_id.contains_key("mine"));
-        let own = &kept.by_principal[&greedy];
+        assert!(state.bytes <= MAX_BYTES);
+        assert!(state.by_principal[&honest].by_id.contains_key("mine"));
+        let own = &state.by_principal[&greedy];
         assert!(own.by_id.contains_key("99") && !own.by_id.contains_key("0"), "the oldest go");
-        kept.expire(&greedy, now + CONVERSATION_TTL - Duration::from_secs(1));
-        assert!(kept.by_principal.contains_key(&greedy));
-        kept.expire(&greedy, now + CONVERSATION_TTL);
-        assert!(!kept.by_principal.contains_key(&greedy));
-        assert_eq!(kept.by_principal.len(), 1);
+        state.expire(&greedy, now + CONVERSATION_TTL - Duration::from_secs(1));
+        assert!(state.by_principal.contains_key(&greedy));
+        state.expire(&greedy, now + CONVERSATION_TTL);
+        assert!(!state.by_principal.contains_key(&greedy));
+        assert_eq!(state.by_principal.len(), 1);
     }
 
     #[test]

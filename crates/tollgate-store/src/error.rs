@@ -94,14 +94,14 @@ impl Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        let said = error.to_string();
+        let text = error.to_string();
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(said),
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::Denied(said),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(text),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::Denied(text),
             Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::SystemIoFailure) => Self::Disk(said),
+            Some(ErrorCode::SystemIoFailure) => Self::Disk(text),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
-            _ => Self::Failed(said),
+            _ => Self::Failed(text),
         }
     }
 }

@@ -50,7 +50,7 @@ pub struct MemorySearch<'s> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum MemoryItem {
     Fact(Fact),
-    Said(TranscriptEntry),
+    Utterance(TranscriptEntry),
 }
 
 /// A session with hits.
@@ -120,16 +120,16 @@ impl MemoryStore {
         let query = search.query()?;
         let most = search.most;
         let worded = self.database.facts_with(scope, &query);
-        let said = self.entries_like(scope, &query, search);
+        let lines = self.entries_like(scope, &query, search);
         let Some(vector) = vector else {
-            let (worded, said) = tokio::try_join!(worded, said)?;
-            return Ok(merge_hits(rank(&query, worded, search.now, most), said, most));
+            let (worded, lines) = tokio::try_join!(worded, lines)?;
+            return Ok(merge_hits(rank(&query, worded, search.now, most), lines, most));
         };
         let near = self.database.facts_near(scope, vector, NEAR.max(2 * most));
-        let (worded, near, mut said) = tokio::try_join!(worded, near, said)?;
+        let (worded, near, mut lines) = tokio::try_join!(worded, near, lines)?;
         let worded = rank(&query, worded, search.now, most.max(NEAR));
-        said.iter_mut().for_each(|hit| hit.score *= WORDS_ALONE);
-        Ok(merge_hits(fuse(&query, worded, near, most), said, most))
+        lines.iter_mut().for_each(|hit| hit.score *= WORDS_ALONE);
+        Ok(merge_hits(fuse(&query, worded, near, most), lines, most))
     }
 
     /// Sessions with matching utterances, best first.
@@ -199,22 +199,23 @@ impl MemorySearch<'_> {
 /// Merges facts and entries, best first. Entries contained in a passage of the result are omitted.
 fn merge_hits(
     facts: Vec<MemoryHit<Fact>>,
-    said: Vec<MemoryHit<TranscriptEntry>>,
+    lines: Vec<MemoryHit<TranscriptEntry>>,
     most: usize,
 ) -> Vec<MemoryHit<MemoryItem>> {
-    let heard: Vec<_> = facts
+    let received: Vec<_> = facts
         .iter()
         .filter_map(|hit| match hit.found.source {
-            FactSource::Heard { first, last } => Some(first..=last),
+            FactSource::Transcript { first, last } => Some(first..=last),
             FactSource::Stated => None,
         })
         .collect();
-    let is_new =
-        |hit: &MemoryHit<TranscriptEntry>| !heard.iter().any(|span| span.contains(&hit.found.id));
-    let said: Vec<_> =
-        said.into_iter().filter(is_new).map(|hit| hit.of(MemoryItem::Said)).collect();
+    let is_new = |hit: &MemoryHit<TranscriptEntry>| {
+        !received.iter().any(|span| span.contains(&hit.found.id))
+    };
+    let lines: Vec<_> =
+        lines.into_iter().filter(is_new).map(|hit| hit.of(MemoryItem::Utterance)).collect();
     let mut all: Vec<_> =
-        facts.into_iter().map(|hit| hit.of(MemoryItem::Fact)).chain(said).collect();
+        facts.into_iter().map(|hit| hit.of(MemoryItem::Fact)).chain(lines).collect();
     all.sort_by(|one, two| two.score.total_cmp(&one.score));
     all.truncate(most);
     all

@@ -223,9 +223,9 @@ impl PostgresCluster {
     }
 
     fn answers(&self) -> bool {
-        let mut asked = self.program("pg_isready");
-        asked.args(["--quiet", "--host", "127.0.0.1", "--port", &self.port.to_string()]);
-        asked.status().is_ok_and(|status| status.success())
+        let mut command = self.program("pg_isready");
+        command.args(["--quiet", "--host", "127.0.0.1", "--port", &self.port.to_string()]);
+        command.status().is_ok_and(|status| status.success())
     }
 
     fn pid(&self) -> String {
@@ -248,11 +248,11 @@ impl PostgresCluster {
     fn keep(&self, seconds: u32) {
         fs::create_dir(self.folder.join("users")).expect("a new folder");
         self.join().expect("a new folder");
-        let mut keeper = Command::new("sh");
-        keeper.args(["-c", "sh -c \"$0\" keeper \"$@\" &", include_str!("postgres/keeper.sh")]);
-        keeper.arg(&self.folder).arg(seconds.to_string()).process_group(0);
-        keeper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        keeper.status().expect("a shell");
+        let mut command = Command::new("sh");
+        command.args(["-c", "sh -c \"$0\" keeper \"$@\" &", include_str!("postgres/keeper.sh")]);
+        command.arg(&self.folder).arg(seconds.to_string()).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().expect("a shell");
     }
 
     /// Enters this process as one that uses it.
@@ -300,8 +300,8 @@ fn run_as(command: &mut Command, owner: Option<PostgresOwner>) {
 fn output(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output();
     let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {text}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

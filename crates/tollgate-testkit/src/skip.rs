@@ -209,8 +209,8 @@ mod tests {
     fn what_may_not_be_skipped_fails_in_ci() {
         let run = run_inside().env("CI", "true").output().unwrap();
         assert!(!run.status.success());
-        let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(said.contains(".ci/may-skip does not list it"), "{said}");
+        let text = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(text.contains(".ci/may-skip does not list it"), "{text}");
         assert!(super::may_skip(Requirement::Cgroup));
         assert!(!super::may_skip(Requirement::Program("no-such-program")));
     }

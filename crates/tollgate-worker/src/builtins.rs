@@ -70,7 +70,7 @@ fn functions(globals: &mut GlobalsBuilder) {
         #[starlark(require = named, default = false)] catch: bool,
         eval: &mut Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Value<'v>> {
-        calls::parallel(list, if catch { OnToolFailure::Told } else { OnToolFailure::Stops }, eval)
+        calls::parallel(list, if catch { OnToolFailure::Value } else { OnToolFailure::Stops }, eval)
     }
 
     fn sum<'v>(

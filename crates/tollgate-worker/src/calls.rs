@@ -29,7 +29,7 @@ pub(crate) enum OnToolFailure {
     /// The program fails too.
     Stops,
     /// The program gets the failure as a value.
-    Told,
+    Value,
 }
 
 struct StarlarkCall<'v> {
@@ -66,7 +66,7 @@ pub(crate) fn try_call<'v>(
     };
     let request =
         StarlarkCall { tool, positional: positional.collect(), named: named_arguments(arguments)? };
-    Ok(run(&[request], OnToolFailure::Told, eval)?[0])
+    Ok(run(&[request], OnToolFailure::Value, eval)?[0])
 }
 
 /// `parallel([(server.tool, {…}), …])`
@@ -202,7 +202,7 @@ fn value<'v>(
     match (answer, failing) {
         (Answer::Data(json), failing) => match (from_json(json.get(), heap), failing) {
             (Ok(value), OnToolFailure::Stops) => Ok(value),
-            (Ok(value), OnToolFailure::Told) => Ok(heap.alloc(Outcome::well(value, heap))),
+            (Ok(value), OnToolFailure::Value) => Ok(heap.alloc(Outcome::well(value, heap))),
             (Err(JsonReadError { kind, message: why }), failing) => {
                 let message =
                     format!("the result of `{}` is invalid: {why}", QualifiedToolName(tool));
@@ -210,7 +210,7 @@ fn value<'v>(
                     (OnToolFailure::Stops, _) | (_, ProgramErrorKind::Memory) => {
                         Err(ProgramStopError::bare(kind, message))
                     }
-                    (OnToolFailure::Told, _) => Ok(failed_outcome(
+                    (OnToolFailure::Value, _) => Ok(failed_outcome(
                         [message, "error".to_owned()],
                         Value::new_bool(false),
                         heap,
@@ -221,7 +221,7 @@ fn value<'v>(
         (Answer::Failure { status, message, .. }, OnToolFailure::Stops) => {
             Err(ProgramStopError::tool(&QualifiedToolName(tool), &status, &message))
         }
-        (Answer::Failure { status, message, retryable }, OnToolFailure::Told) => {
+        (Answer::Failure { status, message, retryable }, OnToolFailure::Value) => {
             Ok(failed_outcome([message, status], Value::new_bool(retryable), heap))
         }
     }

@@ -123,8 +123,8 @@ impl WorkerSession {
 
     /// One answer for each call, in the same order.
     pub(crate) fn call(&self, calls: Vec<ProgramCall>) -> Result<Vec<Answer>, ProgramStopError> {
-        let wanted = calls.len();
-        let used = self.calls.get().saturating_add(u32::try_from(wanted).unwrap_or(u32::MAX));
+        let requested = calls.len();
+        let used = self.calls.get().saturating_add(u32::try_from(requested).unwrap_or(u32::MAX));
         if used > self.fence.calls {
             return Err(ProgramStopError::new(
                 ProgramErrorKind::Calls,
@@ -135,9 +135,9 @@ impl WorkerSession {
         self.calls.set(used);
         self.flush()?;
         self.say(&WorkerMessage::Calls(calls))?;
-        let heard = self.pipe.borrow_mut().hear().map_err(|error| self.lose(error))?;
-        match serde_json::from_slice(&heard) {
-            Ok(HostMessage::Answers(answers)) if answers.len() == wanted => Ok(answers),
+        let received = self.pipe.borrow_mut().hear().map_err(|error| self.lose(error))?;
+        match serde_json::from_slice(&received) {
+            Ok(HostMessage::Answers(answers)) if answers.len() == requested => Ok(answers),
             Ok(_) => Err(self.lose(io::Error::other("a message that does not answer the calls"))),
             Err(error) => Err(self.lose(error.into())),
         }

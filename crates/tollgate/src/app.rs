@@ -59,7 +59,10 @@ const KEYS_LOST: &str = "keys were created for this gateway, but its database co
 
 impl App {
     /// Starts everything that `config` names. Upstream servers connect in the background.
-    pub async fn start(config: &Config, upkeep: CalibrationMode) -> Result<Self, CommandError> {
+    pub async fn start(
+        config: &Config,
+        calibration: CalibrationMode,
+    ) -> Result<Self, CommandError> {
         prepare(config)?;
         memory_budget::set_memory_limit(config.front.memory.limit());
         confine::sweep_orphans();
@@ -85,7 +88,7 @@ impl App {
             memory,
             embedder,
             ledger,
-            upkeep,
+            calibration,
             launcher,
             tracer,
             ..Parts::default()

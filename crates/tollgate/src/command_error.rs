@@ -16,7 +16,7 @@ pub enum CommandError {
     Config(Box<ConfigReport>),
     /// The message was printed already.
     #[error("the command failed")]
-    Said,
+    AlreadyPrinted,
 }
 
 impl CommandError {
@@ -26,7 +26,7 @@ impl CommandError {
 
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Failed(_) | Self::Said => ExitCode::from(1),
+            Self::Failed(_) | Self::AlreadyPrinted => ExitCode::from(1),
             Self::Usage(_) | Self::Config(_) => ExitCode::from(2),
         }
     }

@@ -51,8 +51,8 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
             completions::run(shell, output);
             return Ok(());
         }
-        CliCommand::Convert(wanted) => return convert::run(&wanted, output),
-        CliCommand::Man(wanted) => return man::run(&wanted, output),
+        CliCommand::Convert(args) => return convert::run(&args, output),
+        CliCommand::Man(args) => return man::run(&args, output),
         CliCommand::Manual { what } => {
             output.raw(&match what {
                 ManualKind::Config => config::manual(),
@@ -106,8 +106,8 @@ async fn dispatch(
 ) -> Result<(), CommandError> {
     let load = || load(options, output, environment);
     match command {
-        CliCommand::Serve(wanted) => {
-            let request = config::ConfigRequest { tls: wanted.tls, ..options.request() };
+        CliCommand::Serve(args) => {
+            let request = config::ConfigRequest { tls: args.tls, ..options.request() };
             let loaded = config::load(&request, environment)?;
             output.report(&loaded.report);
             serve::run(loaded, request, output).await
@@ -115,8 +115,8 @@ async fn dispatch(
         CliCommand::Reload => reload::run(&load()?, output).await,
         CliCommand::Tools(tools) => tools::run(&tools, &load()?, output).await,
         CliCommand::Call(call) => call::run(&call, &load()?, output).await,
-        CliCommand::Code(wanted) => code::run(&wanted, &load()?, output).await,
-        CliCommand::Chat(wanted) => chat::run(&wanted, &load()?, output).await,
+        CliCommand::Code(args) => code::run(&args, &load()?, output).await,
+        CliCommand::Chat(args) => chat::run(&args, &load()?, output).await,
         CliCommand::Result(page) => result::run(&page, &load()?, output).await,
         CliCommand::Tier(said) => tier::run(&said, &load()?, output).await,
         CliCommand::Calibrate(calibrate) => calibrate::run(&calibrate, &load()?, output).await,
@@ -129,24 +129,24 @@ async fn dispatch(
         CliCommand::Servers(ServersCommand::Change(change)) => {
             servers::change::run(change, options.request(), output, environment).await
         }
-        CliCommand::Import(wanted) => {
-            import::run(&wanted, options.request(), output, environment).await
+        CliCommand::Import(args) => {
+            import::run(&args, options.request(), output, environment).await
         }
-        CliCommand::Doctor(wanted) => {
-            doctor::run(&wanted, options.request(), output, environment).await
+        CliCommand::Doctor(args) => {
+            doctor::run(&args, options.request(), output, environment).await
         }
-        CliCommand::Bench(wanted) => bench::run(&wanted, &load()?, output).await,
-        CliCommand::Connect(wanted) => {
-            connect::run(&wanted, &load()?, &options.request(), output, environment).await
+        CliCommand::Bench(args) => bench::run(&args, &load()?, output).await,
+        CliCommand::Connect(args) => {
+            connect::run(&args, &load()?, &options.request(), output, environment).await
         }
         CliCommand::Servers(ServersCommand::Look(servers)) => {
             servers::run(&servers, &load()?, output).await
         }
-        CliCommand::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
-        CliCommand::Sessions(wanted) => sessions::run(&wanted, &load()?, output).await,
-        CliCommand::Audit(wanted) => audit::run(&wanted, &load()?, output).await,
-        CliCommand::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
-        CliCommand::Memory(wanted) => memory::run(&wanted, &load()?, output).await,
+        CliCommand::Approvals(args) => approvals::run(&args, &load()?, output).await,
+        CliCommand::Sessions(args) => sessions::run(&args, &load()?, output).await,
+        CliCommand::Audit(args) => audit::run(&args, &load()?, output).await,
+        CliCommand::Keys(args) => keys::run(&args, &load()?, output).await,
+        CliCommand::Memory(args) => memory::run(&args, &load()?, output).await,
         CliCommand::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
         CliCommand::ConformanceClient { url } => {
             conformance_client::run(&url, output, environment).await

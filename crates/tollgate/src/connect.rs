@@ -184,8 +184,8 @@ impl SnippetTarget {
     /// Arguments of `tollgate` for programs that support only stdio.
     fn arguments(&self) -> Vec<String> {
         let mut words = vec!["mcp".to_owned()];
-        let said = [("--agent", &self.agent), ("--config", &self.config), ("--data", &self.data)];
-        for (flag, value) in said {
+        let lines = [("--agent", &self.agent), ("--config", &self.config), ("--data", &self.data)];
+        for (flag, value) in lines {
             if let Some(value) = value {
                 words.extend([flag.to_owned(), value.clone()]);
             }

@@ -163,8 +163,8 @@ impl Gateway {
     }
 
     /// `POST /v1/tier`
-    pub async fn tier(&self, said: &Value) -> Result<Value, CommandError> {
-        self.ask(request(Method::POST, "/v1/tier", Some(said))?).await
+    pub async fn tier(&self, body: &Value) -> Result<Value, CommandError> {
+        self.ask(request(Method::POST, "/v1/tier", Some(body))?).await
     }
 
     /// `POST /api/calibrate`: reports each step, and returns the final event.
@@ -177,10 +177,10 @@ impl Gateway {
         let events = header::HeaderValue::from_static("text/event-stream");
         request.headers_mut().insert(header::ACCEPT, events);
         let mut listener = GatewayEventListener::new(&mut each);
-        let mut heard = |chunk: &[u8]| listener.hear(chunk);
+        let mut on_event = |chunk: &[u8]| listener.hear(chunk);
         let response = match self {
-            Self::Remote(remote) => remote.follow(request, &mut heard).await?,
-            Self::Local(local) => local.follow(request, &mut heard).await?,
+            Self::Remote(remote) => remote.follow(request, &mut on_event).await?,
+            Self::Local(local) => local.follow(request, &mut on_event).await?,
         };
         if events::is_stream(response.headers()) {
             return listener.finish();
@@ -208,10 +208,10 @@ impl Gateway {
         let request =
             request(Method::GET, &format!("/api/audit/tail?{}", query_string(query)), None)?;
         let mut listener = GatewayEventListener::new(&mut each);
-        let mut heard = |chunk: &[u8]| listener.hear(chunk);
+        let mut on_event = |chunk: &[u8]| listener.hear(chunk);
         let response = match self {
-            Self::Remote(remote) => remote.follow(request, &mut heard).await?,
-            Self::Local(local) => local.follow(request, &mut heard).await?,
+            Self::Remote(remote) => remote.follow(request, &mut on_event).await?,
+            Self::Local(local) => local.follow(request, &mut on_event).await?,
         };
         if !events::is_stream(response.headers()) {
             decode_response(&response)?;
@@ -294,11 +294,11 @@ impl Gateway {
         mut each: impl FnMut(GatewayEvent) + Send,
     ) -> Result<(), CommandError> {
         let mut listener = GatewayEventListener::new(&mut each);
-        let mut heard = |chunk: &[u8]| listener.hear(chunk);
+        let mut on_event = |chunk: &[u8]| listener.hear(chunk);
         let request = request(Method::GET, "/api/events", None)?;
         let response = match self {
-            Self::Remote(remote) => remote.follow(request, &mut heard).await?,
-            Self::Local(local) => local.follow(request, &mut heard).await?,
+            Self::Remote(remote) => remote.follow(request, &mut on_event).await?,
+            Self::Local(local) => local.follow(request, &mut on_event).await?,
         };
         if events::is_stream(response.headers()) {
             return Ok(());
@@ -312,8 +312,8 @@ impl Gateway {
     }
 
     /// `POST /api/keys`
-    pub async fn make_key(&self, wanted: &Value) -> Result<Value, CommandError> {
-        self.ask(request(Method::POST, "/api/keys", Some(wanted))?).await
+    pub async fn make_key(&self, requested: &Value) -> Result<Value, CommandError> {
+        self.ask(request(Method::POST, "/api/keys", Some(requested))?).await
     }
 
     /// `DELETE /api/keys/{name}`

@@ -120,7 +120,7 @@ pub enum ImportError {
 /// `~/.claude.json` contains histories, too.
 const LARGEST_MIB: usize = 16;
 
-pub fn read(text: &str, asked: &ImportContext<'_>) -> Result<ImportedConfig, ImportError> {
+pub fn read(text: &str, context: &ImportContext<'_>) -> Result<ImportedConfig, ImportError> {
     if text.len() > LARGEST_MIB << 20 {
         return Err(ImportError::TooLarge(LARGEST_MIB));
     }
@@ -128,20 +128,20 @@ pub fn read(text: &str, asked: &ImportContext<'_>) -> Result<ImportedConfig, Imp
     if text.is_empty() {
         return Err(ImportError::Nothing);
     }
-    let client = asked.client.or_else(|| asked.file.and_then(ClientApp::of_file));
-    let mut sheet = ImportCollector::new(asked.secrets, asked.given, client);
+    let client = context.client.or_else(|| context.file.and_then(ClientApp::of_file));
+    let mut sheet = ImportCollector::new(context.secrets, context.given, client);
     if let Some(inside) = install_link::open_link(text) {
         let (name, text) = inside?;
         if install_link::open_link(text.trim()).is_some() {
             return Err(ImportError::Syntax("the link contains another link".to_owned()));
         }
-        let name = name.or_else(|| asked.name.map(str::to_owned));
-        return read(&text, &ImportContext { name: name.as_deref(), ..*asked });
+        let name = name.or_else(|| context.name.map(str::to_owned));
+        return read(&text, &ImportContext { name: name.as_deref(), ..*context });
     }
     if command_line::is_line(text) {
-        command_line::read(text, asked.name, &mut sheet)?;
+        command_line::read(text, context.name, &mut sheet)?;
     } else {
-        document::read(text, asked, &mut sheet)?;
+        document::read(text, context, &mut sheet)?;
     }
     Ok(sheet.finish())
 }

@@ -46,12 +46,12 @@ pub enum LogAudience {
 
 /// Called once, before anything is started.
 pub fn start(reader: LogAudience, environment: &dyn Environment) {
-    let asked = environment.variable("TOLLGATE_LOG").filter(|text| !text.trim().is_empty());
+    let query = environment.variable("TOLLGATE_LOG").filter(|text| !text.trim().is_empty());
     let usual = match reader {
         LogAudience::Operator => SERVING,
         LogAudience::Asker => ONE_OFF,
     };
-    let filter = EnvFilter::builder().parse_lossy(asked.as_deref().unwrap_or(usual));
+    let filter = EnvFilter::builder().parse_lossy(query.as_deref().unwrap_or(usual));
     let filter = match RMCP_DIRECTIVE.parse() {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,

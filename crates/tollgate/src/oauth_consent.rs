@@ -173,15 +173,15 @@ async fn callback(mut stream: TcpStream, state: &str) -> Option<String> {
     let target = head.strip_prefix("GET ")?.split(' ').next()?.to_owned();
     let is_callback = target.split('?').next() == Some(PATH);
     let is_ours = is_callback && query_value(&target, "state") == Some(state);
-    let (status, said) = match (is_ours, is_callback) {
+    let (status, text) = match (is_ours, is_callback) {
         (true, _) => ("200 OK", "Login complete. You may close this page."),
         (false, true) => ("400 Bad Request", "This response does not belong to the current login."),
         (false, false) => ("404 Not Found", "Not found."),
     };
-    let length = said.len();
+    let length = text.len();
     let answer = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {length}\r\n\
-         cache-control: no-store\r\nreferrer-policy: no-referrer\r\nconnection: close\r\n\r\n{said}"
+         cache-control: no-store\r\nreferrer-policy: no-referrer\r\nconnection: close\r\n\r\n{text}"
     );
     let _ = timeout(REQUEST_HEAD_TIMEOUT, stream.write_all(answer.as_bytes())).await;
     is_ours.then_some(target)

@@ -43,10 +43,10 @@ pub struct Output {
 
 impl Output {
     pub fn new(form: OutputFormat, environment: &dyn Environment) -> Self {
-        let wanted = environment.variable("NO_COLOR").is_none_or(|value| value.is_empty())
+        let is_requested = environment.variable("NO_COLOR").is_none_or(|value| value.is_empty())
             && environment.variable("TERM").is_none_or(|value| value != "dumb");
         let paint = |is_terminal: bool| {
-            if wanted && is_terminal { ColorMode::Coloured } else { ColorMode::Plain }
+            if is_requested && is_terminal { ColorMode::Coloured } else { ColorMode::Plain }
         };
         let stdout = io::stdout().is_terminal();
         let stderr = io::stderr().is_terminal();
@@ -134,7 +134,7 @@ impl Output {
     /// An error message. As JSON it goes to standard output like every result.
     pub fn failure(self, failure: &CommandError) {
         match (failure, self.form) {
-            (CommandError::Said, _) => {}
+            (CommandError::AlreadyPrinted, _) => {}
             (CommandError::Config(report), OutputFormat::Text) => self.report(report),
             (CommandError::Config(report), OutputFormat::Json) => self.json(&report.to_json()),
             (CommandError::Failed(_) | CommandError::Usage(_), OutputFormat::Text) => {
@@ -150,9 +150,9 @@ impl Output {
 
 /// Width of the terminal.
 fn columns(environment: &dyn Environment) -> usize {
-    let said = environment.variable("COLUMNS").and_then(|text| text.parse().ok());
+    let stated = environment.variable("COLUMNS").and_then(|text| text.parse().ok());
     let found = || termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
-    said.or_else(found).filter(|columns| *columns > 0).unwrap_or(100)
+    stated.or_else(found).filter(|columns| *columns > 0).unwrap_or(100)
 }
 
 /// `1 tool`, `2 tools`.

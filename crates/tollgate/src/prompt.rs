@@ -52,13 +52,13 @@ pub async fn choose(
     let words: Vec<String> = choices.iter().map(|(word, _)| (*word).to_owned()).collect();
     let usual = choices.first().map_or(' ', |(_, letter)| *letter);
     loop {
-        let asked = format!("{question} ({})", words.join(", "));
-        let line = ask(output, &asked, &usual.to_string()).await?.to_lowercase();
+        let query = format!("{question} ({})", words.join(", "));
+        let line = ask(output, &query, &usual.to_string()).await?.to_lowercase();
         let found =
             choices.iter().find(|(word, letter)| line == *word || line.chars().eq([*letter]));
         match found {
             Some((_, letter)) => return Ok(*letter),
-            None => output.note("write one of the words, or its first letter"),
+            None => output.note("enter one of the options, or its first letter"),
         }
     }
 }

@@ -48,7 +48,7 @@ const DEBOUNCE: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_secs(2);
 /// How often a file that is invalid, each time with other content, is read again before it is
 /// reported.
-const MOST_DOUBTS: u32 = 20;
+const MAX_REREADS: u32 = 20;
 /// Length of the request queue.
 const QUEUE: usize = 64;
 
@@ -77,24 +77,24 @@ pub fn start(
     loaded: LoadedConfig,
     request: ConfigRequest,
 ) -> (Task, Arc<ReloadHandle>) {
-    let (asks, heard) = mpsc::channel(QUEUE);
+    let (asks, receiver) = mpsc::channel(QUEUE);
     let origin = ConfigFileSource::new(&loaded.config.origin, request);
     let handle = Arc::new(ReloadHandle::new(asks, origin.path().to_owned()));
-    let keeper = ConfigActor {
+    let actor = ConfigActor {
         watch: ConfigWatcher::start(origin.path()),
         store: ConfigStore::new(app, loaded.config, &loaded.version, origin),
         handle: Arc::clone(&handle),
-        doubts: ContentDebounce::default(),
+        debounce: ContentDebounce::default(),
         unrest: ContentDebounce::default(),
     };
-    (tasks::spawn("config", keeper.run(heard)), handle)
+    (tasks::spawn("config", actor.run(receiver)), handle)
 }
 
 struct ConfigActor {
     store: ConfigStore,
     watch: ConfigWatcher,
     handle: Arc<ReloadHandle>,
-    doubts: ContentDebounce,
+    debounce: ContentDebounce,
     /// For the files that the config names.
     unrest: ContentDebounce,
 }
@@ -112,7 +112,7 @@ impl ContentDebounce {
         let is_new = self.content.as_deref() != Some(content);
         self.count += 1;
         self.content = Some(content.to_owned());
-        is_new && self.count <= MOST_DOUBTS
+        is_new && self.count <= MAX_REREADS
     }
 }
 
@@ -149,8 +149,8 @@ impl ConfigActor {
                 drop(reply.send(self.store.entry(name).await))
             }
             ConfigActorRequest::Login { name, by, reply } => self.store.login(name, by, reply),
-            ConfigActorRequest::Prove(wanted, reply) => {
-                drop(reply.send(self.store.prove(*wanted).await))
+            ConfigActorRequest::Prove(proposed, reply) => {
+                drop(reply.send(self.store.prove(*proposed).await))
             }
             ConfigActorRequest::Registry(reply) => drop(reply.send(self.store.registry())),
             ConfigActorRequest::Reload(by, reply) => drop(reply.send(self.reload(&by).await)),
@@ -163,9 +163,9 @@ impl ConfigActor {
                 {
                     self.store.note(act.by(&by)).await;
                     let result = ReloadOutcome::Applied(effect.clone());
-                    self.tell(&by, result, changed.told.report.clone()).await;
+                    self.tell(&by, result, changed.summary.report.clone()).await;
                 }
-                drop(reply.send(changed.map(|it| it.told)));
+                drop(reply.send(changed.map(|it| it.summary)));
             }
         }
     }
@@ -175,14 +175,14 @@ impl ConfigActor {
         match self.store.look().await {
             ConfigFileState::Same => return self.look_at_files().await,
             ConfigFileState::Good(loaded) => {
-                self.doubts = ContentDebounce::default();
+                self.debounce = ContentDebounce::default();
                 drop(self.apply("file", loaded).await);
             }
             ConfigFileState::Bad { content, report } => {
-                if self.doubts.again(&content) {
+                if self.debounce.again(&content) {
                     return Some(Box::pin(sleep(DEBOUNCE)));
                 }
-                self.doubts = ContentDebounce::default();
+                self.debounce = ContentDebounce::default();
                 self.store.saw(content);
                 drop(self.refuse("file", &report).await);
             }
@@ -213,7 +213,7 @@ impl ConfigActor {
     /// Reads the file even if it is unchanged: the files and variables it refers to may have
     /// changed.
     async fn reload(&mut self, by: &str) -> ReloadAttempt {
-        self.doubts = ContentDebounce::default();
+        self.debounce = ContentDebounce::default();
         match self.store.read().await {
             ConfigFileState::Same => {
                 self.tell(by, ReloadOutcome::Unchanged, serde_json::Value::Null).await

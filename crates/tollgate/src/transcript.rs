@@ -14,7 +14,7 @@ mod text;
 pub struct ImportedTranscript {
     /// Start time, if the transcript has one.
     pub date: Option<SystemTime>,
-    pub said: Vec<TranscriptLine>,
+    pub lines: Vec<TranscriptLine>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub fn read(form: TranscriptFormat, text: &str) -> Result<ImportedTranscript, Tr
         TranscriptFormat::Json => json::read(text)?,
         TranscriptFormat::Captions => captions::read(text)?,
     };
-    if found.said.is_empty() {
+    if found.lines.is_empty() {
         Err(TranscriptError { line: None, why: "it contains no utterances".to_owned() })
     } else {
         Ok(found)
@@ -73,8 +73,8 @@ impl ImportedTranscript {
     /// In the format of the gateway's import, with the source line of each.
     pub fn lines(&self, session: &str, began: SystemTime) -> Vec<(u64, Value)> {
         let mut last: Option<SystemTime> = None;
-        let line = |said: &TranscriptLine| {
-            let at = match (said.when, last) {
+        let line = |transcript_line: &TranscriptLine| {
+            let at = match (transcript_line.when, last) {
                 (UtteranceTime::At(at), _) => at,
                 (UtteranceTime::After(after), _) => began + after,
                 (UtteranceTime::Next, Some(last)) => last + UNTIMED_PAUSE,
@@ -84,13 +84,13 @@ impl ImportedTranscript {
             let line = json!({
                 "kind": "entry",
                 "session": session,
-                "speaker": said.speaker,
-                "text": said.text,
+                "speaker": transcript_line.speaker,
+                "text": transcript_line.text,
                 "at": date::format_rfc3339_millis(at),
             });
-            (said.line, line)
+            (transcript_line.line, line)
         };
-        self.said.iter().map(line).collect()
+        self.lines.iter().map(line).collect()
     }
 }
 

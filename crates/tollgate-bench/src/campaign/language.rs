@@ -88,7 +88,7 @@ impl CampaignLanguage {
 
     /// One or two sentences.
     pub(crate) fn sentences(&self, random: &mut SplitMix64) -> String {
-        let mut said = String::new();
+        let mut text = String::new();
         for _ in 0..=random.below(2) {
             let words = 5 + random.below(14);
             let named = (random.below(2) == 0).then(|| random.below(words));
@@ -98,12 +98,12 @@ impl CampaignLanguage {
                     _ if at == 0 => capital(self.word(random)),
                     _ => self.word(random).to_owned(),
                 };
-                said.push_str(if said.is_empty() { "" } else { " " });
-                said.push_str(&word);
+                text.push_str(if text.is_empty() { "" } else { " " });
+                text.push_str(&word);
             }
-            said.push('.');
+            text.push('.');
         }
-        said
+        text
     }
 }
 
@@ -147,7 +147,7 @@ impl Zipf {
 
     fn pick(&self, random: &mut SplitMix64) -> usize {
         let all = self.sums.last().copied().unwrap_or_default();
-        let wanted = random.share() * all;
-        self.sums.partition_point(|sum| *sum < wanted).min(self.sums.len() - 1)
+        let requested = random.share() * all;
+        self.sums.partition_point(|sum| *sum < requested).min(self.sums.len() - 1)
     }
 }

@@ -42,9 +42,9 @@ fn a_question_is_nearest_to_what_answers_it() {
     let all = TINY.passages;
     let vectors: Vec<f32> = (0..all).flat_map(|it| campaign.meanings.of(it, all)).collect();
     for passage in [0, 17, 399] {
-        let asked = campaign.meanings.question_embedding(passage, all);
-        assert_eq!(asked.len(), DIMENSIONS);
-        assert!(nearest(&vectors, &asked, 10).contains(&passage));
+        let requests = campaign.meanings.question_embedding(passage, all);
+        assert_eq!(requests.len(), DIMENSIONS);
+        assert!(nearest(&vectors, &requests, 10).contains(&passage));
     }
     assert_eq!(nearest(&vectors, &campaign.meanings.of(5, all), 1), [5]);
 }

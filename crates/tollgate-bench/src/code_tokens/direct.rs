@@ -50,7 +50,7 @@ impl ModelScript for DirectScript {
             !self.called[*at] && steps[*at].after.iter().all(|other| self.called[*other])
         };
         let ready: Vec<usize> = (0..steps.len()).filter(is_ready).collect();
-        let mut wanted = Vec::new();
+        let mut requested = Vec::new();
         for at in ready {
             self.called[at] = true;
             let tool = &self.query.steps[at].tool;
@@ -59,16 +59,16 @@ impl ModelScript for DirectScript {
                 return ScriptMove::Say(format!("{GAVE_UP}{name} is not offered"));
             };
             for arguments in self.calls(at, seen) {
-                wanted.push(ScriptedCall {
+                requested.push(ScriptedCall {
                     tool: name.to_owned(),
                     arguments: Value::Object(arguments),
                 });
             }
         }
-        if wanted.is_empty() {
+        if requested.is_empty() {
             ScriptMove::Say(answer(&self.query, &self.truth, seen))
         } else {
-            ScriptMove::Call(wanted)
+            ScriptMove::Call(requested)
         }
     }
 }

@@ -43,13 +43,17 @@ pub(super) fn missing(
 }
 
 /// Every word of what should be written, wherever in the arguments of the same tool it stands.
-fn missing_words(step: &PlanStep, wanted: &[PlanArguments], world: &SimulatedWorld) -> Vec<String> {
+fn missing_words(
+    step: &PlanStep,
+    requested: &[PlanArguments],
+    world: &SimulatedWorld,
+) -> Vec<String> {
     let mut written = String::new();
     for change in world.changes.iter().filter(|change| change.tool == step.tool) {
         flatten(&Value::Object(change.arguments.clone()), &mut written);
     }
     let mut all = String::new();
-    for arguments in wanted {
+    for arguments in requested {
         flatten(&Value::Object(arguments.clone()), &mut all);
     }
     let words = all.split(['|', '\n', '\'', '(', ')', ',']).map(str::trim);

@@ -25,7 +25,7 @@ pub(super) struct StepOutcome {
     /// What an act gave.
     pub(super) id: Option<Value>,
     /// What must have been read by whoever knows it.
-    said: Vec<String>,
+    facts: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ impl GroundTruth {
                 (PlanStepKind::Fails(word), Err(failure)) => {
                     let message = failure.to_string();
                     assert!(message.contains(word.as_str()), "{message}");
-                    done.said.push(word.clone());
+                    done.facts.push(word.clone());
                 }
                 (PlanStepKind::Take | PlanStepKind::Read, Ok(answer)) => {
                     let found = items(&step.taken, &answer);
@@ -130,7 +130,7 @@ impl StepOutcome {
     /// All that must be known of it.
     pub(super) fn facts(&self) -> impl Iterator<Item = &str> {
         let of_items = self.items.iter().flat_map(|item| &item.facts);
-        of_items.chain(&self.said).map(String::as_str)
+        of_items.chain(&self.facts).map(String::as_str)
     }
 }
 

@@ -169,8 +169,8 @@ impl CodeTokenHarness {
     async fn answer(&self, query: &PlannedQuery) -> Result<String, BenchError> {
         let process = |error: String| BenchError::Process(format!("{}: {error}", query.id));
         let gate = &self.running.gate;
-        let asked = TurnRequest::by(Actor::endless(Principal::local()));
-        let turn = gate.turn(asked).map_err(|error| process(error.to_string()))?;
+        let turn_request = TurnRequest::by(Actor::endless(Principal::local()));
+        let turn = gate.turn(turn_request).map_err(|error| process(error.to_string()))?;
         let agent = gate.agent(self.way.as_str()).map_err(|error| process(error.to_string()))?;
         let model = self.chat.models().find(MODEL);
         let order = CompletionRequest {

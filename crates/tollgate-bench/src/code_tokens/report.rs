@@ -20,7 +20,7 @@ pub(crate) struct RoundReport {
     pub(super) number: usize,
     pub(crate) tools: usize,
     pub(super) servers: usize,
-    pub(super) asked: Vec<QueryRuns>,
+    pub(super) queries: Vec<QueryRuns>,
 }
 
 /// Input tokens with all tools inline, and in a way of code mode.
@@ -55,7 +55,7 @@ impl RoundReport {
         way: ToolStrategy,
         class: Option<QueryClass>,
     ) -> Option<TokenChange> {
-        let ours = self.asked.iter().filter(|it| class.is_none_or(|class| it.class == class));
+        let ours = self.queries.iter().filter(|it| class.is_none_or(|class| it.class == class));
         let all = ours.map(|it| it.change(way));
         all.reduce(|one, two| TokenChange {
             direct: one.direct + two.direct,
@@ -65,20 +65,20 @@ impl RoundReport {
 
     /// Queries that cost more in code mode than with all tools inline.
     pub(crate) fn above(&self, way: ToolStrategy) -> Vec<&str> {
-        let dearer = self.asked.iter().filter(|it| it.change(way).percent() > 0.0);
+        let dearer = self.queries.iter().filter(|it| it.change(way).percent() > 0.0);
         dearer.map(|it| it.id.as_str()).collect()
     }
 
     /// Queries that were not done right, with the first reason.
     pub(crate) fn wrong(&self, way: ToolStrategy) -> Vec<(&str, &str)> {
         let reason = |it| QueryRuns::of(it, way).missing.first().map(String::as_str);
-        self.asked.iter().filter_map(|it| Some((it.id.as_str(), reason(it)?))).collect()
+        self.queries.iter().filter_map(|it| Some((it.id.as_str(), reason(it)?))).collect()
     }
 
     pub(crate) fn render(&self) -> String {
         let mut out = String::new();
-        let Self { number, tools, servers, asked } = self;
-        let queries = asked.len();
+        let Self { number, tools, servers, queries: requests } = self;
+        let queries = requests.len();
         let put = |out: &mut String, line: String| {
             writeln!(out, "{}", line.trim_end()).expect("a string takes all");
         };
@@ -97,7 +97,7 @@ impl RoundReport {
             put(&mut out, self.line(way));
         }
         for class in QueryClass::ALL {
-            let count = asked.iter().filter(|it| it.class == class).count();
+            let count = requests.iter().filter(|it| it.class == class).count();
             let Some(search) = self.change(ToolStrategy::Search, Some(class)) else { continue };
             let files =
                 self.change(ToolStrategy::Files, Some(class)).map_or(0.0, TokenChange::percent);
@@ -115,7 +115,7 @@ impl RoundReport {
         for way in [ToolStrategy::Search, ToolStrategy::Files] {
             let above = self.above(way);
             let above = if above.is_empty() { "none".to_owned() } else { above.join(", ") };
-            let worst = asked
+            let worst = requests
                 .iter()
                 .max_by(|one, two| one.change(way).percent().total_cmp(&two.change(way).percent()));
             let worst = worst.map(|it| format!("{} {:+.1} %", it.id, it.change(way).percent()));
@@ -137,8 +137,8 @@ impl RoundReport {
     }
 
     fn line(&self, way: ToolStrategy) -> String {
-        let count = self.asked.len();
-        let all = || self.asked.iter().map(|it| it.of(way));
+        let count = self.queries.len();
+        let all = || self.queries.iter().map(|it| it.of(way));
         let right = all().filter(|it| it.missing.is_empty()).count();
         let output: u64 = all().map(|it| it.tally.output).sum();
         let rounds: u32 = all().map(|it| it.tally.rounds).sum();

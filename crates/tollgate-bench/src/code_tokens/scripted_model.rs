@@ -77,19 +77,19 @@ impl BenchHandler for ScriptedModel {
 }
 
 impl ScriptedConversation {
-    fn answer(&mut self, asked: &ChatRequest) -> Value {
+    fn answer(&mut self, request: &ChatRequest) -> Value {
         let exact = CountPrecision::Exact;
-        let (system, others) = tokens::conversation(asked, exact);
-        let around = tokens::around_tools(asked.tools.len(), Dialect::OpenAiChat);
-        self.tally.input += system + others + tokens::tools(&asked.tools, exact) + around;
+        let (system, others) = tokens::conversation(request, exact);
+        let around = tokens::around_tools(request.tools.len(), Dialect::OpenAiChat);
+        self.tally.input += system + others + tokens::tools(&request.tools, exact) + around;
         self.tally.rounds += 1;
-        let seen = VisibleContext::of(asked);
+        let seen = VisibleContext::of(request);
         match self.script.next(&seen) {
             ScriptMove::Say(text) => {
                 self.tally.output += tokens::text(&text, exact);
                 completion(&json!({ "role": "assistant", "content": text }), "stop")
             }
-            ScriptMove::Call(wanted) => {
+            ScriptMove::Call(requested) => {
                 let round = self.tally.rounds;
                 let call = |(at, it): (usize, &ScriptedCall)| {
                     json!({
@@ -98,8 +98,8 @@ impl ScriptedConversation {
                         "function": { "name": it.tool, "arguments": it.arguments.to_string() },
                     })
                 };
-                let calls: Vec<Value> = wanted.iter().enumerate().map(call).collect();
-                for ScriptedCall { tool, arguments } in &wanted {
+                let calls: Vec<Value> = requested.iter().enumerate().map(call).collect();
+                for ScriptedCall { tool, arguments } in &requested {
                     if let Some(code) = arguments["code"].as_str() {
                         self.cheated = self
                             .cheated
@@ -127,12 +127,12 @@ fn completion(message: &Value, reason: &str) -> Value {
 }
 
 impl VisibleContext {
-    fn of(asked: &ChatRequest) -> Self {
-        let offered = asked.tools.iter().filter_map(|tool| match tool {
+    fn of(request: &ChatRequest) -> Self {
+        let offered = request.tools.iter().filter_map(|tool| match tool {
             ChatTool::Function(function) => Some(function.name.clone()),
             ChatTool::Hosted { .. } => None,
         });
-        let parts = asked.messages.iter().flat_map(|message| &message.parts);
+        let parts = request.messages.iter().flat_map(|message| &message.parts);
         let results = parts.filter_map(|part| match &part.content {
             PartContent::Result(result) => Some(result_text(result)),
             _ => None,

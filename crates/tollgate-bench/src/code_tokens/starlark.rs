@@ -56,21 +56,21 @@ impl ProgramWriter<'_> {
         }
         self.fetch_together(&mut program);
         let needed = self.steps_to_refetch(&program);
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         for at in 0..self.query.steps.len() {
             if program.ran.contains(&at) || program.looked_at.contains(&at) {
                 self.step(at, &mut program);
                 if program.ran.contains(&at) && self.query.reported_steps().any(|it| it == at) {
-                    told.extend(self.result_entry(at));
+                    lines.extend(self.result_entry(at));
                 }
             } else if needed.contains(&at) {
                 self.again(at, &mut program.source);
             }
         }
-        let result = if told.is_empty() {
+        let result = if lines.is_empty() {
             "\"done\"".to_owned()
         } else {
-            format!("{{{}}}", told.join(", "))
+            format!("{{{}}}", lines.join(", "))
         };
         line(&mut program.source, &format!("result = {result}"));
         program

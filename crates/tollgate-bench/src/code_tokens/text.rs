@@ -102,15 +102,15 @@ pub(super) fn prose(seed: TextSeed, bytes: usize, kind: ProseKind) -> String {
         ProseKind::Snippet => &[0],
     };
     let mut text = String::with_capacity(bytes + 200);
-    let mut told = 0;
+    let mut reported = 0;
     for at in 0.. {
         if text.len() >= bytes {
             break;
         }
         let seed = seed.at(at);
-        if points.get(told).is_some_and(|from| text.len() >= *from) {
+        if points.get(reported).is_some_and(|from| text.len() >= *from) {
             text.push_str(POINT);
-            told += 1;
+            reported += 1;
         }
         let subject = seed.pick(SUBJECTS);
         let verb = seed.with("v").pick(VERBS);

@@ -47,9 +47,9 @@ pub(super) fn first_unshown_tool(code: &str, seen: &VisibleContext) -> Option<St
 pub(super) fn knows(spelled: &str, taken: &Extraction, seen: &VisibleContext) -> bool {
     let known = shown_result_types(spelled, seen);
     let fields = taken.fields.iter().map(|field| field.name.as_str()).filter(|it| *it != "@");
-    let mut wanted = taken.list.as_deref().into_iter().chain(fields);
+    let mut requested = taken.list.as_deref().into_iter().chain(fields);
     let is_scalar = taken.fields.iter().all(|field| field.name == "@");
-    (!is_scalar || taken.list.is_some()) && wanted.all(|word| has_word(&known, word))
+    (!is_scalar || taken.list.is_some()) && requested.all(|word| has_word(&known, word))
 }
 
 /// All that was shown of the tool's answers: types of its signature, pieces that were printed.

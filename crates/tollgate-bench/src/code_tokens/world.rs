@@ -169,11 +169,11 @@ impl SimulatedWorld {
 
     /// What was said last under this name, in a page or beside it.
     fn last(&self, name: &str) -> Value {
-        let said = |change: &WorldChange| {
+        let render = |change: &WorldChange| {
             let page = change.arguments.get("pages").and_then(|it| it.get(0)?.get(name).cloned());
             page.or_else(|| change.arguments.get(name).cloned())
         };
-        self.changes.iter().rev().find_map(said).unwrap_or(Value::Null)
+        self.changes.iter().rev().find_map(render).unwrap_or(Value::Null)
     }
 }
 

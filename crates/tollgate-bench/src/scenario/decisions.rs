@@ -34,8 +34,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     let stand = SizedGate::with_tools(bench, TOOLS).await?;
     let catalog = stand.door.catalog();
     let agent = Agent::implicit();
-    let house = GlobalRules::default();
-    let sieve = ToolFilter::of(&house, &agent, Tier::Deep);
+    let global = GlobalRules::default();
+    let sieve = ToolFilter::of(&global, &agent, Tier::Deep);
     let build = best(bench, 10, || View::build(&catalog, &sieve).tools().len());
     let turn = best(bench, 10_000, || stand.door.turn().is_ok());
     Ok(vec![

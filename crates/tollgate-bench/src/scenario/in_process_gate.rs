@@ -62,8 +62,8 @@ impl InProcessGate {
     }
 
     pub(super) fn turn(&self) -> Result<Turn, BenchError> {
-        let asked = TurnRequest::by(Actor::endless(self.principal.clone()));
-        self.gate.turn(asked).map_err(|error| BenchError::Process(error.to_string()))
+        let turn_request = TurnRequest::by(Actor::endless(self.principal.clone()));
+        self.gate.turn(turn_request).map_err(|error| BenchError::Process(error.to_string()))
     }
 
     /// A program as a front runs it. It must come to its end.

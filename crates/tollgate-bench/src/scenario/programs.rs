@@ -61,7 +61,7 @@ struct ProgramPaths {
 async fn all(place: &ProgramPaths, rounds: usize) -> Result<Vec<FigureRow>, BenchError> {
     Ok(vec![
         start(&place.worker, rounds).await?,
-        crowd(&place.worker, rounds).await?,
+        measure_concurrency(&place.worker, rounds).await?,
         rate(&place.worker, rounds).await?,
         through_the_gate(place, rounds).await?,
     ])
@@ -104,7 +104,7 @@ async fn start(worker: &Path, rounds: usize) -> Result<FigureRow, BenchError> {
 }
 
 /// As many at once as a gateway runs, each in a worker that was ready. A figure without a target.
-async fn crowd(worker: &Path, rounds: usize) -> Result<FigureRow, BenchError> {
+async fn measure_concurrency(worker: &Path, rounds: usize) -> Result<FigureRow, BenchError> {
     let world = ProgramRunner::new(worker, TOGETHER)?;
     let mut whole = Vec::new();
     for _ in 0..rounds * 2 {

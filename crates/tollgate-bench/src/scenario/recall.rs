@@ -92,7 +92,7 @@ fn latency_row(id: &'static str, what: String, asked: &SearchTimings, most: f64)
 }
 
 fn recall_row(what: String, recall: &RecallScore) -> FigureRow {
-    let share = recall.found as f64 / recall.wanted.max(1) as f64;
+    let share = recall.found as f64 / recall.expected.max(1) as f64;
     let row = at_least("M4", what, share, LEAST_RECALL, format!("{share:.3} of them"));
     row.with(json!({ "recall": share, "unit": "share" }))
 }

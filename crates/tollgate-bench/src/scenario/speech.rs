@@ -114,7 +114,7 @@ async fn sustained_rate(
     for frames_per_second in RATES {
         let pace = FrameRate { frames_per_second, lasts: Duration::from_secs(2) };
         let mut clients = studio.open(gateway.address, sessions).await?;
-        if studio.talk(&mut clients, pace).await?.kept_up() {
+        if studio.talk(&mut clients, pace).await?.is_in_real_time() {
             return Ok(frames_per_second);
         }
     }

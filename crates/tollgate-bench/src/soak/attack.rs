@@ -111,7 +111,7 @@ pub(super) async fn measure(
     limited.gateway.stop().await?;
 
     let what = format!("{:.0} s of attack beside 100 calls/s", span.as_secs_f64());
-    let told = |answers: &AttackAnswerCounts| {
+    let render = |answers: &AttackAnswerCounts| {
         let each = answers.iter().map(|(status, count)| format!("{count}×{status}"));
         each.collect::<Vec<_>>().join(" ")
     };
@@ -135,7 +135,7 @@ pub(super) async fn measure(
         FigureRow::check(
             "attack",
             "the gateway lives in 512 MiB".to_owned(),
-            format!("{killed} killed, peak {peak:.0} MiB, attackers got {}", told(&answers)),
+            format!("{killed} killed, peak {peak:.0} MiB, attackers got {}", render(&answers)),
             "0 killed",
             killed == 0,
         ),

@@ -35,8 +35,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     let mut rows = Vec::new();
     for (percent, expected) in steps {
         let used = limited.group.used_bytes()?;
-        let wanted = MEMORY_LIMIT_BYTES * percent / 100;
-        let ballast = limited.group.hold(wanted.saturating_sub(used))?;
+        let requested = MEMORY_LIMIT_BYTES * percent / 100;
+        let ballast = limited.group.hold(requested.saturating_sub(used))?;
         let (seen, took) = wait_for(&limited, expected).await;
         drop(ballast);
         rows.push(FigureRow::check(

@@ -49,29 +49,29 @@ pub(super) async fn measure(
         tokio::time::sleep(span - GRACE / 2).await;
         let began = clock::now();
         gateway.terminate();
-        let mut told = None;
-        while told.is_none() && clock::now() - began < GRACE {
+        let mut duration = None;
+        while duration.is_none() && clock::now() - began < GRACE {
             let mut connection = SoakConnection::open(address).await?;
             let reply = connection.get("/readyz", HeaderMap::new()).await?;
             let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
             let stops =
                 reply.status == StatusCode::SERVICE_UNAVAILABLE && body["state"] == "stopping";
-            told = stops.then(|| clock::now() - began);
+            duration = stops.then(|| clock::now() - began);
         }
         let status = gateway.wait_for_exit(GRACE + DRAIN + Duration::from_secs(5)).await?;
-        Ok::<_, BenchError>((told, status, clock::now() - began))
+        Ok::<_, BenchError>((duration, status, clock::now() - began))
     };
     let (long, short, ended) = tokio::join!(long.run(), short.run(), ending);
-    let (told, status, took) = ended?;
+    let (duration, status, took) = ended?;
     let wrong = long.wrong + short.wrong;
     let reasons = [long.reasons.join("; "), short.reasons.join("; ")].concat();
     Ok(vec![
         FigureRow::check(
             "R-33",
             "SIGTERM under load: readiness says `stopping`",
-            told.map_or("never".to_owned(), |it| format!("after {} ms", it.as_millis())),
+            duration.map_or("never".to_owned(), |it| format!("after {} ms", it.as_millis())),
             "within 500 ms",
-            told.is_some_and(|it| it < Duration::from_millis(500)),
+            duration.is_some_and(|it| it < Duration::from_millis(500)),
         ),
         FigureRow::check(
             "R-33",

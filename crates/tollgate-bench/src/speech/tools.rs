@@ -37,9 +37,9 @@ pub(super) async fn call(
         say(side, &[done, over]).await?;
         let answer = within(TOOL_ANSWER_TIMEOUT, "a tool's answer", answer(side, &id)).await?;
         took.push(nanos(clock::now() - began));
-        let said = answer["item"]["output"].as_str().unwrap_or_default();
-        if !said.contains("\"ok\"") {
-            return Err(BenchError::wrong("the gateway", "the tool did not run", said.as_bytes()));
+        let text = answer["item"]["output"].as_str().unwrap_or_default();
+        if !text.contains("\"ok\"") {
+            return Err(BenchError::wrong("the gateway", "the tool did not run", text.as_bytes()));
         }
         // What the gateway asks for next is given, so that the next call finds the floor free.
         let response = format!("resp_{at}_said");
@@ -59,8 +59,8 @@ async fn answer(side: &mut SpeechPeer, id: &str) -> Result<Value, BenchError> {
 }
 
 /// All in one write.
-async fn say(side: &mut SpeechPeer, said: &[Value]) -> Result<(), BenchError> {
-    let frames = said
+async fn say(side: &mut SpeechPeer, lines: &[Value]) -> Result<(), BenchError> {
+    let frames = lines
         .iter()
         .map(|event| RawWebSocketFrame::text(&event.to_string()).bytes(RawWebSocketRole::Server));
     side.write(&frames.collect::<Vec<_>>().concat()).await

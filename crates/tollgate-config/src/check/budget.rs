@@ -57,7 +57,7 @@ pub(super) fn keywords(parent: &SectionFields, problems: &mut Problems) -> TierK
     let standard = listed("standard");
     let builtin = match fields.flag("replace") {
         Some(true) => BuiltinKeywords::Replaced,
-        Some(false) | None => BuiltinKeywords::Kept,
+        Some(false) | None => BuiltinKeywords::Included,
     };
     let languages = fields.texts("languages");
     if builtin == BuiltinKeywords::Replaced && !languages.is_empty() {

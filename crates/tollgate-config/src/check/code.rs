@@ -70,14 +70,14 @@ pub(super) fn least_tier(top: &SectionFields, usual: Tier) -> Tier {
 pub(super) fn warn_of_turns_too_short(
     top: &SectionFields,
     agents: &[Agent],
-    house: &GlobalRules,
+    global: &GlobalRules,
     problems: &mut Problems,
 ) {
     for (name, fields) in top.named_sections("agents") {
         let Some(agent) = agents.iter().find(|agent| agent.id.as_str() == name.value) else {
             continue;
         };
-        let least = house.code_begins(agent);
+        let least = global.code_begins(agent);
         if let Some(ceiling) = agent.ceiling
             && agent.persona.code_mode
             && ceiling < least

@@ -7,7 +7,7 @@ use super::super::diagnostic::Problems;
 use super::super::raw::SectionFields;
 use super::super::suggest::nearest;
 
-pub(super) fn house(
+pub(super) fn read_global_rules(
     top: &SectionFields,
     environment: &str,
     problems: &mut Problems,

@@ -110,11 +110,11 @@ fn transport(
     fields: &SectionFields,
     problems: &mut Problems,
 ) -> Option<ServerTransport> {
-    let wanted = fields.text("transport").map(|text| text.value);
+    let requested = fields.text("transport").map(|text| text.value);
     let is_command = fields.has("command");
     let is_url = fields.has("url");
     let server = &name.value;
-    let (wrong, help) = match (is_command, is_url, wanted) {
+    let (wrong, help) = match (is_command, is_url, requested) {
         (true, true, _) => (
             format!("server `{server}` has both `command` and `url`"),
             "keep `command` for a process, `url` for an endpoint",
@@ -138,7 +138,7 @@ fn transport(
         (false, true, _) => {
             warn_of_idle(fields, &["args", "env", "cwd", "sandbox"], problems);
             let endpoint = endpoint::endpoint(fields, problems)?;
-            return Some(match wanted {
+            return Some(match requested {
                 Some("sse") => ServerTransport::Sse(endpoint),
                 _ => ServerTransport::StreamableHttp(endpoint),
             });

@@ -8,13 +8,13 @@ use super::super::raw::SectionFields;
 use super::{endpoint, milliseconds};
 
 pub(super) fn telemetry(top: &SectionFields) -> EngineTelemetrySettings {
-    let said = |key: &str| top.section("telemetry").and_then(|fields| fields.text(key));
+    let render = |key: &str| top.section("telemetry").and_then(|fields| fields.text(key));
     EngineTelemetrySettings {
-        baggage: match said("baggage").map(|text| text.value) {
+        baggage: match render("baggage").map(|text| text.value) {
             Some("pass") => BaggagePolicy::Passed,
             _ => BaggagePolicy::Dropped,
         },
-        capture: match said("capture").map(|text| text.value) {
+        capture: match render("capture").map(|text| text.value) {
             Some("redacted") => ContentCapture::Redacted,
             _ => ContentCapture::Nothing,
         },

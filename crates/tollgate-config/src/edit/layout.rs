@@ -106,7 +106,7 @@ impl LayoutBuilder<'_> {
         let start = self.byte(start);
         let end = self.byte(end);
         match event {
-            Event::Scalar(said, style, anchor, _) => {
+            Event::Scalar(text, style, anchor, _) => {
                 let start = self.past_anchor(start, anchor);
                 let to = match style {
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
@@ -114,13 +114,13 @@ impl LayoutBuilder<'_> {
                     }
                     _ => start + self.text[start..end.max(start)].trim_end_matches(is_blank).len(),
                 };
-                let is_bare = style == ScalarStyle::Plain && said.is_empty();
+                let is_bare = style == ScalarStyle::Plain && text.is_empty();
                 let (from, to) = if is_bare { (start, start) } else { (start, to) };
                 self.finish_node(LayoutNode {
                     from,
                     to,
                     anchor,
-                    shape: LayoutShape::Scalar(said.into_owned()),
+                    shape: LayoutShape::Scalar(text.into_owned()),
                 });
             }
             Event::Alias(anchor) => {
@@ -219,13 +219,13 @@ impl LayoutBuilder<'_> {
             Some(OpenLayoutItems::List(items)) => items.push(node),
             Some(OpenLayoutItems::Map(pairs, key)) => match key.take() {
                 None => {
-                    let said = match node.shape {
-                        LayoutShape::Scalar(said) => said,
+                    let text = match node.shape {
+                        LayoutShape::Scalar(text) => text,
                         LayoutShape::Alias(_) | LayoutShape::List(..) | LayoutShape::Map(..) => {
                             String::new()
                         }
                     };
-                    *key = Some((said, node.from, node.to));
+                    *key = Some((text, node.from, node.to));
                 }
                 Some((key, from, to)) => {
                     let rest = &self.text[to..];

@@ -42,8 +42,8 @@ pub(super) fn pair(key: &str, value: &Value, column: usize, style: YamlStyle<'_>
             let items: Vec<String> = items.iter().map(entry).collect();
             format!("{key}:{}{}", style.line, items.join(style.line))
         }
-        Value::String(said) => {
-            format!("{key}: {}", text(said, QuoteStyle::WhereNeeded, YamlContext::Block))
+        Value::String(message) => {
+            format!("{key}: {}", text(message, QuoteStyle::WhereNeeded, YamlContext::Block))
         }
         other => format!("{key}: {}", flow(other, QuoteStyle::WhereNeeded)),
     }
@@ -61,13 +61,13 @@ pub(super) fn flow(value: &Value, quotes: QuoteStyle) -> String {
         Value::Array(items) => {
             // In a list of strings all are quoted, as `-y` and `@scope/name` need it.
             let item = |item: &Value| match item {
-                Value::String(said) => quote(said),
+                Value::String(message) => quote(message),
                 other => flow(other, quotes),
             };
             let items: Vec<String> = items.iter().map(item).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::String(said) => text(said, quotes, YamlContext::Flow),
+        Value::String(message) => text(message, quotes, YamlContext::Flow),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
@@ -82,18 +82,18 @@ enum YamlContext {
     Flow,
 }
 
-fn text(said: &str, quotes: QuoteStyle, place: YamlContext) -> String {
-    if quotes == QuoteStyle::WhereNeeded && is_plain(said, place) {
-        said.to_owned()
+fn text(message: &str, quotes: QuoteStyle, place: YamlContext) -> String {
+    if quotes == QuoteStyle::WhereNeeded && is_plain(message, place) {
+        message.to_owned()
     } else {
-        quote(said)
+        quote(message)
     }
 }
 
 /// In double quotes. YAML understands the escapes of JSON.
-pub(crate) fn quote(said: &str) -> String {
-    let mut out = String::with_capacity(said.len() + 2);
-    for c in Value::from(said).to_string().chars() {
+pub(crate) fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    for c in Value::from(text).to_string().chars() {
         match c {
             // Not printable in YAML, but not escaped by JSON.
             '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
@@ -106,16 +106,16 @@ pub(crate) fn quote(said: &str) -> String {
 }
 
 /// Whether it is a string without quotes.
-fn is_plain(said: &str, place: YamlContext) -> bool {
+fn is_plain(text: &str, place: YamlContext) -> bool {
     let begins_well =
-        said.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '_' | '$'));
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '_' | '$'));
     let is_word = matches!(
-        said.to_ascii_lowercase().as_str(),
+        text.to_ascii_lowercase().as_str(),
         "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
     );
     let fits = |c: char| match c {
         '$' | '{' | '}' => place == YamlContext::Block,
         c => c.is_ascii_alphanumeric() || "_-./:@+".contains(c),
     };
-    begins_well && !is_word && said.chars().all(fits) && !said.ends_with(':')
+    begins_well && !is_word && text.chars().all(fits) && !text.ends_with(':')
 }

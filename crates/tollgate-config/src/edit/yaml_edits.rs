@@ -232,15 +232,15 @@ impl<'a> YamlEditor<'a> {
         // A comment behind it stays on its line. Indented comments below it stay above the new
         // entry.
         let end = self.line_end(pair.to());
-        let kept = &self.text[pair.to()..end];
+        let stored = &self.text[pair.to()..end];
         let below = self.past_comments(end, column - 1);
         let rest = &self.text[end..below];
-        let line = if rest.ends_with('\n') || rest.is_empty() && kept.ends_with('\n') {
+        let line = if rest.ends_with('\n') || rest.is_empty() && stored.ends_with('\n') {
             ""
         } else {
             self.line
         };
-        Ok((pair.colon..below, format!("{kept}{rest}{line}{block}{}", self.line)))
+        Ok((pair.colon..below, format!("{stored}{rest}{line}{block}{}", self.line)))
     }
 
     /// Adds behind the last pair of a map in braces.
@@ -275,14 +275,15 @@ impl<'a> YamlEditor<'a> {
     }
 
     /// If a list only gets longer at its end, the existing items are kept as typed.
-    fn longer(&self, typed: &LayoutNode, wanted: &Value) -> Option<TextSplice> {
-        let (LayoutShape::List(form, items), Value::Array(wanted)) = (&typed.shape, wanted) else {
+    fn longer(&self, typed: &LayoutNode, requested: &Value) -> Option<TextSplice> {
+        let (LayoutShape::List(form, items), Value::Array(requested)) = (&typed.shape, requested)
+        else {
             return None;
         };
         let last = items.last()?;
-        let more = wanted.get(items.len()..).filter(|more| !more.is_empty())?;
-        let is_same = |(item, wanted): (&LayoutNode, &Value)| matches!((&item.shape, wanted), (LayoutShape::Scalar(said), Value::String(wanted)) if said == wanted);
-        if !items.iter().zip(wanted).all(is_same) {
+        let more = requested.get(items.len()..).filter(|more| !more.is_empty())?;
+        let is_same = |(item, requested): (&LayoutNode, &Value)| matches!((&item.shape, requested), (LayoutShape::Scalar(said), Value::String(requested)) if said == requested);
+        if !items.iter().zip(requested).all(is_same) {
             return None;
         }
         let more = more.iter().map(|item| yaml::flow(item, QuoteStyle::Always));

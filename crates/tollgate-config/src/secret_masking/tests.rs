@@ -54,7 +54,7 @@ fn s_07_no_secret_is_shown_and_no_reference_hidden() {
     let masks = SecretMasks::new();
     let shown = masks.cover(Path::new(FILE), &text()).unwrap();
     assert!(!shown.contains("canary"), "{shown}");
-    for kept in [
+    for stored in [
         "[srv, --api-key, ",
         "--verbose]",
         "--key, \"${KEY}\"]",
@@ -63,7 +63,7 @@ fn s_07_no_secret_is_shown_and_no_reference_hidden() {
         "client_id: shown",
         "url: https://x.test/mcp",
     ] {
-        assert!(shown.contains(kept), "{kept}: {shown}");
+        assert!(shown.contains(stored), "{stored}: {shown}");
     }
 }
 

@@ -135,9 +135,9 @@ fn tokens_are_of_one_issuer_and_for_us() {
     assert_eq!(tokens.rules[0].rights, [Right::Approve, Right::Observe].into_iter().collect());
     assert_eq!(tokens.rules[1].when, None);
     let open = format!("listen: 0.0.0.0:1\n{}", auth(&format!("{issuer}, {both}")));
-    let said = report(&open).diagnostics.remove(0).message;
-    assert!(said.contains("`hosts` is not set"), "tokens are enough: {said}");
-    for (fields, said) in [
+    let text = report(&open).diagnostics.remove(0).message;
+    assert!(text.contains("`hosts` is not set"), "tokens are enough: {text}");
+    for (fields, text) in [
         (issuer, "`resource` is missing"),
         (both, "`issuer` is missing"),
         (
@@ -166,7 +166,7 @@ fn tokens_are_of_one_issuer_and_for_us() {
         (&format!("{issuer}, {both}, jwks_uri: x"), "unknown key `jwks_uri`"),
     ] {
         let found = mistakes(&auth(fields));
-        assert!(found.len() == 1 && found[0].ends_with(said), "{fields}: {found:?}");
+        assert!(found.len() == 1 && found[0].ends_with(text), "{fields}: {found:?}");
     }
 }
 

@@ -383,11 +383,11 @@ fn s_02_only_loopback_is_served_without_keys() {
     // Keys may have been made by command: only the start knows.
     for (listen, keys) in [("0.0.0.0:1", ""), ("10.0.0.1:1", "keys: []\n"), ("\"[::]:1\"", "")] {
         let found = report(&format!("listen: {listen}\n{keys}"));
-        let said = format!(
+        let text = format!(
             "`{}` can be reached from outside, but the config has no keys",
             listen.trim_matches('"')
         );
-        assert_eq!(found.diagnostics[0].message, said);
+        assert_eq!(found.diagnostics[0].message, text);
     }
 }
 

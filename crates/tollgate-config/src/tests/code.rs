@@ -15,7 +15,7 @@ fn what_is_left_out_is_as_usual() {
     for text in ["environment: a", "code: {}", "code: { spare_workers: 1 }"] {
         let settings = good(text).settings;
         assert_eq!(settings.code, CodeModeSettings::default(), "{text}");
-        assert_eq!(settings.house.code_from, Tier::Fast, "{text}");
+        assert_eq!(settings.global.code_from, Tier::Fast, "{text}");
     }
     assert!(!good("").settings.has_code_mode(), "nobody asked for it");
 }
@@ -38,7 +38,7 @@ code:
   worker: /opt/tollgate-worker
 ",
     );
-    assert_eq!(config.settings.house.code_from, Tier::Deep);
+    assert_eq!(config.settings.global.code_from, Tier::Deep);
     let CodeModeSettings { limits, memory_bytes, binding, spare, together, unapproved, worker } =
         config.settings.code;
     assert_eq!(limits.time, Duration::from_secs(5));

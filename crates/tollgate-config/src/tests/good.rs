@@ -97,7 +97,7 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(budget.standing.recovery, Duration::from_secs(600));
     assert_eq!(budget.calibrate_every, Duration::from_secs(300));
     assert_eq!(settings.agents[0].keywords.deep, ["consult the archives"]);
-    assert_eq!(settings.agents[0].keywords.builtin, BuiltinKeywords::Kept);
+    assert_eq!(settings.agents[0].keywords.builtin, BuiltinKeywords::Included);
 }
 
 #[test]

@@ -46,8 +46,8 @@ pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Serv
         pins: &ToolPins::default(),
     };
     let catalog = Arc::new(Catalog::build(&inputs, &mut NameOwners::default()));
-    let house = GlobalRules::default();
-    let view = Arc::new(View::build(&catalog, &ToolFilter::of(&house, agent, Tier::Deep)));
+    let global = GlobalRules::default();
+    let view = Arc::new(View::build(&catalog, &ToolFilter::of(&global, agent, Tier::Deep)));
     let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
     Turn::open(id, began(), Actor::endless(Principal::from_name("ada")), view, Arc::default())
 }
@@ -107,8 +107,8 @@ const PROMPT: TestCall = TestCall { kind: RequestKind::GetPrompt, name: "s_hello
 fn limited() -> Turn {
     let agent = Agent { rate_limit: Some(limit(3)), ..Agent::implicit() };
     let turn = turn(&agent, &[tool("a"), tool("b")], |rules| {
-        let said = ToolOverride { rate_limit: Some(limit(2)), ..ToolOverride::default() };
-        rules.tools.insert(ToolName::new("a"), said);
+        let overrides = ToolOverride { rate_limit: Some(limit(2)), ..ToolOverride::default() };
+        rules.tools.insert(ToolName::new("a"), overrides);
     });
     let grant = PrincipalGrant { rate_limit: Some(limit(4)), ..PrincipalGrant::default() };
     Turn { grant: Some(Arc::new(grant)), ..turn }

@@ -27,35 +27,41 @@ fn held(turn: &Turn, by: Decider, random: u128) -> Clearance<'static> {
 }
 
 /// What the operator and the server say of the tool.
-struct Said {
+struct ToolDeclaration {
     approval: ApprovalMode,
     hints: Value,
     trusted: bool,
 }
 
-fn said(approval: ApprovalMode, hints: Value) -> Said {
-    Said { approval, hints, trusted: true }
+fn declare(approval: ApprovalMode, hints: Value) -> ToolDeclaration {
+    ToolDeclaration { approval, hints, trusted: true }
 }
 
-fn turn_of(auto_execute: &[&str], said: &Said) -> Turn {
+fn turn_of(auto_execute: &[&str], declared: &ToolDeclaration) -> Turn {
     let globs = auto_execute.iter().map(|it| Glob::new(*it)).collect();
     let agent = Agent { auto_execute: globs, ..Agent::implicit() };
     let mut t = tool("t");
-    t["annotations"] = said.hints.clone();
+    t["annotations"] = declared.hints.clone();
     turn(&agent, &[t], |rules: &mut ServerRules| {
-        rules.trusted = said.trusted;
-        let said = ToolOverride { approval: Some(said.approval), ..ToolOverride::default() };
-        rules.tools.insert(ToolName::new("t"), said);
+        rules.trusted = declared.trusted;
+        let declared =
+            ToolOverride { approval: Some(declared.approval), ..ToolOverride::default() };
+        rules.tools.insert(ToolName::new("t"), declared);
     })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "so that a row of a table is short")]
-fn check(by: Decider, auto_execute: &[&str], said: &Said, expected: Option<ApprovalReason>) {
-    let found = match held(&turn_of(auto_execute, said), by, 1) {
+fn check(
+    by: Decider,
+    auto_execute: &[&str],
+    declared: &ToolDeclaration,
+    expected: Option<ApprovalReason>,
+) {
+    let found = match held(&turn_of(auto_execute, declared), by, 1) {
         Clearance::Clear(_) => None,
         Clearance::Ask(held) => Some(held.why().clone()),
     };
-    let Said { approval, hints, trusted } = said;
+    let ToolDeclaration { approval, hints, trusted } = declared;
     assert_eq!(found, expected, "{by:?} {auto_execute:?} {approval:?} {hints} {trusted}");
 }
 
@@ -67,12 +73,12 @@ fn who_decides_and_what_the_operator_says_decide_together() {
     for hints in [json!({}), reads(), writes()] {
         for auto_execute in [&[][..], &["*"], &["s_t"]] {
             for by in [Client, Model] {
-                let always = said(ApprovalMode::Always, hints.clone());
+                let always = declare(ApprovalMode::Always, hints.clone());
                 check(by, auto_execute, &always, Some(ApprovalReason::Always));
-                check(by, auto_execute, &said(ApprovalMode::Never, hints.clone()), None);
+                check(by, auto_execute, &declare(ApprovalMode::Never, hints.clone()), None);
             }
-            check(Client, auto_execute, &said(ApprovalMode::Auto, hints.clone()), None);
-            check(Gateway, auto_execute, &said(ApprovalMode::Always, hints.clone()), None);
+            check(Client, auto_execute, &declare(ApprovalMode::Auto, hints.clone()), None);
+            check(Gateway, auto_execute, &declare(ApprovalMode::Always, hints.clone()), None);
         }
     }
     for (auto_execute, hints, expected) in [
@@ -91,7 +97,7 @@ fn who_decides_and_what_the_operator_says_decide_together() {
             Some(ApprovalReason::Destructive),
         ),
     ] {
-        check(Model, auto_execute, &said(ApprovalMode::Auto, hints), expected);
+        check(Model, auto_execute, &declare(ApprovalMode::Auto, hints), expected);
     }
 }
 
@@ -102,11 +108,12 @@ fn s_28_what_an_untrusted_server_says_of_itself_lifts_nothing() {
         json!({"destructiveHint": false}),
         json!({"readOnlyHint": true, "destructiveHint": false, "openWorldHint": false}),
     ] {
-        let evil = Said { approval: ApprovalMode::Auto, hints: hints.clone(), trusted: false };
+        let evil =
+            ToolDeclaration { approval: ApprovalMode::Auto, hints: hints.clone(), trusted: false };
         check(Decider::Model, &["*"], &evil, Some(ApprovalReason::Destructive));
         check(Decider::Model, &[], &evil, Some(ApprovalReason::NotAutomatic));
         check(Decider::Model, &["s_t"], &evil, None);
-        let always = Said { approval: ApprovalMode::Always, hints, trusted: false };
+        let always = ToolDeclaration { approval: ApprovalMode::Always, hints, trusted: false };
         check(Decider::Client, &["s_t"], &always, Some(ApprovalReason::Always));
     }
 }
@@ -117,15 +124,15 @@ fn tainted(hints: Value, change: impl FnOnce(&mut ServerRules, &mut ToolOverride
     t["annotations"] = hints;
     let agent = Agent { auto_execute: vec![Glob::new("s_t")], ..Agent::implicit() };
     let turn = turn(&agent, &[t], |rules: &mut ServerRules| {
-        let mut said = ToolOverride::default();
-        change(rules, &mut said);
-        rules.tools.insert(ToolName::new("t"), said);
+        let mut overrides = ToolOverride::default();
+        change(rules, &mut overrides);
+        rules.tools.insert(ToolName::new("t"), overrides);
     });
     turn.taint.note(&ServerId::parse("web").unwrap(), turn.began);
     turn
 }
 
-fn asked_of(turn: &Turn, by: Decider) -> Option<ApprovalReason> {
+fn approval_reason(turn: &Turn, by: Decider) -> Option<ApprovalReason> {
     match held(turn, by, 1) {
         Clearance::Clear(_) => None,
         Clearance::Ask(held) => Some(held.why().clone()),
@@ -138,41 +145,51 @@ fn s_30_only_what_is_called_destructive_waits_after_a_result_of_an_untrusted_ser
     let destructive = || json!({"destructiveHint": true});
     for by in [Decider::Client, Decider::Model] {
         // By the server's word, whether it is trusted or not; by the operator's.
-        assert_eq!(asked_of(&tainted(destructive(), |_, _| {}), by), by_web);
-        assert_eq!(asked_of(&tainted(destructive(), |rules, _| rules.trusted = true), by), by_web);
-        let by_operator =
-            |effect| move |_: &mut ServerRules, said: &mut ToolOverride| said.effect = Some(effect);
-        assert_eq!(asked_of(&tainted(json!({}), by_operator(ToolEffect::Destructive)), by), by_web);
-        assert_eq!(asked_of(&tainted(destructive(), by_operator(ToolEffect::Mutating)), by), None);
+        assert_eq!(approval_reason(&tainted(destructive(), |_, _| {}), by), by_web);
+        assert_eq!(
+            approval_reason(&tainted(destructive(), |rules, _| rules.trusted = true), by),
+            by_web
+        );
+        let by_operator = |effect| {
+            move |_: &mut ServerRules, overrides: &mut ToolOverride| overrides.effect = Some(effect)
+        };
+        assert_eq!(
+            approval_reason(&tainted(json!({}), by_operator(ToolEffect::Destructive)), by),
+            by_web
+        );
+        assert_eq!(
+            approval_reason(&tainted(destructive(), by_operator(ToolEffect::Mutating)), by),
+            None
+        );
         // Who says nothing calls nothing destructive.
         for hints in [json!({}), json!({"readOnlyHint": false}), json!({"destructiveHint": false})]
         {
-            assert_eq!(asked_of(&tainted(hints, |_, _| {}), by), None);
+            assert_eq!(approval_reason(&tainted(hints, |_, _| {}), by), None);
         }
         // The operator's word on this very tool, and on the rule.
-        let never = |_: &mut ServerRules, said: &mut ToolOverride| {
-            said.approval = Some(ApprovalMode::Never)
+        let never = |_: &mut ServerRules, overrides: &mut ToolOverride| {
+            overrides.approval = Some(ApprovalMode::Never)
         };
-        assert_eq!(asked_of(&tainted(destructive(), never), by), None);
+        assert_eq!(approval_reason(&tainted(destructive(), never), by), None);
         let off =
             |rules: &mut ServerRules, _: &mut ToolOverride| rules.trust.taint = TaintRule::Off;
-        assert_eq!(asked_of(&tainted(destructive(), off), by), None);
+        assert_eq!(approval_reason(&tainted(destructive(), off), by), None);
     }
-    assert_eq!(asked_of(&tainted(destructive(), |_, _| {}), Decider::Gateway), None);
+    assert_eq!(approval_reason(&tainted(destructive(), |_, _| {}), Decider::Gateway), None);
 }
 
 #[test]
 fn s_30_where_it_is_denied_nobody_is_asked() {
-    let deny = |rules: &mut ServerRules, said: &mut ToolOverride| {
+    let deny = |rules: &mut ServerRules, overrides: &mut ToolOverride| {
         rules.trust.taint = TaintRule::Deny;
-        said.approval = Some(ApprovalMode::Never);
+        overrides.approval = Some(ApprovalMode::Never);
     };
     let turn = tainted(json!({"destructiveHint": true}), deny);
     let tool = turn.view.tool("s_t").unwrap();
     let refused = refuse_tainted(&turn, Decider::Model, tool, turn.began).unwrap_err();
     assert!(refused.to_string().starts_with("`s_t` was not run: taint: "), "{refused}");
     assert_eq!(refused.by.as_str(), "web");
-    assert_eq!(asked_of(&turn, Decider::Model), None);
+    assert_eq!(approval_reason(&turn, Decider::Model), None);
     assert!(refuse_tainted(&turn, Decider::Gateway, tool, turn.began).is_ok());
 }
 
@@ -180,7 +197,7 @@ fn s_30_where_it_is_denied_nobody_is_asked() {
 fn s_30_what_was_read_counts_for_its_turn_or_for_a_time() {
     let web = ServerId::parse("web").unwrap();
     let mail = ServerId::parse("mail").unwrap();
-    let turn = turn_of(&[], &said(ApprovalMode::Auto, json!({})));
+    let turn = turn_of(&[], &declare(ApprovalMode::Auto, json!({})));
     let now = turn.began;
     let later = |seconds| now + Duration::from_secs(seconds);
     assert_eq!(turn.taint.by(now), None);
@@ -202,7 +219,7 @@ fn s_30_what_was_read_counts_for_its_turn_or_for_a_time() {
 
 #[test]
 fn s_30_linked_turns_taint_each_other_as_far_as_they_are_linked() {
-    let now = turn_of(&[], &said(ApprovalMode::Auto, json!({}))).began;
+    let now = turn_of(&[], &declare(ApprovalMode::Auto, json!({}))).began;
     let web = ServerId::parse("web").unwrap();
     let holding = || Arc::new(Taint::holding(Duration::from_secs(600), TaintLinks::default()));
     let conversation = holding();
@@ -227,7 +244,7 @@ fn s_30_linked_turns_taint_each_other_as_far_as_they_are_linked() {
 
 #[test]
 fn a_verdict_counts_for_its_own_call_only() {
-    let turn = turn_of(&[], &said(ApprovalMode::Always, json!({})));
+    let turn = turn_of(&[], &declare(ApprovalMode::Always, json!({})));
     let ask = |random| match held(&turn, Decider::Client, random) {
         Clearance::Ask(held) => held,
         Clearance::Clear(_) => panic!("nobody was asked"),

@@ -10,44 +10,51 @@ use crate::tool::{
 /// An untrusted server can only tighten the terms: a shorter timeout, a longer estimate.
 pub(super) fn terms(
     rules: &ServerRules,
-    said: &ToolOverride,
+    overrides: &ToolOverride,
     definition: &ToolDefinition,
 ) -> CallTerms {
     let declared = &definition.declared;
     let hints = &definition.annotations;
     let by_server = if rules.trusted { Estimate::Believed } else { Estimate::Claimed };
-    let effect = said.effect.unwrap_or_else(|| effect(rules, hints));
+    let effect = overrides.effect.unwrap_or_else(|| effect(rules, hints));
     let safe_to_repeat =
         effect == ToolEffect::ReadOnly || rules.trusted && hints.idempotent == Some(true);
-    let idempotent = said.idempotent.unwrap_or(safe_to_repeat);
+    let idempotent = overrides.idempotent.unwrap_or(safe_to_repeat);
     let cacheable = declared.cacheable.filter(|_| rules.trusted && idempotent);
     CallTerms {
-        estimated: said.estimated.map(Estimate::Believed).or(declared.estimated.map(by_server)),
-        max: said.max.or(declared.max),
+        estimated: overrides
+            .estimated
+            .map(Estimate::Believed)
+            .or(declared.estimated.map(by_server)),
+        max: overrides.max.or(declared.max),
         timeout: rules.timeout,
         effect,
-        taint: if is_called_destructive(said, hints) { rules.trust.taint } else { TaintRule::Off },
+        taint: if is_called_destructive(overrides, hints) {
+            rules.trust.taint
+        } else {
+            TaintRule::Off
+        },
         idempotent,
-        cacheable: said.cacheable.or(cacheable).unwrap_or_default(),
+        cacheable: overrides.cacheable.or(cacheable).unwrap_or_default(),
         scope: declared.scope.filter(|_| rules.trusted).unwrap_or_default(),
-        approval: said.approval.unwrap_or_default(),
-        speech: said.speech.clone(),
-        probe: said.probe.clone(),
-        rate_limit: said.rate_limit,
+        approval: overrides.approval.unwrap_or_default(),
+        speech: overrides.speech.clone(),
+        probe: overrides.probe.clone(),
+        rate_limit: overrides.rate_limit,
         slow: rules.slow.clone(),
-        attempts: match said.hedge {
+        attempts: match overrides.hedge {
             Some(true) if idempotent => HedgingPolicy::Hedged,
             _ => HedgingPolicy::One,
         },
         reach: rules.reach,
-        delivery: said.delivery.unwrap_or_default(),
+        delivery: overrides.delivery.unwrap_or_default(),
     }
 }
 
 /// Whether the operator, or else the server, declares the tool destructive. A missing annotation is
 /// no declaration. The claim to be destructive is accepted from any server.
-fn is_called_destructive(said: &ToolOverride, hints: &ToolAnnotations) -> bool {
-    match said.effect {
+fn is_called_destructive(overrides: &ToolOverride, hints: &ToolAnnotations) -> bool {
+    match overrides.effect {
         Some(effect) => effect == ToolEffect::Destructive,
         None => hints.destructive == Some(true),
     }

@@ -23,7 +23,7 @@ pub(super) struct PromptCandidate {
 
 pub(super) fn read(
     inputs: &CatalogInputs<'_>,
-    wanted: &mut RequestedNames,
+    requested: &mut RequestedNames,
     problems: &mut Vec<CatalogProblem>,
 ) -> Vec<PromptCandidate> {
     let mut candidates = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn read(
             let id = ToolId { server: rules.server.clone(), tool: name_of(raw, at) };
             let exposed = expose(inputs.pattern, rules.origin, &rules.server, &id.tool);
             let mut problem = |kind| problems.push(CatalogProblem { tool: id.clone(), kind });
-            if !wanted.note(NameKind::Prompt, &id, &exposed) {
+            if !requested.note(NameKind::Prompt, &id, &exposed) {
                 problem(CatalogProblemKind::ListedTwice { owner: rules.server.clone() });
                 continue;
             }

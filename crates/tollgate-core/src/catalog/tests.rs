@@ -143,7 +143,7 @@ fn an_empty_list_of_allowed_tools_allows_none() {
 
 #[test]
 fn the_operator_names_describes_and_limits_a_tool() {
-    let said = ToolOverride {
+    let overrides = ToolOverride {
         expose_as: Some(ExposedName::parse("find").unwrap()),
         description: Some("Finds things.".to_owned()),
         max: Some(Duration::from_secs(2)),
@@ -153,7 +153,7 @@ fn the_operator_names_describes_and_limits_a_tool() {
         ..ToolOverride::default()
     };
     let offer = ruled(offer("s", &tools(&["search"])), |rules| {
-        rules.tools.insert(ToolName::new("search"), said);
+        rules.tools.insert(ToolName::new("search"), overrides);
         rules.tools.insert(ToolName::new("serach"), ToolOverride::default());
     });
     let catalog = fresh(&[offer]);
@@ -199,10 +199,10 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
 fn the_operators_estimate_is_believed_whatever_the_server_claims() {
     let mut claims = tool("t");
     claims["_meta"] = json!({"dev.tollgate/latency": {"estimatedDurationMs": 5000}});
-    let said =
+    let overrides =
         ToolOverride { estimated: Some(Duration::from_millis(200)), ..ToolOverride::default() };
     let catalog = fresh(&[ruled(offer("s", &[claims]), |it| {
-        it.tools.insert(ToolName::new("t"), said);
+        it.tools.insert(ToolName::new("t"), overrides);
     })]);
     let believed = Estimate::Believed(Duration::from_millis(200));
     assert_eq!(catalog.tools[0].terms.estimated, Some(believed));
@@ -217,9 +217,9 @@ fn effects_follow_the_defaults_of_mcp() {
         (json!({"readOnlyHint": false}), ToolEffect::Destructive),
         (json!({"readOnlyHint": true, "destructiveHint": true}), ToolEffect::Destructive),
     ] {
-        let mut said = tool("t");
-        said["annotations"] = annotations.clone();
-        let offered = offer("s", &[said]);
+        let mut definition = tool("t");
+        definition["annotations"] = annotations.clone();
+        let offered = offer("s", &[definition]);
         let evil = fresh(std::slice::from_ref(&offered));
         assert_eq!(evil.tools[0].terms.effect, ToolEffect::Destructive, "{annotations}");
         let trusted = fresh(&[ruled(offered, |it| it.trusted = true)]);
@@ -235,9 +235,9 @@ fn a_trusted_tool_that_reads_and_destroys_is_not_believed_to_read() {
         (json!({"readOnlyHint": true, "destructiveHint": true}), ToolEffect::Destructive, false),
         (json!({"destructiveHint": true, "idempotentHint": true}), ToolEffect::Destructive, true),
     ] {
-        let mut said = tool("t");
-        said["annotations"] = annotations.clone();
-        let catalog = fresh(&[ruled(offer("s", &[said]), |it| it.trusted = true)]);
+        let mut definition = tool("t");
+        definition["annotations"] = annotations.clone();
+        let catalog = fresh(&[ruled(offer("s", &[definition]), |it| it.trusted = true)]);
         let terms = &catalog.tools[0].terms;
         assert_eq!((terms.effect, terms.idempotent), (effect, idempotent), "{annotations}");
     }
@@ -245,11 +245,11 @@ fn a_trusted_tool_that_reads_and_destroys_is_not_believed_to_read() {
 
 #[test]
 fn listed_forms_keep_all_fields_but_those_that_an_era_does_not_know() {
-    let said = json!({
+    let definition = json!({
         "x": [1.0, 2], "name": "t", "execution": {"taskSupport": "required"},
         "inputSchema": {"type": "object"}, "outputSchema": {"type": "array"}, "icons": []
     });
-    let catalog = fresh(&[offer("s", &[said])]);
+    let catalog = fresh(&[offer("s", &[definition])]);
     let listed = &catalog.tools[0].listed;
     assert_eq!(
         &*listed.modern,
@@ -267,9 +267,9 @@ fn listed_forms_keep_all_fields_but_those_that_an_era_does_not_know() {
 
 #[test]
 fn s_24_hidden_text_is_reported_and_the_tool_is_served_without_it() {
-    let mut said = tool("t");
-    said["description"] = json!("Adds\u{e0069}\u{e0067} numbers\u{200b}");
-    let catalog = fresh(&[offer("s", &[said])]);
+    let mut definition = tool("t");
+    definition["description"] = json!("Adds\u{e0069}\u{e0067} numbers\u{200b}");
+    let catalog = fresh(&[offer("s", &[definition])]);
     assert_eq!(catalog.tools[0].description.as_deref(), Some("Adds numbers"));
     assert_eq!(catalog.problems.len(), 2);
     assert!(matches!(catalog.problems[0].kind, CatalogProblemKind::Suspicious(_)));
@@ -288,9 +288,9 @@ fn s_26_the_first_server_keeps_a_name_and_the_second_is_told_so() {
 #[test]
 fn s_26_built_in_tools_come_before_any_server() {
     let bare = ruled(offer("evil", &tools(&["r"])), |rules| {
-        let said =
+        let overrides =
             ToolOverride { expose_as: ExposedName::parse("roll").ok(), ..ToolOverride::default() };
-        rules.tools.insert(ToolName::new("r"), said);
+        rules.tools.insert(ToolName::new("r"), overrides);
     });
     let offers = [bare, offer("builtin", &tools(&["roll"]))];
     assert!(summary(&fresh(&offers)).starts_with("roll=builtin/roll\n`evil/r` is left out"));

@@ -57,14 +57,14 @@ struct ParsedTool {
 
 pub(super) fn read<'a>(
     inputs: &CatalogInputs<'a>,
-    wanted: &mut RequestedNames,
+    requested: &mut RequestedNames,
     rejected: &mut CatalogRejections,
 ) -> Vec<CatalogCandidate<'a>> {
     let previous = PreviousTools::of(inputs.previous);
     let mut candidates = Vec::new();
     for (rank, offer) in inputs.offers.iter().enumerate().filter(|(_, offer)| offer.present) {
         let previous = &previous;
-        let mut reader = ToolListReader { inputs, offer, rank, previous, wanted, rejected };
+        let mut reader = ToolListReader { inputs, offer, rank, previous, requested, rejected };
         reader.read(&mut candidates);
     }
     candidates
@@ -82,7 +82,7 @@ struct ToolListReader<'a, 'r> {
     offer: &'a ServerOffer,
     rank: usize,
     previous: &'r PreviousTools,
-    wanted: &'r mut RequestedNames,
+    requested: &'r mut RequestedNames,
     rejected: &'r mut CatalogRejections,
 }
 
@@ -110,7 +110,7 @@ impl<'a> ToolListReader<'a, '_> {
         let rules = &*self.offer.rules;
         let id = ToolId { server: rules.server.clone(), tool: name };
         let exposed = choose_exposed_name(self.inputs, rules, &id.tool);
-        if !self.wanted.note(NameKind::Tool, &id, &exposed) {
+        if !self.requested.note(NameKind::Tool, &id, &exposed) {
             self.problem(&id, CatalogProblemKind::ListedTwice { owner: rules.server.clone() });
             return None;
         }
@@ -237,9 +237,9 @@ impl CatalogCandidate<'_> {
     pub(super) fn finish(self) -> Arc<Tool> {
         let ParsedTool { definition, input, output } = self.read;
         let nothing_said = ToolOverride::default();
-        let said = self.rules.tools.get(&self.id.tool).unwrap_or(&nothing_said);
-        let terms = call_terms::terms(self.rules, said, &definition);
-        let description = said.description.clone().or_else(|| definition.description.clone());
+        let overrides = self.rules.tools.get(&self.id.tool).unwrap_or(&nothing_said);
+        let terms = call_terms::terms(self.rules, overrides, &definition);
+        let description = overrides.description.clone().or_else(|| definition.description.clone());
         let same = |tool: &Arc<Tool>| {
             tool.exposed == self.exposed && tool.terms == terms && tool.description == description
         };
@@ -295,7 +295,7 @@ fn choose_exposed_name(
     rules: &ServerRules,
     name: &ToolName,
 ) -> ExposedName {
-    match rules.tools.get(name).and_then(|said| said.expose_as.clone()) {
+    match rules.tools.get(name).and_then(|overrides| overrides.expose_as.clone()) {
         Some(exposed) => exposed,
         None => expose(inputs.pattern, rules.origin, &rules.server, name),
     }

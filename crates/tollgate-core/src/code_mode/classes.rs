@@ -80,8 +80,8 @@ impl TypedDictSet {
     }
 
     /// Reserves a name for the target of a reference, so that its fields can refer to it.
-    pub(super) fn begin(&mut self, reference: TypeReference, wanted: &str) {
-        let typed = self.free(wanted);
+    pub(super) fn begin(&mut self, reference: TypeReference, requested: &str) {
+        let typed = self.free(requested);
         self.names.insert(typed.clone());
         self.by_reference.insert(reference, ReferencedType { typed, is_used: false });
     }
@@ -89,12 +89,12 @@ impl TypedDictSet {
     /// The type of an object with these fields.
     pub(super) fn add(
         &mut self,
-        wanted: &str,
+        requested: &str,
         body: &ClassBody,
         from: Option<&TypeReference>,
     ) -> PyType {
         let body_text = body.to_string();
-        let text = DigestBuilder::default().with(wanted).with([0]).with(&body_text).finish();
+        let text = DigestBuilder::default().with(requested).with([0]).with(&body_text).finish();
         let begun = from.and_then(|reference| self.by_reference.get(reference)).cloned();
         let is_named = begun.as_ref().is_some_and(|begun| begun.is_used);
         if !is_named {
@@ -112,19 +112,19 @@ impl TypedDictSet {
                 return PyType::from_name(typed);
             }
         }
-        let name = begun.map_or_else(|| self.free(wanted), |begun| begun.typed);
+        let name = begun.map_or_else(|| self.free(requested), |begun| begun.typed);
         self.names.insert(name.clone());
         self.by_text.entry(text).or_insert(self.classes.len());
         self.classes.push(TypedDictClass { name: name.clone(), body: body_text });
         PyType::from_name(name)
     }
 
-    fn free(&mut self, wanted: &str) -> String {
-        let number = self.numbers.entry(wanted.to_owned()).or_insert(1);
+    fn free(&mut self, requested: &str) -> String {
+        let number = self.numbers.entry(requested.to_owned()).or_insert(1);
         loop {
             let name = match *number {
-                1 => wanted.to_owned(),
-                number => format!("{wanted}{number}"),
+                1 => requested.to_owned(),
+                number => format!("{requested}{number}"),
             };
             if !self.names.contains(&name) {
                 return name;

@@ -29,8 +29,8 @@ fn notation(layers: &SchemaLayers<'_, '_>) -> Option<String> {
     if layers.text("type") != Some("string") || layers.get("enum").is_some() {
         return None;
     }
-    let said = layers.text("description")?.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|it| said.contains(it));
+    let text = layers.text("description")?.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|it| text.contains(it));
     if has(&["comma-separated", "comma separated"]) {
         return Some("comma-separated".to_owned());
     }
@@ -69,7 +69,7 @@ fn range(layers: &SchemaLayers<'_, '_>) -> Option<String> {
     let most = number("maximum");
     let above = number("exclusiveMinimum");
     let below = number("exclusiveMaximum");
-    let said = match (least, most, above, below) {
+    let text = match (least, most, above, below) {
         (Some(least), Some(most), _, _) => Some(format!("{least}..{most}")),
         (Some(least), None, _, below) => {
             let below = below.map(|it| format!("<{it}"));
@@ -83,7 +83,7 @@ fn range(layers: &SchemaLayers<'_, '_>) -> Option<String> {
         }
     };
     let multiple = number("multipleOf").filter(|it| it != "1");
-    both(said, multiple.map(|it| format!("multiple of {it}")))
+    both(text, multiple.map(|it| format!("multiple of {it}")))
 }
 
 fn letters(layers: &SchemaLayers<'_, '_>, detail: TypeDetail) -> Option<String> {

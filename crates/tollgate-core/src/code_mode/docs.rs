@@ -143,10 +143,10 @@ fn parameters(out: &mut String, entry: &CodeModeTool) {
     comment(out, "Parameters:");
     for (field, parameter) in declared.fields.iter().zip(entry.parameters().all()) {
         let layers = SchemaLayers::of(&root, field.schema);
-        let said = layers.text("description").map(|it| comment_text::line(it, PARAMETER));
+        let text = layers.text("description").map(|it| comment_text::line(it, PARAMETER));
         let need = (field.need == ParameterNeed::Optional).then(|| "optional".to_owned());
         let remark = remark(&layers, TypeDetail::Full);
-        let all: Vec<String> = [said, remark, need].into_iter().flatten().collect();
+        let all: Vec<String> = [text, remark, need].into_iter().flatten().collect();
         let all: Vec<String> = all.into_iter().filter(|it| !it.is_empty()).collect();
         let colon = if all.is_empty() { "" } else { ": " };
         comment(out, &format!("  {}{colon}{}", parameter.identifier, all.join("; ")));

@@ -78,9 +78,9 @@ impl CodeModeApi {
     }
 
     fn no_file(&self, file: &str) -> UnknownNameError {
-        let wanted = stem(file);
+        let requested = stem(file);
         let servers = self.servers.iter().map(|it| it.identifier.clone());
-        let of_server = wanted.split_once('/').and_then(|(server, _)| self.find_server(server));
+        let of_server = requested.split_once('/').and_then(|(server, _)| self.find_server(server));
         let all: Vec<String> = match of_server {
             Some(at) => {
                 let CodeModeServer { identifier, tools, .. } = &self.servers[at];
@@ -90,7 +90,7 @@ impl CodeModeApi {
             None => servers.collect(),
         };
         let path = |stem: &str| format!("servers/{stem}.pyi");
-        let near = nearest(&wanted, all.iter().map(String::as_str));
+        let near = nearest(&requested, all.iter().map(String::as_str));
         let near = near.first().map(|it| format!("; did you mean `{}`", path(it)));
         let named: Vec<String> = all.iter().take(MAX_SUGGESTED_FILES).map(|it| path(it)).collect();
         let more = match all.len().checked_sub(MAX_SUGGESTED_FILES) {

@@ -26,10 +26,10 @@ const MAX_IDENTIFIER_LEN: usize = 64;
 /// text.
 pub(super) fn identifiers<'n>(names: &[&'n str], role: IdentifierRole) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
-    let wanted: Vec<IdentifierCandidate<'n>> =
+    let requested: Vec<IdentifierCandidate<'n>> =
         names.iter().map(|name| IdentifierCandidate::of(name, role)).collect();
-    taken.extend(wanted.iter().filter(|it| it.is_own()).map(|it| it.identifier.clone()));
-    let each = wanted.into_iter().map(|it| {
+    taken.extend(requested.iter().filter(|it| it.is_own()).map(|it| it.identifier.clone()));
+    let each = requested.into_iter().map(|it| {
         if it.is_own() {
             it.identifier
         } else {

@@ -126,10 +126,10 @@ impl<'r, 'a> DeclaredParameters<'r, 'a> {
     }
 
     pub(super) fn others(&self) -> ExtraArguments {
-        let said = self.whole.get("additionalProperties");
-        let said = said.or_else(|| self.whole.get("unevaluatedProperties"));
-        let taken = match said {
-            Some(Value::Bool(said)) => *said,
+        let additional = self.whole.get("additionalProperties");
+        let additional = additional.or_else(|| self.whole.get("unevaluatedProperties"));
+        let taken = match additional {
+            Some(Value::Bool(additional)) => *additional,
             Some(_) => true,
             // The schema says nothing about arguments, so any argument may be valid.
             None => self.whole.get("properties").is_none() && self.fields.is_empty(),
@@ -143,7 +143,7 @@ impl<'r, 'a> DeclaredParameters<'r, 'a> {
 
     /// The schema of additional arguments, if the schema accepts them explicitly.
     pub(super) fn other(&self) -> Option<&'a Value> {
-        let said = self.whole.get("additionalProperties");
-        said.filter(|it| it.is_object() || **it == Value::Bool(true))
+        let additional = self.whole.get("additionalProperties");
+        additional.filter(|it| it.is_object() || **it == Value::Bool(true))
     }
 }

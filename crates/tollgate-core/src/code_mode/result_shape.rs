@@ -249,12 +249,12 @@ impl ObjectShape {
     /// Whether its keys are data: none can be shown, most occurred in one result only, or all lead
     /// to objects with equal keys.
     fn is_dictionary(&self) -> bool {
-        let told = self.stable_fields().count();
-        let fleeting = self.fields.len() - told;
+        let reported = self.stable_fields().count();
+        let fleeting = self.fields.len() - reported;
         let mut objects = self.stable_fields().map(|it| it.shape.object.as_deref().map(Self::keys));
         let first = objects.next().flatten().filter(|keys| !keys.is_empty());
-        let is_alike = told > 1 && first.is_some() && objects.all(|keys| keys == first);
-        told == 0 || fleeting > told || is_alike
+        let is_alike = reported > 1 && first.is_some() && objects.all(|keys| keys == first);
+        reported == 0 || fleeting > reported || is_alike
     }
 
     fn keys(&self) -> Vec<&str> {

@@ -73,9 +73,9 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
                 layers.text("description").map(|it| comment_text::line(it, DESCRIPTION))
             }
         };
-        let said = [description.filter(|it| !it.is_empty()), remark(&layers, self.detail)];
-        let said: Vec<String> = said.into_iter().flatten().collect();
-        (!said.is_empty()).then(|| said.join("; "))
+        let lines = [description.filter(|it| !it.is_empty()), remark(&layers, self.detail)];
+        let lines: Vec<String> = lines.into_iter().flatten().collect();
+        (!lines.is_empty()).then(|| lines.join("; "))
     }
 
     fn read_layers(&mut self, layers: &SchemaLayers<'r, 'a>, name: &str) -> PyType {
@@ -191,9 +191,9 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         if let Some(known) = reference.as_ref().and_then(|it| self.classes.resolve_reference(it)) {
             return known;
         }
-        let wanted = choose_class_name(layers, name);
+        let requested = choose_class_name(layers, name);
         if let Some(reference) = &reference {
-            self.classes.begin(reference.clone(), &wanted);
+            self.classes.begin(reference.clone(), &requested);
         }
         let required = layers.required_fields();
         let mut body = ClassBody::default();
@@ -212,7 +212,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
                 format!("other keys: {typed}")
             }),
         };
-        self.classes.add(&wanted, &body, reference.as_ref())
+        self.classes.add(&requested, &body, reference.as_ref())
     }
 
     /// Identity of the object, if it is a plain reference.

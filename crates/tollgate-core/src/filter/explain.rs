@@ -35,15 +35,15 @@ pub fn explain(catalog: &Catalog, sieve: &ToolFilter<'_>) -> Vec<ToolExplanation
 pub fn explain_one(
     catalog: &Catalog,
     sieve: &ToolFilter<'_>,
-    wanted: &ToolId,
+    id: &ToolId,
 ) -> Option<ToolExplanation> {
     let mut tools = catalog.tools.iter().zip(&catalog.tiers);
-    if let Some((tool, needs)) = tools.find(|(tool, _)| tool.id == *wanted) {
+    if let Some((tool, needs)) = tools.find(|(tool, _)| tool.id == *id) {
         let code = CodeModeUse::of(catalog, sieve);
         return Some(code.explain_tool(tool, *needs, sieve, || code.is_used(catalog, sieve)));
     }
-    let kept_out = catalog.withheld.iter().find(|it| it.tool == *wanted).map(withheld);
-    kept_out.or_else(|| catalog.away.iter().find(|it| it.tool == *wanted).map(away))
+    let kept_out = catalog.withheld.iter().find(|it| it.tool == *id).map(withheld);
+    kept_out.or_else(|| catalog.away.iter().find(|it| it.tool == *id).map(away))
 }
 
 /// Whether models run programs in such a turn.

@@ -19,12 +19,12 @@ fn lists(allow: &[&str], deny: &[&str]) -> AllowDenyLists {
 }
 
 /// Where `world_find` of the server `world`, a tool for standard turns, is stopped.
-fn stopped(house: &GlobalRules, principal: Option<&[&str]>, agent: &[&str], tier: Tier) -> String {
-    judged(house, principal, agent, None, tier)
+fn stopped(global: &GlobalRules, principal: Option<&[&str]>, agent: &[&str], tier: Tier) -> String {
+    judged(global, principal, agent, None, tier)
 }
 
 fn judged(
-    house: &GlobalRules,
+    global: &GlobalRules,
     principal: Option<&[&str]>,
     agent: &[&str],
     request: Option<&RequestFilter>,
@@ -32,7 +32,8 @@ fn judged(
 ) -> String {
     let principal = principal.map(globs);
     let agent = Agent { tools: globs(agent), ..Agent::implicit() };
-    let sieve = ToolFilter { house, principal: principal.as_deref(), agent: &agent, request, tier };
+    let sieve =
+        ToolFilter { global, principal: principal.as_deref(), agent: &agent, request, tier };
     let server = ServerId::parse("world").unwrap();
     let own = ToolName::new("find");
     let exposed = ExposedName::parse("world_find").unwrap();
@@ -53,7 +54,7 @@ fn the_first_level_that_stops_a_tool_is_named() {
     let off = GlobalRules { switch: ToolSwitch::Off, ..GlobalRules::default() };
     let denied = GlobalRules { everywhere: lists(&["*"], &["world_*"]), ..GlobalRules::default() };
     let elsewhere = GlobalRules { environment: lists(&["dice_*"], &[]), ..GlobalRules::default() };
-    for (house, principal, agent, tier, expected) in [
+    for (global, principal, agent, tier, expected) in [
         (&open, None, &["world_*"][..], Tier::Standard, "in"),
         (&off, None, &[], Tier::Fast, "switch: all tools are disabled"),
         (&denied, Some(&[][..]), &[], Tier::Fast, "house: denied by `world_*`"),
@@ -69,7 +70,7 @@ fn the_first_level_that_stops_a_tool_is_named() {
         ),
         (&open, None, &["*"], Tier::Deep, "in"),
     ] {
-        assert_eq!(stopped(house, principal, agent, tier), expected, "{agent:?} {tier}");
+        assert_eq!(stopped(global, principal, agent, tier), expected, "{agent:?} {tier}");
     }
 }
 
@@ -120,7 +121,7 @@ fn levels_stand_in_the_order_in_which_they_are_passed() {
         FilterLevel::Catalog,
         FilterLevel::Away,
         FilterLevel::Switch,
-        FilterLevel::House,
+        FilterLevel::Global,
         FilterLevel::Environment,
         FilterLevel::Principal,
         FilterLevel::Agent,

@@ -132,25 +132,25 @@ mod tests {
 
     use super::{JsonBounds, JsonBoundsError, JsonSize};
 
-    fn measure(text: &str) -> (usize, usize, usize) {
+    fn measure(text: &str) -> [usize; 3] {
         let JsonSize { values, objects, depth } =
             JsonBounds::default().check(text.as_bytes()).unwrap();
-        (values, objects, depth)
+        [values, objects, depth]
     }
 
     #[test]
     fn values_objects_and_depth_are_counted_outside_of_strings() {
         for (text, expected) in [
-            ("", (0, 0, 0)),
-            ("1", (1, 0, 0)),
-            ("[]", (1, 0, 1)),
-            ("{}", (1, 1, 1)),
-            (" [ ] ", (1, 0, 1)),
-            ("[1,2,3]", (4, 0, 1)),
-            (r#"{"a":0}"#, (2, 1, 1)),
-            (r#"{"a":[",,[{",{}],"b":null}"#, (5, 2, 3)),
-            (r#"["\",,\\",["\"[["],[[]]]"#, (6, 0, 3)),
-            (r#"{"a":{"b":{"c":{}}}}"#, (4, 4, 4)),
+            ("", [0, 0, 0]),
+            ("1", [1, 0, 0]),
+            ("[]", [1, 0, 1]),
+            ("{}", [1, 1, 1]),
+            (" [ ] ", [1, 0, 1]),
+            ("[1,2,3]", [4, 0, 1]),
+            (r#"{"a":0}"#, [2, 1, 1]),
+            (r#"{"a":[",,[{",{}],"b":null}"#, [5, 2, 3]),
+            (r#"["\",,\\",["\"[["],[[]]]"#, [6, 0, 3]),
+            (r#"{"a":{"b":{"c":{}}}}"#, [4, 4, 4]),
         ] {
             assert_eq!(measure(text), expected, "{text}");
         }
@@ -196,18 +196,18 @@ mod tests {
         })
     }
 
-    fn count_values(value: &Value) -> (usize, usize, usize) {
+    fn count_values(value: &Value) -> [usize; 3] {
         let (inner, is_object): (Vec<&Value>, bool) = match value {
             Value::Array(items) => (items.iter().collect(), false),
             Value::Object(fields) => (fields.values().collect(), true),
-            _ => return (1, 0, 0),
+            _ => return [1, 0, 0],
         };
-        let start = (1, usize::from(is_object), 0);
-        let (values, objects, depth) = inner
+        let start = [1, usize::from(is_object), 0];
+        let [values, objects, depth] = inner
             .into_iter()
             .map(count_values)
-            .fold(start, |all, one| (all.0 + one.0, all.1 + one.1, all.2.max(one.2)));
-        (values, objects, depth + 1)
+            .fold(start, |all, one| [all[0] + one[0], all[1] + one[1], all[2].max(one[2])]);
+        [values, objects, depth + 1]
     }
 
     proptest! {

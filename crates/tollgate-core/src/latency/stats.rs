@@ -69,8 +69,8 @@ impl LatencyStats {
 
     /// Number of calls that took longer than this.
     pub fn longer_than(&self, limit: Duration) -> usize {
-        let kept = self.micros.partition_point(|it| Duration::from_micros(*it) <= limit);
-        self.micros.len() - kept
+        let retained = self.micros.partition_point(|it| Duration::from_micros(*it) <= limit);
+        self.micros.len() - retained
     }
 
     pub fn errors(&self) -> usize {

@@ -69,7 +69,7 @@ fn passage(lines: &[SpeakerLine<'_>]) -> Option<NewFact> {
     Some(NewFact {
         text: texts.join("\n"),
         at: last.entry.at,
-        source: FactSource::Heard { first: first.entry.id, last: last.entry.id },
+        source: FactSource::Transcript { first: first.entry.id, last: last.entry.id },
         session: Some(first.entry.session.clone()),
         entity: None,
         topic: None,
@@ -78,13 +78,13 @@ fn passage(lines: &[SpeakerLine<'_>]) -> Option<NewFact> {
 
 /// Splits an utterance that is too long: between sentences, else between words, else anywhere.
 fn cut<'e>(line: &SpeakerLine<'e>, speaker: &str) -> Vec<SpeakerLine<'e>> {
-    let said = &line.text[speaker.len() + 2..];
+    let message = &line.text[speaker.len() + 2..];
     let room = MAX_PASSAGE_CHARS - speaker.chars().count() - 2;
     let mut ends: Vec<usize> = Vec::new();
     let mut from = 0;
     let mut used = 0;
-    for part in sentences(said).into_iter().flat_map(|it| pieces(said, it, room)) {
-        let length = said[from..part].chars().count();
+    for part in sentences(message).into_iter().flat_map(|it| pieces(message, it, room)) {
+        let length = message[from..part].chars().count();
         if length > room {
             ends.push(used);
             from = used;
@@ -94,7 +94,7 @@ fn cut<'e>(line: &SpeakerLine<'e>, speaker: &str) -> Vec<SpeakerLine<'e>> {
     ends.push(used);
     let mut from = 0;
     let mut piece = |end: usize| {
-        let text = format!("{speaker}: {}", said[from..end].trim());
+        let text = format!("{speaker}: {}", message[from..end].trim());
         from = end;
         SpeakerLine::new(line.entry, text)
     };
@@ -102,11 +102,11 @@ fn cut<'e>(line: &SpeakerLine<'e>, speaker: &str) -> Vec<SpeakerLine<'e>> {
 }
 
 /// The possible ends of pieces: at the end of the sentence, and where it has to be split.
-fn pieces(said: &str, sentence: std::ops::Range<usize>, room: usize) -> Vec<usize> {
+fn pieces(text: &str, sentence: std::ops::Range<usize>, room: usize) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut from = sentence.start;
-    while let Some((over, _)) = said[from..sentence.end].char_indices().nth(room) {
-        let space = said[from..from + over].rfind(' ').filter(|it| *it > over / 2);
+    while let Some((over, _)) = text[from..sentence.end].char_indices().nth(room) {
+        let space = text[from..from + over].rfind(' ').filter(|it| *it > over / 2);
         from += space.unwrap_or(over);
         ends.push(from);
     }

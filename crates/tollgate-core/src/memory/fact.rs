@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::{
     Audience, EntityId, EntryId, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, MemoryInputError,
-    SessionId, kept_text,
+    SessionId, normalize_text,
 };
 
 /// Ascending in insertion order.
@@ -44,18 +44,18 @@ pub enum FactSource {
     /// Stated explicitly.
     Stated,
     /// A piece of a transcript, from one entry to another.
-    Heard { first: EntryId, last: EntryId },
+    Transcript { first: EntryId, last: EntryId },
 }
 
 impl NewFact {
     /// A stated fact with no metadata but its text.
     pub fn from_statement(text: &str, at: SystemTime) -> Result<Self, MemoryInputError> {
-        let text = kept_text("text", text, LONGEST_TEXT)?;
+        let text = normalize_text("text", text, LONGEST_TEXT)?;
         let source = FactSource::Stated;
         Ok(Self { text, at, source, session: None, entity: None, topic: None })
     }
 
     pub fn on(self, topic: &str) -> Result<Self, MemoryInputError> {
-        Ok(Self { topic: Some(kept_text("topic", topic, LONGEST_NAME)?), ..self })
+        Ok(Self { topic: Some(normalize_text("topic", topic, LONGEST_NAME)?), ..self })
     }
 }

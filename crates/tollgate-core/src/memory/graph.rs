@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Audience, LONGEST_ATTRIBUTES, LONGEST_NAME, MemoryAuthor, MemoryInputError, SessionId,
-    kept_text,
+    normalize_text,
 };
 
 /// Chosen by the writer of an entity, or derived from its kind and name. Unique per namespace and
@@ -88,7 +88,7 @@ pub struct EntityLink {
 
 impl EntityId {
     pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
-        kept_text("entity_id", text, LONGEST_NAME).map(Self)
+        normalize_text("entity_id", text, LONGEST_NAME).map(Self)
     }
 
     /// `npc-elara-of-the-vale`, if no id was given.
@@ -124,13 +124,13 @@ impl NewEntity {
         name: &str,
         at: SystemTime,
     ) -> Result<Self, MemoryInputError> {
-        let kind = kept_text("type", kind, LONGEST_NAME)?.to_lowercase();
-        let name = kept_text("name", name, LONGEST_NAME)?;
+        let kind = normalize_text("type", kind, LONGEST_NAME)?.to_lowercase();
+        let name = normalize_text("name", name, LONGEST_NAME)?;
         Ok(Self { id, kind, name, attributes: Map::new(), at })
     }
 
     pub fn with(self, attributes: Map<String, Value>) -> Result<Self, MemoryInputError> {
-        Ok(Self { attributes: kept_attributes(attributes)?, ..self })
+        Ok(Self { attributes: normalize_attributes(attributes)?, ..self })
     }
 }
 
@@ -141,13 +141,13 @@ impl NewRelation {
         target: EntityId,
         at: SystemTime,
     ) -> Result<Self, MemoryInputError> {
-        let kind = kept_text("type", kind, LONGEST_NAME)?.to_lowercase();
+        let kind = normalize_text("type", kind, LONGEST_NAME)?.to_lowercase();
         let provenance = Provenance { session: None, confidence: 1.0 };
         Ok(Self { source, kind, target, attributes: Map::new(), provenance, at })
     }
 
     pub fn with(self, attributes: Map<String, Value>) -> Result<Self, MemoryInputError> {
-        Ok(Self { attributes: kept_attributes(attributes)?, ..self })
+        Ok(Self { attributes: normalize_attributes(attributes)?, ..self })
     }
 
     pub fn with_provenance(self, provenance: Provenance) -> Result<Self, MemoryInputError> {
@@ -163,13 +163,15 @@ impl NewRelation {
     }
 }
 
-fn kept_attributes(attributes: Map<String, Value>) -> Result<Map<String, Value>, MemoryInputError> {
+fn normalize_attributes(
+    attributes: Map<String, Value>,
+) -> Result<Map<String, Value>, MemoryInputError> {
     let field = "attributes";
     let most = LONGEST_ATTRIBUTES;
-    let kept = without_nul(Value::Object(attributes));
-    match (kept.to_string().len(), kept) {
+    let stored = without_nul(Value::Object(attributes));
+    match (stored.to_string().len(), stored) {
         (found, _) if found > most => Err(MemoryInputError::TooLong { field, found, most }),
-        (_, Value::Object(kept)) => Ok(kept),
+        (_, Value::Object(stored)) => Ok(stored),
         _ => Ok(Map::new()),
     }
 }
@@ -180,9 +182,9 @@ fn without_nul(value: Value) -> Value {
         Value::String(text) => Value::String(text.replace('\0', "")),
         Value::Array(items) => items.into_iter().map(without_nul).collect(),
         Value::Object(fields) => {
-            let kept =
+            let retain =
                 |(name, value): (String, Value)| (name.replace('\0', ""), without_nul(value));
-            fields.into_iter().map(kept).collect()
+            fields.into_iter().map(retain).collect()
         }
         other => other,
     }

@@ -51,16 +51,16 @@ pub fn rank<T: RankablePassage>(
     now: SystemTime,
     most: usize,
 ) -> Vec<MemoryHit<T>> {
-    let wanted = QueryMatcher::new(query, &candidates);
+    let matcher = QueryMatcher::new(query, &candidates);
     let share = share(&candidates.found);
     let readings: Vec<TextMatches> =
-        candidates.found.iter().map(|it| TextMatches::of(it, &wanted, share)).collect();
+        candidates.found.iter().map(|it| TextMatches::of(it, &matcher, share)).collect();
     let length = readings.iter().map(|it| it.words).sum::<usize>() as f32;
     let average = (length / readings.len().max(1) as f32).max(1.0);
     let mut order: Vec<(f32, usize)> = (0..)
         .zip(&candidates.found)
         .map(|(at, passage)| {
-            let fit = wanted.fit(&readings[at], average);
+            let fit = matcher.fit(&readings[at], average);
             (worth(passage, fit, now), at)
         })
         .filter(|(worth, _)| *worth > 0.0)
@@ -93,9 +93,9 @@ fn share<T: RankablePassage>(found: &[T]) -> usize {
 
 /// The matching part of a text, in the format of hits.
 pub(super) fn query_snippet(query: &MemoryQuery, text: &str) -> String {
-    let wanted = QueryMatcher::of(query, vec![1.0; query.terms.len()]);
-    let mut reading = TextMatches::new(&wanted);
-    reading.read(text, &wanted, READ_OF_ONE);
+    let matcher = QueryMatcher::of(query, vec![1.0; query.terms.len()]);
+    let mut reading = TextMatches::new(&matcher);
+    reading.read(text, &matcher, READ_OF_ONE);
     snippet(text, &reading.matches)
 }
 
@@ -110,7 +110,7 @@ fn worth<T: RankablePassage>(passage: &T, fit: QueryFit, now: SystemTime) -> f32
     let newness = (-age.as_secs_f32() / HALF_LIFE.as_secs_f32()).exp2();
     let trust = match passage.trust() {
         AuthorTrust::Agent => 0.0,
-        AuthorTrust::Heard => 0.01,
+        AuthorTrust::Conversation => 0.01,
         AuthorTrust::Operator => 0.02,
     };
     let most = 1.0 + NEW + 0.02;
@@ -165,15 +165,15 @@ impl<'q> QueryMatcher<'q> {
         let with = |term: usize| candidates.with.get(term).map_or(0.0, |it| (*it as f32).min(all));
         let rarity = (0..query.terms.len())
             .map(|term| (1.0 + (all - with(term) + 0.5) / (with(term) + 0.5)).ln());
-        let mut wanted = Self::of(query, rarity.collect());
+        let mut matcher = Self::of(query, rarity.collect());
         // A term in no text cannot match; a term in most texts does not distinguish them.
         let telling = |term: &usize| with(*term) > 0.0 && with(*term) / all <= COMMON;
         let known = |term: &usize| with(*term) > 0.0;
-        wanted.needed = (0..query.terms.len()).filter(telling).collect();
-        if wanted.needed.is_empty() {
-            wanted.needed = (0..query.terms.len()).filter(known).collect();
+        matcher.needed = (0..query.terms.len()).filter(telling).collect();
+        if matcher.needed.is_empty() {
+            matcher.needed = (0..query.terms.len()).filter(known).collect();
         }
-        wanted
+        matcher
     }
 
     fn of(query: &'q MemoryQuery, rarity: Vec<f32>) -> Self {
@@ -255,39 +255,39 @@ struct TextMatches {
 }
 
 impl TextMatches {
-    fn of<T: RankablePassage>(passage: &T, wanted: &QueryMatcher<'_>, share: usize) -> Self {
-        let mut reading = Self::new(wanted);
-        reading.read(passage.text(), wanted, share);
+    fn of<T: RankablePassage>(passage: &T, matcher: &QueryMatcher<'_>, share: usize) -> Self {
+        let mut reading = Self::new(matcher);
+        reading.read(passage.text(), matcher, share);
         for term in passage.speaker().map(super::terms).unwrap_or_default() {
-            if let Some(at) = wanted.query.terms.iter().position(|it| *it == term) {
+            if let Some(at) = matcher.query.terms.iter().position(|it| *it == term) {
                 reading.counts[at] += SPEAKER;
             }
         }
         reading
     }
 
-    fn new(wanted: &QueryMatcher<'_>) -> Self {
-        let counts = vec![0.0; wanted.query.terms.len()];
-        let places = vec![Vec::new(); wanted.stems.len()];
+    fn new(matcher: &QueryMatcher<'_>) -> Self {
+        let counts = vec![0.0; matcher.query.terms.len()];
+        let places = vec![Vec::new(); matcher.stems.len()];
         Self { counts, places, matches: Vec::new(), words: 0, is_cut: false }
     }
 
-    fn read(&mut self, text: &str, wanted: &QueryMatcher<'_>, share: usize) {
+    fn read(&mut self, text: &str, matcher: &QueryMatcher<'_>, share: usize) {
         self.is_cut = text.len() > share;
         let text = &text[..text.floor_char_boundary(share)];
         // An estimate of the word count: most words are skipped unread.
         self.words = text.len() / 6 + 1;
-        words_with(text, &wanted.starts, &mut |word| {
-            let Some(stem) = wanted.stems.iter().position(|it| *it == word.stem) else { return };
+        words_with(text, &matcher.starts, &mut |word| {
+            let Some(stem) = matcher.stems.iter().position(|it| *it == word.stem) else { return };
             if self.places[stem].last() == Some(&word.place) {
                 return;
             }
             self.places[stem].push(word.place);
             if let (Some(count), Some(form)) =
-                (self.counts.get_mut(stem), wanted.query.forms.get(stem))
+                (self.counts.get_mut(stem), matcher.query.forms.get(stem))
             {
                 *count += if form == word.form { 1.0 } else { OTHER_FORM };
-                let rarity = wanted.rarity[stem];
+                let rarity = matcher.rarity[stem];
                 self.matches.push(TermMatch { at: word.at, term: stem, rarity });
             }
         });

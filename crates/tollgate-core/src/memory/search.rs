@@ -151,14 +151,14 @@ impl QueryParser {
     fn choose_words(&self) -> Vec<QueryWord> {
         let heaviest = self.words.iter().map(|it| it.weight).max();
         let least = heaviest.map_or(QueryWordWeight::Empty, |it| it.min(QueryWordWeight::Plain));
-        let told: Vec<&QueryWord> = self.words.iter().filter(|it| it.weight >= least).collect();
-        let mut order: Vec<usize> = (0..told.len()).collect();
+        let lines: Vec<&QueryWord> = self.words.iter().filter(|it| it.weight >= least).collect();
+        let mut order: Vec<usize> = (0..lines.len()).collect();
         order.sort_by_key(|at| {
-            (std::cmp::Reverse(told[*at].weight), (*at).min(told.len() - 1 - at))
+            (std::cmp::Reverse(lines[*at].weight), (*at).min(lines.len() - 1 - at))
         });
         order.truncate(MOST_TERMS);
         order.sort_unstable();
-        order.into_iter().map(|at| told[at].clone()).collect()
+        order.into_iter().map(|at| lines[at].clone()).collect()
     }
 }
 

@@ -20,7 +20,7 @@ const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 /// Not a form of `even`.
-const KEPT: &[&str] = &["evening"];
+const EXCEPTIONS: &[&str] = &["evening"];
 
 /// Stems with these endings lost an `e` together with `-ing` or `-ed`: `arriv`, `handl`.
 const WANTS_E: &[&str] = &[
@@ -43,7 +43,7 @@ pub(super) fn stem(word: &mut String) {
         IRREGULAR[at].1.clone_into(word);
         return;
     }
-    if KEPT.contains(&word.as_str()) {
+    if EXCEPTIONS.contains(&word.as_str()) {
         return;
     }
     plural(word);

@@ -88,7 +88,7 @@ pub fn summary(entries: &[TranscriptEntry], most: usize) -> String {
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
         return String::new();
     };
-    let mut told = truncate_chars(
+    let mut text = truncate_chars(
         &format!(
             "{} from {} to {}: {}.",
             pluralize(entries.len(), "entry", "entries"),
@@ -98,14 +98,14 @@ pub fn summary(entries: &[TranscriptEntry], most: usize) -> String {
         ),
         most.saturating_sub(1),
     );
-    let said = split_sentences(entries);
-    let mut chosen = SentenceScorer::of(&said).choose(most.saturating_sub(told.chars().count()));
+    let lines = split_sentences(entries);
+    let mut chosen = SentenceScorer::of(&lines).choose(most.saturating_sub(text.chars().count()));
     chosen.sort_unstable();
     for at in chosen {
-        told.push('\n');
-        told.push_str(&said[at].line());
+        text.push('\n');
+        text.push_str(&lines[at].line());
     }
-    told.chars().take(most).collect()
+    text.chars().take(most).collect()
 }
 
 fn pluralize(count: usize, one: &str, many: &str) -> String {
@@ -177,7 +177,7 @@ fn split_sentences(entries: &[TranscriptEntry]) -> Vec<Sentence> {
 
 impl Sentence {
     fn new(speaker: &str, text: &str) -> Self {
-        let mut told: Vec<SentenceWord> = Vec::new();
+        let mut lines: Vec<SentenceWord> = Vec::new();
         let mut count = 0;
         words(text, &mut |word| {
             if word.kind == WordKind::Part {
@@ -191,11 +191,11 @@ impl Sentence {
                 _ => WordSpelling::Small,
             };
             count += 1;
-            if !is_empty_word(word.form) && !told.iter().any(|it| it.stem == word.stem) {
-                told.push(SentenceWord { stem: word.stem.to_owned(), spelling });
+            if !is_empty_word(word.form) && !lines.iter().any(|it| it.stem == word.stem) {
+                lines.push(SentenceWord { stem: word.stem.to_owned(), spelling });
             }
         });
-        Self { speaker: one_line(speaker), text: text.to_owned(), words: told, count }
+        Self { speaker: one_line(speaker), text: text.to_owned(), words: lines, count }
     }
 
     fn line(&self) -> String {
@@ -213,16 +213,16 @@ impl Sentence {
 
 /// The weight of each word of a session.
 struct SentenceScorer<'s> {
-    said: &'s [Sentence],
+    sentences: &'s [Sentence],
     worth: HashMap<&'s str, f32>,
 }
 
 impl<'s> SentenceScorer<'s> {
     /// Rare words have more weight than common ones, names more than words. A name is a word that
     /// never occurs in lower case.
-    fn of(said: &'s [Sentence]) -> Self {
+    fn of(sentences: &'s [Sentence]) -> Self {
         let mut counts: HashMap<&str, (f32, WordSpelling)> = HashMap::new();
-        for word in said.iter().flat_map(|it| &it.words) {
+        for word in sentences.iter().flat_map(|it| &it.words) {
             let known = counts.entry(&word.stem).or_insert((0.0, word.spelling));
             known.0 += 1.0;
             known.1 = match (known.1, word.spelling) {
@@ -231,7 +231,7 @@ impl<'s> SentenceScorer<'s> {
                 (one, _) => one,
             };
         }
-        let all = said.len() as f32;
+        let all = sentences.len() as f32;
         let worth = counts.into_iter().map(|(stem, (count, spelling))| {
             let rarity = (1.0 + all / count).ln();
             let factor = match spelling {
@@ -242,46 +242,46 @@ impl<'s> SentenceScorer<'s> {
             };
             (stem, rarity * factor)
         });
-        Self { worth: worth.collect(), said }
+        Self { worth: worth.collect(), sentences }
     }
 
     /// Greedy: words already covered count little for the next sentence.
     fn choose(&self, room: usize) -> Vec<usize> {
         let mut order: Vec<(f32, usize)> =
-            (0..self.said.len()).map(|at| (self.score(at, &HashSet::new()), at)).collect();
+            (0..self.sentences.len()).map(|at| (self.score(at, &HashSet::new()), at)).collect();
         order.retain(|(score, _)| *score > 0.0);
         order.sort_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
         order.truncate(CHOICE);
         let mut choice: Vec<(usize, usize)> = order
             .into_iter()
-            .map(|(_, at)| (at, 1 + self.said[at].line().chars().count()))
+            .map(|(_, at)| (at, 1 + self.sentences[at].line().chars().count()))
             .collect();
         let least =
             choice.first().map_or(0.0, |it| MIN_RELATIVE_SCORE * self.score(it.0, &HashSet::new()));
-        let mut told = HashSet::new();
+        let mut lines = HashSet::new();
         let mut chosen = Vec::new();
         let mut left = room;
         loop {
             choice.retain(|(_, length)| *length <= left);
             let best = (0..choice.len())
-                .map(|index| (self.score(choice[index].0, &told), index))
+                .map(|index| (self.score(choice[index].0, &lines), index))
                 .max_by(|one, two| one.0.total_cmp(&two.0).then(two.1.cmp(&one.1)));
             let Some((_, index)) = best.filter(|it| it.0 >= least) else { return chosen };
             let (at, length) = choice.swap_remove(index);
             left -= length;
-            told.extend(self.said[at].words.iter().map(|it| it.stem.as_str()));
+            lines.extend(self.sentences[at].words.iter().map(|it| it.stem.as_str()));
             chosen.push(at);
         }
     }
 
-    fn score(&self, at: usize, told: &HashSet<&str>) -> f32 {
-        let sentence = &self.said[at];
+    fn score(&self, at: usize, lines: &HashSet<&str>) -> f32 {
+        let sentence = &self.sentences[at];
         if sentence.count < LEAST_WORDS || sentence.words.len() < 2 {
             return 0.0;
         }
         let worth = |it: &SentenceWord| {
             let worth = self.worth.get(it.stem.as_str()).copied().unwrap_or_default();
-            if told.contains(it.stem.as_str()) { REPEATED_WORD_WEIGHT * worth } else { worth }
+            if lines.contains(it.stem.as_str()) { REPEATED_WORD_WEIGHT * worth } else { worth }
         };
         let sum: f32 = sentence.words.iter().map(worth).sum();
         let decides = sentence.words.iter().any(|it| DECISIONS.contains(&it.stem.as_str()));

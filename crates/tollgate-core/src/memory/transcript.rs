@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{Audience, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, MemoryInputError, kept_text};
+use super::{Audience, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, MemoryInputError, normalize_text};
 
 /// Ascending in insertion order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,7 +45,7 @@ pub struct TranscriptSession {
 
 impl SessionId {
     pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
-        kept_text("session_id", text, LONGEST_NAME).map(Self)
+        normalize_text("session_id", text, LONGEST_NAME).map(Self)
     }
 
     pub fn as_str(&self) -> &str {
@@ -60,8 +60,8 @@ impl NewEntry {
         text: &str,
         at: SystemTime,
     ) -> Result<Self, MemoryInputError> {
-        let speaker = kept_text("speaker", speaker, LONGEST_NAME)?;
-        let text = kept_text("text", text, LONGEST_TEXT)?;
+        let speaker = normalize_text("speaker", speaker, LONGEST_NAME)?;
+        let text = normalize_text("text", text, LONGEST_TEXT)?;
         Ok(Self { session, speaker, text, at })
     }
 }

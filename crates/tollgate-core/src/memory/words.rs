@@ -315,8 +315,8 @@ fn fold(raw: &str, form: &mut String) {
         return;
     }
     let folded = raw.nfkd().flat_map(char::to_lowercase).flat_map(plain);
-    let kept = |it: &char| it.is_alphanumeric() || is_combining_mark(*it);
-    form.extend(folded.filter(|it| !is_accent(*it) && kept(it)).nfc());
+    let is_retained = |it: &char| it.is_alphanumeric() || is_combining_mark(*it);
+    form.extend(folded.filter(|it| !is_accent(*it) && is_retained(it)).nfc());
 }
 
 /// Letters without a decomposition that are also written without their stroke.

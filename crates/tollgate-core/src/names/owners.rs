@@ -63,8 +63,8 @@ impl NameOwners {
     pub fn retain(&mut self, mut keeps: impl FnMut(&OwnedName) -> bool) {
         let shapes = &mut self.shapes;
         self.names.retain(|_, owned| {
-            let kept = keeps(owned);
-            if !kept {
+            let is_retained = keeps(owned);
+            if !is_retained {
                 let shape = (owned.kind, shape(&owned.exposed));
                 if let Some((_, count)) = shapes.get_mut(&shape) {
                     *count -= 1;
@@ -73,7 +73,7 @@ impl NameOwners {
                     }
                 }
             }
-            kept
+            is_retained
         });
     }
 

@@ -52,17 +52,17 @@ fn turn() -> Turn {
         pins: &ToolPins::default(),
     };
     let catalog = Arc::new(Catalog::build(&inputs, &mut NameOwners::default()));
-    let house = GlobalRules::default();
+    let global = GlobalRules::default();
     let agent = Agent::implicit();
     let tier = Tier::Standard;
-    let sieve = ToolFilter::of(&house, &agent, tier);
+    let sieve = ToolFilter::of(&global, &agent, tier);
     let view = Arc::new(View::build(&catalog, &sieve));
     let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
     Turn::open(id, began(), Actor::endless(Principal::local()), view, Arc::default())
 }
 
 /// The params as they go on to the server, or why they do not.
-fn asked(kind: RequestKind, params: &Value) -> String {
+fn permitted_params(kind: RequestKind, params: &Value) -> String {
     let params = params.to_string();
     let request = GateRequest { kind, params: Object::parse(&params).unwrap() };
     match permit(&turn(), request) {
@@ -75,7 +75,7 @@ fn asked(kind: RequestKind, params: &Value) -> String {
 fn only_nulls_that_break_the_schema_are_taken_for_not_given() {
     let check = |arguments: &str, expected: &str| {
         let arguments: Value = serde_json::from_str(arguments).unwrap();
-        let shown = asked(
+        let shown = permitted_params(
             RequestKind::CallTool,
             &json!({"name": "weather_report", "arguments": arguments}),
         );
@@ -102,7 +102,7 @@ fn however_many_nulls_break_the_schema_all_are_taken_out() {
 
 #[test]
 fn prompts_that_are_not_there_bring_up_near_ones_only() {
-    let get = |name: &str| asked(RequestKind::GetPrompt, &json!({"name": name}));
+    let get = |name: &str| permitted_params(RequestKind::GetPrompt, &json!({"name": name}));
     assert_eq!(get("weather_alpha"), r#"{"name":"alpha"}"#);
     assert_eq!(
         get("storm_warning"),

@@ -92,9 +92,9 @@ impl<'a> CombinedSchemas<'a> {
         place: &ValuePath<'_>,
     ) -> Result<Vec<ProbeValueKind>, ProbeSynthesisError> {
         let mut kinds: Option<Vec<ProbeValueKind>> = None;
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         for types in self.parts.iter().filter_map(|part| part.get("type")) {
-            said.push(types.to_string());
+            lines.push(types.to_string());
             let these = parse_kinds(types);
             kinds = Some(match kinds {
                 None => these,
@@ -103,8 +103,8 @@ impl<'a> CombinedSchemas<'a> {
         }
         let mut kinds = kinds.unwrap_or_else(|| self.guess_kinds());
         if kinds.is_empty() {
-            let said = crate::text::truncate_chars(&said.join(" and "), 80);
-            return Err(place.contradiction(format!("its type must be {said} at the same time")));
+            let lines = crate::text::truncate_chars(&lines.join(" and "), 80);
+            return Err(place.contradiction(format!("its type must be {lines} at the same time")));
         }
         kinds.sort_by_key(|kind| *kind == ProbeValueKind::Null);
         Ok(kinds)

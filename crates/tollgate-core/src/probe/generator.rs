@@ -126,11 +126,11 @@ impl<'a> ProbeGenerator<'_, 'a> {
         form: &CombinedSchemas<'a>,
         kind: ProbeValueKind,
     ) -> Result<FormResult<'a>, ProbeSynthesisError> {
-        let wanted = task.avoid.len() + 8;
+        let requested = task.avoid.len() + 8;
         let candidates = match kind {
-            ProbeValueKind::Text => text::candidates(form, task.place, wanted)?,
+            ProbeValueKind::Text => text::candidates(form, task.place, requested)?,
             ProbeValueKind::Integer | ProbeValueKind::Number => {
-                number::candidates(form, task.place, kind, wanted)?
+                number::candidates(form, task.place, kind, requested)?
             }
             ProbeValueKind::Boolean => vec![false.into(), true.into()],
             ProbeValueKind::Null => vec![Value::Null],
@@ -165,12 +165,12 @@ enum GeneratedValue<'a> {
 
 /// Keeps the most informative error: the first, unless it only reports recursion.
 fn keep(
-    kept: &mut Option<ProbeSynthesisError>,
+    error: &mut Option<ProbeSynthesisError>,
     reason: ProbeSynthesisError,
 ) -> Result<(), ProbeSynthesisError> {
-    match (&kept, reason) {
+    match (&error, reason) {
         (_, ProbeSynthesisError::TooMuchWork) => return Err(ProbeSynthesisError::TooMuchWork),
-        (None | Some(ProbeSynthesisError::Recursive { .. }), reason) => *kept = Some(reason),
+        (None | Some(ProbeSynthesisError::Recursive { .. }), reason) => *error = Some(reason),
         (Some(_), _) => {}
     }
     Ok(())

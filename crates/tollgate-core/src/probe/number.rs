@@ -19,7 +19,7 @@ pub(super) fn candidates(
     form: &CombinedSchemas<'_>,
     place: &ValuePath<'_>,
     kind: ProbeValueKind,
-    wanted: usize,
+    requested: usize,
 ) -> Result<Vec<Value>, ProbeSynthesisError> {
     let low = strictest(form, BoundSide::Low);
     let high = strictest(form, BoundSide::High);
@@ -41,7 +41,7 @@ pub(super) fn candidates(
         };
         let range = NumberRange { step: unit, low: low.as_ref(), high: high.as_ref(), scale };
         found.extend(
-            range.values(wanted).into_iter().filter_map(|at| Decimal::new(at, scale).number()),
+            range.values(requested).into_iter().filter_map(|at| Decimal::new(at, scale).number()),
         );
     }
     let may_be_known = low.iter().chain(&high).all(|limit| Decimal::of(limit.number).is_some());
@@ -162,7 +162,7 @@ struct NumberRange<'r, 'a> {
 impl NumberRange<'_, '_> {
     /// One and zero if they are allowed, then upwards from the lower bound or downwards from the
     /// upper.
-    fn values(&self, wanted: usize) -> Vec<i128> {
+    fn values(&self, requested: usize) -> Vec<i128> {
         let known = |limit: Option<&NumberBound<'_>>| {
             limit.is_none() || self.bound_in_units(limit).is_some()
         };
@@ -172,13 +172,13 @@ impl NumberRange<'_, '_> {
         let low = self.bound_in_units(self.low).map(|(at, out)| at + out);
         let high = self.bound_in_units(self.high).map(|(at, out)| at - out);
         let one = 10_i128.pow(self.scale);
-        let wanted = i128::try_from(wanted).unwrap_or(0);
+        let requested = i128::try_from(requested).unwrap_or(0);
         let first = match (low, high) {
             (Some(low), _) => low.div_euclid(self.step) + i128::from(low.rem_euclid(self.step) > 0),
-            (None, Some(high)) => high.div_euclid(self.step) - wanted,
+            (None, Some(high)) => high.div_euclid(self.step) - requested,
             (None, None) => 1,
         };
-        let row = (0..=wanted).filter_map(|at| first.checked_add(at)?.checked_mul(self.step));
+        let row = (0..=requested).filter_map(|at| first.checked_add(at)?.checked_mul(self.step));
         let mut row: Vec<i128> = row.collect();
         if low.is_none() && high.is_some() {
             row.reverse();

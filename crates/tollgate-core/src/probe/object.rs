@@ -115,20 +115,20 @@ impl<'a> ProbeGenerator<'_, 'a> {
     fn invent_names(
         self,
         form: &CombinedSchemas<'a>,
-        wanted: usize,
+        requested: usize,
     ) -> impl Iterator<Item = Result<String, ProbeSynthesisError>> {
         let ruled = form.parts.iter().filter_map(|part| part.get("propertyNames")?.as_object());
         let ruled = ruled.filter_map(|rule| rule.get("pattern")?.as_str());
         let named = form.parts.iter().filter_map(|part| part.get("patternProperties")?.as_object());
         let patterns = ruled.chain(named.flat_map(|named| named.keys().map(String::as_str)));
         let samples = patterns.flat_map(move |pattern| {
-            let made = self.document.spend(1 + wanted + pattern.len() / 16);
-            match made.map(|()| pattern::samples(pattern, wanted, 1)) {
+            let made = self.document.spend(1 + requested + pattern.len() / 16);
+            match made.map(|()| pattern::samples(pattern, requested, 1)) {
                 Ok(samples) => samples.into_iter().map(Ok).collect(),
                 Err(spent) => vec![Err(spent)],
             }
         });
-        samples.chain((0..wanted).map(text::plain).map(Ok))
+        samples.chain((0..requested).map(text::plain).map(Ok))
     }
 
     fn may_be_called(

@@ -15,11 +15,11 @@ use parse::{PatternPiece, PatternSequence};
 const ALL_SAMPLES: usize = 64 * 1024;
 
 /// Up to `wanted` distinct strings, at least `least` characters long if possible.
-pub(super) fn samples(pattern: &str, wanted: usize, least: usize) -> Vec<String> {
+pub(super) fn samples(pattern: &str, requested: usize, least: usize) -> Vec<String> {
     let Some(alternatives) = parse::read(pattern) else { return Vec::new() };
     let mut samples = Vec::new();
     let mut size = 0;
-    for pick in 0..wanted {
+    for pick in 0..requested {
         let Some(sample) = long_enough(&alternatives, pick, least) else { continue };
         let missing = least.saturating_sub(sample.chars().count());
         size += sample.len() + missing;

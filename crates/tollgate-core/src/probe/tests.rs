@@ -402,8 +402,8 @@ fn references_are_followed() {
             "definitions": {"n": {"type": "integer"}}})
     };
     assert_eq!(made(&beside("http://json-schema.org/draft-07/schema#")), r#"{"n":1}"#);
-    let said = made(&beside("https://json-schema.org/draft/2020-12/schema"));
-    assert_eq!(said, "`/n` cannot be satisfied: none of its enum values fits");
+    let text = made(&beside("https://json-schema.org/draft/2020-12/schema"));
+    assert_eq!(text, "`/n` cannot be satisfied: none of its enum values fits");
 }
 
 #[test]
@@ -417,8 +417,8 @@ fn recursive_schemas_end() {
             }, "required": required}}})
     };
     assert_eq!(made(&tree(json!(["value", "children"]))), r#"{"tree":{"value":1,"children":[]}}"#);
-    let said = made(&tree(json!(["value", "left"])));
-    assert_eq!(said, "`/tree/left` is infinitely recursive");
+    let text = made(&tree(json!(["value", "left"])));
+    assert_eq!(text, "`/tree/left` is infinitely recursive");
     let filter = json!({
         "type": "object", "properties": {"where": {"$ref": "#/$defs/e"}}, "required": ["where"],
         "$defs": {"e": {"oneOf": [

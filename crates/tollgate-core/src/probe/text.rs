@@ -15,7 +15,7 @@ const SAMPLE_WORD: &str = "test";
 pub(super) fn candidates(
     form: &CombinedSchemas<'_>,
     place: &ValuePath<'_>,
-    wanted: usize,
+    requested: usize,
 ) -> Result<Vec<Value>, ProbeSynthesisError> {
     let sizes = form.sizes(place, ["minLength", "maxLength"])?;
     if sizes.least > MAX_TEXT_CHARS {
@@ -23,12 +23,12 @@ pub(super) fn candidates(
     }
     let mut texts: Vec<String> = Vec::new();
     for format in form.texts("format").into_iter().chain(form.texts("contentEncoding")) {
-        texts.extend((0..wanted).map_while(|at| of_format(format, at)));
+        texts.extend((0..requested).map_while(|at| of_format(format, at)));
     }
     texts.push(fit_length(SAMPLE_WORD, sizes.least, sizes.most));
     let patterns = form.texts("pattern");
     for pattern in &patterns {
-        texts.extend(pattern::samples(pattern, wanted, sizes.least));
+        texts.extend(pattern::samples(pattern, requested, sizes.least));
         texts.push(pattern::literal_prefix(pattern));
     }
     if patterns.len() > 1 {
@@ -36,8 +36,8 @@ pub(super) fn candidates(
         let each = patterns.iter().filter_map(|it| pattern::samples(it, 1, 0).pop());
         texts.push(each.collect());
     }
-    texts.extend((1..=wanted).map(|at| fit_length(&plain(at), sizes.least, sizes.most)));
-    texts.extend((0..wanted).map(|at| narrow(at, sizes.most.unwrap_or(1).min(8))));
+    texts.extend((1..=requested).map(|at| fit_length(&plain(at), sizes.least, sizes.most)));
+    texts.extend((0..requested).map(|at| narrow(at, sizes.most.unwrap_or(1).min(8))));
     texts.retain(|text| {
         let length = text.chars().count();
         sizes.least <= length && sizes.most.is_none_or(|most| length <= most)

@@ -111,9 +111,9 @@ fn unknown_names_behind_a_reference_get_a_hint_too() {
             "additionalProperties": false
         }}
     });
-    let said = check(&schema, &json!({"to": {"citty": "Rome"}}));
-    assert!(said.contains("did you mean `city`?"), "{said}");
-    assert!(said.contains("`to`: `city` is missing (string)"), "{said}");
+    let text = check(&schema, &json!({"to": {"citty": "Rome"}}));
+    assert!(text.contains("did you mean `city`?"), "{text}");
+    assert!(text.contains("`to`: `city` is missing (string)"), "{text}");
 }
 
 #[test]
@@ -123,10 +123,10 @@ fn of_several_forms_the_nearest_one_is_explained() {
         {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}},
          "required": ["x", "y"]}
     ]}}));
-    let said = check(&schema, &json!({"at": {"x": 1}}));
-    assert_eq!(said, "`at`: `y` is missing (number) (in the nearest of 2 forms)");
-    let said = check(&schema, &json!({"at": 5}));
-    assert_eq!(said, "`at`: fits none of the 2 allowed forms, found 5");
+    let text = check(&schema, &json!({"at": {"x": 1}}));
+    assert_eq!(text, "`at`: `y` is missing (number) (in the nearest of 2 forms)");
+    let text = check(&schema, &json!({"at": 5}));
+    assert_eq!(text, "`at`: fits none of the 2 allowed forms, found 5");
 }
 
 #[test]

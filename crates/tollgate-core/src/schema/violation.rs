@@ -200,7 +200,7 @@ fn unknown(schema: &Value, error: &ValidationError<'_>, unexpected: &[String]) -
     let known: Vec<&str> = properties(schema, error)
         .map(|known| known.keys().map(String::as_str).collect())
         .unwrap_or_default();
-    let mut said: Vec<String> = unexpected
+    let mut lines: Vec<String> = unexpected
         .iter()
         .take(MAX_VIOLATIONS)
         .map(|name| match nearest(name, known.iter().copied()).first() {
@@ -208,12 +208,12 @@ fn unknown(schema: &Value, error: &ValidationError<'_>, unexpected: &[String]) -
             None => format!("`{}` is unknown", cut(name)),
         })
         .collect();
-    if said.iter().any(|it| !it.ends_with('?')) && !known.is_empty() {
+    if lines.iter().any(|it| !it.ends_with('?')) && !known.is_empty() {
         let names: Vec<_> = known.iter().take(LONGEST_LIST).map(|it| format!("`{it}`")).collect();
         let more = if known.len() > LONGEST_LIST { ", …" } else { "" };
-        said.push(format!("known are {}{more}", names.join(", ")));
+        lines.push(format!("known are {}{more}", names.join(", ")));
     }
-    said.join("; ")
+    lines.join("; ")
 }
 
 /// The `properties` beside the keyword that failed.

@@ -32,8 +32,8 @@ fn badges_begin_where_the_one_before_ends() {
 
 #[test]
 fn a_tool_says_in_which_turns_it_can_be_used() {
-    let said = Tier::ALL.map(compatibility);
-    assert_eq!(said, ["fast compatible", "standard compatible", "deep only"]);
+    let lines = Tier::ALL.map(compatibility);
+    assert_eq!(lines, ["fast compatible", "standard compatible", "deep only"]);
 }
 
 /// Entries as `category/name=ms`; boards as `category: 1 name, 2 name`.

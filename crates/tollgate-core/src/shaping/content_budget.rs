@@ -65,12 +65,12 @@ impl ContentBudget<'_> {
             cuts.add(format!("text of {} bytes is invalid and was left out", item.text_bytes()));
             return None;
         };
-        let Some((shorter, kept)) = self.shorter(&item, &text) else {
+        let Some((shorter, retained)) = self.shorter(&item, &text) else {
             cuts.add(format!("text of {} bytes was left out", text.len()));
             return None;
         };
-        cuts.add(format!("text of {} bytes was cut to {kept}", text.len()));
-        self.take(shorter.len(), kept);
+        cuts.add(format!("text of {} bytes was cut to {retained}", text.len()));
+        self.take(shorter.len(), retained);
         Some(shorter)
     }
 

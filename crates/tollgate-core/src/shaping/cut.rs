@@ -107,9 +107,9 @@ impl ResultCutter<'_> {
         }
         let before = self.cuts.len();
         let parts = ContentBudget { caps, text_left: caps.text_bytes, left: self.left };
-        let kept = parts.keep(&content, &mut self.cuts);
+        let retained = parts.keep(&content, &mut self.cuts);
         if self.cuts.len() > before {
-            result.set("content", json::raw(format!("[{}]", kept.join(","))));
+            result.set("content", json::raw(format!("[{}]", retained.join(","))));
         }
         result
     }

@@ -13,17 +13,17 @@ use crate::tool::hidden_text;
 /// Descriptions of what was truncated. Only the first are reported.
 #[derive(Debug, Default)]
 pub(super) struct CutLog {
-    said: Vec<String>,
+    notes: Vec<String>,
     count: usize,
 }
 
 impl CutLog {
-    const MAX_TOLD_CUTS: usize = 4;
+    const MAX_REPORTED_CUTS: usize = 4;
 
     pub(super) fn add(&mut self, what: String) {
         self.count += 1;
-        if self.said.len() < Self::MAX_TOLD_CUTS {
-            self.said.push(what);
+        if self.notes.len() < Self::MAX_REPORTED_CUTS {
+            self.notes.push(what);
         }
     }
 
@@ -32,9 +32,9 @@ impl CutLog {
     }
 
     fn words(&self) -> String {
-        let mut words = self.said.join("; ");
-        if self.count > self.said.len() {
-            words.push_str(&format!("; and {} more", self.count - self.said.len()));
+        let mut words = self.notes.join("; ");
+        if self.count > self.notes.len() {
+            words.push_str(&format!("; and {} more", self.count - self.notes.len()));
         }
         let (words, _) = hidden_text::clean(&words);
         words[..content_budget::fitting(&words, CutNote::WORDS, usize::MAX)].to_owned()

@@ -13,7 +13,7 @@ use crate::json;
 use crate::tool::{SpeechTemplate, hidden_text};
 
 /// Maximum list items that are spoken.
-const SAID_ITEMS: usize = 20;
+const MAX_SPOKEN_ITEMS: usize = 20;
 /// Text with these prefixes is JSON, possibly broken, and not a sentence.
 const CODE: [&str; 5] = ["{\"", "[{", "[\"", "[[", "{}"];
 
@@ -25,10 +25,10 @@ pub fn message(
     wording: MessageWording,
 ) -> String {
     let texts = super::own_texts(outcome);
-    let said = by_rule(speech, outcome, data, &texts)
+    let text = by_rule(speech, outcome, data, &texts)
         .and_then(|sentence| apply_wording(&sentence, wording))
         .or_else(|| own_words(outcome, data, &texts, wording));
-    said.unwrap_or_else(|| generic(outcome.status).to_owned())
+    text.unwrap_or_else(|| generic(outcome.status).to_owned())
 }
 
 /// The operator's template or field for this tool.
@@ -50,11 +50,11 @@ fn by_rule(
         [text] => json::value(json_in(text)?).ok(),
         _ => None,
     };
-    let said = |data: &Value| {
+    let render = |data: &Value| {
         let filled = template.and_then(|template| fill(template, data));
         filled.or_else(|| say(at(data, field?)?))
     };
-    said(data).or_else(|| said(&in_text()?))
+    render(data).or_else(|| render(&in_text()?))
 }
 
 fn own_words(
@@ -137,7 +137,7 @@ fn say(value: &Value) -> Option<String> {
         Value::Bool(true) => Some("yes".to_owned()),
         Value::Bool(false) => Some("no".to_owned()),
         Value::Array(items) => {
-            let words: Option<Vec<_>> = items.iter().take(SAID_ITEMS).map(say).collect();
+            let words: Option<Vec<_>> = items.iter().take(MAX_SPOKEN_ITEMS).map(say).collect();
             Some(words?.join(", "))
         }
         Value::Null | Value::Object(_) => None,

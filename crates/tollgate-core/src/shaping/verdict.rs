@@ -194,11 +194,11 @@ fn is_praise(key: &str, value: &str) -> bool {
 /// The message of an error.
 pub(super) fn explanation(data: &Value) -> Option<&str> {
     let inner = data.get("error").filter(|error| error.is_object()).unwrap_or(data);
-    let told = |key: &&str| {
+    let render = |key: &&str| {
         let text = inner.get(key)?.as_str()?.trim();
         (!text.is_empty() && json_in(text).is_none()).then_some(text)
     };
-    REASONS.iter().find_map(told)
+    REASONS.iter().find_map(render)
 }
 
 /// Fields that echo the query.

@@ -84,7 +84,7 @@ impl Stage {
         self.standing.assigned().tier
     }
 
-    fn said(&self) -> String {
+    fn describe(&self) -> String {
         self.standing.assigned().to_string()
     }
 
@@ -117,7 +117,7 @@ fn start() -> Instant {
 /// Where the tool stands at the end, in words.
 #[track_caller]
 fn check(declared: &str, script: &str, expected: &str) {
-    assert_eq!(Stage::new(declared).play(script).said(), expected, "{script}");
+    assert_eq!(Stage::new(declared).play(script).describe(), expected, "{script}");
 }
 
 /// All changes of its tier on the way.

@@ -25,7 +25,7 @@ pub struct TierKeywords {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BuiltinKeywords {
     #[default]
-    Kept,
+    Included,
     Replaced,
 }
 

@@ -18,15 +18,15 @@ pub struct TierChoice {
 pub enum TierReason {
     /// Set by a caller with that permission.
     Forced,
-    Said {
+    Keyword {
         keyword: Arc<str>,
     },
     /// A deep keyword too soon after another deep turn: reduced.
-    SaidTooSoon {
+    KeywordInCooldown {
         keyword: Arc<str>,
         ago: Duration,
     },
-    Crowd {
+    Backlog {
         waiting: u32,
     },
     FirstTurn,
@@ -34,7 +34,7 @@ pub enum TierReason {
     /// The selection exceeded the agent's ceiling.
     Ceiling {
         ceiling: Tier,
-        wanted: Box<Self>,
+        selected: Box<Self>,
     },
 }
 
@@ -47,9 +47,9 @@ impl TierReason {
     pub fn rule(&self) -> usize {
         match self {
             Self::Forced => 0,
-            Self::Said { .. } => 1,
-            Self::SaidTooSoon { .. } => 2,
-            Self::Crowd { .. } => 3,
+            Self::Keyword { .. } => 1,
+            Self::KeywordInCooldown { .. } => 2,
+            Self::Backlog { .. } => 3,
             Self::FirstTurn => 4,
             Self::Nothing => 5,
             Self::Ceiling { .. } => 6,
@@ -63,11 +63,11 @@ impl TierChoice {
         if self.tier <= ceiling || self.reason == TierReason::Forced {
             return self;
         }
-        let wanted = match self.reason {
-            TierReason::Ceiling { wanted, .. } => wanted,
+        let selected = match self.reason {
+            TierReason::Ceiling { selected, .. } => selected,
             other => Box::new(other),
         };
-        Self { tier: ceiling, reason: TierReason::Ceiling { ceiling, wanted } }
+        Self { tier: ceiling, reason: TierReason::Ceiling { ceiling, selected } }
     }
 }
 
@@ -81,15 +81,15 @@ impl fmt::Display for TierReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Forced => f.write_str("requested explicitly"),
-            Self::Said { keyword } => write!(f, "\"{keyword}\" was said"),
-            Self::SaidTooSoon { keyword, ago } => {
+            Self::Keyword { keyword } => write!(f, "\"{keyword}\" was said"),
+            Self::KeywordInCooldown { keyword, ago } => {
                 write!(f, "\"{keyword}\" was said, but the last deep turn was {}", HumanAgo(*ago))
             }
-            Self::Crowd { waiting: 1 } => f.write_str("1 turn is waiting"),
-            Self::Crowd { waiting } => write!(f, "{waiting} turns are waiting"),
+            Self::Backlog { waiting: 1 } => f.write_str("1 turn is waiting"),
+            Self::Backlog { waiting } => write!(f, "{waiting} turns are waiting"),
             Self::FirstTurn => f.write_str("first turn of the conversation"),
             Self::Nothing => f.write_str("no reason for a higher tier"),
-            Self::Ceiling { ceiling, wanted } => {
+            Self::Ceiling { ceiling, selected: wanted } => {
                 write!(f, "{wanted}; the agent's ceiling is {ceiling}")
             }
         }

@@ -17,18 +17,21 @@ fn replaced() -> TierKeywords {
     TierKeywords { builtin: BuiltinKeywords::Replaced, ..TierKeywords::default() }
 }
 
-fn said(text: &str) -> Utterance<'_> {
+fn utterance(text: &str) -> Utterance<'_> {
     Utterance { text, form: TranscriptStage::Final, queue_depth: 0, forced: None }
 }
 
 fn growing(text: &str) -> Utterance<'_> {
-    Utterance { form: TranscriptStage::Partial, ..said(text) }
+    Utterance { form: TranscriptStage::Partial, ..utterance(text) }
 }
 
 /// In the middle of a conversation, with `lists` only.
 fn check(lists: &str, text: &str, expected: &str) {
-    let choice =
-        TierSelector::new(&[&listed(lists)]).choose(&said(text), LATER, &SelectorRules::default());
+    let choice = TierSelector::new(&[&listed(lists)]).choose(
+        &utterance(text),
+        LATER,
+        &SelectorRules::default(),
+    );
     assert_eq!(choice.to_string(), expected, "{text:?} with {lists:?}");
 }
 
@@ -45,14 +48,15 @@ fn check_order(utterance: Utterance<'_>, history: TurnHistory, expected: &str) {
 #[test]
 fn the_rules_hold_in_their_order() {
     let first = TurnHistory::Known { turns: 0, since_deep: None };
-    let crowded = |text| Utterance { queue_depth: 4, ..said(text) };
-    check_order(said("Hello there"), LATER, "fast: no reason for a higher tier");
-    check_order(said("Hello there"), first, "standard: first turn of the conversation");
-    check_order(said("Who was that?"), first, r#"standard: "who was" was said"#);
+    let crowded = |text| Utterance { queue_depth: 4, ..utterance(text) };
+    check_order(utterance("Hello there"), LATER, "fast: no reason for a higher tier");
+    check_order(utterance("Hello there"), first, "standard: first turn of the conversation");
+    check_order(utterance("Who was that?"), first, r#"standard: "who was" was said"#);
     check_order(crowded("Who was that?"), first, "fast: 4 turns are waiting");
     check_order(crowded("Hello there"), first, "fast: 4 turns are waiting");
     check_order(crowded("Tell me in detail"), first, r#"deep: "in detail" was said"#);
-    let forced = Utterance { forced: Some(Tier::Fast), queue_depth: u32::MAX, ..said("in detail") };
+    let forced =
+        Utterance { forced: Some(Tier::Fast), queue_depth: u32::MAX, ..utterance("in detail") };
     check_order(forced, first, "fast: requested explicitly");
     let forced = Utterance { forced: Some(Tier::Deep), ..crowded("") };
     check_order(forced, LATER, "deep: requested explicitly");
@@ -66,10 +70,10 @@ fn a_queue_counts_from_its_third_turn_on() {
         (3, "fast: 3 turns are waiting"),
         (u32::MAX, "fast: 4294967295 turns are waiting"),
     ] {
-        check_order(Utterance { queue_depth, ..said("the quest") }, LATER, expected);
+        check_order(Utterance { queue_depth, ..utterance("the quest") }, LATER, expected);
     }
-    let eager = SelectorRules { crowd: 1, ..SelectorRules::default() };
-    let utterance = Utterance { queue_depth: 1, ..said("the quest") };
+    let eager = SelectorRules { backlog: 1, ..SelectorRules::default() };
+    let utterance = Utterance { queue_depth: 1, ..utterance("the quest") };
     let choice = TierSelector::new(&[]).choose(&utterance, LATER, &eager);
     assert_eq!(choice.to_string(), "fast: 1 turn is waiting");
 }
@@ -77,7 +81,7 @@ fn a_queue_counts_from_its_third_turn_on() {
 #[test]
 fn a_second_deep_turn_within_the_interval_is_a_standard_one() {
     let ago = |since_deep| TurnHistory::Known { turns: 1, since_deep: Some(since_deep) };
-    let crowded = Utterance { queue_depth: 9, ..said("in detail") };
+    let crowded = Utterance { queue_depth: 9, ..utterance("in detail") };
     for (since_deep, expected) in [
         (12 * SECOND, r#"standard: "in detail" was said, but the last deep turn was 12 s ago"#),
         (
@@ -91,24 +95,27 @@ fn a_second_deep_turn_within_the_interval_is_a_standard_one() {
         (30 * SECOND, r#"deep: "in detail" was said"#),
         (Duration::MAX, r#"deep: "in detail" was said"#),
     ] {
-        check_order(said("in detail"), ago(since_deep), expected);
+        check_order(utterance("in detail"), ago(since_deep), expected);
         check_order(crowded, ago(since_deep), expected);
     }
     let selector = TierSelector::new(&[&TierKeywords::default()]);
     let patient = SelectorRules { deep_interval: 3600 * SECOND, ..SelectorRules::default() };
     assert_eq!(
-        selector.choose(&said("in detail"), ago(1_000 * SECOND), &patient).to_string(),
+        selector.choose(&utterance("in detail"), ago(1_000 * SECOND), &patient).to_string(),
         r#"standard: "in detail" was said, but the last deep turn was 16 min ago"#
     );
     let never = SelectorRules { deep_interval: Duration::ZERO, ..SelectorRules::default() };
-    assert_eq!(selector.choose(&said("in detail"), ago(Duration::ZERO), &never).tier, Tier::Deep);
+    assert_eq!(
+        selector.choose(&utterance("in detail"), ago(Duration::ZERO), &never).tier,
+        Tier::Deep
+    );
 }
 
 #[test]
 fn without_a_conversation_no_turn_is_the_first() {
-    check_order(said("Hello"), TurnHistory::Unknown, "fast: no reason for a higher tier");
-    check_order(said("in detail"), TurnHistory::Unknown, r#"deep: "in detail" was said"#);
-    check_order(said(""), TurnHistory::Unknown, "fast: no reason for a higher tier");
+    check_order(utterance("Hello"), TurnHistory::Unknown, "fast: no reason for a higher tier");
+    check_order(utterance("in detail"), TurnHistory::Unknown, r#"deep: "in detail" was said"#);
+    check_order(utterance(""), TurnHistory::Unknown, "fast: no reason for a higher tier");
 }
 
 #[test]
@@ -116,16 +123,16 @@ fn a_ceiling_caps_all_but_an_explicit_wish() {
     let selector = TierSelector::new(&[&TierKeywords::default()]);
     let choose =
         |utterance: Utterance<'_>| selector.choose(&utterance, LATER, &SelectorRules::default());
-    let deep = choose(said("in detail"));
+    let deep = choose(utterance("in detail"));
     assert_eq!(deep.clone().cap_at(Tier::Deep), deep);
     let expected = r#"standard: "in detail" was said; the agent's ceiling is standard"#;
     assert_eq!(deep.clone().cap_at(Tier::Standard).to_string(), expected);
     let expected = r#"fast: "in detail" was said; the agent's ceiling is fast"#;
     assert_eq!(deep.clone().cap_at(Tier::Fast).to_string(), expected);
     assert_eq!(deep.cap_at(Tier::Standard).cap_at(Tier::Fast).to_string(), expected);
-    let fast = choose(said("hello"));
+    let fast = choose(utterance("hello"));
     assert_eq!(fast.clone().cap_at(Tier::Fast), fast);
-    let forced = choose(Utterance { forced: Some(Tier::Deep), ..said("") });
+    let forced = choose(Utterance { forced: Some(Tier::Deep), ..utterance("") });
     assert_eq!(forced.cap_at(Tier::Fast).to_string(), "deep: requested explicitly");
 }
 
@@ -185,7 +192,7 @@ fn what_cannot_be_heard_is_ignored() {
     let selector = TierSelector::new(&[&listed(" ,,\t\n,?!,…,🎲|,  ")]);
     assert_eq!(format!("{selector:?}"), "Selector(0 keywords)");
     for text in ["", " ", "?!", "🎲", "anything"] {
-        let choice = selector.choose(&said(text), LATER, &SelectorRules::default());
+        let choice = selector.choose(&utterance(text), LATER, &SelectorRules::default());
         assert_eq!(choice.tier, Tier::Fast, "{text:?}");
     }
     assert!(is_matchable("2"));
@@ -237,10 +244,10 @@ fn a_word_that_may_still_grow_does_not_count() {
 fn of_megabytes_both_ends_are_heard() {
     let filler = "lorem ipsum ".repeat(200_000);
     let found = r#"deep: "in detail" was said"#;
-    check_order(said(&format!("In detail: {filler}")), LATER, found);
-    check_order(said(&format!("{filler} in detail")), LATER, found);
+    check_order(utterance(&format!("In detail: {filler}")), LATER, found);
+    check_order(utterance(&format!("{filler} in detail")), LATER, found);
     check_order(
-        said(&format!("{filler} in detail {filler}")),
+        utterance(&format!("{filler} in detail {filler}")),
         LATER,
         "fast: no reason for a higher tier",
     );
@@ -254,7 +261,8 @@ fn ten_thousand_keywords_are_as_good_as_one() {
         ..replaced()
     };
     let selector = TierSelector::new(&[&many]);
-    let choose = |text| selector.choose(&said(text), LATER, &SelectorRules::default()).to_string();
+    let choose =
+        |text| selector.choose(&utterance(text), LATER, &SelectorRules::default()).to_string();
     assert_eq!(choose("so word9999 AND more"), r#"deep: "Word9999 and more" was said"#);
     assert_eq!(choose("na"), r#"standard: "na" was said"#);
     assert_eq!(choose("word10000 and more"), "fast: no reason for a higher tier");

@@ -283,12 +283,12 @@ fn read_declared_meta(
 
 fn probe(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<bool> {
     let group = "dev.tollgate/latency";
-    let said = meta.get(group)?.get("probe")?.as_bool();
-    if said.is_none() {
+    let is_stated = meta.get(group)?.get("probe")?.as_bool();
+    if is_stated.is_none() {
         let at = format!("/_meta/{}/probe", scrub::escape(group));
         findings.push(Finding::new(FindingKind::Ignored, &at));
     }
-    said
+    is_stated
 }
 
 fn scope(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<CacheScope> {

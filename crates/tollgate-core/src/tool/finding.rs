@@ -89,7 +89,7 @@ impl FindingKind {
             Self::LookAlike => "look_alike",
             Self::Terminal => "terminal",
             Self::Padding => "padding",
-            Self::Instruction(ploy) => ploy.as_str(),
+            Self::Instruction(pattern) => pattern.as_str(),
             Self::Shadow => "shadow",
         }
     }
@@ -138,7 +138,7 @@ impl fmt::Display for Finding {
             FindingKind::LookAlike => write!(f, "`{at}` has look-alike letters"),
             FindingKind::Terminal => write!(f, "`{at}` has a terminal escape sequence"),
             FindingKind::Padding => write!(f, "`{at}` has a long gap followed by more text"),
-            FindingKind::Instruction(ploy) => write!(f, "`{at}` {}", ploy.words()),
+            FindingKind::Instruction(pattern) => write!(f, "`{at}` {}", pattern.words()),
             FindingKind::Shadow => write!(f, "`{at}` mentions a tool of another server"),
         }?;
         match &self.excerpt {

@@ -23,8 +23,8 @@ const MAX_MARKS: usize = 10;
 /// `text` without hidden characters, and the kinds found (sorted, unique).
 pub fn clean(text: &str) -> (Cow<'_, str>, Vec<FindingKind>) {
     let mut removed = RemovedCounts::default();
-    match strip(text, EscapeSequencePolicy::Kept, &mut removed) {
-        Some(kept) => (Cow::Owned(kept), removed.kinds()),
+    match strip(text, EscapeSequencePolicy::Keep, &mut removed) {
+        Some(stored) => (Cow::Owned(stored), removed.kinds()),
         None => (Cow::Borrowed(text), Vec::new()),
     }
 }
@@ -33,7 +33,7 @@ pub fn clean(text: &str) -> (Cow<'_, str>, Vec<FindingKind>) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EscapeSequencePolicy {
     /// Kept, and visible.
-    Kept,
+    Keep,
     /// Removed as well: colours, links and clipboard writes are not text.
     Removed,
 }

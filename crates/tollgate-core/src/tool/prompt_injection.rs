@@ -91,8 +91,8 @@ impl InjectionScanner {
             let at = &self.at;
             push(&mut self.findings, Finding::new(FindingKind::Padding, at));
         }
-        for (ploy, excerpt) in phrases::injection_patterns(&phrase_fold::fold(text), position) {
-            self.add_finding(FindingKind::Instruction(ploy), &excerpt);
+        for (pattern, excerpt) in phrases::injection_patterns(&phrase_fold::fold(text), position) {
+            self.add_finding(FindingKind::Instruction(pattern), &excerpt);
         }
     }
 

@@ -96,12 +96,12 @@ fn of_too_much_state_long_members_go_first_and_then_the_last() {
     let read = |state: &str| super::state::normalize(state).expect("a list");
     let long = format!("long={}", "x".repeat(200));
     let short: Vec<String> = (0..10).map(|at| format!("k{at}={}", "v".repeat(40))).collect();
-    let kept = read(&format!("{long},{}", short.join(",")));
-    assert_eq!(kept, short.join(","));
+    let stored = read(&format!("{long},{}", short.join(",")));
+    assert_eq!(stored, short.join(","));
     let more: Vec<String> = (0..20).map(|at| format!("k{at}={}", "v".repeat(40))).collect();
-    let kept = read(&more.join(","));
-    assert!(kept.len() <= 512, "{}", kept.len());
-    assert!(more.join(",").starts_with(&kept), "{kept}");
+    let stored = read(&more.join(","));
+    assert!(stored.len() <= 512, "{}", stored.len());
+    assert!(more.join(",").starts_with(&stored), "{stored}");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn the_inner_one_wins_and_the_outer_one_fills_in() {
 
 #[test]
 fn flags_say_whether_a_span_is_kept() {
-    let fresh = TraceFlags::new(Sampling::Kept);
+    let fresh = TraceFlags::new(Sampling::Sampled);
     assert_eq!(fresh.bits(), 3);
     assert_eq!(fresh.with(Sampling::Dropped).bits(), 2);
     let id = TraceId::new([0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 1, 2]);

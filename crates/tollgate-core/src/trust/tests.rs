@@ -38,7 +38,7 @@ fn pin(words: &str) -> Option<Pin> {
     pin
 }
 
-fn check(said: &str, remembered: &str, offered: &str, expected: &str) {
+fn check(text: &str, remembered: &str, offered: &str, expected: &str) {
     let (hash, findings) = match offered {
         "A" => (A, vec![]),
         "B" => (B, vec![]),
@@ -48,12 +48,12 @@ fn check(said: &str, remembered: &str, offered: &str, expected: &str) {
     };
     let offered_ = OfferedDefinition { hash, findings: &findings, room: FirstUseRoom::Left };
     let TrustJudgement { verdict, is_first_use } =
-        judge(policy(said), pin(remembered).as_ref(), &offered_);
+        judge(policy(text), pin(remembered).as_ref(), &offered_);
     let doubt = verdict.doubt().map_or("", TrustDoubt::as_str);
     let pinned = if is_first_use { "pinned" } else { "" };
     let words = [verdict.as_str(), doubt, pinned];
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    assert_eq!(words.join(" "), expected, "{said} | {remembered} | {offered}");
+    assert_eq!(words.join(" "), expected, "{text} | {remembered} | {offered}");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_server_with_too_many_names_is_not_trusted_unseen() {
     let offered = OfferedDefinition { hash: A, findings: &[], room: FirstUseRoom::None };
     assert_eq!(
         judge(policy(""), None, &offered).verdict,
-        TrustVerdict::Withheld(TrustDoubt::Crowd)
+        TrustVerdict::Withheld(TrustDoubt::TooManyNew)
     );
     let known = pin("seen A");
     assert_eq!(judge(policy(""), known.as_ref(), &offered).verdict, TrustVerdict::Served);
@@ -141,9 +141,9 @@ fn rejections_are_bounded() {
 
 #[test]
 fn doubts_are_told_in_words() {
-    let said = TrustDoubt::Finding(finding(), 2).to_string();
+    let text = TrustDoubt::Finding(finding(), 2).to_string();
     assert_eq!(
-        said,
+        text,
         "it looks suspicious: `/description` asks to hide something from the user, and 2 more"
     );
 }

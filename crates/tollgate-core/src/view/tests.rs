@@ -43,9 +43,9 @@ fn catalog(offers: &[ServerOffer]) -> Arc<Catalog> {
 fn view(offers: &[ServerOffer], globs: &[&str]) -> View {
     let tools = globs.iter().map(|glob| Glob::new(*glob)).collect();
     let agent = Agent { tools, ..Agent::implicit() };
-    let house = GlobalRules::default();
+    let global = GlobalRules::default();
     let tier = Tier::Standard;
-    let sieve = ToolFilter::of(&house, &agent, tier);
+    let sieve = ToolFilter::of(&global, &agent, tier);
     View::build(&catalog(offers), &sieve)
 }
 
@@ -248,8 +248,8 @@ fn reached(server: &str, listing: ServerListing, reach: ToolReach) -> ServerOffe
 }
 
 /// What is listed, and what a program may call, in a turn of the tier.
-fn faces(offers: &[ServerOffer], agent: &Agent, house: &GlobalRules, tier: Tier) -> [String; 2] {
-    let view = View::build(&catalog(offers), &ToolFilter::of(house, agent, tier));
+fn faces(offers: &[ServerOffer], agent: &Agent, global: &GlobalRules, tier: Tier) -> [String; 2] {
+    let view = View::build(&catalog(offers), &ToolFilter::of(global, agent, tier));
     let names = |view: &View| {
         let names: Vec<&str> = view.tools().iter().map(|it| it.exposed.as_str()).collect();
         names.join(" ")
@@ -265,7 +265,7 @@ fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
         reached("files", one("read"), ToolReach::Direct),
         reached("git", one("log"), ToolReach::Code),
     ];
-    let house = GlobalRules::default();
+    let global = GlobalRules::default();
     let from_deep = GlobalRules { code_from: Tier::Deep, ..GlobalRules::default() };
     let all = "files_read git_log";
     let agent = |tools: &[&str]| {
@@ -277,20 +277,20 @@ fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
     coder.persona.code_mode = true;
     let mut speaker = coder.clone();
     speaker.persona.engine = Engine::SpeechToSpeech;
-    for (agent, house, tier, listed, callable) in [
-        (&everything, &house, Tier::Standard, "code_executeToolCode files_read", all),
+    for (agent, global, tier, listed, callable) in [
+        (&everything, &global, Tier::Standard, "code_executeToolCode files_read", all),
         // No list of an agent's has to name the means.
-        (&agent(&["git_*"]), &house, Tier::Standard, "code_executeToolCode", "git_log"),
-        (&agent(&["files_*"]), &house, Tier::Standard, "files_read", "files_read"),
-        (&agent(&["code_*"]), &house, Tier::Standard, "", ""),
-        (&coder, &house, Tier::Standard, "code_executeToolCode", all),
+        (&agent(&["git_*"]), &global, Tier::Standard, "code_executeToolCode", "git_log"),
+        (&agent(&["files_*"]), &global, Tier::Standard, "files_read", "files_read"),
+        (&agent(&["code_*"]), &global, Tier::Standard, "", ""),
+        (&coder, &global, Tier::Standard, "code_executeToolCode", all),
         // Where there is no time for programs, all is listed.
         (&everything, &from_deep, Tier::Standard, all, all),
         (&coder, &from_deep, Tier::Deep, "code_executeToolCode", all),
-        (&speaker, &house, Tier::Standard, all, all),
-        (&speaker, &house, Tier::Deep, "code_executeToolCode", all),
+        (&speaker, &global, Tier::Standard, all, all),
+        (&speaker, &global, Tier::Deep, "code_executeToolCode", all),
     ] {
-        let faces = faces(&offers, agent, house, tier);
+        let faces = faces(&offers, agent, global, tier);
         assert_eq!(faces, [listed, callable], "{:?} {tier}", agent.tools);
     }
 }
@@ -304,8 +304,8 @@ fn who_denies_the_means_does_without_them() {
     ];
     let deny = vec![Glob::new("code_*")];
     let everywhere = AllowDenyLists { deny, ..AllowDenyLists::default() };
-    let house = GlobalRules { everywhere, ..GlobalRules::default() };
-    let faces = faces(&offers, &Agent::implicit(), &house, Tier::Deep);
+    let global = GlobalRules { everywhere, ..GlobalRules::default() };
+    let faces = faces(&offers, &Agent::implicit(), &global, Tier::Deep);
     assert_eq!(faces, ["git_log", "git_log"], "what cannot be called in code is listed");
 }
 
@@ -316,8 +316,8 @@ fn a_tool_in_code_is_known_by_its_name_but_not_called_by_it() {
         reached("git", tools(["log".to_owned()]), ToolReach::Code),
     ];
     let agent = Agent::implicit();
-    let house = GlobalRules::default();
-    let view = View::build(&catalog(&offers), &ToolFilter::of(&house, &agent, Tier::Deep));
+    let global = GlobalRules::default();
+    let view = View::build(&catalog(&offers), &ToolFilter::of(&global, &agent, Tier::Deep));
     assert!(view.tool("git_log").is_none());
     assert!(view.only_in_code("git_log").is_some());
     assert!(view.only_in_code("git_push").is_none());

@@ -18,12 +18,12 @@ mod keeping;
 mod trouble;
 
 /// A database with a trail.
-struct Desk {
+struct AuditStage {
     directory: TempDir,
     settings: Audit,
 }
 
-impl Desk {
+impl AuditStage {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         Store::open(&directory.path().join("tollgate.db")).unwrap();

@@ -176,8 +176,9 @@ impl BuiltinTool for RollTable {
         let text = format!("{}, {roll}: {result}", name.replace('_', " "));
         let mut structured = json!({ "table": name, "roll": roll, "result": result });
         if !dice.is_empty() {
-            let dice =
-                dice.into_iter().map(|(said, total)| json!({ "expression": said, "total": total }));
+            let dice = dice
+                .into_iter()
+                .map(|(message, total)| json!({ "expression": message, "total": total }));
             structured["dice"] = dice.collect();
         }
         Ok(BuiltinReply { text, structured: Some(structured) })

@@ -130,18 +130,18 @@ impl BuiltinTool for GenerateImage {
             return Err(BuiltinToolError::new("`prompt` is empty: describe the picture"));
         }
         let style = arguments.get("style").and_then(Value::as_str).map(str::trim);
-        let asked = match style.filter(|style| !style.is_empty()) {
+        let query = match style.filter(|style| !style.is_empty()) {
             Some(style) => format!("{prompt}\n\nStyle: {style}"),
             None => prompt.to_owned(),
         };
         let name = name::of(prompt, rand::random());
-        let (tell, told) = oneshot::channel();
+        let (tell, receiver) = oneshot::channel();
         let studio = Arc::clone(&self.studio);
         let path = name.clone();
         let painting =
             self.painting.get_or_init(|| TaskGroup::new("picture", MAX_CONCURRENT_IMAGES));
         let started = painting.spawn(async move {
-            let painted = studio.paint(&asked, &path).await;
+            let painted = studio.paint(&query, &path).await;
             if let Err(Err(failure)) = tell.send(painted) {
                 tracing::warn!(path, reason = failure.message, "image generation failed");
             }
@@ -149,7 +149,7 @@ impl BuiltinTool for GenerateImage {
         started.map_err(|_| {
             BuiltinToolError::new("too many pictures are being generated; try again in a minute")
         })?;
-        match wait(told, asker).await {
+        match wait(receiver, asker).await {
             Some(Ok(painted)) => painted.map(|saved| image_ready_reply(&saved)),
             Some(Err(_)) => {
                 Err(BuiltinToolError::new("the picture could not be generated; try again"))
@@ -163,12 +163,12 @@ type ImageResult = Result<Result<SavedImage, BuiltinToolError>, oneshot::error::
 
 /// `None`: the caller's deadline has come.
 async fn wait(
-    told: oneshot::Receiver<Result<SavedImage, BuiltinToolError>>,
+    receiver: oneshot::Receiver<Result<SavedImage, BuiltinToolError>>,
     asker: &BuiltinToolContext,
 ) -> Option<ImageResult> {
-    let Some(until) = asker.until else { return Some(told.await) };
+    let Some(until) = asker.until else { return Some(receiver.await) };
     let latest = until.checked_sub(MARGIN).unwrap_or(until);
-    tokio::time::timeout_at(latest.into(), told).await.ok()
+    tokio::time::timeout_at(latest.into(), receiver).await.ok()
 }
 
 fn image_ready_reply(saved: &SavedImage) -> BuiltinReply {

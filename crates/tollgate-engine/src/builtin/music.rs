@@ -93,18 +93,18 @@ impl BuiltinTool for PlayTrack {
         asker: &BuiltinToolContext,
     ) -> Result<BuiltinReply, BuiltinToolError> {
         let stage = &*self.0;
-        let asked = super::text_argument(arguments, "mood")?.trim();
+        let query = super::text_argument(arguments, "mood")?.trim();
         let library = stage.library.as_ref();
         let library = library.map_err(|error| BuiltinToolError::new(error.to_string()))?;
         let namespace = &asker.scope.namespace;
         let last = stage.playing.0.lock().get(namespace).cloned();
-        let pick = library.pick(asked, last.as_deref(), &stage.random);
+        let pick = library.pick(query, last.as_deref(), &stage.random);
         let (track, mood) = pick.ok_or_else(|| {
             let moods: Vec<&str> = library.moods().take(MOST_LISTED).collect();
             let moods = moods.join(", ");
             BuiltinToolError::new(format!(
                 "there is no music for `{}`; there is for: {moods}",
-                quote_excerpt(asked)
+                quote_excerpt(query)
             ))
         })?;
         let spread = stage.announce(asker, Some((&track, &mood))).await?;

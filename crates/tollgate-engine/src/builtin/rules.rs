@@ -87,8 +87,8 @@ impl BuiltinTool for SearchRules {
         arguments: &Map<String, Value>,
         _: &BuiltinToolContext,
     ) -> Result<BuiltinReply, BuiltinToolError> {
-        let asked = super::text_argument(arguments, "query")?.trim();
-        if asked.is_empty() {
+        let query = super::text_argument(arguments, "query")?.trim();
+        if query.is_empty() {
             return Err(BuiltinToolError::new(
                 "`query` is empty; say what to look for, such as `grappled`",
             ));
@@ -97,9 +97,9 @@ impl BuiltinTool for SearchRules {
             None | Some("") => None,
             Some(system) => Some(self.system(system)?),
         };
-        let found = self.0.search(asked, system, MOST_FOUND);
+        let found = self.0.search(query, system, MOST_FOUND);
         if found.is_empty() {
-            return Ok(self.nothing(asked, system));
+            return Ok(self.nothing(query, system));
         }
         let lines = found.iter().map(|rule| {
             format!("{} ({}): {}", rule.name, rule.id, excerpt(&rule.text, EXCERPT_BYTES))
@@ -114,22 +114,22 @@ impl BuiltinTool for SearchRules {
 }
 
 impl SearchRules {
-    fn system(&self, wanted: &str) -> Result<&str, BuiltinToolError> {
+    fn system(&self, requested: &str) -> Result<&str, BuiltinToolError> {
         let systems = self.0.systems();
-        let known = systems.iter().find(|known| known.eq_ignore_ascii_case(wanted));
+        let known = systems.iter().find(|known| known.eq_ignore_ascii_case(requested));
         known.copied().ok_or_else(|| {
             let known: Vec<String> = systems.iter().map(|name| format!("`{name}`")).collect();
             BuiltinToolError::new(format!(
                 "there are no rules of the system `{}`; there are rules of {}",
-                quote_excerpt(wanted),
+                quote_excerpt(requested),
                 known.join(", ")
             ))
         })
     }
 
     /// Not an error: suggests what to try instead.
-    fn nothing(&self, asked: &str, system: Option<&str>) -> BuiltinReply {
-        let near = self.0.near(asked, system);
+    fn nothing(&self, query: &str, system: Option<&str>) -> BuiltinReply {
+        let near = self.0.near(query, system);
         let names: Vec<String> =
             near.iter().map(|rule| format!("{} ({})", rule.name, rule.id)).collect();
         let hint = if names.is_empty() {
@@ -140,7 +140,7 @@ impl SearchRules {
         let near: Vec<Value> =
             near.iter().map(|rule| json!({ "id": rule.id, "name": rule.name })).collect();
         BuiltinReply {
-            text: format!("No rule matches `{}`. {hint}", quote_excerpt(asked)),
+            text: format!("No rule matches `{}`. {hint}", quote_excerpt(query)),
             structured: Some(json!({ "rules": [], "nearest": near })),
         }
     }

@@ -99,7 +99,7 @@ enum ProberEvent {
 struct ProbeJob {
     tool: Arc<Tool>,
     probe: Arc<ProbeArguments>,
-    errand: ProbeTask,
+    task: ProbeTask,
 }
 
 impl BackgroundProber {
@@ -217,10 +217,10 @@ impl BackgroundProber {
             }
             let ProbePlan::Due { probe, times } = &mut entry.prospect else { continue };
             let facts = facts(gate, &entry.tool.id);
-            if let Some(errand) = times.due(&facts, every) {
+            if let Some(task) = times.due(&facts, every) {
                 let tool = Arc::clone(&entry.tool);
                 let probe = Arc::clone(probe);
-                due.entry(server.clone()).or_default().push(ProbeJob { tool, probe, errand });
+                due.entry(server.clone()).or_default().push(ProbeJob { tool, probe, task });
             }
         }
         for (server, mut jobs) in due {
@@ -236,11 +236,11 @@ impl BackgroundProber {
 
     fn record_report(&mut self, report: ProbeReport, now: Instant) {
         self.busy.remove(&report.server);
-        for (tool, errand, ended) in report.done {
-            tracing::debug!(%tool, ?errand, ?ended, "probed");
+        for (tool, task, ended) in report.done {
+            tracing::debug!(%tool, ?task, ?ended, "probed");
             let prospect = self.entries.get_mut(&tool).map(|it| &mut it.prospect);
             if let Some(ProbePlan::Due { times, .. }) = prospect {
-                times.record_end(errand, ended, now);
+                times.record_end(task, ended, now);
             }
         }
     }
@@ -279,7 +279,7 @@ impl ServerProbeRun {
         let mut done = Vec::with_capacity(jobs.len());
         let mut slow = Vec::new();
         for job in jobs {
-            let ended = match job.errand {
+            let ended = match job.task {
                 ProbeTask::Fill { probes } => match self.fill(&job, probes).await {
                     FillOutcome::Ended(ended) => ended,
                     FillOutcome::TooSlow { left } => {
@@ -290,14 +290,14 @@ impl ServerProbeRun {
                 ProbeTask::Revive => self.revive(&job).await,
                 ProbeTask::Refresh => self.refresh(&job).await,
             };
-            done.push((job.tool.id.clone(), job.errand, ended));
+            done.push((job.tool.id.clone(), job.task, ended));
         }
         // Slow tools last, so that the others need not wait for them.
         for (job, mut left) in slow {
             while let FillOutcome::TooSlow { left: still } = self.fill(&job, left).await {
                 left = still;
             }
-            done.push((job.tool.id.clone(), job.errand, ProbeTaskEnd::Well));
+            done.push((job.tool.id.clone(), job.task, ProbeTaskEnd::Well));
         }
         ProbeReport { server: self.server, done }
     }

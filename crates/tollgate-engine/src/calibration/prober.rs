@@ -56,8 +56,8 @@ impl Prober {
     pub(super) fn new(gate: Arc<Gate>) -> Self {
         let id = AgentId::parse(CALIBRATION_PRINCIPAL).expect("a valid name");
         let everyone = Agent { id, ..Agent::implicit() };
-        let house = GlobalRules::default();
-        let sieve = ToolFilter::of(&house, &everyone, Tier::Deep);
+        let global = GlobalRules::default();
+        let sieve = ToolFilter::of(&global, &everyone, Tier::Deep);
         // Includes tools that only programs may call.
         let view = Arc::clone(View::build(&gate.catalog(), &sieve).in_code());
         let principal = Principal::from_name(CALIBRATION_PRINCIPAL);

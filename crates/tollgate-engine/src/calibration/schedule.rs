@@ -28,7 +28,7 @@ pub(super) struct ProbeSchedule {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FillState {
     /// Its server has not been up yet.
-    Wanted,
+    Pending,
     /// Since its server came up.
     Due(Instant),
     Done,
@@ -80,7 +80,7 @@ pub(super) enum ProbeTaskEnd {
 
 impl ProbeSchedule {
     pub(super) fn new(origin: ProbeOrigin, now: Instant) -> Self {
-        Self { origin, filling: FillState::Wanted, probed: now, revival: None }
+        Self { origin, filling: FillState::Pending, probed: now, revival: None }
     }
 
     /// The due task, if any, given that its server is up. `every` is the probe interval of an idle
@@ -90,7 +90,7 @@ impl ProbeSchedule {
         if facts.missing == 0 {
             self.filling = FillState::Done;
         }
-        if self.filling == FillState::Wanted {
+        if self.filling == FillState::Pending {
             self.filling = FillState::Due(facts.now);
         }
         if let FillState::Due(due) = self.filling {
@@ -113,12 +113,12 @@ impl ProbeSchedule {
         (is_old && is_quiet).then_some(ProbeTask::Refresh)
     }
 
-    pub(super) fn record_end(&mut self, errand: ProbeTask, ended: ProbeTaskEnd, now: Instant) {
+    pub(super) fn record_end(&mut self, task: ProbeTask, ended: ProbeTaskEnd, now: Instant) {
         if ended == ProbeTaskEnd::Interrupted {
             return;
         }
         self.probed = now;
-        match errand {
+        match task {
             ProbeTask::Fill { .. } => self.filling = FillState::Done,
             ProbeTask::Refresh => {}
             ProbeTask::Revive => {

@@ -44,7 +44,7 @@ struct Server {
     name: &'static str,
     trusted: Trust,
     tools: Vec<Value>,
-    said: Vec<(&'static str, Value)>,
+    answers: Vec<(&'static str, Value)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,8 +133,8 @@ impl BackendConnection for Scripted {
             Does::Hang => std::future::pending().await,
         };
         tokio::time::sleep(Duration::from_millis(pause)).await;
-        let said = if is_error { "no\nsuch \u{1b}[31mthing" } else { "well" };
-        let result = json!({"content": [{"type": "text", "text": said}], "isError": is_error});
+        let text = if is_error { "no\nsuch \u{1b}[31mthing" } else { "well" };
+        let result = json!({"content": [{"type": "text", "text": text}], "isError": is_error});
         Ok(Answer { kind: AnswerKind::Complete, result: raw_value(&result) })
     }
 
@@ -151,7 +151,7 @@ struct Stage {
     listings: HashMap<&'static str, ServerListing>,
     updates: UpstreamUpdateSender,
     _registry_task: Task,
-    _tending: MeterMaintenance,
+    _maintenance: MeterMaintenance,
 }
 
 fn reads(name: &str) -> Value {
@@ -164,17 +164,17 @@ fn writes(name: &str) -> Value {
 }
 
 fn server(name: &'static str, tools: Vec<Value>) -> Server {
-    Server { name, trusted: Trust::Trusted, tools, said: Vec::new() }
+    Server { name, trusted: Trust::Trusted, tools, answers: Vec::new() }
 }
 
 fn rules(server: &Server) -> ServerRules {
-    let said = server.said.iter().map(|(tool, arguments)| {
-        let said = ToolOverride { probe: Some(arguments.clone()), ..ToolOverride::default() };
-        (ToolName::new(tool), said)
+    let lines = server.answers.iter().map(|(tool, arguments)| {
+        let lines = ToolOverride { probe: Some(arguments.clone()), ..ToolOverride::default() };
+        (ToolName::new(tool), lines)
     });
     ServerRules {
         trusted: server.trusted == Trust::Trusted,
-        tools: said.collect(),
+        tools: lines.collect(),
         ..ServerRules::new(ServerId::parse(server.name).unwrap(), ServerOrigin::Upstream)
     }
 }
@@ -192,7 +192,7 @@ impl Stage {
         let agent = Agent::implicit();
         let settings =
             EngineSettings { agents: vec![agent], ..EngineSettings::new("nowhere".into()) };
-        let (updates, heard) = registry::updates();
+        let (updates, receiver) = registry::updates();
         let plan = RegistryParts {
             rules: servers.iter().map(rules).map(Arc::new).collect(),
             policy: Arc::new(PolicySnapshot::of(&settings)),
@@ -203,7 +203,7 @@ impl Stage {
             notices: notices.clone(),
             clock: Arc::new(SystemClock),
         };
-        let (registry, mut registry_actor) = registry::registry(plan, heard);
+        let (registry, mut registry_actor) = registry::registry(plan, receiver);
         let does = Arc::default();
         let log = Arc::default();
         let mut backends: HashMap<ServerId, Arc<dyn Backend>> = HashMap::new();
@@ -238,7 +238,15 @@ impl Stage {
             random: Arc::new(SystemRandom),
         });
         let _tending = meters.start_maintenance();
-        Self { gate, does, log, listings, updates, _registry_task: registry_actor, _tending }
+        Self {
+            gate,
+            does,
+            log,
+            listings,
+            updates,
+            _registry_task: registry_actor,
+            _maintenance: _tending,
+        }
     }
 
     fn set(&self, tool: &str, does: Does) {
@@ -283,7 +291,7 @@ async fn pass(seconds: u64) {
 }
 
 /// All steps, one a line: `1/4 s_a probed`.
-async fn told(mut calibration: Calibration) -> String {
+async fn run_to_end(mut calibration: Calibration) -> String {
     let mut lines = Vec::new();
     while let Some(step) = calibration.next().await {
         let outcome = match step.outcome {

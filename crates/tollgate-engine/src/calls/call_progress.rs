@@ -26,7 +26,7 @@ pub(crate) struct CallProgressStart<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallReason {
     /// A caller wants the result.
-    Asked,
+    Caller,
     /// The gateway measures the latency.
     ToMeasure,
 }

@@ -19,7 +19,7 @@ const BLOCKS: usize = MINUTES / BLOCK as usize + 1;
 const TIERS: usize = Tier::ALL.len();
 
 pub(super) struct HourlyStats {
-    born: Instant,
+    created: Instant,
     /// Offset of the start within its wall-clock minute.
     into: Duration,
     minutes: TimeRing<[TierCounters; TIERS], MINUTES>,
@@ -70,10 +70,10 @@ impl Default for DurationBuckets {
 }
 
 impl HourlyStats {
-    pub(super) fn new(born: Instant, wall: SystemTime) -> Self {
+    pub(super) fn new(created: Instant, wall: SystemTime) -> Self {
         let since = wall.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let into = Duration::from_secs(since.as_secs() % MINUTE.as_secs());
-        Self { born, into, minutes: TimeRing::default(), blocks: TimeRing::default() }
+        Self { created, into, minutes: TimeRing::default(), blocks: TimeRing::default() }
     }
 
     pub(super) fn count(&self, over: &FinishedCall<'_>, now: Instant) {
@@ -127,11 +127,11 @@ impl HourlyStats {
     }
 
     fn minute(&self, now: Instant) -> u64 {
-        (now.saturating_duration_since(self.born) + self.into).as_secs() / MINUTE.as_secs()
+        (now.saturating_duration_since(self.created) + self.into).as_secs() / MINUTE.as_secs()
     }
 
     fn within(&self, now: Instant) -> Duration {
-        let since = now.saturating_duration_since(self.born) + self.into;
+        let since = now.saturating_duration_since(self.created) + self.into;
         Duration::from_secs(since.as_secs() % MINUTE.as_secs())
     }
 }

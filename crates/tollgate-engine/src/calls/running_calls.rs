@@ -23,7 +23,7 @@ struct RunningCallsShard {
 /// The slot of a call.
 pub(crate) struct RunningCallSlot {
     table: usize,
-    seat: usize,
+    slot: usize,
 }
 
 impl RunningCalls {
@@ -32,18 +32,18 @@ impl RunningCalls {
         let letter = call_progress.id.as_str().bytes().next_back().unwrap_or_default();
         let table = usize::from(letter) % TABLES;
         let RunningCallsShard { seats, free } = &mut *self.tables[table].lock();
-        let seat = match free.pop() {
-            Some(seat) => seat,
+        let slot = match free.pop() {
+            Some(slot) => slot,
             None => {
                 seats.push(None);
                 seats.len() - 1
             }
         };
-        seats[seat] = Some(Arc::clone(call_progress));
-        RunningCallSlot { table, seat }
+        seats[slot] = Some(Arc::clone(call_progress));
+        RunningCallSlot { table, slot }
     }
 
-    pub(super) fn leave(&self, RunningCallSlot { table, seat }: RunningCallSlot) {
+    pub(super) fn leave(&self, RunningCallSlot { table, slot: seat }: RunningCallSlot) {
         let mut table = self.tables[table].lock();
         table.seats[seat] = None;
         table.free.push(seat);

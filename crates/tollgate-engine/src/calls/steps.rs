@@ -120,7 +120,7 @@ impl CallSteps {
     ) -> impl Iterator<Item = Duration> + '_ {
         let used = self.used.load(Ordering::Relaxed).min(MAX_STEPS);
         let all = self.places[..used].iter().filter_map(StepSlot::read);
-        let of_kind = all.filter(move |stretch| stretch.step == step);
+        let of_kind = all.filter(move |page| page.step == step);
         of_kind.map(move |it| it.to.unwrap_or(over).min(over).saturating_sub(it.from))
     }
 
@@ -128,21 +128,21 @@ impl CallSteps {
     pub(super) fn attempts(&self) -> impl Iterator<Item = (Duration, AttemptStatus)> + '_ {
         let used = self.used.load(Ordering::Relaxed).min(MAX_STEPS);
         self.places[..used].iter().filter_map(|place| {
-            let stretch = place.read().filter(|stretch| stretch.step == CallStep::Attempt)?;
+            let page = place.read().filter(|page| page.step == CallStep::Attempt)?;
             let is_wrong = place.to.load(Ordering::Relaxed) & WRONG != 0;
             let went = if is_wrong { AttemptStatus::Wrong } else { AttemptStatus::Well };
-            Some((stretch.to?.saturating_sub(stretch.from), went))
+            Some((page.to?.saturating_sub(page.from), went))
         })
     }
 
     /// Steps that were still running when the call ended, end with it.
     pub(super) fn all(&self, over: Option<Duration>) -> Vec<StepTiming> {
-        let closed = |stretch: StepTiming| match over {
+        let closed = |page: StepTiming| match over {
             Some(over) => {
-                let to = stretch.to.map_or(over, |to| to.min(over));
-                StepTiming { to: Some(to), from: stretch.from.min(to), ..stretch }
+                let to = page.to.map_or(over, |to| to.min(over));
+                StepTiming { to: Some(to), from: page.from.min(to), ..page }
             }
-            None => stretch,
+            None => page,
         };
         self.places.iter().filter_map(StepSlot::read).map(closed).collect()
     }

@@ -40,25 +40,25 @@ pub(crate) fn of(limits: &ProcessLimits) -> Vec<KernelLimit> {
 }
 
 /// Never raises a lower limit.
-pub(super) fn lower(resource: Resource, wanted: Rlimit) -> Result<(), Errno> {
-    setrlimit(resource, below(wanted, getrlimit(resource).maximum))
+pub(super) fn lower(resource: Resource, limit: Rlimit) -> Result<(), Errno> {
+    setrlimit(resource, below(limit, getrlimit(resource).maximum))
 }
 
 /// For a child without a launcher. Does nothing if the child is already gone.
-pub(crate) fn lower_of(child: Pid, wanted: &KernelLimit) -> Result<(), Errno> {
-    let KernelLimit { resource, limit: wanted, .. } = *wanted;
-    match prlimit(Some(child), resource, below(wanted, getrlimit(resource).maximum)) {
+pub(crate) fn lower_of(child: Pid, limit: &KernelLimit) -> Result<(), Errno> {
+    let KernelLimit { resource, limit, .. } = *limit;
+    match prlimit(Some(child), resource, below(limit, getrlimit(resource).maximum)) {
         Ok(_) | Err(Errno::SRCH) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-fn below(wanted: Rlimit, most: Option<u64>) -> Rlimit {
-    let least = |wanted: Option<u64>| match (wanted, most) {
-        (Some(wanted), Some(most)) => Some(wanted.min(most)),
-        (wanted, most) => wanted.or(most),
+fn below(limit: Rlimit, most: Option<u64>) -> Rlimit {
+    let least = |limit: Option<u64>| match (limit, most) {
+        (Some(limit), Some(most)) => Some(limit.min(most)),
+        (limit, most) => limit.or(most),
     };
-    Rlimit { current: least(wanted.current), maximum: least(wanted.maximum) }
+    Rlimit { current: least(limit.current), maximum: least(limit.maximum) }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const FIRST_TO_GO: i32 = 500;
 const SCORE: &str = "/proc/self/oom_score_adj";
 
 /// Capabilities that root keeps: those over files and its own processes, as in most containers.
-const KEPT_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
+const RETAINED_CAPABILITIES: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID)
@@ -50,8 +50,8 @@ pub(super) fn keep_to_ourselves() {
 pub(super) fn give_up() -> Result<(), Errno> {
     let now = capabilities(None)?;
     let less = CapabilitySets {
-        effective: now.effective & KEPT_CAPABILITIES,
-        permitted: now.permitted & KEPT_CAPABILITIES,
+        effective: now.effective & RETAINED_CAPABILITIES,
+        permitted: now.permitted & RETAINED_CAPABILITIES,
         inheritable: CapabilitySet::empty(),
     };
     if now != less {

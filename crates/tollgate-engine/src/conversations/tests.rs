@@ -34,7 +34,7 @@ impl Test {
     ) -> TierChoice {
         let utterance =
             Utterance { text: "hello", form: TranscriptStage::Final, queue_depth: 0, forced: None };
-        let said = SelectorRequest {
+        let request = SelectorRequest {
             principal: &self.principal,
             conversation: Some("c"),
             utterance,
@@ -42,7 +42,7 @@ impl Test {
             rules: &self.rules,
             ceiling: None,
         };
-        self.conversations.choose(&change(said), self.start + seconds * SECOND)
+        self.conversations.choose(&change(request), self.start + seconds * SECOND)
     }
 
     /// One line per turn: `second conversation: text`. Partial texts end in `~`.
@@ -55,10 +55,10 @@ impl Test {
                 Some(text) => (text, TranscriptStage::Partial),
                 None => (text, TranscriptStage::Final),
             };
-            let choice = self.choose(seconds.parse().unwrap(), |said| SelectorRequest {
+            let choice = self.choose(seconds.parse().unwrap(), |request| SelectorRequest {
                 conversation: (conversation != "-").then_some(conversation),
-                utterance: Utterance { text, form, ..said.utterance },
-                ..said
+                utterance: Utterance { text, form, ..request.utterance },
+                ..request
             });
             assert_eq!(choice.to_string(), expected, "{line}");
         }
@@ -106,7 +106,7 @@ fn without_a_name_nothing_is_remembered_and_no_turn_is_the_first() {
         2 -: in detail -> deep: "in detail" was said
         "#,
     );
-    let unnamed = test.choose(3, |said| SelectorRequest { conversation: Some(""), ..said });
+    let unnamed = test.choose(3, |request| SelectorRequest { conversation: Some(""), ..request });
     assert_eq!(unnamed.tier, Tier::Fast);
 }
 
@@ -127,10 +127,10 @@ fn an_hour_of_silence_ends_a_conversation() {
 fn a_turn_that_the_ceiling_made_less_than_deep_is_no_deep_turn() {
     let test = Test::new();
     let choose = |seconds| {
-        test.choose(seconds, |said| SelectorRequest {
+        test.choose(seconds, |request| SelectorRequest {
             ceiling: Some(Tier::Standard),
-            utterance: Utterance { text: "in detail", ..said.utterance },
-            ..said
+            utterance: Utterance { text: "in detail", ..request.utterance },
+            ..request
         })
     };
     let expected = r#"standard: "in detail" was said; the agent's ceiling is standard"#;
@@ -142,10 +142,10 @@ fn a_turn_that_the_ceiling_made_less_than_deep_is_no_deep_turn() {
 #[test]
 fn an_explicit_deep_turn_is_a_deep_turn_whatever_the_ceiling() {
     let test = Test::new();
-    let choice = test.choose(0, |said| SelectorRequest {
+    let choice = test.choose(0, |request| SelectorRequest {
         ceiling: Some(Tier::Fast),
-        utterance: Utterance { forced: Some(Tier::Deep), ..said.utterance },
-        ..said
+        utterance: Utterance { forced: Some(Tier::Deep), ..request.utterance },
+        ..request
     });
     assert_eq!(choice.to_string(), "deep: requested explicitly");
     test.check(
@@ -159,10 +159,10 @@ fn principals_do_not_share_conversations() {
     let anna = Principal::from_name("anna");
     let ben = Principal::from_name("ben");
     let tier = |seconds, principal: &Principal, conversation| {
-        test.choose(seconds, |said| SelectorRequest {
+        test.choose(seconds, |request| SelectorRequest {
             principal,
             conversation: Some(conversation),
-            ..said
+            ..request
         })
         .tier
     };
@@ -181,7 +181,8 @@ fn ids_may_be_long_and_strange() {
     let last = format!("{}y", &long[1..]);
     for id in [&long, &other, &last, "\0", "ü\u{301}\n", " "] {
         let tier = |seconds| {
-            test.choose(seconds, |said| SelectorRequest { conversation: Some(id), ..said }).tier
+            test.choose(seconds, |request| SelectorRequest { conversation: Some(id), ..request })
+                .tier
         };
         assert_eq!((tier(0), tier(1)), (Tier::Standard, Tier::Fast));
     }
@@ -191,7 +192,8 @@ fn ids_may_be_long_and_strange() {
 fn a_flood_of_conversations_is_bounded_and_washes_away_the_silent_ones() {
     let test = Test::new();
     let tier = |conversation: &str| {
-        test.choose(0, |said| SelectorRequest { conversation: Some(conversation), ..said }).tier
+        test.choose(0, |request| SelectorRequest { conversation: Some(conversation), ..request })
+            .tier
     };
     tier("silent");
     for at in 0..3 * MAX_CONVERSATIONS {
@@ -211,9 +213,9 @@ fn of_many_deep_turns_at_once_one_is_deep() {
     let test = Test::new();
     let deep = thread::scope(|scope| {
         let turn = || {
-            let choice = test.choose(0, |said| SelectorRequest {
-                utterance: Utterance { text: "in detail", ..said.utterance },
-                ..said
+            let choice = test.choose(0, |request| SelectorRequest {
+                utterance: Utterance { text: "in detail", ..request.utterance },
+                ..request
             });
             usize::from(choice.tier == Tier::Deep)
         };

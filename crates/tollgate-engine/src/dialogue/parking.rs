@@ -33,7 +33,7 @@ pub(crate) struct DetachedCall {
     departure: Arc<SendTimestamp>,
     /// Time left of the call's own deadline; it does not pass while the call is parked.
     pub(crate) left: Duration,
-    asked: Vec<(InputQuestion, QuestionReplySender)>,
+    questions: Vec<(InputQuestion, QuestionReplySender)>,
     waits: watch::Sender<WaitsFor>,
     /// Lease of the turn in which it began.
     lease: RevocableLease,
@@ -74,9 +74,18 @@ impl DetachedCall {
             // The caller may be gone.
             let _ = done.send(answer);
         });
-        let asked = Vec::new();
+        let questions = Vec::new();
         let lease = turn.lease.clone();
-        Self { _task: task, done: ended, events: received, departure, left, asked, waits, lease }
+        Self {
+            _task: task,
+            done: ended,
+            events: received,
+            departure,
+            left,
+            questions,
+            waits,
+            lease,
+        }
     }
 
     pub(crate) fn departure(&self) -> &SendTimestamp {
@@ -100,20 +109,20 @@ impl DetachedCall {
     }
 
     pub(crate) fn remember(&mut self, question: Question) {
-        let key = format!("q{}", self.asked.len() + 1);
+        let key = format!("q{}", self.questions.len() + 1);
         let Question { method, params, reply } = question;
-        self.asked.push((InputQuestion { key, method, params }, reply));
+        self.questions.push((InputQuestion { key, method, params }, reply));
         self.waits.send_replace(WaitsFor::Person);
     }
 
     /// Passes on the caller's answers; questions without an answer stay open.
     pub(crate) fn answer(&mut self, responses: Option<&RawValue>) {
         let responses = responses.and_then(|raw| Object::parse(raw.get()).ok()).unwrap_or_default();
-        for (asking, reply) in std::mem::take(&mut self.asked) {
+        for (asking, reply) in std::mem::take(&mut self.questions) {
             match responses.get(&asking.key) {
                 // The server may no longer wait for it.
                 Some(answer) => drop(reply.send(Ok(answer.to_owned()))),
-                None => self.asked.push((asking, reply)),
+                None => self.questions.push((asking, reply)),
             }
         }
         if !self.is_asking() {
@@ -122,7 +131,7 @@ impl DetachedCall {
     }
 
     pub(crate) fn is_asking(&self) -> bool {
-        !self.asked.is_empty()
+        !self.questions.is_empty()
     }
 
     pub(crate) fn open_questions(&self) -> Vec<InputQuestion> {
@@ -131,7 +140,7 @@ impl DetachedCall {
             method: asking.method.clone(),
             params: asking.params.clone(),
         };
-        self.asked.iter().map(copy).collect()
+        self.questions.iter().map(copy).collect()
     }
 }
 

@@ -58,10 +58,10 @@ impl InputRequests {
 }
 
 /// The server's questions, sanitized for people and models. Its own state is not changed.
-pub(crate) fn clean(asked: &RawValue) -> Box<RawValue> {
-    match sanitize::json(asked.get()) {
+pub(crate) fn clean(query: &RawValue) -> Box<RawValue> {
+    match sanitize::json(query.get()) {
         Some(sanitized) => json::raw(sanitized.text),
-        None => asked.to_owned(),
+        None => query.to_owned(),
     }
 }
 

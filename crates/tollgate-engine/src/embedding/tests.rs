@@ -7,7 +7,7 @@ use super::{
 
 /// Refuses texts with `bad` in them, and is away for those with `away`.
 struct Picky {
-    asked: Mutex<Vec<usize>>,
+    requests: Mutex<Vec<usize>>,
 }
 
 #[async_trait]
@@ -21,7 +21,7 @@ impl Embedder for Picky {
         texts: &[String],
         _purpose: EmbeddingPurpose,
     ) -> Result<Vec<Embedding>, EmbedError> {
-        self.asked.lock().push(texts.len());
+        self.requests.lock().push(texts.len());
         let has = |word: &str| texts.iter().any(|text| text.contains(word));
         match () {
             () if has("away") => Err(EmbedError::away("gone")),
@@ -36,12 +36,12 @@ impl Embedder for Picky {
 }
 
 async fn passages(texts: &[&str]) -> (Result<String, EmbedError>, Vec<usize>) {
-    let embedder = Picky { asked: Mutex::default() };
+    let embedder = Picky { requests: Mutex::default() };
     let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
     let made = embed_passages(&embedder, &texts).await;
     let nowhere = Embedding::nowhere(2);
     let shown = |it: &Embedding| if *it == nowhere { '-' } else { 'x' };
-    (made.map(|made| made.iter().map(shown).collect()), embedder.asked.into_inner())
+    (made.map(|made| made.iter().map(shown).collect()), embedder.requests.into_inner())
 }
 
 #[tokio::test]
@@ -49,8 +49,8 @@ async fn a_passage_that_is_refused_does_not_hold_up_the_others() {
     let well = |shown: &str| Ok(shown.to_owned());
     assert_eq!(passages(&[]).await, (well(""), vec![0]));
     assert_eq!(passages(&["a", "b"]).await, (well("xx"), vec![2]));
-    let (made, asked) = passages(&["a", "bad", "c", "d", "e", "odd"]).await;
-    assert_eq!((made, asked), (well("x-xxx-"), vec![6, 1, 3, 1, 2, 1, 1, 3, 1, 2, 1, 1]));
+    let (made, requests) = passages(&["a", "bad", "c", "d", "e", "odd"]).await;
+    assert_eq!((made, requests), (well("x-xxx-"), vec![6, 1, 3, 1, 2, 1, 1, 3, 1, 2, 1, 1]));
     assert_eq!(passages(&["bad"]).await.0, well("-"));
 }
 

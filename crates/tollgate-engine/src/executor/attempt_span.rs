@@ -37,31 +37,31 @@ pub(super) fn begin(
     if let Some(name) = &name {
         span.rename(|| format!("{method} {name}"));
     }
-    span.tell(|said| {
-        said.set("mcp.method.name", method);
+    span.tell(|attributes| {
+        attributes.set("mcp.method.name", method);
         let name = name.map(std::borrow::Cow::into_owned);
         match request.kind() {
             RequestKind::CallTool => {
-                said.set("gen_ai.operation.name", "execute_tool");
-                said.set_some("gen_ai.tool.name", name);
+                attributes.set("gen_ai.operation.name", "execute_tool");
+                attributes.set_some("gen_ai.tool.name", name);
             }
-            _ => said.set_some("gen_ai.prompt.name", name),
+            _ => attributes.set_some("gen_ai.prompt.name", name),
         }
-        said.set("tollgate.server.id", request.server().to_string());
-        set_peer_attributes(said, peer);
+        attributes.set("tollgate.server.id", request.server().to_string());
+        set_peer_attributes(attributes, peer);
     });
     span
 }
 
-fn set_peer_attributes(said: &mut SpanAttributes, Peer { place, revision }: Peer<'_>) {
-    said.set("mcp.protocol.version", revision.as_str());
+fn set_peer_attributes(attributes: &mut SpanAttributes, Peer { place, revision }: Peer<'_>) {
+    attributes.set("mcp.protocol.version", revision.as_str());
     match place {
-        PeerAddress::Pipe => said.set("network.transport", "pipe"),
+        PeerAddress::Pipe => attributes.set("network.transport", "pipe"),
         PeerAddress::Web { host, port } => {
-            said.set("network.transport", "tcp");
-            said.set("network.protocol.name", "http");
-            said.set("server.address", host.clone());
-            said.set("server.port", u64::from(*port));
+            attributes.set("network.transport", "tcp");
+            attributes.set("network.protocol.name", "http");
+            attributes.set("server.address", host.clone());
+            attributes.set("server.port", u64::from(*port));
         }
     }
 }
@@ -84,7 +84,9 @@ pub(super) fn end(span: &mut TraceSpan, ran: Result<&BackendOutcome, &CallError>
 fn record_failure(span: &mut TraceSpan, failure: &BackendError) {
     let kind = match failure {
         BackendError::Refused(error) => {
-            span.tell(|said| said.set("rpc.response.status_code", error.code.to_string()));
+            span.tell(|attributes| {
+                attributes.set("rpc.response.status_code", error.code.to_string())
+            });
             let kind = error_code::code_label(error.code).unwrap_or(OTHER_ERROR_TYPE);
             return span.refused(kind, || error.message.clone());
         }

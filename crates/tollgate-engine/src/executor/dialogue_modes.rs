@@ -26,15 +26,15 @@ impl Executor {
     /// names the missing capability.
     pub(super) async fn run_for_unaskable_caller(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
     ) -> Result<BackendOutcome, CallError> {
-        let question = match self.run_until_question(errand).await {
+        let question = match self.run_until_question(attempt).await {
             Ok(ran) => return Ok(ran),
             Err(question) => question,
         };
         let method = &question.method;
         let params = question.params.as_deref();
-        match dialogue::missing_capability(errand.caller.client, method, params) {
+        match dialogue::missing_capability(attempt.caller.client, method, params) {
             Some((capability, required)) => {
                 let capability = capability.to_owned();
                 Err(CallError::MissingCapability { capability, required })
@@ -46,40 +46,40 @@ impl Executor {
     /// Runs until the end or the first question of a legacy server.
     pub(super) async fn run_until_question(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
     ) -> Result<BackendOutcome, Question> {
         let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
-        let job = errand.job(errand.request().params().clone(), Some(sender));
-        let mut running = errand.line.run(job);
-        let until = errand.planned.deadline().instant();
-        let events = errand.caller.events.as_ref();
+        let job = attempt.job(attempt.request().params().clone(), Some(sender));
+        let mut running = attempt.line.run(job);
+        let until = attempt.planned.deadline().instant();
+        let events = attempt.caller.events.as_ref();
         let mut watched: AnswerFuture<'_> = running.as_mut();
         match dialogue::step(&mut watched, &mut received, events, until).await {
             DialogueStep::Ended(answer) => Ok(BackendOutcome::Answered(answer)),
             DialogueStep::TimedOut => Ok(BackendOutcome::TimedOut),
-            DialogueStep::Asked(question) => Err(question),
+            DialogueStep::Question(question) => Err(question),
         }
     }
 
     /// A legacy server, which may ask during a call whatever its caller supports.
     pub(super) async fn run_live(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
         client: &ClientFacts,
     ) -> BackendOutcome {
-        let Some(events) = &errand.caller.events else { return self.run_plain(errand).await };
+        let Some(events) = &attempt.caller.events else { return self.run_plain(attempt).await };
         let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
         let waits = watch::Sender::new(WaitsFor::Server);
         let job = BackendJob {
             waits: Some(waits.subscribe()),
-            ..errand.job(errand.request().params().clone(), Some(sender))
+            ..attempt.job(attempt.request().params().clone(), Some(sender))
         };
-        let mut running = errand.line.run(job);
-        let mut timer = self.timer(errand.planned);
+        let mut running = attempt.line.run(job);
+        let mut timer = self.timer(attempt.planned);
         let hearer = LiveCaller { client, events, waits };
         let ended = dialogue::live(running.as_mut(), &mut received, &hearer, &mut timer).await;
         if timer.stood_still {
-            errand.note_question();
+            attempt.note_question();
         }
         ended.into()
     }
@@ -87,23 +87,23 @@ impl Executor {
     /// A modern server and a caller that can be asked live: the rounds run here.
     pub(super) async fn run_live_rounds(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
     ) -> Result<BackendOutcome, CallError> {
-        let Some(events) = &errand.caller.events else { return Ok(self.run_plain(errand).await) };
-        let mut timer = self.timer(errand.planned);
+        let Some(events) = &attempt.caller.events else { return Ok(self.run_plain(attempt).await) };
+        let mut timer = self.timer(attempt.planned);
         let waits = watch::Sender::new(WaitsFor::Server);
-        let hearer = LiveCaller { client: errand.caller.client, events, waits };
+        let hearer = LiveCaller { client: attempt.caller.client, events, waits };
         let mut retry = RoundAnswers::default();
         for _ in 0..MOST_ROUNDS {
-            let params = rounds::with_answers(errand.request().params(), &retry);
-            let job = errand.job(params, Some(events.clone()));
-            let running = errand.line.run(BackendJob { until: Some(timer.until()), ..job });
+            let params = rounds::with_answers(attempt.request().params(), &retry);
+            let job = attempt.job(params, Some(events.clone()));
+            let running = attempt.line.run(BackendJob { until: Some(timer.until()), ..job });
             let answer = match tokio::time::timeout_at(timer.until().into(), running).await {
                 Err(_) => return Ok(BackendOutcome::TimedOut),
                 Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,
                 Ok(ended) => return Ok(BackendOutcome::Answered(ended)),
             };
-            errand.note_question();
+            attempt.note_question();
             let Some(wanted) = InputRequests::read(&answer.result) else {
                 return Ok(broken_question());
             };
@@ -119,38 +119,38 @@ impl Executor {
     /// Both sides modern: the caller carries the server's state, sealed.
     pub(super) async fn run_passed_through_rounds(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
         retry: &RoundAnswers,
     ) -> Result<BackendOutcome, CallError> {
-        let sealer = self.sealer(&errand.turn.principal);
+        let sealer = self.sealer(&attempt.turn.principal);
         if !retry.is_empty() {
-            errand.note_question();
+            attempt.note_question();
         }
         let mut inner = retry.clone();
         if let Some(state) = &retry.state {
-            inner.state = match sealer.open(state, errand.request())? {
+            inner.state = match sealer.open(state, attempt.request())? {
                 RequestState::Inner(state) => Some(state),
                 RequestState::Parked(_) | RequestState::Approval(_) => {
                     return Err(CallError::BadState("the call has expired; start it again"));
                 }
             };
         }
-        let params = rounds::with_answers(errand.request().params(), &inner);
-        let running = errand.line.run(errand.job(params, errand.caller.events.clone()));
-        let until = errand.planned.deadline().instant();
+        let params = rounds::with_answers(attempt.request().params(), &inner);
+        let running = attempt.line.run(attempt.job(params, attempt.caller.events.clone()));
+        let until = attempt.planned.deadline().instant();
         let answer = match tokio::time::timeout_at(until.into(), running).await {
             Err(_) => return Ok(BackendOutcome::TimedOut),
             Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,
             Ok(ended) => return Ok(BackendOutcome::Answered(ended)),
         };
-        errand.note_question();
+        attempt.note_question();
         let Some(wanted) = InputRequests::read(&answer.result) else {
             return Ok(broken_question());
         };
         for asking in &wanted.requests {
             let method = &asking.method;
             let params = asking.params.as_deref();
-            let missing = dialogue::missing_capability(errand.caller.client, method, params);
+            let missing = dialogue::missing_capability(attempt.caller.client, method, params);
             if let Some((capability, required)) = missing {
                 let capability = capability.to_owned();
                 return Err(CallError::MissingCapability { capability, required });
@@ -161,7 +161,7 @@ impl Executor {
             result.set("inputRequests", questions);
         }
         if let Some(state) = result.string("requestState") {
-            let sealed = sealer.close(&RequestState::Inner(state.into_owned()), errand.request());
+            let sealed = sealer.close(&RequestState::Inner(state.into_owned()), attempt.request());
             result.set_string("requestState", &sealed);
         }
         Ok(BackendOutcome::InputRequired(result.to_raw()))
@@ -170,62 +170,62 @@ impl Executor {
     /// A legacy server that may ask, and a caller that returns with answers.
     pub(super) async fn run_parkable(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
         retry: &RoundAnswers,
     ) -> Result<BackendOutcome, CallError> {
         if !retry.is_empty() {
-            errand.note_question();
+            attempt.note_question();
         }
         let mut call = match &retry.state {
-            None => self.detach(errand),
-            Some(state) => match self.unpark(errand, state)? {
+            None => self.detach(attempt),
+            Some(state) => match self.unpark(attempt, state)? {
                 Some(call) => call,
-                None => self.detach(errand),
+                None => self.detach(attempt),
             },
         };
         call.answer(retry.responses.as_deref());
         if call.is_asking() {
-            return Ok(self.park(errand, call));
+            return Ok(self.park(attempt, call));
         }
         // The turn in which the caller returned has its own wall.
         let until = self.clock.now() + call.left;
-        let until = errand.planned.wall().map_or(until, |wall| until.min(wall.instant()));
-        let events = errand.caller.events.as_ref();
+        let until = attempt.planned.wall().map_or(until, |wall| until.min(wall.instant()));
+        let events = attempt.caller.events.as_ref();
         let mut next = call.next(events, until).await;
-        while let DialogueStep::Asked(question) = next {
-            let client = errand.caller.client;
+        while let DialogueStep::Question(question) = next {
+            let client = attempt.caller.client;
             let missing =
                 dialogue::missing_capability(client, &question.method, question.params.as_deref());
             if let Some((capability, required)) = missing {
                 let capability = capability.to_owned();
                 return Err(CallError::MissingCapability { capability, required });
             }
-            errand.note_question();
+            attempt.note_question();
             call.remember(question);
             next = call.next(events, until.min(self.clock.now() + COALESCE)).await;
             if matches!(next, DialogueStep::TimedOut) {
                 call.left = until.saturating_duration_since(self.clock.now());
-                return Ok(self.park(errand, call));
+                return Ok(self.park(attempt, call));
             }
         }
-        errand.departure.follow(call.departure());
+        attempt.departure.follow(call.departure());
         Ok(match next {
             DialogueStep::Ended(answer) => BackendOutcome::Answered(answer),
-            DialogueStep::TimedOut | DialogueStep::Asked(_) => BackendOutcome::TimedOut,
+            DialogueStep::TimedOut | DialogueStep::Question(_) => BackendOutcome::TimedOut,
         })
     }
 
-    fn detach(&self, errand: &CallAttempt<'_>) -> DetachedCall {
-        let left = errand.planned.deadline().remaining(self.clock.now());
-        let departure = SendTimestamp::with_timing(Arc::clone(&self.clock), errand.leg.clone());
-        let line = Arc::clone(&errand.line);
-        let id = errand.call_progress.map(|call_progress| call_progress.id);
-        let turn = Turn { trace: errand.span.trace().cloned(), ..errand.turn.clone() };
+    fn detach(&self, attempt: &CallAttempt<'_>) -> DetachedCall {
+        let left = attempt.planned.deadline().remaining(self.clock.now());
+        let departure = SendTimestamp::with_timing(Arc::clone(&self.clock), attempt.timing.clone());
+        let line = Arc::clone(&attempt.line);
+        let id = attempt.call_progress.map(|call_progress| call_progress.id);
+        let turn = Turn { trace: attempt.span.trace().cloned(), ..attempt.turn.clone() };
         let detached = CallToDetach {
-            request: errand.request(),
+            request: attempt.request(),
             turn: &turn,
             id,
-            caller: errand.caller,
+            caller: attempt.caller,
             departure,
             left,
         };
@@ -235,23 +235,23 @@ impl Executor {
     /// `None` if the call is gone but can be run again.
     fn unpark(
         &self,
-        errand: &CallAttempt<'_>,
+        attempt: &CallAttempt<'_>,
         state: &str,
     ) -> Result<Option<DetachedCall>, CallError> {
-        let waiting = match self.sealer(&errand.turn.principal).open(state, errand.request())? {
+        let waiting = match self.sealer(&attempt.turn.principal).open(state, attempt.request())? {
             RequestState::Parked(id) => self.parking.take(id),
             RequestState::Inner(_) | RequestState::Approval(_) => None,
         };
-        let again = errand.request().tool().is_none_or(|tool| tool.terms.idempotent);
+        let again = attempt.request().tool().is_none_or(|tool| tool.terms.idempotent);
         match waiting {
             None if !again => Err(CallError::BadState("the call has expired; start it again")),
             waiting => Ok(waiting),
         }
     }
 
-    fn park(&self, errand: &CallAttempt<'_>, call: DetachedCall) -> BackendOutcome {
+    fn park(&self, attempt: &CallAttempt<'_>, call: DetachedCall) -> BackendOutcome {
         let questions = call.open_questions();
-        let Some(id) = self.parking.park(call, &errand.turn.principal) else {
+        let Some(id) = self.parking.park(call, &attempt.turn.principal) else {
             let full = "too many calls are awaiting input; try again later".to_owned();
             let retry_after = Duration::from_secs(5);
             return BackendOutcome::Answered(Err(BackendError::Resting {
@@ -259,8 +259,9 @@ impl Executor {
                 retry_after,
             }));
         };
-        let state =
-            self.sealer(&errand.turn.principal).close(&RequestState::Parked(id), errand.request());
+        let state = self
+            .sealer(&attempt.turn.principal)
+            .close(&RequestState::Parked(id), attempt.request());
         BackendOutcome::InputRequired(rounds::input_required(&questions, Some(&state)))
     }
 

@@ -34,13 +34,13 @@ enum ApprovalWait {
 
 impl ApprovalWait {
     fn tell(&self, span: &mut TraceSpan) {
-        span.tell(|said| {
+        span.tell(|attributes| {
             let verdict = match self {
                 Self::Decided(verdict) => verdict.decision.as_str(),
                 Self::Expired => "expired",
                 Self::Wall => "turn_over",
             };
-            said.set("tollgate.approval.verdict", verdict);
+            attributes.set("tollgate.approval.verdict", verdict);
         });
         span.done();
     }
@@ -93,12 +93,12 @@ impl Gate {
         held: &HeldRequest<'_>,
         place: &mut ApprovalWaiter,
     ) -> ApprovalWait {
-        let asked = match (&caller.dialogue, &caller.events) {
+        let sender = match (&caller.dialogue, &caller.events) {
             (Dialogue::Live, Some(events)) if form::suits(caller.client) => Some(events),
             _ => None,
         };
         let decided = async {
-            if let Some(events) = asked {
+            if let Some(events) = sender {
                 tokio::select! {
                     biased;
                     verdict = place.verdict() => return verdict,

@@ -32,9 +32,9 @@ impl Gate {
     /// Why each tool is in the view of such a turn, or out of it. Names what nobody can see.
     pub fn explain(
         &self,
-        asked: &TurnRequest<'_>,
+        turn_request: &TurnRequest<'_>,
     ) -> Result<Vec<ToolExplanation>, UnknownAgentError> {
-        self.registry.current().explain(asked.seen())
+        self.registry.current().explain(turn_request.seen())
     }
 
     /// What was too much for an answer, or came too late for it. Says the same of what is not

@@ -37,7 +37,7 @@ impl Gate {
                 recording.set_detail("secrets in its arguments");
                 answer::secret_arguments_reply().into()
             }
-            _ => CallError::from(PermitError::Secretive).into(),
+            _ => CallError::from(PermitError::ContainsSecrets).into(),
         })
     }
 
@@ -83,7 +83,7 @@ impl Gate {
             | PermitError::UnknownPrompt { .. }
             | PermitError::UnknownResource { .. }
             | PermitError::UnknownTask
-            | PermitError::Secretive => return CallError::from(refusal).into(),
+            | PermitError::ContainsSecrets => return CallError::from(refusal).into(),
         };
         answer::failure_reply(status, &message).into()
     }

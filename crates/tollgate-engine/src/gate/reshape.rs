@@ -46,21 +46,21 @@ impl Gate {
             return consumers.iter().map(|_| whole.clone()).collect();
         };
         let spare = self.results.spare(whole.result.get().len());
-        let mut kept: Option<StoredResult> = None;
+        let mut stored: Option<StoredResult> = None;
         let shaped = |caps: &ResultCaps| {
             let consumer = ResultConsumer { caps, spare };
             let ShapedResult { outcome, rest } = shaping::again(tool, whole.clone(), consumer);
             if let Some(outcome) = rest {
-                let least = kept.as_ref().map_or(caps.page_bytes, |kept| kept.page_bytes);
+                let least = stored.as_ref().map_or(caps.page_bytes, |stored| stored.page_bytes);
                 let tool = name.to_owned();
                 let page_bytes = least.min(caps.page_bytes);
-                kept = Some(StoredResult { tool, outcome, page_bytes, raw: None });
+                stored = Some(StoredResult { tool, outcome, page_bytes, raw: None });
             }
             outcome
         };
         let outcomes = consumers.iter().map(shaped).collect();
-        if let Some(kept) = kept {
-            self.results.keep(&turn.actor(), kept);
+        if let Some(stored) = stored {
+            self.results.keep(&turn.actor(), stored);
         }
         outcomes
     }

@@ -20,14 +20,14 @@ pub(super) struct ContainsSecrets;
 /// What is to be done with the arguments of a call, if anything.
 pub(super) struct SecretScreen {
     masker: Arc<SecretMasker>,
-    wanted: SecretArgumentPolicy,
+    policy: SecretArgumentPolicy,
 }
 
 impl SecretScreen {
     pub(super) fn of(policy: &CallPolicy) -> Option<Self> {
         match policy.secrets.arguments {
             SecretArgumentPolicy::Passed => None,
-            wanted => Some(Self { masker: Arc::clone(&policy.masker), wanted }),
+            wanted => Some(Self { masker: Arc::clone(&policy.masker), policy: wanted }),
         }
     }
 
@@ -65,7 +65,7 @@ impl SecretScreen {
         } else {
             self.masker.json(text)
         };
-        match (masked, self.wanted) {
+        match (masked, self.policy) {
             (None, _) | (Some(_), SecretArgumentPolicy::Passed) => Ok(None),
             (Some(_), SecretArgumentPolicy::Refused) => Err(ContainsSecrets),
             (Some(masked), SecretArgumentPolicy::Masked) => Ok(Some(json::raw(masked))),

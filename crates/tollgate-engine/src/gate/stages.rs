@@ -103,7 +103,7 @@ impl Gate {
             Clearance::Clear(cleared) => Ok(ClearedCall { cleared, permit, resumed: None }),
             Clearance::Ask(held) => {
                 if matches!(held.why(), ApprovalReason::Tainted { .. }) {
-                    self.taints.count_asked();
+                    self.taints.count_question();
                 }
                 drop(permit);
                 Box::pin(self.ask_approval(call, held)).await

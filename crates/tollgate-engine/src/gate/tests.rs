@@ -168,11 +168,11 @@ async fn gate_of<F>(
 where
     F: Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync + 'static,
 {
-    gate_with(era, Kept::default(), change, script).await
+    gate_with(era, RecordingStage::default(), change, script).await
 }
 
 /// Where the records of calls go, and how; and what time and chance are.
-struct Kept {
+struct RecordingStage {
     ledger: Arc<AuditLedger>,
     audit: Audit,
     secrets: SecretSettings,
@@ -182,7 +182,7 @@ struct Kept {
     random: Arc<dyn RandomSource>,
 }
 
-impl Default for Kept {
+impl Default for RecordingStage {
     fn default() -> Self {
         Self {
             ledger: Arc::default(),
@@ -197,7 +197,7 @@ impl Default for Kept {
 
 async fn gate_with<F>(
     era: Era,
-    kept: Kept,
+    stage: RecordingStage,
     change: impl FnOnce(&mut ServerRules, &mut Vec<Value>),
     script: F,
 ) -> TestGate
@@ -209,13 +209,13 @@ where
     let mut rules = ServerRules::new(server, ServerOrigin::Upstream);
     change(&mut rules, &mut tools);
     let agent = Agent { tools: vec![Glob::new("s_a"), Glob::new("s_b")], ..Agent::implicit() };
-    gate_for(agent, kept, era, rules, tools, script).await
+    gate_for(agent, stage, era, rules, tools, script).await
 }
 
 /// The same for another agent.
 async fn gate_for<F>(
     agent: Agent,
-    kept: Kept,
+    stage: RecordingStage,
     era: Era,
     rules: ServerRules,
     tools: Vec<Value>,
@@ -225,7 +225,7 @@ where
     F: Fn(Seen) -> BoxFuture<'static, Result<Answer, BackendError>> + Send + Sync + 'static,
 {
     let server = rules.server.clone();
-    let Kept { ledger, audit, secrets, mut observers, clock, random } = kept;
+    let RecordingStage { ledger, audit, secrets, mut observers, clock, random } = stage;
     let notices = Notices::default();
     let meters = ToolMeters::new(MeterDeps {
         clock: Arc::clone(&clock),
@@ -239,7 +239,7 @@ where
         secrets,
         ..EngineSettings::new("nowhere".into())
     };
-    let (updates, heard) = registry::updates();
+    let (updates, receiver) = registry::updates();
     let plan = RegistryParts {
         rules: vec![Arc::new(rules)],
         policy: Arc::new(PolicySnapshot::of(&settings)),
@@ -250,7 +250,7 @@ where
         notices: notices.clone(),
         clock: Arc::clone(&clock),
     };
-    let (registry, mut registry_actor) = registry::registry(plan, heard);
+    let (registry, mut registry_actor) = registry::registry(plan, receiver);
     registry_actor.offer(&server, listing(&tools));
     let mut changes = registry.changes();
     let registry_actor = tasks::spawn("registry", registry_actor.run());
@@ -301,8 +301,8 @@ impl TestGate {
 
     fn turn_of(&self, principal: &str) -> Turn {
         let principal = Principal::from_name(principal);
-        let asked = TurnRequest::by(Actor::endless(principal));
-        self.gate.turn(asked).unwrap()
+        let turn_request = TurnRequest::by(Actor::endless(principal));
+        self.gate.turn(turn_request).unwrap()
     }
 
     async fn call(&self, params: &str, caller: Caller<'_>) -> Result<Reply, CallError> {
@@ -324,7 +324,7 @@ fn asking(result: &Value) -> Answer {
 }
 
 /// What a reply says, short: `ok hello`, `timeout …`.
-fn said(reply: &Result<Reply, CallError>) -> String {
+fn describe_reply(reply: &Result<Reply, CallError>) -> String {
     match reply {
         Ok(Reply::Tool(outcome)) => {
             let result: Value = serde_json::from_str(outcome.result.get()).unwrap();

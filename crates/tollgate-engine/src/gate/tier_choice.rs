@@ -29,16 +29,26 @@ impl TierChoiceCounts {
     }
 }
 
+/// How often one rule chose one tier.
+#[derive(Debug, Clone, Copy)]
+pub struct TierChoiceCount {
+    pub tier: Tier,
+    pub rule: &'static str,
+    pub count: u64,
+}
+
 impl Gate {
     /// How often each tier was chosen, and by which rule; only those that were.
-    pub fn choices(&self) -> Vec<(Tier, &'static str, u64)> {
+    pub fn choices(&self) -> Vec<TierChoiceCount> {
         let of_tier = |(tier, counts): (Tier, &[AtomicU64; TierReason::RULES.len()])| {
             let counts = counts.iter().map(|count| count.load(Ordering::Relaxed));
             let named = TierReason::RULES.into_iter().zip(counts);
-            named.map(move |(rule, count)| (tier, rule, count)).collect::<Vec<_>>()
+            named
+                .map(move |(rule, count)| TierChoiceCount { tier, rule, count })
+                .collect::<Vec<_>>()
         };
         let all = Tier::ALL.into_iter().zip(&self.choices.0).flat_map(of_tier);
-        all.filter(|(_, _, count)| *count > 0).collect()
+        all.filter(|it| it.count > 0).collect()
     }
 
     /// Chooses the tier of a turn. A final utterance counts as a turn of its conversation.
@@ -46,7 +56,7 @@ impl Gate {
         let current = self.registry.current();
         let policy = &current.policy;
         let at = policy.find(spoke.agent)?;
-        let said = SelectorRequest {
+        let request = SelectorRequest {
             principal: spoke.principal,
             conversation: spoke.conversation,
             utterance: spoke.utterance,
@@ -54,7 +64,7 @@ impl Gate {
             rules: &policy.choosing,
             ceiling: policy.agents[at].ceiling,
         };
-        let choice = self.conversations.choose(&said, self.clock.now());
+        let choice = self.conversations.choose(&request, self.clock.now());
         // A transcript that still grows is no turn yet.
         if spoke.utterance.form == TranscriptStage::Final {
             self.choices.count(&choice);

@@ -21,7 +21,7 @@ impl Gate {
     /// Starts a server aside, to see whether it works. What was started, and by whom, is in the
     /// audit trail before it is.
     pub async fn try_out(&self, server: Server, by: &Principal) -> Result<ServerTrial, TrialError> {
-        let seat = self.trials.try_acquire().ok_or(TrialError::Full)?;
+        let permit = self.trials.try_acquire().ok_or(TrialError::Full)?;
         let (what, on_failure) = {
             let current = self.registry.current();
             let masker = &current.calls.masker;
@@ -37,6 +37,6 @@ impl Gate {
             }
             (Ok(()), _) => {}
         }
-        Ok(self.trials.begin(server, seat))
+        Ok(self.trials.begin(server, permit))
     }
 }

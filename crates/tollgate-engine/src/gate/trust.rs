@@ -31,7 +31,7 @@ pub struct KnownTool {
 pub struct ToolExamination {
     pub known: KnownTool,
     /// What is kept of it, the newest last.
-    pub kept: Vec<StoredPin>,
+    pub pins: Vec<StoredPin>,
     /// From the definition that is trusted to the one that is offered; `None` if none is.
     pub changes: Option<Vec<Change>>,
 }
@@ -95,15 +95,15 @@ impl Gate {
         };
         let registry = Arc::clone(&self.registry);
         let tool = tool.clone();
-        let kept =
-            tokio::task::spawn_blocking(move || registry.pin_store().kept_definitions(&tool));
-        let kept = kept.await.unwrap_or_else(|_| Ok(Vec::new()))?;
-        let trusted = kept.iter().find(|it| it.state == StoredPinState::Accepted);
+        let pins =
+            tokio::task::spawn_blocking(move || registry.pin_store().stored_definitions(&tool));
+        let pins = pins.await.unwrap_or_else(|_| Ok(Vec::new()))?;
+        let trusted = pins.iter().find(|it| it.state == StoredPinState::Accepted);
         let changes = match trusted {
             Some(it) => Some(trust::diff(&it.definition, &known.tool.definition.source_text())?),
             None => None,
         };
-        Ok(Some(ToolExamination { known, kept, changes }))
+        Ok(Some(ToolExamination { known, pins, changes }))
     }
 
     /// Takes effect with the next catalogue, which is there when this returns. Goes to its end even

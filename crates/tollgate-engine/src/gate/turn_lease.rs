@@ -26,13 +26,13 @@ struct AgentSnapshot {
 impl Gate {
     /// Opens a turn: what this agent may see and call, from now on and until it ends, or until
     /// whoever asks loses the right to go on.
-    pub fn turn(&self, asked: TurnRequest<'_>) -> Result<Turn, UnknownAgentError> {
-        let AgentSnapshot { current, view, budget, term } = self.snapshot(asked.seen())?;
+    pub fn turn(&self, turn_request: TurnRequest<'_>) -> Result<Turn, UnknownAgentError> {
+        let AgentSnapshot { current, view, budget, term } = self.snapshot(turn_request.seen())?;
         let now = self.clock.now();
         let wall = |tier| Deadline::after(now, current.policy.ceilings.of(tier));
         let deadline = budget.map(wall);
-        let trace = current.policy.telemetry.filter_trace(asked.trace);
-        let TurnRequest { actor, grant, link, .. } = asked;
+        let trace = current.policy.telemetry.filter_trace(turn_request.trace);
+        let TurnRequest { actor, grant, link, .. } = turn_request;
         let actor = Actor { lease: actor.lease.and(&term), ..actor };
         let id = TurnId::new(self.clock.wall(), self.random.bits());
         let taint = match link {

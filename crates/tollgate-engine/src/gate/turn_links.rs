@@ -47,7 +47,7 @@ pub enum TurnStart {
 #[derive(Default)]
 pub(crate) struct SessionTaints {
     principals: Mutex<HashMap<Principal, PrincipalLinks>>,
-    asked: AtomicU64,
+    clock: AtomicU64,
     refused: AtomicU64,
 }
 
@@ -74,8 +74,8 @@ struct LinkedTaint {
 
 impl SessionTaints {
     /// Somebody has to agree to a call because of what was read.
-    pub(crate) fn count_asked(&self) {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_question(&self) {
+        self.clock.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A call was refused because of what was read.
@@ -85,7 +85,7 @@ impl SessionTaints {
 
     pub(crate) fn counts(&self) -> [(&'static str, u64); 2] {
         let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
-        [("asked", count(&self.asked)), ("refused", count(&self.refused))]
+        [("asked", count(&self.clock)), ("refused", count(&self.refused))]
     }
 
     /// The taint of a request that is linked to others; `id` is that of its turn.

@@ -59,7 +59,7 @@ enum IndexPassError {
 
 impl MemoryService {
     async fn keep_reading(&self, keep: &ArcSwap<Option<Duration>>) {
-        let mut told = None;
+        let mut text = None;
         let mut forgot = None;
         loop {
             let rest = match self.tidy(**keep.load(), &mut forgot).await {
@@ -68,15 +68,15 @@ impl MemoryService {
             };
             match rest {
                 IndexPassError::AllRead => {
-                    told = None;
-                    let _ = tokio::time::timeout(POLL_INTERVAL, self.stirred.notified()).await;
+                    text = None;
+                    let _ = tokio::time::timeout(POLL_INTERVAL, self.wake.notified()).await;
                     tokio::time::sleep(COALESCE_DELAY).await;
                 }
                 IndexPassError::Trouble { why, again } => {
                     // Each failure is logged once, however long it lasts.
-                    if told.as_ref() != Some(&why) {
+                    if text.as_ref() != Some(&why) {
                         tracing::warn!(why, "transcripts are waiting to be indexed");
-                        told = Some(why);
+                        text = Some(why);
                     }
                     tokio::time::sleep(again.max(RETRY_PAUSE)).await;
                 }

@@ -42,7 +42,7 @@ pub struct RecalledNotes {
 
 /// An utterance and its conversation.
 #[derive(Debug, Clone, Copy)]
-pub struct HeardUtterance<'a> {
+pub struct SpokenUtterance<'a> {
     pub conversation: Option<&'a str>,
     pub text: &'a str,
 }
@@ -102,8 +102,8 @@ impl RecalledNotes {
 impl MemoryService {
     /// Starts a lookup for a user who is still speaking. Returns at once; words that do not change
     /// the query start nothing.
-    pub fn look_ahead(self: &Arc<Self>, turn: &Turn, heard: &HeardUtterance<'_>) {
-        let Some((key, query)) = recall_query(turn, heard) else { return };
+    pub fn look_ahead(self: &Arc<Self>, turn: &Turn, utterance: &SpokenUtterance<'_>) {
+        let Some((key, query)) = recall_query(turn, utterance) else { return };
         let Some(key) = key else { return };
         let mut ahead = self.recalls.ahead.lock();
         let is_known = ahead.get(&key).is_some_and(|it| it.terms == query.terms);
@@ -113,7 +113,7 @@ impl MemoryService {
         let (tell, found) = watch::channel(None);
         let memory_service = Arc::clone(self);
         let scope = turn.scope();
-        let text = heard.text.to_owned();
+        let text = utterance.text.to_owned();
         let started = self.recalls.running.spawn(async move {
             let recalled =
                 tokio::time::timeout(RECALL_TIMEOUT * 4, memory_service.look_up(&scope, &text))
@@ -131,9 +131,9 @@ impl MemoryService {
     pub async fn recall(
         &self,
         turn: &Turn,
-        heard: &HeardUtterance<'_>,
+        utterance: &SpokenUtterance<'_>,
     ) -> Option<Arc<RecalledNotes>> {
-        let (key, query) = recall_query(turn, heard)?;
+        let (key, query) = recall_query(turn, utterance)?;
         let ahead = key.and_then(|key| self.recalls.take(&key, &query.terms));
         let scope = turn.scope();
         let thought = async {
@@ -142,7 +142,7 @@ impl MemoryService {
             {
                 return found.clone();
             }
-            match self.look_up(&scope, heard.text).await {
+            match self.look_up(&scope, utterance.text).await {
                 Ok(recalled) => Some(Arc::new(recalled)),
                 Err(error) => {
                     tracing::warn!(%error, "recall failed; the turn continues without memory");
@@ -190,22 +190,22 @@ impl MemoryService {
         scope: &MemoryScope,
         name: &str,
     ) -> Result<Option<Entity>, MemoryError> {
-        let wanted = EntityFilter { name: Some(name.to_owned()), kind: None };
+        let filter = EntityFilter { name: Some(name.to_owned()), kind: None };
         let page = Page { skip: 0, most: 1 };
-        Ok(self.store().find_entities(scope, &wanted, page).await?.into_iter().next())
+        Ok(self.store().find_entities(scope, &filter, page).await?.into_iter().next())
     }
 }
 
 /// `None`: the agent does not recall, or there is nothing to look up.
 fn recall_query(
     turn: &Turn,
-    heard: &HeardUtterance<'_>,
+    utterance: &SpokenUtterance<'_>,
 ) -> Option<(Option<RecallKey>, MemoryQuery)> {
     if turn.view.memory.recall == RecallPolicy::Off {
         return None;
     }
-    let query = MemoryQuery::parse(heard.text).ok()?;
-    let key = heard.conversation.map(|conversation| RecallKey {
+    let query = MemoryQuery::parse(utterance.text).ok()?;
+    let key = utterance.conversation.map(|conversation| RecallKey {
         principal: turn.principal.clone(),
         agent: turn.view.agent.clone(),
         conversation: truncate_chars(conversation, LONGEST_LINE),
@@ -257,7 +257,7 @@ fn entity_line(entity: &Entity) -> String {
 fn fact_line(hit: &MemoryHit<MemoryItem>) -> String {
     let line = match &hit.found {
         MemoryItem::Fact(fact) => fact.text.clone(),
-        MemoryItem::Said(entry) => {
+        MemoryItem::Utterance(entry) => {
             format!("In {}, {} said: {}", entry.session.as_str(), entry.speaker, entry.text)
         }
     };

@@ -23,7 +23,7 @@ pub struct TranscriptTurn<'a> {
     /// Name of the user.
     pub speaker: Option<&'a str>,
     /// Empty: the turn continued after a tool without a new utterance.
-    pub heard: &'a str,
+    pub utterance: &'a str,
     /// Empty: the agent said nothing.
     pub answered: &'a str,
     /// The channel: `chat`, `realtime`.
@@ -32,11 +32,11 @@ pub struct TranscriptTurn<'a> {
 
 impl MemoryService {
     /// Records a turn if its agent has recording enabled; returns at once.
-    pub fn record(self: &Arc<Self>, turn: &Turn, said: &TranscriptTurn<'_>) {
+    pub fn record(self: &Arc<Self>, turn: &Turn, transcript: &TranscriptTurn<'_>) {
         if turn.view.memory.record == RecordPolicy::Nothing {
             return;
         }
-        let entries = match self.entries(turn, said) {
+        let entries = match self.entries(turn, transcript) {
             Ok(entries) if entries.is_empty() => return,
             Ok(entries) => entries,
             Err(invalid) => {
@@ -49,7 +49,7 @@ impl MemoryService {
             audience: turn.audience(),
             author: MemoryAuthor {
                 name: turn.principal.as_str().to_owned(),
-                via: said.via.to_owned(),
+                via: transcript.via.to_owned(),
                 trust,
             },
         };
@@ -82,24 +82,24 @@ impl MemoryService {
     fn entries(
         &self,
         turn: &Turn,
-        said: &TranscriptTurn<'_>,
+        transcript: &TranscriptTurn<'_>,
     ) -> Result<Vec<(AuthorTrust, NewEntry)>, MemoryInputError> {
         let now = self.now();
         let principal = turn.principal.as_str();
-        let session = match said.conversation {
+        let session = match transcript.conversation {
             Some(id) => SessionId::parse(id)?,
             None => SessionId::parse(&format!("{principal}-{}", &date::format_rfc3339(now)[..10]))?,
         };
-        let speaker = said.speaker.unwrap_or(principal);
+        let speaker = transcript.speaker.unwrap_or(principal);
         let lines = [
-            (AuthorTrust::Heard, speaker, said.heard),
-            (AuthorTrust::Agent, turn.view.agent.as_str(), said.answered),
+            (AuthorTrust::Conversation, speaker, transcript.utterance),
+            (AuthorTrust::Agent, turn.view.agent.as_str(), transcript.answered),
         ];
         let spoken = lines.into_iter().filter(|(_, _, text)| !text.trim().is_empty());
-        let kept = spoken.map(|(trust, speaker, text)| {
+        let retained = spoken.map(|(trust, speaker, text)| {
             let text = &text[..text.floor_char_boundary(LONGEST_TEXT)];
             Ok((trust, NewEntry::new(session.clone(), speaker, text, now)?))
         });
-        kept.collect()
+        retained.collect()
     }
 }

@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 /// In microseconds since a reference instant; earlier instants are clamped to it.
 #[derive(Debug)]
 pub(super) struct AtomicInstant {
-    born: Instant,
+    created: Instant,
     micros: AtomicU64,
 }
 
 const NEVER: u64 = u64::MAX;
 
 impl AtomicInstant {
-    pub(super) fn never(born: Instant) -> Self {
-        Self { born, micros: AtomicU64::new(NEVER) }
+    pub(super) fn never(created: Instant) -> Self {
+        Self { created, micros: AtomicU64::new(NEVER) }
     }
 
     pub(super) fn set(&self, at: Option<Instant>) {
-        let micros = |at: Instant| at.saturating_duration_since(self.born).as_micros();
+        let micros = |at: Instant| at.saturating_duration_since(self.created).as_micros();
         let micros = at.map(|at| u64::try_from(micros(at)).unwrap_or(NEVER - 1));
         self.micros.store(micros.unwrap_or(NEVER), Ordering::Relaxed);
     }
@@ -26,7 +26,7 @@ impl AtomicInstant {
     pub(super) fn get(&self) -> Option<Instant> {
         match self.micros.load(Ordering::Relaxed) {
             NEVER => None,
-            micros => self.born.checked_add(Duration::from_micros(micros)),
+            micros => self.created.checked_add(Duration::from_micros(micros)),
         }
     }
 }

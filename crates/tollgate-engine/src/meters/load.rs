@@ -10,7 +10,7 @@ use crate::clock::Clock;
 #[derive(Debug)]
 pub(super) struct ServerLoad {
     visits: AtomicUsize,
-    born: Instant,
+    created: Instant,
     left: AtomicInstant,
 }
 
@@ -21,13 +21,13 @@ pub(crate) struct ServerLoadGuard {
 }
 
 impl ServerLoad {
-    pub(super) fn new(born: Instant) -> Self {
-        Self { visits: AtomicUsize::new(0), born, left: AtomicInstant::never(born) }
+    pub(super) fn new(created: Instant) -> Self {
+        Self { visits: AtomicUsize::new(0), created, left: AtomicInstant::never(created) }
     }
 
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let idle = self.visits.load(Ordering::Acquire) == 0;
-        idle.then(|| self.left.get().unwrap_or(self.born))
+        idle.then(|| self.left.get().unwrap_or(self.created))
     }
 }
 

@@ -49,7 +49,7 @@ impl ToolMeters {
                 }
             };
             tokio::select! {
-                () = self.stirred.notified() => {}
+                () = self.wake.notified() => {}
                 () = look => {}
             }
             tokio::time::sleep(GATHER).await;

@@ -26,7 +26,7 @@ pub(super) struct ToolMeter {
     assigned: ArcSwap<AssignedTier>,
     /// Calls never wait for this lock.
     judged: Mutex<MeterJudgement>,
-    kept: Mutex<ArchivedMeter>,
+    archived: Mutex<ArchivedMeter>,
 }
 
 struct MeterJudgement {
@@ -47,13 +47,13 @@ struct ArchivedMeter {
 pub(super) struct MeterInit<'t> {
     pub(super) declared: DeclaredLatency,
     pub(super) rules: &'t TierRules,
-    pub(super) born: Instant,
+    pub(super) created: Instant,
     pub(super) now: Instant,
 }
 
 impl ToolMeter {
     pub(super) fn new(id: ToolId, measured: Option<Measurement>, terms: &MeterInit<'_>) -> Self {
-        let MeterInit { declared, rules, born, now } = *terms;
+        let MeterInit { declared, rules, created, now } = *terms;
         let window = LatencyWindow::restore(measured.as_ref().map_or(&[], |it| &it.samples));
         let facts = TierFacts { window: &window, declared, rules, now };
         let (standing, kept) = match measured {
@@ -74,16 +74,16 @@ impl ToolMeter {
                 (standing, kept)
             }
         };
-        let next_look = AtomicInstant::never(born);
+        let next_look = AtomicInstant::never(created);
         next_look.set(standing.next_look());
         Self {
             id,
             fresh: AtomicBool::new(false),
-            last: AtomicInstant::never(born),
+            last: AtomicInstant::never(created),
             next_look,
             assigned: ArcSwap::from_pointee(standing.assigned().clone()),
             judged: Mutex::new(MeterJudgement { standing, declared }),
-            kept: Mutex::new(kept),
+            archived: Mutex::new(kept),
             window,
         }
     }
@@ -133,7 +133,7 @@ impl ToolMeter {
     pub(super) fn measured_at(&self, now: Instant, wall: SystemTime) -> Option<SystemTime> {
         match self.last.get() {
             Some(last) => wall.checked_sub(now.saturating_duration_since(last)),
-            None => self.kept.lock().updated_at,
+            None => self.archived.lock().updated_at,
         }
     }
 
@@ -185,7 +185,7 @@ impl ToolMeter {
     ) -> Option<(u64, UnsavedMeasurement)> {
         let standing = self.judged.lock().standing.to_saved();
         let measured_at = self.measured_at(now, wall);
-        let kept = self.kept.lock();
+        let kept = self.archived.lock();
         let recorded = self.window.recorded_count();
         if recorded == kept.recorded && standing == kept.standing {
             return None;
@@ -204,7 +204,7 @@ impl ToolMeter {
     /// The changes are in the archive now.
     pub(super) fn mark_saved(&self, recorded: u64, unsaved: &UnsavedMeasurement, revision: u64) {
         let Measurement { standing, updated_at, .. } = unsaved.measurement;
-        *self.kept.lock() =
+        *self.archived.lock() =
             ArchivedMeter { recorded, standing, revision, updated_at: Some(updated_at) };
     }
 }

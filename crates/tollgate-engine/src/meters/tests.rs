@@ -215,7 +215,7 @@ async fn a_server_is_idle_when_its_last_call_is_over() {
     let meters = meters(None);
     meters.register_tools(&tools("a"));
     let server = id("a").server;
-    let born = meters.idle_since(&server).unwrap();
+    let created = meters.idle_since(&server).unwrap();
     after(1_000).await;
     let one = meters.enter_server(&server).unwrap();
     let other = meters.enter_server(&server).unwrap();
@@ -225,7 +225,7 @@ async fn a_server_is_idle_when_its_last_call_is_over() {
     assert_eq!(meters.idle_since(&server), None);
     drop(other);
     after(5_000).await;
-    assert_eq!(meters.idle_since(&server), Some(born + Duration::from_millis(2_000)));
+    assert_eq!(meters.idle_since(&server), Some(created + Duration::from_millis(2_000)));
     assert!(meters.enter_server(&ServerId::parse("unknown").unwrap()).is_none());
 }
 

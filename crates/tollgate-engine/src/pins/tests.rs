@@ -9,9 +9,9 @@ use tollgate_core::trust::TrustedBy;
 use super::*;
 
 fn tools() -> Vec<Arc<Tool>> {
-    let said = raw_value(&serde_json::json!({"name": "t", "inputSchema": {"type": "object"}}));
+    let text = raw_value(&serde_json::json!({"name": "t", "inputSchema": {"type": "object"}}));
     let rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
-    let listing = ServerListing { tools: vec![said], ..ServerListing::default() };
+    let listing = ServerListing { tools: vec![text], ..ServerListing::default() };
     let offers = [ServerOffer { rules: rules.into(), listing: listing.into(), present: true }];
     let pattern = NamePattern::default();
     let pins = ToolPins::default();
@@ -43,7 +43,7 @@ fn s_25_pins_outlast_the_process_with_their_definitions() {
     PinStore::open(Some(open())).unwrap().first_uses(&tools(), SystemTime::UNIX_EPOCH);
     let book = PinStore::open(Some(open())).unwrap();
     assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, TrustedBy::FirstUse);
-    assert!(book.kept_definitions(&id()).unwrap()[0].definition.contains("\"name\":\"t\""));
+    assert!(book.stored_definitions(&id()).unwrap()[0].definition.contains("\"name\":\"t\""));
     book.decide(&decision(StoredPinState::Accepted)).unwrap();
     assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, TrustedBy::Person);
     let again = PinStore::open(Some(open())).unwrap();
@@ -57,7 +57,7 @@ fn without_a_store_pins_live_with_the_process() {
     book.decide(&decision(StoredPinState::Rejected)).unwrap();
     let pin = book.pins().get(&id()).cloned().unwrap();
     assert_eq!((pin.trusted, pin.rejected.len()), (None, 1));
-    assert_eq!(book.kept_definitions(&id()).unwrap().len(), 1);
+    assert_eq!(book.stored_definitions(&id()).unwrap().len(), 1);
     assert!(PinStore::open(None).unwrap().pins().get(&id()).is_none());
 }
 

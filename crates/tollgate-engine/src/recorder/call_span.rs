@@ -24,11 +24,11 @@ pub(super) fn begin(
         return TraceSpan::part_of(outer);
     }
     let mut span = tracer.begin(spans::SpanKind::Internal, outer, || "execute_tool".into());
-    span.tell(|said| said.set("gen_ai.operation.name", "execute_tool"));
-    if span.is_kept() && policy.capture == ContentCapture::Redacted {
+    span.tell(|attributes| attributes.set("gen_ai.operation.name", "execute_tool"));
+    if span.is_sampled() && policy.capture == ContentCapture::Redacted {
         let arguments = request.params.get("arguments").map(|raw| policy.redact(raw.get()));
-        span.tell(|said| {
-            said.set_some("gen_ai.tool.call.arguments", arguments.map(String::from));
+        span.tell(|attributes| {
+            attributes.set_some("gen_ai.tool.call.arguments", arguments.map(String::from));
         });
     }
     span
@@ -45,12 +45,12 @@ pub(super) fn result(
     reply: &Result<Reply, CallError>,
     policy: &RecordingPolicy,
 ) {
-    if !span.is_kept() || policy.capture == ContentCapture::Nothing {
+    if !span.is_sampled() || policy.capture == ContentCapture::Nothing {
         return;
     }
     if let Ok(Reply::Tool(outcome)) = reply {
         let shown = String::from(policy.redact(outcome.result.get()));
-        span.tell(|said| said.set("gen_ai.tool.call.result", shown));
+        span.tell(|attributes| attributes.set("gen_ai.tool.call.result", shown));
     }
 }
 
@@ -61,18 +61,18 @@ pub(super) fn end(span: &mut TraceSpan, record: &CallRecord) {
     // Unknown names are not used: their cardinality is unbounded.
     if record.tool.is_some() {
         span.rename(|| format!("execute_tool {}", record.name));
-        span.tell(|said| said.set("gen_ai.tool.name", record.name.to_string()));
+        span.tell(|attributes| attributes.set("gen_ai.tool.name", record.name.to_string()));
     }
-    span.tell(|said| {
-        said.set("gen_ai.tool.type", "extension");
-        said.set("gen_ai.agent.name", record.agent.to_string());
-        said.set("tollgate.call.id", record.call.to_string());
-        said.set_some("tollgate.server.id", record.server.as_ref().map(ServerId::to_string));
-        said.set_some("tollgate.tool.name", record.tool.as_ref().map(ToolName::to_string));
-        said.set("tollgate.tier", record.tier.as_str());
-        said.set("tollgate.outcome", record.end.as_str());
-        said.set("tollgate.cached", record.source == ResultSource::Cached);
-        said.set("tollgate.result.bytes", record.result_bytes as u64);
+    span.tell(|attributes| {
+        attributes.set("gen_ai.tool.type", "extension");
+        attributes.set("gen_ai.agent.name", record.agent.to_string());
+        attributes.set("tollgate.call.id", record.call.to_string());
+        attributes.set_some("tollgate.server.id", record.server.as_ref().map(ServerId::to_string));
+        attributes.set_some("tollgate.tool.name", record.tool.as_ref().map(ToolName::to_string));
+        attributes.set("tollgate.tier", record.tier.as_str());
+        attributes.set("tollgate.outcome", record.end.as_str());
+        attributes.set("tollgate.cached", record.source == ResultSource::Cached);
+        attributes.set("tollgate.result.bytes", record.result_bytes as u64);
     });
     let detail = || record.detail.as_deref().unwrap_or_default().to_owned();
     match record.end {

@@ -33,7 +33,7 @@ pub(crate) struct CatalogGeneration {
 pub struct ToolVisibility {
     pub agent: AgentId,
     /// For turns of each tier: what keeps the tool out; `None`: it is seen.
-    pub kept_out: [(Tier, Option<String>); Tier::ALL.len()],
+    pub hidden_by: [(Tier, Option<String>); Tier::ALL.len()],
 }
 
 /// What a view is asked for with.
@@ -92,7 +92,7 @@ impl CatalogGeneration {
 
     fn sieve<'s>(&'s self, agent: usize, tier: Tier, seen: ViewQuery<'s>) -> ToolFilter<'s> {
         ToolFilter {
-            house: &self.policy.house,
+            global: &self.policy.global,
             principal: seen.principal,
             agent: &self.policy.agents[agent],
             request: seen.request,
@@ -120,7 +120,7 @@ impl CatalogGeneration {
         match level {
             FilterLevel::Server
             | FilterLevel::Switch
-            | FilterLevel::House
+            | FilterLevel::Global
             | FilterLevel::Environment
             | FilterLevel::Agent => {
                 let why = format!(
@@ -160,7 +160,7 @@ impl CatalogGeneration {
             };
             ToolVisibility {
                 agent: agent.id.clone(),
-                kept_out: Tier::ALL.map(|tier| (tier, kept_out(tier))),
+                hidden_by: Tier::ALL.map(|tier| (tier, kept_out(tier))),
             }
         };
         agents.map(sight).collect()

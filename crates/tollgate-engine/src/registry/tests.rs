@@ -48,13 +48,13 @@ fn build(inputs: &CatalogInputs<'_>, owners: &mut NameOwners) -> Catalog {
 
 #[tokio::test]
 async fn a_listing_that_cannot_be_built_leaves_all_others_in_service() {
-    let (updates, heard) = updates();
-    let (registry, mut registry_actor) = registry(plan(&["a", "b", "c"]), heard);
+    let (updates, receiver) = updates();
+    let (registry, mut registry_actor) = registry(plan(&["a", "b", "c"]), receiver);
     registry_actor.build = build;
     registry_actor.offer(&id("a"), listing(&["one"]));
     let _registry_task = tasks::spawn("registry", registry_actor.run());
-    let check = async |told: &[(&str, &[&str])], expected: &str| {
-        for (server, tools) in told {
+    let check = async |lines: &[(&str, &[&str])], expected: &str| {
+        for (server, tools) in lines {
             let change = Change::Listed(Arc::new(listing(tools)));
             updates.send(Update { server: id(server), change }).await.unwrap();
         }

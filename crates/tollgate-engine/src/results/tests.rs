@@ -27,12 +27,12 @@ impl Clock for Hands {
     }
 }
 
-struct Desk {
+struct ResultStage {
     results: Arc<ResultStore>,
     hands: Arc<Hands>,
 }
 
-impl Desk {
+impl ResultStage {
     fn new(bounds: ResultBounds) -> Self {
         let start = crate::clock::SystemClock.now();
         let hands = Arc::new(Hands { start, moved: Mutex::default() });
@@ -48,8 +48,8 @@ impl Desk {
     fn keep(&self, principal: &str, bytes: usize) -> ResultHandle {
         let handle = self.results.spare(bytes).expect("it is not too large");
         let outcome = Outcome { handle: Some(handle), ..sized(bytes) };
-        let kept = StoredResult { tool: "s_t".to_owned(), outcome, page_bytes: 1_000, raw: None };
-        self.results.keep(&Actor::endless(Principal::from_name(principal)), kept);
+        let stored = StoredResult { tool: "s_t".to_owned(), outcome, page_bytes: 1_000, raw: None };
+        self.results.keep(&Actor::endless(Principal::from_name(principal)), stored);
         handle
     }
 
@@ -58,9 +58,9 @@ impl Desk {
         match self.results.read(&Principal::from_name(principal), handle) {
             ResultLookup::Unknown => "unknown".to_owned(),
             ResultLookup::Pending { since } => format!("pending {}", since.as_secs()),
-            ResultLookup::Ready(kept) => {
-                assert_eq!(kept.outcome.handle, Some(handle));
-                format!("{} {}", kept.outcome.status, kept.outcome.result.get().len())
+            ResultLookup::Ready(stored) => {
+                assert_eq!(stored.outcome.handle, Some(handle));
+                format!("{} {}", stored.outcome.status, stored.outcome.result.get().len())
             }
         }
     }
@@ -80,107 +80,107 @@ const SMALL: ResultBounds =
 
 #[test]
 fn what_is_kept_is_read_by_its_principal_until_its_time_is_over() {
-    let desk = Desk::new(SMALL);
-    let handle = desk.keep("ada", 100);
-    assert_eq!(desk.read("ada", handle), "ok 100");
-    assert_eq!(desk.read("ada", handle), "ok 100", "reading takes nothing away");
-    assert_eq!(desk.read("ada", ResultHandle::from_bits(7)), "unknown");
-    desk.wait(599);
-    assert_eq!(desk.read("ada", handle), "ok 100");
-    desk.wait(1);
-    assert_eq!(desk.read("ada", handle), "unknown");
-    assert_eq!(desk.results.shelf.lock().bytes, 0);
+    let stage = ResultStage::new(SMALL);
+    let handle = stage.keep("ada", 100);
+    assert_eq!(stage.read("ada", handle), "ok 100");
+    assert_eq!(stage.read("ada", handle), "ok 100", "reading takes nothing away");
+    assert_eq!(stage.read("ada", ResultHandle::from_bits(7)), "unknown");
+    stage.wait(599);
+    assert_eq!(stage.read("ada", handle), "ok 100");
+    stage.wait(1);
+    assert_eq!(stage.read("ada", handle), "unknown");
+    assert_eq!(stage.results.table.lock().bytes, 0);
 }
 
 #[test]
 fn s_14_anothers_result_is_not_there() {
-    let desk = Desk::new(SMALL);
-    let handle = desk.keep("ada", 100);
+    let stage = ResultStage::new(SMALL);
+    let handle = stage.keep("ada", 100);
     let (pending, _promise) =
-        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
+        stage.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     for handle in [handle, pending] {
-        assert_eq!(desk.read("bob", handle), desk.read("bob", ResultHandle::from_bits(7)));
+        assert_eq!(stage.read("bob", handle), stage.read("bob", ResultHandle::from_bits(7)));
     }
 }
 
 #[test]
 fn handles_are_not_alike() {
-    let desk = Desk::new(SMALL);
+    let stage = ResultStage::new(SMALL);
     let handles: std::collections::HashSet<_> =
-        (0..1_000).filter_map(|_| desk.results.spare(1)).collect();
+        (0..1_000).filter_map(|_| stage.results.spare(1)).collect();
     assert_eq!(handles.len(), 1_000);
 }
 
 #[test]
 fn what_is_expected_is_pending_until_it_is_there() {
-    let desk = Desk::new(SMALL);
+    let stage = ResultStage::new(SMALL);
     let (handle, promise) =
-        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
+        stage.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     assert_eq!(promise.handle(), handle);
-    desk.wait(7);
-    assert_eq!(desk.read("ada", handle), "pending 7");
-    desk.wait(993);
-    assert_eq!(desk.read("ada", handle), "pending 1000", "as long as the call runs");
+    stage.wait(7);
+    assert_eq!(stage.read("ada", handle), "pending 7");
+    stage.wait(993);
+    assert_eq!(stage.read("ada", handle), "pending 1000", "as long as the call runs");
     promise.keep(sized(200));
-    assert_eq!(desk.read("ada", handle), "ok 200");
-    desk.wait(599);
-    assert_eq!(desk.read("ada", handle), "ok 200", "its time begins when it is there");
-    desk.wait(1);
-    assert_eq!(desk.read("ada", handle), "unknown");
+    assert_eq!(stage.read("ada", handle), "ok 200");
+    stage.wait(599);
+    assert_eq!(stage.read("ada", handle), "ok 200", "its time begins when it is there");
+    stage.wait(1);
+    assert_eq!(stage.read("ada", handle), "unknown");
 }
 
 #[test]
 fn a_promise_that_nobody_keeps_is_an_error() {
-    let desk = Desk::new(SMALL);
+    let stage = ResultStage::new(SMALL);
     let (handle, promise) =
-        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
+        stage.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     drop(promise);
-    assert!(desk.read("ada", handle).starts_with("error "));
+    assert!(stage.read("ada", handle).starts_with("error "));
 }
 
 #[test]
 fn the_oldest_makes_room_in_bytes_and_in_number() {
-    let desk = Desk::new(SMALL);
-    let [a, b, c] = [400, 400, 400].map(|bytes| desk.keep("ada", bytes));
-    assert_eq!(desk.read("ada", a), "unknown");
-    assert_eq!((desk.read("ada", b), desk.read("ada", c)), ("ok 400".into(), "ok 400".into()));
-    let few: Vec<ResultHandle> = (0..6).map(|_| desk.keep("ada", 10)).collect();
-    let there = few.iter().filter(|handle| desk.read("ada", **handle) != "unknown").count();
+    let stage = ResultStage::new(SMALL);
+    let [a, b, c] = [400, 400, 400].map(|bytes| stage.keep("ada", bytes));
+    assert_eq!(stage.read("ada", a), "unknown");
+    assert_eq!((stage.read("ada", b), stage.read("ada", c)), ("ok 400".into(), "ok 400".into()));
+    let few: Vec<ResultHandle> = (0..6).map(|_| stage.keep("ada", 10)).collect();
+    let there = few.iter().filter(|handle| stage.read("ada", **handle) != "unknown").count();
     assert_eq!(there, 4);
-    assert_eq!(desk.results.spare(1_001), None);
-    let shelf = desk.results.shelf.lock();
+    assert_eq!(stage.results.spare(1_001), None);
+    let shelf = stage.results.table.lock();
     assert_eq!((shelf.bytes, shelf.entries.len(), shelf.order.len()), (40, 4, 4));
 }
 
 #[test]
 fn one_principal_does_not_crowd_out_another() {
-    let desk = Desk::new(SMALL);
-    let of_bob = desk.keep("bob", 200);
+    let stage = ResultStage::new(SMALL);
+    let of_bob = stage.keep("bob", 200);
     for _ in 0..20 {
-        desk.keep("ada", 300);
+        stage.keep("ada", 300);
     }
     for _ in 0..20 {
-        desk.keep("ada", 10);
+        stage.keep("ada", 10);
     }
-    assert_eq!(desk.read("bob", of_bob), "ok 200");
+    assert_eq!(stage.read("bob", of_bob), "ok 200");
 }
 
 #[test]
 fn a_promise_is_kept_even_if_its_place_was_taken() {
-    let desk = Desk::new(SMALL);
+    let stage = ResultStage::new(SMALL);
     let (handle, promise) =
-        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
+        stage.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     for _ in 0..4 {
-        desk.keep("ada", 10);
+        stage.keep("ada", 10);
     }
-    assert_eq!(desk.read("ada", handle), "unknown");
+    assert_eq!(stage.read("ada", handle), "unknown");
     promise.keep(sized(100));
-    assert_eq!(desk.read("ada", handle), "ok 100");
+    assert_eq!(stage.read("ada", handle), "ok 100");
     let (handle, promise) =
-        desk.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
+        stage.results.expect(Actor::endless(Principal::from_name("ada")), "s_t", 1_000);
     for _ in 0..4 {
-        desk.keep("ada", 10);
+        stage.keep("ada", 10);
     }
     drop(promise);
-    assert_eq!(desk.read("ada", handle), "unknown", "an error is not worth a place");
+    assert_eq!(stage.read("ada", handle), "unknown", "an error is not worth a place");
 }

@@ -32,7 +32,7 @@ const TRACE_KEYS: &[&str] = &["traceparent", "tracestate", "baggage"];
 const OWN_KEYS: &str = "dev.tollgate/";
 
 pub(super) struct AnswerCache {
-    kept: Quick<CacheKey, Arc<CachedAnswer>, CacheWeighter>,
+    entries: Quick<CacheKey, Arc<CachedAnswer>, CacheWeighter>,
 }
 
 /// Calls with equal keys have equal answers, within the time to live. A tool that its server
@@ -89,7 +89,7 @@ fn says_more(params: &Object<'_>) -> bool {
 pub(super) struct CachedAnswer {
     pub(super) result: Box<RawValue>,
     /// When the call was made, and when its answer came.
-    pub(super) asked: Instant,
+    pub(super) called_at: Instant,
     pub(super) came: Instant,
 }
 
@@ -111,15 +111,15 @@ impl AnswerCache {
             .expect("both capacities are given");
         let hasher = DefaultHashBuilder::default();
         let lifecycle = DefaultLifecycle::default();
-        Self { kept: Quick::with_options(options, CacheWeighter, hasher, lifecycle) }
+        Self { entries: Quick::with_options(options, CacheWeighter, hasher, lifecycle) }
     }
 
     /// The answer for `key`, if it is not older than `good_for`.
     pub(super) fn get(&self, key: &CacheKey, good_for: Duration, now: Instant) -> Option<CacheHit> {
-        let kept = self.kept.get(key)?;
+        let kept = self.entries.get(key)?;
         let age = now.saturating_duration_since(kept.came);
         if age >= good_for {
-            self.kept.remove_if(key, |it| Arc::ptr_eq(it, &kept));
+            self.entries.remove_if(key, |it| Arc::ptr_eq(it, &kept));
             return None;
         }
         Some(CacheHit { result: kept.result.clone(), age })
@@ -128,10 +128,11 @@ impl AnswerCache {
     /// Returns whether it was stored. An answer to an earlier call never replaces that of a later
     /// one.
     pub(super) fn put(&self, key: &CacheKey, kept: CachedAnswer) -> bool {
-        let is_outdated = self.kept.peek(key).is_some_and(|newer| newer.asked > kept.asked);
+        let is_outdated =
+            self.entries.peek(key).is_some_and(|newer| newer.called_at > kept.called_at);
         let fits = kept.result.get().len() + key.bytes() <= MOST_BYTES;
         if fits && !is_outdated {
-            self.kept.insert(key.clone(), Arc::new(kept));
+            self.entries.insert(key.clone(), Arc::new(kept));
         }
         fits && !is_outdated
     }

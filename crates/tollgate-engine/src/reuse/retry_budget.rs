@@ -23,20 +23,20 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct RetryBudget {
     /// In fifths of an attempt.
     saved: AtomicU32,
-    owed: AtomicU32,
+    spent: AtomicU32,
 }
 
 impl RetryBudget {
     pub(super) fn new() -> Self {
         let lent = CALLS_PER_SECOND_ATTEMPT;
-        Self { saved: AtomicU32::new(lent), owed: AtomicU32::new(lent) }
+        Self { saved: AtomicU32::new(lent), spent: AtomicU32::new(lent) }
     }
 
     /// Called when a call begins.
     pub(super) fn earn(&self) {
         let most = MOST_SAVED * CALLS_PER_SECOND_ATTEMPT;
         let more = |saved: u32| (saved < most).then_some(saved + 1);
-        if change(&self.owed, |owed| owed.checked_sub(1)).is_none() {
+        if change(&self.spent, |owed| owed.checked_sub(1)).is_none() {
             change(&self.saved, more);
         }
     }

@@ -72,19 +72,19 @@ pub(super) struct Completed {
     /// `None`: the server asked a question, and the call was cancelled.
     pub(super) ran: Option<BackendOutcome>,
     /// The answer was cached, with this time to live.
-    pub(super) kept: Option<Duration>,
+    pub(super) cached_for: Option<Duration>,
 }
 
 /// A caller that waits for a flight.
 pub(super) struct Subscriber {
     pub(super) flight: Arc<Flight>,
     /// Events of the server, for the caller that started the flight.
-    said: Option<mpsc::Receiver<Event>>,
+    events: Option<mpsc::Receiver<Event>>,
 }
 
 /// The result of joining a flight.
 pub(super) enum FlightJoin {
-    Kept(CacheHit),
+    Cached(CacheHit),
     On(Subscriber),
     /// A flight that another caller started.
     Joined(Subscriber),
@@ -97,10 +97,10 @@ impl SingleFlightGroup {
         let mut running = self.running.lock();
         if trip.call.caller.freshness == CacheFreshness::Any {
             if let Some(flight) = running.get(key).and_then(|(_, flight)| flight.upgrade()) {
-                return FlightJoin::Joined(Subscriber { flight, said: None });
+                return FlightJoin::Joined(Subscriber { flight, events: None });
             }
             if let Some(hit) = trip.look(key) {
-                return FlightJoin::Kept(hit);
+                return FlightJoin::Cached(hit);
             }
         }
         // The flight cannot remove itself from the table before it is inserted: the table is
@@ -159,7 +159,7 @@ impl Flight {
         });
         let completed = completed.shared();
         let flight = Self { _task: task, completed, payload, late: Mutex::new(None) };
-        Subscriber { flight: Arc::new(flight), said }
+        Subscriber { flight: Arc::new(flight), events: said }
     }
 
     /// Its deadline.
@@ -170,7 +170,10 @@ impl Flight {
     pub(super) async fn wait(&self) -> Arc<Completed> {
         self.completed.clone().await.unwrap_or_else(|_| {
             let dropped = BackendError::Lost("the call was dropped".to_owned());
-            Arc::new(Completed { ran: Some(BackendOutcome::Answered(Err(dropped))), kept: None })
+            Arc::new(Completed {
+                ran: Some(BackendOutcome::Answered(Err(dropped))),
+                cached_for: None,
+            })
         })
     }
 }
@@ -204,10 +207,10 @@ impl Subscriber {
         loop {
             tokio::select! {
                 biased;
-                Some(event) = next(&mut self.said) => pass_on(event, events),
+                Some(event) = next(&mut self.events) => pass_on(event, events),
                 landed = &mut landed => {
                     // Events sent before the answer are delivered before it.
-                    while let Some(Ok(event)) = self.said.as_mut().map(mpsc::Receiver::try_recv) {
+                    while let Some(Ok(event)) = self.events.as_mut().map(mpsc::Receiver::try_recv) {
                         pass_on(event, events);
                     }
                     return Some(landed);

@@ -11,7 +11,7 @@ use crate::clock::SystemClock;
 /// Notes what it hears, and keeps what it is told to.
 struct Notebook {
     wants: Wants,
-    heard: Mutex<Vec<FinishedSpan>>,
+    spans: Mutex<Vec<FinishedSpan>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +26,12 @@ impl SpanProcessor for Notebook {
         match (self.wants, parent) {
             (Wants::Figures, _) => Sampling::Dropped,
             (_, Some(parent)) if !parent.is_sampled() => Sampling::Dropped,
-            _ => Sampling::Kept,
+            _ => Sampling::Sampled,
         }
     }
 
     fn heeds(&self, sampling: Sampling) -> bool {
-        sampling == Sampling::Kept || self.wants != Wants::Spans
+        sampling == Sampling::Sampled || self.wants != Wants::Spans
     }
 
     fn tells(&self) -> bool {
@@ -39,12 +39,12 @@ impl SpanProcessor for Notebook {
     }
 
     fn on_end(&self, span: FinishedSpan) {
-        self.heard.lock().push(span);
+        self.spans.lock().push(span);
     }
 }
 
 fn notebook(wants: Wants) -> (Tracer, Arc<Notebook>) {
-    let notebook = Arc::new(Notebook { wants, heard: Mutex::default() });
+    let notebook = Arc::new(Notebook { wants, spans: Mutex::default() });
     (Tracer::new(Arc::clone(&notebook) as Arc<dyn SpanProcessor>, Arc::new(SystemClock)), notebook)
 }
 
@@ -84,8 +84,8 @@ async fn a_span_tells_what_it_is_part_of_and_how_it_ended() {
     span.done();
     drop(inner);
     drop(span);
-    let heard = notebook.heard.lock();
-    let [inner, span] = &heard[..] else { panic!("{heard:?}") };
+    let received = notebook.spans.lock();
+    let [inner, span] = &received[..] else { panic!("{received:?}") };
     assert_eq!(span.parent.unwrap().to_string(), "b".repeat(16));
     assert_eq!(span.context.trace.to_string(), "a".repeat(32));
     assert_eq!(inner.parent, Some(span.context.span));
@@ -102,14 +102,14 @@ async fn a_span_tells_what_it_is_part_of_and_how_it_ended() {
 fn what_is_given_up_was_cancelled() {
     let (tracer, notebook) = notebook(Wants::Spans);
     drop(tracer.begin(SpanKind::Client, None, || "given up".into()));
-    let heard = notebook.heard.lock();
-    assert_eq!(heard[0].attributes.get(ERROR_TYPE), Some(&Value::from("cancelled")));
-    assert_eq!(heard[0].parent, None);
+    let received = notebook.spans.lock();
+    assert_eq!(received[0].attributes.get(ERROR_TYPE), Some(&Value::from("cancelled")));
+    assert_eq!(received[0].parent, None);
 }
 
 #[test]
 fn what_is_not_kept_is_counted_or_not_heard_of() {
-    for (wants, flags, heard) in [
+    for (wants, flags, received) in [
         (Wants::Both, "01", 2),
         (Wants::Both, "00", 2),
         (Wants::Spans, "00", 0),
@@ -123,7 +123,7 @@ fn what_is_not_kept_is_counted_or_not_heard_of() {
         assert_eq!(context.is_sampled(), flags == "01", "those beneath are told so");
         assert_eq!(inner.trace().unwrap().baggage.as_deref(), Some("k=v"));
         drop((inner, span));
-        assert_eq!(notebook.heard.lock().len(), heard, "{wants:?} {flags}");
+        assert_eq!(notebook.spans.lock().len(), received, "{wants:?} {flags}");
     }
 }
 
@@ -135,7 +135,7 @@ fn nobody_is_sent_beneath_a_span_that_is_only_counted() {
     assert!(Arc::ptr_eq(span.trace().unwrap(), &outer));
     drop(span);
     assert!(tracer.begin(SpanKind::Client, None, || "counted".into()).trace().is_none());
-    assert_eq!(notebook.heard.lock().len(), 2);
+    assert_eq!(notebook.spans.lock().len(), 2);
 }
 
 #[test]
@@ -143,22 +143,22 @@ fn others_are_quoted_only_where_that_is_wanted_and_without_secrets() {
     let (tracer, notebook) = notebook(Wants::Spans);
     let token = format!("ghp_{}", "a".repeat(36));
     let words = format!("no file for {token}: {}", "x".repeat(1 << 20));
-    let said = || {
+    let render = || {
         let mut span = tracer.begin(SpanKind::Client, None, || "one".into());
         span.refused("-32603", || words.clone());
         drop(span);
-        notebook.heard.lock().pop().and_then(|span| span.error).unwrap()
+        notebook.spans.lock().pop().and_then(|span| span.error).unwrap()
     };
-    assert_eq!(said(), "");
+    assert_eq!(render(), "");
     tracer.quote(Some(Arc::new(SecretMasker::new(&[], Vec::new()))));
-    let quoted = said();
+    let quoted = render();
     assert!(quoted.starts_with("no file for ") && !quoted.contains(&token), "{quoted}");
     assert!(quoted.chars().count() <= 301, "{quoted}");
     tracer.quote(None);
-    assert_eq!(said(), "");
+    assert_eq!(render(), "");
     let mut span = tracer.begin(SpanKind::Client, None, || "one".into());
     span.fail("it", || "x".repeat(1 << 20));
     drop(span);
-    let own = notebook.heard.lock().pop().and_then(|span| span.error).unwrap();
+    let own = notebook.spans.lock().pop().and_then(|span| span.error).unwrap();
     assert_eq!(own.chars().count(), 301);
 }

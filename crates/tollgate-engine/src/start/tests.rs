@@ -83,14 +83,14 @@ impl Stage {
             ("added", turnover.added),
             ("removed", turnover.removed),
             ("restarted", turnover.restarted),
-            ("kept", turnover.kept),
+            ("kept", turnover.unchanged),
         ];
         let parts = parts.iter().filter(|(_, servers)| !servers.is_empty());
-        let said = parts.map(|(what, servers)| {
+        let lines = parts.map(|(what, servers)| {
             let names: Vec<&str> = servers.iter().map(ServerId::as_str).collect();
             format!("{what} {}", names.join(" "))
         });
-        said.collect::<Vec<_>>().join("; ")
+        lines.collect::<Vec<_>>().join("; ")
     }
 
     fn turn(&self) -> Turn {
@@ -162,9 +162,9 @@ async fn a_call_that_runs_ends_well_though_its_server_is_taken_out() {
         tokio::time::sleep(Duration::from_millis(200)).await;
         stage.change(&stage.settings(&[])).await
     };
-    let (said, change) = tokio::join!(running, change);
+    let (text, change) = tokio::join!(running, change);
     assert_eq!(change, "removed a");
-    assert!(said.parse::<u32>().is_ok(), "{said}");
+    assert!(text.parse::<u32>().is_ok(), "{text}");
     let late = stage.call(&turn, "a_pid", 0).await;
     assert!(late.contains("no longer in the config"), "{late}");
     stage.running.gate.stop().await;
@@ -181,8 +181,8 @@ async fn a_call_that_runs_is_stopped_when_its_agent_is_taken_out() {
         let next = EngineSettings { agents: vec![other], ..stage.settings(&[server("a")]) };
         stage.change(&next).await
     };
-    let (said, _) = tokio::join!(running, change);
-    assert!(said.contains("agent `default` was removed from the config"), "{said}");
+    let (text, _) = tokio::join!(running, change);
+    assert!(text.contains("agent `default` was removed from the config"), "{text}");
     assert_eq!(stage.turn().view.agent.as_str(), "other");
     stage.running.gate.stop().await;
 }
@@ -204,7 +204,7 @@ async fn names_agents_and_house_rules_change_in_one_step() {
     assert_eq!(stage.turn().view.tier, Tier::Fast);
     assert!(before.view.tool("read_file").is_some(), "a turn keeps its view");
     let off = GlobalRules { switch: ToolSwitch::Off, ..GlobalRules::default() };
-    let next = EngineSettings { agents: vec![sage], house: off, ..stage.settings(&[]) };
+    let next = EngineSettings { agents: vec![sage], global: off, ..stage.settings(&[]) };
     stage.change(&next).await;
     assert!(stage.names().is_empty());
 }

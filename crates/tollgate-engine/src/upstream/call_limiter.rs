@@ -65,11 +65,11 @@ impl CallLimiter {
         let mut pass = Permit {
             limiter: self,
             admission,
-            seat: PermitSlot::None,
+            slot: PermitSlot::None,
             since: self.clock.now(),
             outcome: Outcome::Abandoned,
         };
-        pass.seat = PermitSlot::Slot(self.slot(until).await?);
+        pass.slot = PermitSlot::Slot(self.slot(until).await?);
         if admission == BreakerPermit::Ordinary && self.breaker() == BreakerState::Open {
             // The breaker opened while we waited; the next caller learns when to retry.
             return Err(resting_error(Refused { retry_after: circuit_breaker::FIRST_OPEN_PERIOD }));
@@ -191,7 +191,7 @@ fn resting_error(refused: Refused) -> BackendError {
 pub(super) struct Permit<'a> {
     limiter: &'a CallLimiter,
     admission: BreakerPermit,
-    seat: PermitSlot<'a>,
+    slot: PermitSlot<'a>,
     since: Instant,
     outcome: Outcome,
 }
@@ -209,15 +209,15 @@ impl<'a> Permit<'a> {
         let limiter: &'a CallLimiter = self.limiter;
         loop {
             let now = *waits.borrow_and_update();
-            match (now, &self.seat) {
+            match (now, &self.slot) {
                 (WaitsFor::Person, PermitSlot::Slot(_)) => {
-                    self.seat = PermitSlot::Asking(CountGuard::new(&limiter.asking));
+                    self.slot = PermitSlot::Asking(CountGuard::new(&limiter.asking));
                 }
                 (WaitsFor::Server, PermitSlot::Asking(_)) => {
                     // The server is already working on it: the call continues, and takes a slot
                     // when there is one.
                     let slot = limiter.slots.acquire().await;
-                    self.seat = PermitSlot::Slot(slot.expect("the semaphore is never closed"));
+                    self.slot = PermitSlot::Slot(slot.expect("the semaphore is never closed"));
                     self.since = limiter.clock.now();
                 }
                 _ => {}
@@ -244,7 +244,7 @@ impl Drop for Permit<'_> {
                 limiter.learn(waited);
             }
             Outcome::Abandoned
-                if matches!(self.seat, PermitSlot::Slot(_)) && waited >= SOONEST_SILENCE =>
+                if matches!(self.slot, PermitSlot::Slot(_)) && waited >= SOONEST_SILENCE =>
             {
                 limiter.silence();
             }

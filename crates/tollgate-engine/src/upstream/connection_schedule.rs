@@ -12,7 +12,7 @@ const RESYNC: Duration = Duration::from_secs(300);
 const PING_BUSY: Duration = Duration::from_secs(13);
 const PING_IDLE: Duration = Duration::from_secs(60);
 /// Doubts about liveness are checked at most this often.
-const BETWEEN_DOUBTS: Duration = Duration::from_millis(500);
+const RECHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionTask {
@@ -74,7 +74,7 @@ impl ConnectionSchedule {
 
     pub(super) fn doubt(&mut self, now: Instant) {
         self.cause = PingCause::Doubt;
-        let soonest = self.pinged_at.map_or(now, |at| at + BETWEEN_DOUBTS).max(now);
+        let soonest = self.pinged_at.map_or(now, |at| at + RECHECK_INTERVAL).max(now);
         self.ping_at = Some(self.ping_at.map_or(soonest, |at| at.min(soonest)));
     }
 

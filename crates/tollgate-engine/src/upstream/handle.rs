@@ -65,7 +65,7 @@ pub struct Upstream {
     transport: &'static str,
     connector: Arc<dyn Connector>,
     start: StartMode,
-    wanted: ServerDesiredState,
+    desired: ServerDesiredState,
     orders: mpsc::Sender<SupervisorCommand>,
     _supervisor: Option<Task>,
 }
@@ -130,7 +130,7 @@ impl Upstream {
             transport: name(&transport),
             connector,
             start,
-            wanted: state,
+            desired: state,
             orders,
             _supervisor: supervisor,
         })
@@ -149,7 +149,7 @@ impl Upstream {
     }
 
     pub fn desired_state(&self) -> ServerDesiredState {
-        self.wanted
+        self.desired
     }
 
     /// The last states, newest first. The first is the current one.
@@ -163,8 +163,8 @@ impl Upstream {
     }
 
     /// When the server last answered.
-    pub fn last_heard(&self) -> Option<SystemTime> {
-        self.shared.heard.last()
+    pub fn last_answer(&self) -> Option<SystemTime> {
+        self.shared.last_answer.last()
     }
 
     /// Whether it is offline until someone logs in to it.
@@ -254,7 +254,7 @@ impl Upstream {
         if let Some(live) = self.shared.live.load_full() {
             let answered = ping(&*live.connection).await;
             if answered.is_ok() {
-                live.heard.note();
+                live.last_answer.note();
             }
             return Ok(answered?);
         }
@@ -292,7 +292,7 @@ impl Upstream {
         }
         let mut changes = self.shared.subscribe();
         let _ = self.orders.try_send(SupervisorCommand::Wake);
-        if self.start == StartMode::Lazy && self.wanted == ServerDesiredState::Enabled {
+        if self.start == StartMode::Lazy && self.desired == ServerDesiredState::Enabled {
             let coming = |status: &UpstreamStatus| {
                 matches!(status.state, UpstreamState::Ready | UpstreamState::Starting)
             };
@@ -369,7 +369,7 @@ impl BackendConnection for LiveConnection {
             | Err(
                 RequestError::Refused(_) | RequestError::TooLarge { .. } | RequestError::NoRoom(_),
             ) => {
-                self.heard.note();
+                self.last_answer.note();
                 Outcome::Answered
             }
             Err(

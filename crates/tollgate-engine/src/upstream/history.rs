@@ -60,13 +60,13 @@ impl StateHistory {
 }
 
 /// When a server last answered anything: a call, a ping, a listing.
-pub(super) struct LastHeard {
+pub(super) struct LastAnswer {
     clock: Arc<dyn Clock>,
     /// Milliseconds since 1970; 0: never.
     at: AtomicU64,
 }
 
-impl LastHeard {
+impl LastAnswer {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, at: AtomicU64::new(0) }
     }

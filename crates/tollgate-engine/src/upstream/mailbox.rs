@@ -35,7 +35,7 @@ pub(super) struct MailboxContents {
     /// Answers that came after their caller was gone.
     pub(super) late: u32,
     /// Calls that failed or got no answer, so that liveness is in doubt.
-    pub(super) doubts: u32,
+    pub(super) rechecks: u32,
     pub(super) closed: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Mailbox {
     }
 
     pub(super) fn doubt(&self) {
-        self.put(|mail| mail.doubts = mail.doubts.saturating_add(1));
+        self.put(|mail| mail.rechecks = mail.rechecks.saturating_add(1));
     }
 
     /// Wakes the supervisor because the breaker opened or closed.

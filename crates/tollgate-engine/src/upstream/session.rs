@@ -70,10 +70,10 @@ impl Supervisor {
         let connection = SharedConnection::clone(&link.connection);
         let clock = Arc::clone(&self.shared.clock);
         let limiter = CallLimiter::new(clock, Arc::clone(&mailbox), self.slots);
-        let heard = Arc::clone(&self.shared.heard);
-        heard.note();
+        let last_answer = Arc::clone(&self.shared.last_answer);
+        last_answer.note();
         let place = Arc::clone(&self.place);
-        let live = Arc::new(LiveConnection { connection, mailbox, limiter, heard, place });
+        let live = Arc::new(LiveConnection { connection, mailbox, limiter, last_answer, place });
         let mut session = UpstreamSession {
             live: Arc::clone(&live),
             link,
@@ -149,7 +149,7 @@ impl Supervisor {
         if mail.garbage > 0 {
             session.garbage.add(now, mail.garbage);
         }
-        if mail.doubts > 0 {
+        if mail.rechecks > 0 {
             session.agenda.doubt(now);
         }
         let reason = mail.closed?;
@@ -169,7 +169,7 @@ impl Supervisor {
         match done {
             ConnectionTaskResult::Listed(Ok(ListingReport { listing, trouble })) => {
                 session.listing_trouble = trouble;
-                self.shared.heard.note();
+                self.shared.last_answer.note();
                 self.publish(listing).await;
             }
             ConnectionTaskResult::Listed(Err(error)) => {
@@ -185,7 +185,7 @@ impl Supervisor {
                 return Some(UpstreamSessionEnd::Lost(why.to_string()));
             }
             ConnectionTaskResult::Pinged(Ok(())) => {
-                self.shared.heard.note();
+                self.shared.last_answer.note();
                 let calls = session.live.limiter.used();
                 session.agenda.note_ping_answered(self.shared.clock.now(), calls);
             }

@@ -64,8 +64,8 @@ impl TrialRunner {
     }
 
     /// Must be called within a runtime.
-    pub(crate) fn begin(&self, server: Server, seat: TrialPermit) -> ServerTrial {
-        let (updates, heard) = mpsc::channel(QUEUE);
+    pub(crate) fn begin(&self, server: Server, permit: TrialPermit) -> ServerTrial {
+        let (updates, receiver) = mpsc::channel(QUEUE);
         let context = UpstreamContext { updates, ..self.context.clone() };
         let restart = RestartSettings { policy: RestartPolicy::Never, ..server.restart };
         let server = Server {
@@ -79,14 +79,14 @@ impl TrialRunner {
         ServerTrial {
             changes: upstream.changes(),
             upstream,
-            updates: heard,
+            updates: receiver,
             listing: None,
             shown: None,
             read: 0,
             lines: VecDeque::new(),
             lines_left: MOST_LINES,
             begun,
-            _seat: seat,
+            _permit: permit,
         }
     }
 }
@@ -109,7 +109,7 @@ pub struct ServerTrial {
     lines: VecDeque<String>,
     lines_left: usize,
     begun: Instant,
-    _seat: TrialPermit,
+    _permit: TrialPermit,
 }
 
 /// An event of a trial.
@@ -238,17 +238,17 @@ fn line(words: &[String], masker: &SecretMasker) -> String {
         let pair = json!({ flag.trim_start_matches('-'): value });
         flag.starts_with('-') && masker.json(&pair.to_string()).is_some()
     };
-    let mut told: Vec<&str> = Vec::with_capacity(words.len());
+    let mut lines: Vec<&str> = Vec::with_capacity(words.len());
     let mut flag = "";
     for word in words {
         let secret = match word.split_once('=') {
             Some((name, value)) => is_secret(name, value),
             None => is_secret(flag, word),
         };
-        told.push(if secret { MASK_PLACEHOLDER } else { word });
+        lines.push(if secret { MASK_PLACEHOLDER } else { word });
         flag = word;
     }
-    told.join(" ")
+    lines.join(" ")
 }
 
 fn is_down(status: &UpstreamStatus) -> bool {

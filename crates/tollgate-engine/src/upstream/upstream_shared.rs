@@ -15,7 +15,7 @@ use tollgate_mcp::client::SharedConnection;
 use tracing::{debug, info};
 
 use super::call_limiter::CallLimiter;
-use super::history::{LastHeard, StateHistory};
+use super::history::{LastAnswer, StateHistory};
 use super::mailbox::Mailbox;
 use super::process::ServerLog;
 use super::{UpstreamState, UpstreamStatus};
@@ -36,7 +36,7 @@ pub(super) struct UpstreamShared {
     status: watch::Sender<UpstreamStatus>,
     notices: Notices,
     pub(super) history: StateHistory,
-    pub(super) heard: Arc<LastHeard>,
+    pub(super) last_answer: Arc<LastAnswer>,
     /// Another instance with the same id replaces this one, or the server was removed.
     pub(super) muted: AtomicBool,
     /// For a server that is not in service.
@@ -66,7 +66,7 @@ pub(super) struct LiveConnection {
     pub(super) connection: SharedConnection,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) limiter: CallLimiter,
-    pub(super) heard: Arc<LastHeard>,
+    pub(super) last_answer: Arc<LastAnswer>,
     pub(super) place: Arc<PeerAddress>,
 }
 
@@ -92,7 +92,7 @@ impl UpstreamShared {
         history.note(status.since, status.state, &status.reason);
         Self {
             server,
-            heard: Arc::new(LastHeard::new(Arc::clone(&clock))),
+            last_answer: Arc::new(LastAnswer::new(Arc::clone(&clock))),
             history,
             clock,
             log,

@@ -76,7 +76,7 @@ pub(crate) enum Script {
 /// A server on this machine.
 pub(crate) struct Site {
     port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     _task: Task,
 }
 
@@ -92,8 +92,8 @@ impl Site {
     ) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let noted = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&requests);
         let answer = Arc::new(answer);
         let task = tasks::spawn("site", async move {
             let group = tasks::TaskGroup::new("visitor", 100);
@@ -110,7 +110,7 @@ impl Site {
                     group.spawn(async move { session_request(stream, &*answer, &noted, at).await });
             }
         });
-        Self { port, asked, _task: task }
+        Self { port, requests, _task: task }
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -118,8 +118,8 @@ impl Site {
     }
 
     /// The requests, whole, one for each connection.
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().clone()
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().clone()
     }
 }
 

@@ -101,8 +101,11 @@ impl CallRound<'_> {
         events: Option<ServerEventSender>,
     ) -> Outcome {
         let client = ClientFacts::default();
-        let progress =
-            if events.is_some() { ProgressReporting::Wanted } else { ProgressReporting::Unwanted };
+        let progress = if events.is_some() {
+            ProgressReporting::Requested
+        } else {
+            ProgressReporting::Unwanted
+        };
         let caller = Caller {
             events,
             progress,

@@ -181,7 +181,7 @@ impl GatewayTools {
     /// The selected tools, under names that the dialect accepts.
     fn functions(&self, fit: &WindowFit, dialect: Dialect) -> Vec<(Function, ToolRunMode)> {
         let pool = &self.view_tools.pool;
-        let kept = fit.kept.iter().filter_map(|place| self.view.tool(pool.name(*place)));
+        let kept = fit.included.iter().filter_map(|place| self.view.tool(pool.name(*place)));
         let kept = kept.map(|tool| {
             let leave = if approval::runs_by_itself(&self.view, tool) {
                 ToolRunMode::Auto(tool.exposed.clone())

@@ -27,11 +27,11 @@ pub(super) enum OpenerOutcome {
     /// The strong model was faster, or the opener was empty.
     Alone {
         /// Events of the strong model so far.
-        heard: Vec<ModelEvent>,
+        events: Vec<ModelEvent>,
         rest: ModelEventStream,
     },
     /// The opener was sent; the strong model calls tools and wrote no text.
-    Said { opener: String, heard: Vec<ModelEvent> },
+    Sent { opener: String, events: Vec<ModelEvent> },
     /// The opener was sent; the strong model has to be queried again.
     Blind { opener: String },
 }
@@ -92,7 +92,7 @@ pub(super) async fn open(
                 is_over = next.as_ref().is_none_or(|next| words.are_in(next));
                 heard.extend(next);
                 if is_over && opening.text().is_empty() {
-                    return Ok(OpenerOutcome::Alone { heard, rest: strong });
+                    return Ok(OpenerOutcome::Alone { events: heard, rest: strong });
                 }
             }
             OpenerRaceEvent::Fast(next) => {
@@ -104,17 +104,17 @@ pub(super) async fn open(
     }
     let opener = opening.text().to_owned();
     if opener.is_empty() {
-        return Ok(OpenerOutcome::Alone { heard, rest: strong });
+        return Ok(OpenerOutcome::Alone { events: heard, rest: strong });
     }
     while !is_over {
         let next = strong.next().await.transpose()?;
         is_over = next.as_ref().is_none_or(|next| words.are_in(next));
         heard.extend(next);
     }
-    Ok(if words.were_said {
+    Ok(if words.was_spoken {
         OpenerOutcome::Blind { opener }
     } else {
-        OpenerOutcome::Said { opener, heard }
+        OpenerOutcome::Sent { opener, events: heard }
     })
 }
 
@@ -127,7 +127,7 @@ enum OpenerRaceEvent {
 #[derive(Default)]
 struct SpokenTextDetector {
     parts: HashSet<usize>,
-    were_said: bool,
+    was_spoken: bool,
 }
 
 impl SpokenTextDetector {
@@ -141,7 +141,7 @@ impl SpokenTextDetector {
             }
             ModelEvent::Delta(ResponseDelta::Grow { index, text, .. }) => {
                 let is_said = self.parts.contains(index) && !text.trim().is_empty();
-                self.were_said |= is_said;
+                self.was_spoken |= is_said;
                 is_said
             }
             ModelEvent::Delta(_) | ModelEvent::Reached(_) => false,

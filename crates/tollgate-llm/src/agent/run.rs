@@ -45,7 +45,7 @@ pub(super) struct CompletionRun {
     /// The conversation so far, without the gateway's own tools.
     request: ChatRequest,
     /// Index of the message where the answer begins.
-    asked: usize,
+    answer_start: usize,
     /// Additional instruction for the model that is not part of the conversation.
     aside: Option<Arc<ChatMessage>>,
     spent: TurnSpending,
@@ -85,7 +85,7 @@ impl CompletionRun {
             chain,
             offer,
             offered: OfferedTools::default(),
-            asked: request.messages.len(),
+            answer_start: request.messages.len(),
             until,
             response_stream: ResponseStream::new(TurnCallIds::behind(&request.messages), voice),
             request,
@@ -185,8 +185,10 @@ impl CompletionRun {
         let model = self.model().settings.id.clone();
         let opened = opener::open(&mut self.response_stream, fast, strong, &model).await?;
         let (opener, heard, rest) = match opened {
-            OpenerOutcome::Alone { heard, rest } => (None, heard, rest),
-            OpenerOutcome::Said { opener, heard } => (Some(opener), heard, stream::empty().boxed()),
+            OpenerOutcome::Alone { events: heard, rest } => (None, heard, rest),
+            OpenerOutcome::Sent { opener, events: heard } => {
+                (Some(opener), heard, stream::empty().boxed())
+            }
             OpenerOutcome::Blind { opener } => {
                 self.times.models += self.chat.clock.now().saturating_duration_since(began);
                 self.continue_after_opener(&opener);
@@ -326,7 +328,9 @@ impl CompletionRun {
     async fn return_pending_calls(&mut self, stop: StopReason) -> CompletionEnd {
         let form = self.acting.as_ref().map(|acting| acting.agent.persona.mixed_response);
         let stop = if form == Some(MixedResponse::Inline) && !self.ran.is_empty() {
-            self.response_stream.say(inline_results(&self.request.messages[self.asked..])).await;
+            self.response_stream
+                .say(inline_results(&self.request.messages[self.answer_start..]))
+                .await;
             StopReason::End
         } else if stop.is_whole() {
             StopReason::Calls
@@ -362,7 +366,7 @@ impl CompletionRun {
             history: if self.ran.is_empty() {
                 MessageList::default()
             } else {
-                self.request.messages.split_off(self.asked)
+                self.request.messages.split_off(self.answer_start)
             },
             calls: std::mem::take(&mut self.ran),
         });
@@ -370,7 +374,7 @@ impl CompletionRun {
         let response = self.response_stream.close(last.stop, self.usage).await;
         let response = response
             .ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the response is incomplete"))?;
-        Ok(CompletionOutcome { response, told, times, lost: self.lost })
+        Ok(CompletionOutcome { response, report: told, times, lost: self.lost })
     }
 }
 

@@ -15,7 +15,7 @@ const ABBREVIATIONS: &[&str] = &[
 
 #[derive(Debug, Clone, Default)]
 pub struct FirstSentence {
-    said: String,
+    text: String,
     letters: usize,
     state: SentenceState,
 }
@@ -55,19 +55,19 @@ pub enum SentenceEnd {
 
 impl FirstSentence {
     pub fn hear(&mut self, more: &str) -> SentenceChunk {
-        let from = self.said.len();
+        let from = self.text.len();
         more.chars().for_each(|letter| self.letter(letter));
         let end = if self.state == SentenceState::Ended {
             SentenceEnd::Reached
         } else {
             SentenceEnd::Open
         };
-        SentenceChunk { text: self.said[from..].to_owned(), end }
+        SentenceChunk { text: self.text[from..].to_owned(), end }
     }
 
     /// The whole sentence so far.
     pub fn text(&self) -> &str {
-        &self.said
+        &self.text
     }
 
     fn letter(&mut self, letter: char) {
@@ -81,7 +81,7 @@ impl FirstSentence {
     }
 
     fn in_sentence(&mut self, letter: char) -> SentenceState {
-        let is_begun = !self.said.trim().is_empty();
+        let is_begun = !self.text.trim().is_empty();
         if letter == '\n' && is_begun {
             return SentenceState::Ended;
         }
@@ -110,7 +110,7 @@ impl FirstSentence {
             }
             (StopMark::Sure, _) | (_, '\n') => SentenceState::Ended,
             (StopMark::Likely, blank) if blank.is_whitespace() => {
-                if is_own_dot(&self.said) {
+                if is_own_dot(&self.text) {
                     self.in_sentence(letter)
                 } else {
                     SentenceState::Blank(blank.to_string())
@@ -134,7 +134,7 @@ impl FirstSentence {
     }
 
     fn push(&mut self, letter: char) {
-        self.said.push(letter);
+        self.text.push(letter);
         self.letters += 1;
     }
 }

@@ -105,19 +105,19 @@ impl ThoughtSignature {
     }
 
     /// Decodes a signature that a client of `dialect` sent back.
-    pub fn from_client(dialect: Dialect, kept: String) -> Self {
+    pub fn from_client(dialect: Dialect, stored: String) -> Self {
         let decoded = match dialect {
-            Dialect::Gemini => decode_base64(&kept).and_then(|text| Self::decode(&text)),
+            Dialect::Gemini => decode_base64(&stored).and_then(|text| Self::decode(&text)),
             Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
-                Self::decode(&kept)
+                Self::decode(&stored)
             }
         };
-        decoded.unwrap_or_else(|| Self::new(dialect, kept))
+        decoded.unwrap_or_else(|| Self::new(dialect, stored))
     }
 
     /// Whether a text, not in base64, looks like an encoded signature.
-    pub fn is_encoded(kept: &str) -> bool {
-        kept.starts_with(ENCODED_PREFIX)
+    pub fn is_encoded(stored: &str) -> bool {
+        stored.starts_with(ENCODED_PREFIX)
     }
 
     fn decode(encoded: &str) -> Option<Self> {

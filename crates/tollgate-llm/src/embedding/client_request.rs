@@ -18,7 +18,7 @@ const MAX_TEXTS: usize = 2_048;
 /// A client's request, and the form of the answer that it expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientEmbeddings {
-    pub wanted: EmbeddingTexts,
+    pub input: EmbeddingTexts,
     pub form: EmbeddingAnswerForm,
     /// Parts of the request that the other API cannot express.
     pub lost: Vec<String>,
@@ -47,8 +47,8 @@ pub fn read_openai(body: Value) -> Result<ClientEmbeddings, LlmError> {
     };
     let dimensions = dimensions(&mut fields, "dimensions")?;
     let lost = fields.take("user").map(|_| "user".to_owned()).into_iter().collect();
-    let wanted = EmbeddingTexts { texts, dimensions };
-    Ok(ClientEmbeddings { wanted, form: EmbeddingAnswerForm::OpenAi(encoding), lost })
+    let input = EmbeddingTexts { texts, dimensions };
+    Ok(ClientEmbeddings { input, form: EmbeddingAnswerForm::OpenAi(encoding), lost })
 }
 
 fn openai_texts(input: Value) -> Result<Vec<String>, LlmError> {
@@ -80,8 +80,8 @@ fn openai_texts(input: Value) -> Result<Vec<String>, LlmError> {
 pub fn read_gemini_single(body: Value) -> Result<ClientEmbeddings, LlmError> {
     let mut lost = Vec::new();
     let GeminiEmbedRequest { text, dimensions } = gemini_request(body, "", &mut lost)?;
-    let wanted = EmbeddingTexts { texts: vec![text], dimensions };
-    Ok(ClientEmbeddings { wanted, form: EmbeddingAnswerForm::GeminiSingle, lost })
+    let input = EmbeddingTexts { texts: vec![text], dimensions };
+    Ok(ClientEmbeddings { input, form: EmbeddingAnswerForm::GeminiSingle, lost })
 }
 
 /// Reads the body of `batchEmbedContents`.
@@ -102,8 +102,8 @@ pub fn read_gemini_batch(body: Value) -> Result<ClientEmbeddings, LlmError> {
         }
         texts.push(text);
     }
-    let wanted = EmbeddingTexts { texts, dimensions: common.flatten() };
-    Ok(ClientEmbeddings { wanted, form: EmbeddingAnswerForm::GeminiBatch, lost })
+    let input = EmbeddingTexts { texts, dimensions: common.flatten() };
+    Ok(ClientEmbeddings { input, form: EmbeddingAnswerForm::GeminiBatch, lost })
 }
 
 struct GeminiEmbedRequest {
@@ -167,7 +167,7 @@ pub fn write_answer(asked: &ClientEmbeddings, model: &str, vectors: &[Vec<f32>])
     match asked.form {
         EmbeddingAnswerForm::OpenAi(encoding) => {
             let count = |text: &String| tokens::text(text, CountPrecision::Exact);
-            let tokens: u64 = asked.wanted.texts.iter().map(count).sum();
+            let tokens: u64 = asked.input.texts.iter().map(count).sum();
             let item = |index: usize, vector: &[f32]| {
                 let embedding = match encoding {
                     VectorEncoding::Float => write_numbers(vector),
@@ -213,17 +213,17 @@ mod tests {
     #[test]
     fn texts_are_read_in_both_forms() {
         let one = read_openai(json!({"model": "m", "input": "one", "dimensions": 3})).unwrap();
-        assert_eq!(one.wanted.texts, ["one"]);
-        assert_eq!(one.wanted.dimensions, Some(3));
+        assert_eq!(one.input.texts, ["one"]);
+        assert_eq!(one.input.dimensions, Some(3));
         let two = read_openai(json!({"input": ["one", "two"], "user": "u"})).unwrap();
-        assert_eq!((two.wanted.texts.len(), two.lost), (2, vec!["user".to_owned()]));
+        assert_eq!((two.input.texts.len(), two.lost), (2, vec!["user".to_owned()]));
         let content = json!({"parts": [{"text": "a"}, {"text": "b"}]});
         let single = json!({"content": content, "task_type": "RETRIEVAL_QUERY"});
         let single = read_gemini_single(single).unwrap();
-        assert_eq!((&*single.wanted.texts[0], &*single.lost[0]), ("ab", "taskType"));
+        assert_eq!((&*single.input.texts[0], &*single.lost[0]), ("ab", "taskType"));
         let request = json!({"content": content, "output_dimensionality": 2});
         let batch = read_gemini_batch(json!({"requests": [request, request]})).unwrap();
-        assert_eq!((batch.wanted.texts.len(), batch.wanted.dimensions), (2, Some(2)));
+        assert_eq!((batch.input.texts.len(), batch.input.dimensions), (2, Some(2)));
     }
 
     #[test]

@@ -25,7 +25,7 @@ const MAX_FIELD_DEPTH: usize = 2;
 pub struct EncodingLosses {
     dialect: Dialect,
     /// The first losses, as text.
-    said: Vec<String>,
+    texts: Vec<String>,
     /// Hashes of all losses: a request may have a million fields.
     seen: HashSet<u64>,
     hashes: RandomState,
@@ -56,7 +56,7 @@ impl EncodingLosses {
     /// Starts with the fields that only other dialects know, at any depth.
     pub fn of(request: &ChatRequest, dialect: Dialect) -> Self {
         let mut lost =
-            Self { dialect, said: Vec::new(), seen: HashSet::new(), hashes: RandomState::new() };
+            Self { dialect, texts: Vec::new(), seen: HashSet::new(), hashes: RandomState::new() };
         lost.fields("", &request.extra);
         for message in &request.messages {
             lost.message(message);
@@ -72,8 +72,8 @@ impl EncodingLosses {
     pub fn say(&mut self, what: impl Into<String>) {
         let what = what.into();
         let new = self.seen.insert(self.hashes.hash_one(what.as_str()));
-        if new && self.said.len() < MAX_LISTED_LOSSES {
-            self.said.push(what);
+        if new && self.texts.len() < MAX_LISTED_LOSSES {
+            self.texts.push(what);
         }
     }
 
@@ -81,7 +81,7 @@ impl EncodingLosses {
     pub fn retract(&mut self, field: &str) {
         let field = in_words(field);
         if self.seen.remove(&self.hashes.hash_one(field.as_str())) {
-            self.said.retain(|said| *said != field);
+            self.texts.retain(|said| *said != field);
         }
     }
 
@@ -115,11 +115,11 @@ impl EncodingLosses {
     }
 
     pub fn into_list(mut self) -> Vec<String> {
-        match self.seen.len() - self.said.len() {
+        match self.seen.len() - self.texts.len() {
             0 => {}
-            more => self.said.push(format!("and {more} more")),
+            more => self.texts.push(format!("and {more} more")),
         }
-        self.said
+        self.texts
     }
 
     fn message(&mut self, message: &ChatMessage) {

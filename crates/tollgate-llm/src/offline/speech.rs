@@ -39,9 +39,9 @@ fn describe_result(result: &CallResult) -> String {
 /// The message field of a JSON result; otherwise the text itself.
 fn message(text: &str) -> String {
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return text.to_owned() };
-    let said = ["message", "text", "result", "error"].iter().find_map(|key| fields.get(*key));
-    match said.and_then(Value::as_str) {
-        Some(said) => said.to_owned(),
+    let answer = ["message", "text", "result", "error"].iter().find_map(|key| fields.get(*key));
+    match answer.and_then(Value::as_str) {
+        Some(answer) => answer.to_owned(),
         None => text.to_owned(),
     }
 }

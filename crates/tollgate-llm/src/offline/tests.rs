@@ -11,7 +11,7 @@ use crate::conversation::{
 use crate::delta::{ResponseAssembly, ResponseDelta};
 use crate::extra::Extra;
 
-fn request(said: &str) -> ChatRequest {
+fn request(message: &str) -> ChatRequest {
     let roll = Function {
         name: "dice_roll".to_owned(),
         description: Some("Rolls dice".to_owned()),
@@ -26,7 +26,7 @@ fn request(said: &str) -> ChatRequest {
         model: "offline".to_owned(),
         messages: vec![
             ChatMessage::text(ChatRole::System, "Be brief."),
-            ChatMessage::text(ChatRole::User, said),
+            ChatMessage::text(ChatRole::User, message),
         ]
         .into(),
         tools: vec![ChatTool::Function(roll)],
@@ -77,11 +77,11 @@ fn with_results(mut request: ChatRequest, results: &[(&str, CallEnd)]) -> ChatRe
 
 #[test]
 fn it_says_what_it_is() {
-    for said in
+    for message in
         ["hello", "who are you?", "what can you do", "is it raining?", "", "what does prone do"]
     {
-        let text = ask(&request(said)).text();
-        assert!(text.contains("I am Tollgate's offline model"), "{said}: {text}");
+        let text = ask(&request(message)).text();
+        assert!(text.contains("I am Tollgate's offline model"), "{message}: {text}");
     }
     let text = ask(&request("is it raining?")).text();
     assert!(text.contains("I do not know what to answer to “is it raining?”"), "{text}");
@@ -119,7 +119,7 @@ fn words_behind_results_are_a_new_utterance() {
 
 #[test]
 fn the_choice_of_tools_is_honoured() {
-    let choosing = |choice, said: &str| ChatRequest { tool_choice: choice, ..request(said) };
+    let choosing = |choice, text: &str| ChatRequest { tool_choice: choice, ..request(text) };
     assert_eq!(ask(&choosing(ToolChoice::None, "roll 2d6")).stop, StopReason::End);
     let forced = "[call_offline_1 dice_roll {\"expression\":\"hello\"}] (Calls)";
     assert_eq!(encode(&ask(&choosing(ToolChoice::Required, "hello"))), forced);
@@ -214,8 +214,8 @@ fn the_same_words_get_the_same_answer_and_tokens_are_counted() {
 
 #[test]
 fn it_speaks_word_by_word() {
-    for said in ["hello", "roll 2d6 and d20", "call x {\"ä\":\"öäü 語 and more of it\"}"] {
-        let response = ask(&request(said));
+    for message in ["hello", "roll 2d6 and d20", "call x {\"ä\":\"öäü 語 and more of it\"}"] {
+        let response = ask(&request(message));
         let steps = steps(&response);
         let mut assembly = ResponseAssembly::default();
         for step in &steps {

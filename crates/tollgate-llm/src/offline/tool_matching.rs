@@ -141,8 +141,8 @@ fn of_intent(request: &ChatRequest, intent: &Intent) -> Option<OfflineCall> {
 }
 
 /// Ignores any prefix that a gateway puts before tool names.
-fn is_called(name: &str, wanted: &str) -> bool {
-    let Some(prefix) = name.strip_suffix(wanted) else { return false };
+fn is_called(name: &str, requested: &str) -> bool {
+    let Some(prefix) = name.strip_suffix(requested) else { return false };
     prefix.is_empty() || prefix.ends_with(|c: char| !c.is_alphanumeric())
 }
 

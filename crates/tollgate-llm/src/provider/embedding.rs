@@ -125,7 +125,7 @@ impl RemoteEmbedder {
             if self.learn_limits(&missed, texts) {
                 continue;
             }
-            let EmbedAttemptError::Asked(error) = &missed else { return Err(missed) };
+            let EmbedAttemptError::Request(error) = &missed else { return Err(missed) };
             failed += 1;
             let left = until.map(|until| until.saturating_duration_since(self.clock.now()));
             let tried = RetryProgress { failed, retries: self.remote.settings.retries, left };
@@ -212,7 +212,7 @@ impl RemoteEmbedder {
 
     /// Learns a limit of the server from an error. Returns whether to retry at once.
     fn learn_limits(&self, missed: &EmbedAttemptError, texts: &[String]) -> bool {
-        let EmbedAttemptError::Asked(error) = missed else { return false };
+        let EmbedAttemptError::Request(error) = missed else { return false };
         let failure = &error.failure;
         if failure.kind == LlmErrorKind::Invalid && failure.message.contains("encoding_format") {
             return !self.plain.swap(true, Ordering::Relaxed);

@@ -81,7 +81,7 @@ impl RealtimeCallRunner {
         slow: impl Fn(Arc<str>),
     ) -> Outcome {
         let client = ClientFacts::default();
-        let (events, mut heard) = mpsc::channel(MAX_QUEUED_NOTICES);
+        let (events, mut receiver) = mpsc::channel(MAX_QUEUED_NOTICES);
         let caller = Caller {
             events: Some(events),
             progress: ProgressReporting::Unwanted,
@@ -95,7 +95,7 @@ impl RealtimeCallRunner {
         let reply = loop {
             tokio::select! {
                 reply = &mut running => break reply,
-                Some(event) = heard.recv() => if let Event::Announcement(message) = event {
+                Some(event) = receiver.recv() => if let Event::Announcement(message) = event {
                     slow(message);
                 },
             }
@@ -127,7 +127,7 @@ pub(super) async fn await_late_result(
     loop {
         // Checked after subscribing, so that no event is missed.
         match gate.result(&principal, &shown) {
-            ResultLookup::Ready(kept) => return Some(kept.outcome.clone()),
+            ResultLookup::Ready(stored) => return Some(stored.outcome.clone()),
             ResultLookup::Unknown => return None,
             ResultLookup::Pending { .. } => {}
         }

@@ -34,7 +34,7 @@ pub struct DeepgramVoiceAgent {
     settings: DeepgramSettingsState,
     /// Owners of unconfirmed `UpdateThink` messages.
     updates: VecDeque<InjectionOwner>,
-    owed: PendingCalls,
+    pending: PendingCalls,
     response_stream: MessageInjector,
     floor: DeepgramFloor,
 }
@@ -55,7 +55,7 @@ impl DeepgramVoiceAgent {
             config_bytes: 0,
             settings: DeepgramSettingsState::Awaited,
             updates: VecDeque::new(),
-            owed: PendingCalls::default(),
+            pending: PendingCalls::default(),
             response_stream: MessageInjector::default(),
             floor: DeepgramFloor::default(),
         }
@@ -110,7 +110,7 @@ impl DeepgramVoiceAgent {
         let id = message.get("id").and_then(Value::as_str);
         let name = message.get("name").and_then(Value::as_str).unwrap_or_default();
         let is_ours = match id {
-            Some(id) => self.owed.knows(id),
+            Some(id) => self.pending.knows(id),
             None => !self.think.is_clients(name, &self.opening.offer),
         };
         if !is_ours {
@@ -170,7 +170,7 @@ impl DeepgramVoiceAgent {
     }
 
     fn run(&mut self, mut calls: Vec<RealtimeCall>) -> Vec<DialectAction> {
-        calls.retain(|call| self.owed.begin(&call.id, &call.name));
+        calls.retain(|call| self.pending.begin(&call.id, &call.name));
         if calls.is_empty() {
             return Vec::new();
         }
@@ -188,10 +188,10 @@ impl DeepgramVoiceAgent {
         let mut actions = Vec::new();
         all.retain(|entry| {
             let id = entry.get("id").and_then(Value::as_str).unwrap_or_default();
-            if self.owed.take_back(id) {
+            if self.pending.take_back(id) {
                 actions.push(DialectAction::Cancel(id.to_owned()));
             }
-            !self.owed.knows(id)
+            !self.pending.knows(id)
         });
         let step = if all.len() == before {
             DialectStep::forward()
@@ -210,12 +210,12 @@ impl DeepgramVoiceAgent {
             Some("assistant") => {
                 let is_put_in = self.response_stream.take_spoken(text).is_some();
                 self.floor.speaker = DeepgramSpeaker::Agent;
-                let is_early =
-                    self.floor.turn == DeepgramTurn::None || is_put_in && self.owed.is_waited_for();
+                let is_early = self.floor.turn == DeepgramTurn::None
+                    || is_put_in && self.pending.is_waited_for();
                 if !is_early {
                     self.floor.turn = DeepgramTurn::Answered;
                 }
-                DialectStep::forward().and([DialectAction::Said(text.to_owned())])
+                DialectStep::forward().and([DialectAction::AgentSpeech(text.to_owned())])
             }
             _ => DialectStep::forward(),
         }
@@ -228,7 +228,7 @@ impl DeepgramVoiceAgent {
         }
         self.response_stream.settle();
         let mut actions = Vec::new();
-        if self.floor.turn == DeepgramTurn::Answered && !self.owed.is_waited_for() {
+        if self.floor.turn == DeepgramTurn::Answered && !self.pending.is_waited_for() {
             self.floor.turn = DeepgramTurn::None;
             actions.push(DialectAction::Turn(TurnEvent::Ended));
         }
@@ -248,7 +248,7 @@ impl DeepgramVoiceAgent {
             return DialectStep::forward();
         };
         let before = calls.len();
-        calls.retain(|call| !call["id"].as_str().is_some_and(|id| self.owed.knows(id)));
+        calls.retain(|call| !call["id"].as_str().is_some_and(|id| self.pending.knows(id)));
         match calls.len() {
             left if left == before => DialectStep::forward(),
             0 => DialectStep::swallow(),
@@ -258,7 +258,7 @@ impl DeepgramVoiceAgent {
 
     fn answer_call(&mut self, answer: &CallAnswer) -> Vec<DialectAction> {
         let CallAnswer { id, answered, outcome, delivery } = answer;
-        match self.owed.due(id, *answered) {
+        match self.pending.due(id, *answered) {
             AnswerDue::Answer(name) => vec![DialectAction::ToProvider(
                 json!({"type": "FunctionCallResponse", "id": id, "name": name, "content": outcome})
                     .to_string(),
@@ -387,12 +387,12 @@ impl RealtimeDialect for DeepgramVoiceAgent {
             }
             DialectEvent::Answer(answer) => self.answer_call(&answer),
             DialectEvent::Slow { id, message } => {
-                if self.floor.speaker == DeepgramSpeaker::Caller || !self.owed.is_owed(&id) {
+                if self.floor.speaker == DeepgramSpeaker::Caller || !self.pending.is_pending(&id) {
                     return Vec::new();
                 }
-                let mut said = self.response_stream.say(&message, InjectBehavior::Queue);
-                said.push(DialectAction::Announced);
-                said
+                let mut lines = self.response_stream.say(&message, InjectBehavior::Queue);
+                lines.push(DialectAction::Announced);
+                lines
             }
             DialectEvent::Tier { tier, reason } => {
                 vec![DialectAction::ToClient(tier_request::tier_message(tier, &reason))]

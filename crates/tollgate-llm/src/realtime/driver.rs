@@ -309,13 +309,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
 
     /// Timers are expensive: one is set only when the wake-up time changes.
     fn set_alarm(&mut self) {
-        let wanted = self.session.wakes();
-        if self.wake.as_ref().map(|(at, _)| *at) != wanted {
+        let moment = self.session.wakes();
+        if self.wake.as_ref().map(|(at, _)| *at) != moment {
             // A state machine that requests the same time again and again must not cause a busy
             // loop.
             let earliest = self.woken + MIN_WAKE_INTERVAL;
             let sleep = |at: Instant| tokio::time::sleep_until(at.max(earliest).into());
-            self.wake = wanted.map(|at| (at, Box::pin(sleep(at))));
+            self.wake = moment.map(|at| (at, Box::pin(sleep(at))));
         }
     }
 
@@ -472,10 +472,10 @@ mod tests {
     #[test]
     fn s_23_what_a_provider_says_reaches_a_client_without_its_key() {
         secret_values::configure(["sk-canary-of-a-live-session"]);
-        let said =
+        let message =
             Message::text(r#"{"type":"error","message":"bad key sk-canary-of-a-live-session"}"#);
         let expected = r#"{"type":"error","message":"bad key [masked:secret]"}"#;
-        assert_eq!(mask_secrets(said), Message::text(expected));
+        assert_eq!(mask_secrets(message), Message::text(expected));
         let sound = Message::binary(b"sk-canary-of-a-live-session".to_vec());
         assert_eq!(mask_secrets(sound.clone()), sound);
     }

@@ -131,13 +131,13 @@ pub enum DialectAction {
     /// stopped, otherwise [`AnswerStage::Cancelled`].
     Cancel(String),
     /// Speech of the caller.
-    Heard {
+    CallerSpeech {
         /// The whole utterance so far.
         text: String,
         form: UtteranceStage,
     },
     /// Speech of the agent, as far as its text is known.
-    Said(String),
+    AgentSpeech(String),
     Turn(TurnEvent),
     /// The announcement of a slow call is on its way to the caller.
     Announced,

@@ -86,21 +86,21 @@ impl GeminiLive {
 
 impl RealtimeDialect for GeminiLive {
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
-        let asked = wire::text_of(&frame)
+        let message = wire::text_of(&frame)
             .map_or(wire::GeminiClientMessage::Unclear, wire::parse_client_message);
-        let mut step = self.handle_client_message(asked);
+        let mut step = self.handle_client_message(message);
         step.actions.extend(self.flush_waiting(now));
         step
     }
 
     fn on_provider_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
         let Some(text) = wire::text_of(&frame) else { return DialectStep::forward() };
-        let told = wire::parse_server_message(text);
-        if told == GeminiServerMessage::default() {
+        let message = wire::parse_server_message(text);
+        if message == GeminiServerMessage::default() {
             return DialectStep::forward();
         }
         let mut edits = MessageEdits::new();
-        let mut actions = self.handle_server_message(&told, &mut edits, now);
+        let mut actions = self.handle_server_message(&message, &mut edits, now);
         actions.extend(self.flush_waiting(now));
         DialectStep { fate: wire::apply_edits(text, edits), actions }
     }

@@ -53,7 +53,7 @@ pub struct GptLive {
 enum GptLiveState {
     New,
     /// The client has sent its configuration.
-    Asked,
+    Configured,
     Started,
 }
 
@@ -110,7 +110,7 @@ impl GptLive {
         if self.state != GptLiveState::New {
             return DialectStep::forward();
         }
-        self.state = GptLiveState::Asked;
+        self.state = GptLiveState::Configured;
         if !self.opening.model.is_empty() {
             session.insert("model".to_owned(), self.opening.model.as_str().into());
         }
@@ -410,7 +410,7 @@ impl RealtimeDialect for GptLive {
             }
             DialectEvent::Answer(answer) => self.answer_call(&answer),
             DialectEvent::Slow { id, message } => {
-                if !self.backend.is_owed(&id) {
+                if !self.backend.is_pending(&id) {
                     return Vec::new();
                 }
                 let mut actions = self.append("session.commentary.append", &message, None);

@@ -42,15 +42,15 @@ pub struct OpenAiRealtime {
     items: ConversationItems,
     calls: OpenAiCalls,
     floor: OpenAiFloor,
-    owed: SpeechQueue,
+    speech_queue: SpeechQueue,
     /// Unfinished transcripts of the caller, by item.
-    heard: HashMap<String, String>,
+    transcripts: HashMap<String, String>,
     /// Items of our responses outside the conversation: messages cannot refer to them.
     aside_items: RecentNames,
     /// Calls that the client wrote into the history.
     written: RecentNames,
     first: FirstProviderMessage,
-    asked: QuestionState,
+    question: QuestionState,
     /// Item of the caller's last utterance.
     spoken_last: Option<String>,
 }
@@ -88,12 +88,12 @@ impl OpenAiRealtime {
             items: ConversationItems::default(),
             calls: OpenAiCalls::default(),
             floor: OpenAiFloor::default(),
-            owed: SpeechQueue::default(),
-            heard: HashMap::new(),
+            speech_queue: SpeechQueue::default(),
+            transcripts: HashMap::new(),
             aside_items: RecentNames::default(),
             written: RecentNames::default(),
             first: FirstProviderMessage::Awaited,
-            asked: QuestionState::Open,
+            question: QuestionState::Open,
             spoken_last: None,
         }
     }
@@ -156,7 +156,7 @@ impl RealtimeDialect for OpenAiRealtime {
             }
             DialectEvent::Time => {
                 self.declare_due(now, &mut out);
-                self.owed.time_passes(now);
+                self.speech_queue.time_passes(now);
                 self.floor.time_passes(now);
                 self.settle(now, &mut out);
             }
@@ -165,7 +165,10 @@ impl RealtimeDialect for OpenAiRealtime {
     }
 
     fn wakes(&self) -> Option<Instant> {
-        [self.config.due(), self.owed.wakes(), self.floor.wakes()].into_iter().flatten().min()
+        [self.config.due(), self.speech_queue.wakes(), self.floor.wakes()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn config_bytes(&self) -> usize {

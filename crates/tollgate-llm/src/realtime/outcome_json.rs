@@ -16,34 +16,34 @@ pub(super) fn encode_outcome(
 ) -> String {
     let data = shaping::data(outcome);
     let message = shaping::message(speech, outcome, &data, caps.wording);
-    let mut said = Map::new();
-    said.insert("status".to_owned(), outcome.status.as_str().into());
+    let mut lines = Map::new();
+    lines.insert("status".to_owned(), outcome.status.as_str().into());
     let is_said_already = data.as_str() == Some(message.as_str()) || data.is_null();
-    said.insert("message".to_owned(), message.into());
+    lines.insert("message".to_owned(), message.into());
     let text = data.to_string();
     let fits = text.len() <= caps.result_bytes();
     if fits && !is_said_already && outcome.status != CallStatus::Pending {
-        said.insert("data".to_owned(), data);
+        lines.insert("data".to_owned(), data);
     }
     match &outcome.retry {
         Retryability::Pointless if outcome.status == CallStatus::Ok => {}
-        Retryability::Pointless => drop(said.insert("retryable".to_owned(), false.into())),
+        Retryability::Pointless => drop(lines.insert("retryable".to_owned(), false.into())),
         // A pending result arrives by itself, without a retry.
         Retryability::Sensible { .. } if outcome.status == CallStatus::Pending => {
-            said.insert("retryable".to_owned(), false.into());
+            lines.insert("retryable".to_owned(), false.into());
         }
         Retryability::Sensible { hint, .. } => {
-            said.insert("retryable".to_owned(), true.into());
+            lines.insert("retryable".to_owned(), true.into());
             if let Some(hint) = hint {
-                said.insert("retry_hint".to_owned(), hint.as_str().into());
+                lines.insert("retry_hint".to_owned(), hint.as_str().into());
             }
         }
     }
     if let Some(notice) = outcome.origin.as_ref().and_then(ResultOrigin::notice) {
-        said.insert("origin".to_owned(), notice.into());
+        lines.insert("origin".to_owned(), notice.into());
     }
     if outcome.extent == ResultExtent::Cut || !fits {
-        said.insert("truncated".to_owned(), true.into());
+        lines.insert("truncated".to_owned(), true.into());
     }
-    Value::Object(said).to_string()
+    Value::Object(lines).to_string()
 }

@@ -99,7 +99,7 @@ impl PendingCalls {
     }
 
     /// Whether the provider waits for the answer to this call.
-    pub(super) fn is_owed(&self, id: &str) -> bool {
+    pub(super) fn is_pending(&self, id: &str) -> bool {
         self.calls.get(id).is_some_and(|owing| owing.stands == PendingCallState::Running)
     }
 
@@ -143,37 +143,37 @@ mod tests {
                 ],
             ),
         ] {
-            let mut owed = PendingCalls::default();
-            assert!(owed.begin("c", "roll"));
-            let due: Vec<AnswerDue> = answers.iter().map(|it| owed.due("c", *it)).collect();
+            let mut pending = PendingCalls::default();
+            assert!(pending.begin("c", "roll"));
+            let due: Vec<AnswerDue> = answers.iter().map(|it| pending.due("c", *it)).collect();
             assert_eq!(due, expected, "{answers:?}");
-            assert!(!owed.begin("c", "roll"));
+            assert!(!pending.begin("c", "roll"));
         }
     }
 
     #[test]
     fn what_was_taken_back_is_never_answered() {
         for answered in [Done, Pending, Cancelled] {
-            let mut owed = PendingCalls::default();
-            owed.begin("c", "roll");
-            assert!(owed.take_back("c"));
-            assert!(!owed.take_back("c"));
-            assert_eq!(owed.due("c", answered), AnswerDue::Nothing, "{answered:?}");
-            assert_eq!(owed.due("c", Late), AnswerDue::Nothing, "{answered:?}");
+            let mut pending = PendingCalls::default();
+            pending.begin("c", "roll");
+            assert!(pending.take_back("c"));
+            assert!(!pending.take_back("c"));
+            assert_eq!(pending.due("c", answered), AnswerDue::Nothing, "{answered:?}");
+            assert_eq!(pending.due("c", Late), AnswerDue::Nothing, "{answered:?}");
         }
     }
 
     #[test]
     fn old_calls_are_forgotten_and_running_ones_never() {
-        let mut owed = PendingCalls::default();
-        owed.begin("runs", "roll");
+        let mut pending = PendingCalls::default();
+        pending.begin("runs", "roll");
         for number in 0..2 * MAX_REMEMBERED_CALLS {
             let id = number.to_string();
-            owed.begin(&id, "roll");
-            owed.due(&id, Done);
+            pending.begin(&id, "roll");
+            pending.due(&id, Done);
         }
-        assert!(!owed.knows("0"));
-        assert_eq!(owed.calls.len(), MAX_REMEMBERED_CALLS + 1);
-        assert_eq!(owed.due("runs", Done), answer());
+        assert!(!pending.knows("0"));
+        assert_eq!(pending.calls.len(), MAX_REMEMBERED_CALLS + 1);
+        assert_eq!(pending.due("runs", Done), answer());
     }
 }

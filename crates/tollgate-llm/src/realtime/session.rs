@@ -54,7 +54,7 @@ pub(super) struct RealtimeSession {
     running_calls: HashMap<String, RunningCall>,
     slow: Option<SlowCallChannel>,
     outbox: VecDeque<DriverCommand>,
-    told: SessionSpans,
+    spans: SessionSpans,
 }
 
 /// A call that has no answer yet.
@@ -137,7 +137,7 @@ impl RealtimeSession {
         let prompt = session_request.agent.persona.prompt.as_ref();
         let prompt = prompt.map(|prompt| template::render(prompt, &values).into());
         let call_progress = SessionTurnState::begin(&session_registry, &session_request);
-        let told = SessionSpans::begin(&session_registry, &session_request, &facts);
+        let spans = SessionSpans::begin(&session_registry, &session_request, &facts);
         let turn = session_registry
             .gate
             .turn(session_request.party.turn_request(call_progress.wish(&session_request.party)));
@@ -164,7 +164,7 @@ impl RealtimeSession {
             running_calls: HashMap::new(),
             slow: None,
             outbox: VecDeque::new(),
-            told,
+            spans,
         };
         session.show_tier("the session begins".to_owned());
         Ok(session)
@@ -248,9 +248,9 @@ impl RealtimeSession {
             return Poll::Ready(BackgroundEvent::Came(Box::new(came)));
         }
         if !self.speaking.is_empty()
-            && let Poll::Ready(Some(said)) = self.speaking.poll_next_unpin(context)
+            && let Poll::Ready(Some(text)) = self.speaking.poll_next_unpin(context)
         {
-            return Poll::Ready(BackgroundEvent::Spoken(said));
+            return Poll::Ready(BackgroundEvent::Spoken(text));
         }
         Poll::Pending
     }
@@ -267,11 +267,11 @@ impl RealtimeSession {
                 BackgroundResult::Nothing => {}
                 BackgroundResult::Late(late) => self.deliver_late_result(late, now),
             },
-            BackgroundEvent::Spoken(said) => {
-                if let Ok(text) = &said {
+            BackgroundEvent::Spoken(content) => {
+                if let Ok(text) = &content {
                     self.talk.give(text);
                 }
-                self.send_event(DialectEvent::Speak(said), now);
+                self.send_event(DialectEvent::Speak(content), now);
             }
         }
     }
@@ -319,8 +319,8 @@ impl RealtimeSession {
             DialectAction::Run(call) => self.run(call, now),
             DialectAction::Confirm(ids) => self.confirm(&ids, now),
             DialectAction::Cancel(id) => self.cancel(&id, now),
-            DialectAction::Heard { text, form } => self.hear(&text, form, now),
-            DialectAction::Said(text) => self.talk.say(&text),
+            DialectAction::CallerSpeech { text, form } => self.hear(&text, form, now),
+            DialectAction::AgentSpeech(text) => self.talk.say(&text),
             DialectAction::Turn(event) => self.on_turn_event(event, now),
             DialectAction::Announced => self.call_progress.figures.announced += 1,
             DialectAction::Tier(tier) => self.insist(tier, "the client", now),

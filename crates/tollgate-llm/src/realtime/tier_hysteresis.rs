@@ -58,9 +58,9 @@ mod tests {
     use super::super::events::UtteranceStage::{self, Final, Partial};
     use super::TierHysteresis;
 
-    fn check(start: Tier, said: &[(Tier, UtteranceStage, Tier)]) {
+    fn check(start: Tier, lines: &[(Tier, UtteranceStage, Tier)]) {
         let mut sway = TierHysteresis::at(start);
-        for (at, (tier, form, expected)) in said.iter().enumerate() {
+        for (at, (tier, form, expected)) in lines.iter().enumerate() {
             let before = sway.tier();
             assert_eq!(sway.observe(*tier, *form), before != *expected, "{at}");
             assert_eq!(sway.tier(), *expected, "{at}");

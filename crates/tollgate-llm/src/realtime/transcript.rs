@@ -159,11 +159,13 @@ fn format_action(action: DialectAction) -> String {
         }
         DialectAction::Confirm(ids) => format!("confirm {}", ids.join(" ")),
         DialectAction::Cancel(id) => format!("cancel {id}"),
-        DialectAction::Heard { text, form: UtteranceStage::Final } => format!("heard {text}"),
-        DialectAction::Heard { text, form: UtteranceStage::Partial } => {
+        DialectAction::CallerSpeech { text, form: UtteranceStage::Final } => {
+            format!("heard {text}")
+        }
+        DialectAction::CallerSpeech { text, form: UtteranceStage::Partial } => {
             format!("heard-partly {text}")
         }
-        DialectAction::Said(text) => format!("said {text}"),
+        DialectAction::AgentSpeech(text) => format!("said {text}"),
         DialectAction::Turn(TurnEvent::Began) => "turn began".to_owned(),
         DialectAction::Turn(TurnEvent::Interrupted) => "turn interrupted".to_owned(),
         DialectAction::Turn(TurnEvent::Ended) => "turn ended".to_owned(),

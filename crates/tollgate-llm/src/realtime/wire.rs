@@ -49,7 +49,7 @@ pub(super) struct SocketSide<S> {
     large_work: LargeWork,
     /// Guard of a large message, held until everything is sent.
     sending_large: Option<LargeWorkGuard>,
-    heard: Instant,
+    last_read: Instant,
     moved: Instant,
     pinged: Instant,
     pings: u32,
@@ -75,7 +75,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
             is_dirty: false,
             large_work,
             sending_large: None,
-            heard: now,
+            last_read: now,
             moved: now,
             pinged: now,
             pings: 0,
@@ -137,7 +137,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
     ) -> Poll<SocketEvent> {
         loop {
             let got = ready!(Pin::new(&mut self.socket).poll_next(context));
-            self.heard = now;
+            self.last_read = now;
             return Poll::Ready(match got {
                 Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
                     check_json_bounds(message)
@@ -164,10 +164,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         if is_waiting && now.saturating_duration_since(self.moved) > WRITE_TIMEOUT {
             return Some(close(code::TRY_LATER, "too slow to receive"));
         }
-        if now.saturating_duration_since(self.heard) > READ_TIMEOUT {
+        if now.saturating_duration_since(self.last_read) > READ_TIMEOUT {
             return Some(close(code::GOING_AWAY, "silent for too long"));
         }
-        let is_quiet = now.saturating_duration_since(self.heard) >= PING_INTERVAL;
+        let is_quiet = now.saturating_duration_since(self.last_read) >= PING_INTERVAL;
         if is_quiet && now.saturating_duration_since(self.pinged) >= PING_INTERVAL {
             self.pinged = now;
             self.send(Message::Ping(Default::default()));
@@ -180,7 +180,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         // The queue is sent first.
         self.send(Message::Close(Some(frame(&with))));
         let leaving = std::future::poll_fn(|context| {
-            let now = self.heard;
+            let now = self.last_read;
             if self.poll_send(context, now).is_ready() {
                 return Poll::Ready(());
             }

@@ -22,17 +22,17 @@ fn earlier_messages_have_a_say_but_a_small_one() {
         parameters: None,
     });
     let index = RelevanceIndex::new(subjects);
-    let check = |said: &[(ChatRole, &str)], expected: &str| {
+    let check = |lines: &[(ChatRole, &str)], expected: &str| {
         let request = ChatRequest {
             model: String::new(),
-            messages: said.iter().map(|(role, text)| ChatMessage::text(*role, *text)).collect(),
+            messages: lines.iter().map(|(role, text)| ChatMessage::text(*role, *text)).collect(),
             tools: Vec::new(),
             tool_choice: ToolChoice::Unsaid,
             options: GenerationOptions::default(),
             delivery: ResponseDelivery::Whole,
             extra: Extra::none(),
         };
-        assert_eq!(TOOLS[index.order(&query(&request))[0]].0, expected, "{said:?}");
+        assert_eq!(TOOLS[index.order(&query(&request))[0]].0, expected, "{lines:?}");
     };
     check(
         &[

@@ -33,17 +33,17 @@ fn weather(description: &str) -> Function {
 
 #[test]
 fn an_estimate_is_near_for_prose_and_not_far_for_other_scripts() {
-    for (said, off) in [
+    for (message, off) in [
         ("The keeper of the gate asks for a word, and lets nobody pass who does not know it. ", 15),
         ("Der Wächter am Tor fragt nach dem Losungswort und lässt niemanden vorbei. ", 35),
         ("守门人要求说出口令，不知道口令的人一律不得通过。", 35),
         ("Хранитель ворот спрашивает пароль и никого не пропускает без него. ", 40),
     ] {
-        let said = said.repeat(20);
-        let estimated = estimate(&said);
-        let exact = text(&said, Exact);
+        let message = message.repeat(20);
+        let estimated = estimate(&message);
+        let exact = text(&message, Exact);
         let difference = estimated.abs_diff(exact) * 100 / exact;
-        assert!(difference <= off, "{estimated} for {exact}: {said:.40}");
+        assert!(difference <= off, "{estimated} for {exact}: {message:.40}");
     }
     assert_eq!(estimate(""), 0);
     assert_eq!(estimate("a"), 1);

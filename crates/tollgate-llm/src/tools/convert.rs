@@ -110,7 +110,7 @@ fn convert_with(
         Some(schema) => {
             let fitted = fit(schema, defined.schema_at)?;
             lost.extend(fitted.lost);
-            (fitted.schema, fitted.told, fitted.renames)
+            (fitted.schema, fitted.notes, fitted.renames)
         }
     };
     let description = limits::beside(defined.description.as_deref(), &told);

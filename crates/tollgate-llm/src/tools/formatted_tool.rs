@@ -105,7 +105,7 @@ fn build_formatted_tool(tool: &Tool, form: ToolFormat) -> FormattedTool {
     let (parameters, told, renames) = match schema::fit(&tool.definition.input_schema, form, at) {
         Ok(fitted) => {
             lost.extend(fitted.lost);
-            (fitted.schema, fitted.told, fitted.renames)
+            (fitted.schema, fitted.notes, fitted.renames)
         }
         Err(unfit) => {
             lost.push(ConversionLoss::new(

@@ -34,7 +34,7 @@ pub(super) struct FittedSchema {
     /// `None`: no arguments at all.
     pub(super) schema: Option<Value>,
     /// What the root cannot express, for the description of the tool.
-    pub(super) told: Vec<String>,
+    pub(super) notes: Vec<String>,
     pub(super) lost: Vec<ConversionLoss>,
     pub(super) renames: ArgumentRenames,
 }
@@ -65,8 +65,8 @@ pub(super) fn fit_strict(schema: &Value, at: &str) -> Result<FittedSchema, Schem
     let Value::Object(mut fields) = schema else { return Err(SchemaFitError::NotASchema) };
     root_schema::plain(&mut fields, form, &mut log)?;
     let fields = strict::bind(fields, &mut log)?;
-    let SchemaFitLog { told, lost, renames, .. } = log;
-    Ok(FittedSchema { schema: Some(Value::Object(fields)), told, lost, renames })
+    let SchemaFitLog { notes: told, lost, renames, .. } = log;
+    Ok(FittedSchema { schema: Some(Value::Object(fields)), notes: told, lost, renames })
 }
 
 /// `at` is the location of the schema in its definition.
@@ -81,7 +81,7 @@ pub(super) fn fit(
         let told = Vec::new();
         let lost = Vec::new();
         let renames = ArgumentRenames::default();
-        return Ok(FittedSchema { schema, told, lost, renames });
+        return Ok(FittedSchema { schema, notes: told, lost, renames });
     }
     let mut log = SchemaFitLog::new(at);
     let mut schema = schema.clone();
@@ -104,14 +104,14 @@ pub(super) fn fit(
             Some(fields)
         }
     };
-    let SchemaFitLog { told, lost, renames, .. } = log;
-    Ok(FittedSchema { schema: fields.map(Value::Object), told, lost, renames })
+    let SchemaFitLog { notes: told, lost, renames, .. } = log;
+    Ok(FittedSchema { schema: fields.map(Value::Object), notes: told, lost, renames })
 }
 
 /// Losses and renames collected while a schema is fitted.
 struct SchemaFitLog {
     at: String,
-    told: Vec<String>,
+    notes: Vec<String>,
     lost: Vec<ConversionLoss>,
     renames: ArgumentRenames,
 }
@@ -121,7 +121,7 @@ impl SchemaFitLog {
         let told = Vec::new();
         let lost = Vec::new();
         let renames = ArgumentRenames::default();
-        Self { at: at.to_owned(), told, lost, renames }
+        Self { at: at.to_owned(), notes: told, lost, renames }
     }
 
     /// A keyword that is now in the description only.

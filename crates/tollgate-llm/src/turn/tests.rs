@@ -40,11 +40,11 @@ fn check_stopped(calls: &str, stop: StopReason, spent: TurnSpending, expected: &
     offered.own.insert("searchTools".to_owned(), ToolRunMode::Search);
     offered.own.insert("their_twin".to_owned(), auto("their_twin"));
     offered.theirs.extend(["their_a", "their_twin"].map(str::to_owned));
-    let said = match next(&response, &offered, &spent, &BOUNDS) {
+    let text = match next(&response, &offered, &spent, &BOUNDS) {
         TurnStep::Finish(ended) => format!("finish {}", ended.as_str()),
         TurnStep::Deal { sorted, then } => format!("{}{}", render(&sorted), after(then)),
     };
-    assert_eq!(said, expected, "{calls} {spent:?}");
+    assert_eq!(text, expected, "{calls} {spent:?}");
 }
 
 fn part(name: &str) -> MessagePart {

@@ -161,7 +161,7 @@ fn what_does_not_fit_goes_one_by_one() {
     let exact = Case::new("Roll the dice", 500).fit().unwrap().counts;
     assert_eq!(exact.precision, CountPrecision::Exact);
     let full = exact.input() + exact.reserved;
-    assert_eq!(Case::new("Roll the dice", full).fit().unwrap().kept.len(), 5);
+    assert_eq!(Case::new("Roll the dice", full).fit().unwrap().included.len(), 5);
     let case = Case::new("Roll the dice", full - 1);
     assert_eq!(case.render(), "dice_roll mail_send memory_search weather_forecast @0");
     assert_eq!(case.fit().unwrap().pruned, ["web_search"]);
@@ -311,13 +311,13 @@ proptest! {
         match case.fit() {
             Ok(fit) => {
                 prop_assert_eq!(fit.counts.missing(), 0);
-                prop_assert!(fit.kept.is_sorted());
-                prop_assert!(fit.kept.len() <= max_tools.max(must));
-                prop_assert!((0..sizes.len()).all(|at| !pinned[at] || fit.kept.contains(&at)));
-                let names: Vec<String> = fit.kept.iter().map(|at| name(*at)).collect();
+                prop_assert!(fit.included.is_sorted());
+                prop_assert!(fit.included.len() <= max_tools.max(must));
+                prop_assert!((0..sizes.len()).all(|at| !pinned[at] || fit.included.contains(&at)));
+                let names: Vec<String> = fit.included.iter().map(|at| name(*at)).collect();
                 prop_assert!(fit.pruned.iter().all(|name| !names.contains(name)));
                 if search == ToolSearch::Off {
-                    prop_assert_eq!(fit.kept.len() + fit.pruned.len(), sizes.len());
+                    prop_assert_eq!(fit.included.len() + fit.pruned.len(), sizes.len());
                 }
                 prop_assert_eq!(case.fit().unwrap(), fit, "the same again");
             }

@@ -113,13 +113,13 @@ pub(super) fn initialize_params(revision: Revision, bridge: DeclaredCapabilities
 }
 
 pub(super) fn judge_initialize(
-    asked: Revision,
+    requested: Revision,
     pinned: Option<Revision>,
     outcome: Result<&RawValue, &JsonRpcError>,
 ) -> InitializeStep {
     let result = match outcome {
         Ok(result) => result,
-        Err(error) => return judge_refusal(asked, pinned, error),
+        Err(error) => return judge_refusal(requested, pinned, error),
     };
     let Ok(object) = Object::parse(result.get()) else {
         return InitializeStep::Unusable("the answer to `initialize` is not an object".to_owned());
@@ -143,13 +143,13 @@ pub(super) fn judge_initialize(
 }
 
 fn judge_refusal(
-    asked: Revision,
+    requested: Revision,
     pinned: Option<Revision>,
     error: &JsonRpcError,
 ) -> InitializeStep {
     let named = supported_revisions(error);
     let known = named.iter().filter_map(|version| Revision::parse(version));
-    let best = known.filter(|revision| *revision < asked).max();
+    let best = known.filter(|revision| *revision < requested).max();
     match (best, pinned) {
         (Some(revision), None) => InitializeStep::TryAgain(revision),
         _ => InitializeStep::Unusable(format!(
@@ -277,23 +277,23 @@ fn died(error: &RequestError) -> ConnectError {
 /// Opens a legacy session, with a lower revision if the server names one.
 pub(super) async fn initialize(
     dispatch: &Dispatch,
-    mut asked: Revision,
+    mut requested: Revision,
     pinned: Option<Revision>,
 ) -> Result<ServerFacts, ConnectError> {
     loop {
-        let params = initialize_params(asked, DeclaredCapabilities::ALL);
+        let params = initialize_params(requested, DeclaredCapabilities::ALL);
         let unreachable = |error: RequestError| ConnectError::Unreachable(error.to_string());
         let sent = dispatch.send("initialize", &params, OnDrop::Forget).await;
         let outcome = sent.map_err(unreachable)?.answer().await;
         let step = match &outcome {
-            Ok(result) => judge_initialize(asked, pinned, Ok(result)),
-            Err(RequestError::Refused(error)) => judge_initialize(asked, pinned, Err(error)),
+            Ok(result) => judge_initialize(requested, pinned, Ok(result)),
+            Err(RequestError::Refused(error)) => judge_initialize(requested, pinned, Err(error)),
             Err(error) => return Err(ConnectError::Unreachable(error.to_string())),
         };
         match step {
             InitializeStep::Agreed(facts) => return Ok(facts),
             // Each revision is lower, so this terminates.
-            InitializeStep::TryAgain(revision) => asked = revision,
+            InitializeStep::TryAgain(revision) => requested = revision,
             InitializeStep::Unusable(message) => return Err(ConnectError::Protocol(message)),
         }
     }

@@ -83,8 +83,8 @@ async fn find_out(
     let inbound = Inbound::new(Arc::clone(&listener));
     let core =
         legacy::LegacyCore::new(Arc::clone(&wire), inbound, limit, DeclaredCapabilities::NONE);
-    let asked = options.pinned.unwrap_or(Revision::NEWEST_LEGACY);
-    let reason = match core.initialize(asked, options.pinned).await {
+    let requested = options.pinned.unwrap_or(Revision::NEWEST_LEGACY);
+    let reason = match core.initialize(requested, options.pinned).await {
         Ok(facts) => return Ok(Arc::new(legacy::LegacyHttp::new(core, facts))),
         Err(NoSessionError::Failed(error)) => return Err(error),
         Err(NoSessionError::NotHere(reason)) => reason,

@@ -58,13 +58,13 @@ impl SubscriptionWatch {
         resources: &[String],
         subscriber: Arc<dyn SubscriptionTransport>,
     ) -> Result<(), RequestError> {
-        let wanted = BTreeSet::from_iter(resources.iter().cloned());
+        let requested = BTreeSet::from_iter(resources.iter().cloned());
         let _turn = self.turn.lock().await;
-        if self.watched.lock().is_listening_to(&wanted) {
+        if self.watched.lock().is_listening_to(&requested) {
             return Ok(());
         }
-        let Some(filter) = filter(facts, &wanted) else {
-            *self.watched.lock() = WatchedResources { resources: wanted, task: None };
+        let Some(filter) = filter(facts, &requested) else {
+            *self.watched.lock() = WatchedResources { resources: requested, task: None };
             return Ok(());
         };
         let (first, stands) = oneshot::channel();
@@ -77,7 +77,7 @@ impl SubscriptionWatch {
         let task = tasks::spawn("subscription", held.run(first));
         let ended = |_| Err(RequestError::Lost("the subscription ended".to_owned()));
         stands.await.unwrap_or_else(ended)?;
-        *self.watched.lock() = WatchedResources { resources: wanted, task: Some(task) };
+        *self.watched.lock() = WatchedResources { resources: requested, task: Some(task) };
         Ok(())
     }
 
@@ -90,15 +90,15 @@ impl SubscriptionWatch {
         if !connection.facts().flag("resources", "subscribe") {
             return Ok(());
         }
-        let wanted = BTreeSet::from_iter(resources.iter().cloned());
+        let requested = BTreeSet::from_iter(resources.iter().cloned());
         let _turn = self.turn.lock().await;
         let known = self.resources();
-        for uri in known.difference(&wanted) {
+        for uri in known.difference(&requested) {
             // If the server cannot unsubscribe, its notifications are ignored.
             let _ = ask(connection, "resources/unsubscribe", uri).await;
             self.watched.lock().resources.remove(uri);
         }
-        for uri in wanted.difference(&known) {
+        for uri in requested.difference(&known) {
             ask(connection, "resources/subscribe", uri).await?;
             self.watched.lock().resources.insert(uri.clone());
         }

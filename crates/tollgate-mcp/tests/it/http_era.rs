@@ -200,15 +200,15 @@ async fn s_13_answers_on_one_event_stream_never_reach_another_caller() {
         async move {
             let mut answered = 0;
             for call in 0..10_u64 {
-                let said = format!("caller {caller} call {call}");
-                let asked = echo(&**connection, &said, None);
+                let text = format!("caller {caller} call {call}");
+                let asked = echo(&**connection, &text, None);
                 // Every fourth gives up at some time, mostly too early.
                 if (caller + call).is_multiple_of(4) {
                     let patience = Duration::from_millis((caller * 31 + call * 17) % 40);
                     let _ = tokio::time::timeout(patience, asked).await;
                     continue;
                 }
-                assert_eq!(shown(&asked.await), format!(r#"Complete {{"said":"{said}"}}"#));
+                assert_eq!(shown(&asked.await), format!(r#"Complete {{"said":"{text}"}}"#));
                 answered += 1;
             }
             answered

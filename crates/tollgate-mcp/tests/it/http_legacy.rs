@@ -157,10 +157,10 @@ async fn questions_on_the_stream_of_a_call_are_its_own() {
     });
     let server = server.await;
     let (connection, _) = server.connect().await;
-    let (events, mut heard) = mpsc::channel(4);
+    let (events, mut receiver) = mpsc::channel(4);
     let (other_events, mut other_heard) = mpsc::channel(4);
     let answer = async {
-        let Some(Event::Question(question)) = heard.recv().await else { panic!("no question") };
+        let Some(Event::Question(question)) = receiver.recv().await else { panic!("no question") };
         question.reply.send(Ok(raw(r#"{"action":"accept"}"#.to_owned()))).unwrap();
     };
     let (outcome, other, ()) = tokio::join!(

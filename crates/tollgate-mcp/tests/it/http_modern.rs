@@ -78,14 +78,14 @@ async fn progress_and_logs_on_the_stream_reach_their_request() {
     });
     let server = server.await;
     let (connection, _) = server.connect().await;
-    let (events, mut heard) = mpsc::channel(8);
+    let (events, mut receiver) = mpsc::channel(8);
     let answer = echo(&*connection, "a", Some(events)).await;
     assert_eq!(shown(&answer), FINE);
     assert!(
-        matches!(heard.recv().await, Some(Event::Progress(p)) if p.to_text() == r#"{"progress":1}"#)
+        matches!(receiver.recv().await, Some(Event::Progress(p)) if p.to_text() == r#"{"progress":1}"#)
     );
-    assert!(matches!(heard.recv().await, Some(Event::Log(_))));
-    assert!(heard.recv().await.is_none());
+    assert!(matches!(receiver.recv().await, Some(Event::Log(_))));
+    assert!(receiver.recv().await.is_none());
 }
 
 #[tokio::test]
@@ -98,8 +98,8 @@ async fn connections_are_reused_for_both_kinds_of_answer() {
     });
     let server = server.await;
     let (connection, _) = server.connect().await;
-    for said in ["json", "stream", "json", "stream", "stream"] {
-        assert!(echo(&*connection, said, None).await.is_ok());
+    for text in ["json", "stream", "json", "stream", "stream"] {
+        assert!(echo(&*connection, text, None).await.is_ok());
         sleep(Duration::from_millis(200)).await;
     }
     assert_eq!(server.connections.load(Ordering::Relaxed), 1);
@@ -316,8 +316,8 @@ impl Credentials for Tokens {
 #[tokio::test]
 async fn fresh_credentials_are_tried_once() {
     let server = Server::modern(|seen, reply| async move {
-        let said = seen.body["params"]["arguments"]["text"].as_str().unwrap_or_default();
-        if seen.header("authorization") == Some("Bearer t1") && said != "never" {
+        let text = seen.body["params"]["arguments"]["text"].as_str().unwrap_or_default();
+        if seen.header("authorization") == Some("Bearer t1") && text != "never" {
             return reply.json(200, &fine(&seen)).await;
         }
         reply.respond(401, "www-authenticate: Bearer scope=\"x\"\r\n", b"").await

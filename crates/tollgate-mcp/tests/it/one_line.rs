@@ -76,7 +76,7 @@ async fn what_a_client_says_of_itself_stays_on_the_line_of_its_request() {
 #[tokio::test(start_paused = true)]
 async fn the_answer_to_a_question_stays_on_its_line() {
     let Connected { client, mut peer, .. } = legacy().await;
-    let (events, mut heard) = mpsc::channel(1);
+    let (events, mut receiver) = mpsc::channel(1);
     let serve = async {
         let request = peer.expect("tools/call").await;
         let method = "elicitation/create";
@@ -86,7 +86,7 @@ async fn the_answer_to_a_question_stays_on_its_line() {
         peer.answer(&request, &json!({})).await;
     };
     let answer = async {
-        let Some(Event::Question(question)) = heard.recv().await else { panic!("no question") };
+        let Some(Event::Question(question)) = receiver.recv().await else { panic!("no question") };
         let result = format!("{{\"action\":\"accept\",\"content\":{SMUGGLED}}}");
         question.reply.send(Ok(raw(result))).unwrap();
     };

@@ -113,7 +113,7 @@ async fn r_14_at_the_end_of_the_stream_everyone_is_told_at_once() {
 #[tokio::test(start_paused = true)]
 async fn progress_goes_to_its_own_request_without_our_token() {
     let Connected { client, mut peer, .. } = legacy().await;
-    let (events, mut heard) = mpsc::channel(8);
+    let (events, mut receiver) = mpsc::channel(8);
     let (other_events, mut other_heard) = mpsc::channel(8);
     let serve = async {
         let first = peer.expect("tools/call").await;
@@ -132,16 +132,16 @@ async fn progress_goes_to_its_own_request_without_our_token() {
         tokio::join!(echo(&*client, "a", Some(events)), echo(&*client, "b", Some(other_events)),)
     };
     let (_, ()) = tokio::join!(calls, serve);
-    let Some(Event::Progress(params)) = heard.recv().await else { panic!("no progress") };
+    let Some(Event::Progress(params)) = receiver.recv().await else { panic!("no progress") };
     assert_eq!(params.to_text(), r#"{"progress":1,"vendor":true}"#);
-    assert!(heard.recv().await.is_none());
+    assert!(receiver.recv().await.is_none());
     assert!(other_heard.recv().await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_question_goes_to_the_only_request_in_flight_and_its_answer_back() {
     let Connected { client, mut peer, .. } = legacy().await;
-    let (events, mut heard) = mpsc::channel(1);
+    let (events, mut receiver) = mpsc::channel(1);
     let serve = async {
         let request = peer.expect("tools/call").await;
         let params = json!({"message": "sure?"});
@@ -156,11 +156,11 @@ async fn a_question_goes_to_the_only_request_in_flight_and_its_answer_back() {
         peer.answer(&request, &text("done")).await;
     };
     let answer = async {
-        let Some(Event::Question(question)) = heard.recv().await else { panic!("no question") };
+        let Some(Event::Question(question)) = receiver.recv().await else { panic!("no question") };
         assert_eq!(question.method, "elicitation/create");
         assert!(question.params.unwrap().get().contains("sure?"));
         question.reply.send(Ok(raw(r#"{"action":"accept"}"#.to_owned()))).unwrap();
-        drop(heard.recv().await);
+        drop(receiver.recv().await);
     };
     let (outcome, (), ()) = tokio::join!(echo(&*client, "a", Some(events)), serve, answer);
     assert!(outcome.is_ok());
@@ -195,7 +195,7 @@ async fn questions_nobody_can_be_asked_have_fixed_answers() {
 #[tokio::test(start_paused = true)]
 async fn a_question_that_could_be_anybodys_is_refused() {
     let Connected { client, mut peer, .. } = legacy().await;
-    let (events, mut heard) = mpsc::channel(1);
+    let (events, mut receiver) = mpsc::channel(1);
     let serve = async {
         let first = peer.expect("tools/call").await;
         let second = peer.expect("tools/call").await;
@@ -209,13 +209,13 @@ async fn a_question_that_could_be_anybodys_is_refused() {
     let calls =
         async { tokio::join!(echo(&*client, "a", Some(events)), echo(&*client, "b", None)) };
     let (_, ()) = tokio::join!(calls, serve);
-    assert!(heard.recv().await.is_none());
+    assert!(receiver.recv().await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn b_io_07_modern_servers_may_not_ask() {
     let Connected { client, mut peer, recorder } = modern().await;
-    let (events, mut heard) = mpsc::channel(1);
+    let (events, mut receiver) = mpsc::channel(1);
     let serve = async {
         let request = peer.expect("tools/call").await;
         peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
@@ -223,14 +223,14 @@ async fn b_io_07_modern_servers_may_not_ask() {
         peer.answer(&request, &text("a")).await;
     };
     let (_, ()) = tokio::join!(echo(&*client, "a", Some(events)), serve);
-    assert!(heard.recv().await.is_none());
+    assert!(receiver.recv().await.is_none());
     assert_eq!(recorder.count("garbage"), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn logs_go_to_the_only_request_that_wants_them_else_to_the_listener() {
     let Connected { client, mut peer, recorder } = modern().await;
-    let (events, mut heard) = mpsc::channel(8);
+    let (events, mut receiver) = mpsc::channel(8);
     let log = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": 1}});
     let serve = async {
         let request = peer.expect("tools/call").await;
@@ -239,7 +239,7 @@ async fn logs_go_to_the_only_request_that_wants_them_else_to_the_listener() {
         peer.send(&log).await;
     };
     let (_, ()) = tokio::join!(echo(&*client, "a", Some(events)), serve);
-    assert!(matches!(heard.recv().await, Some(Event::Log(_))));
+    assert!(matches!(receiver.recv().await, Some(Event::Log(_))));
     recorder.wait_for("notified notifications/message").await;
     assert_eq!(recorder.lines().len(), 1);
 }
@@ -423,8 +423,8 @@ async fn s_13_answers_never_reach_another_caller() {
             if wait % 3 == 0 {
                 sleep(Duration::from_millis(wait)).await;
             }
-            let said = message["params"]["arguments"]["text"].as_str().unwrap();
-            writer.answer(&message, &text(said)).await;
+            let content = message["params"]["arguments"]["text"].as_str().unwrap();
+            writer.answer(&message, &text(content)).await;
         }
     });
     let wrong = Arc::new(Mutex::new(Vec::new()));
@@ -436,14 +436,14 @@ async fn s_13_answers_never_reach_another_caller() {
         let answered = Arc::clone(&answered);
         callers.push(tasks::spawn("caller", async move {
             for call in 0..20_u64 {
-                let said = format!("caller {caller} call {call}");
+                let content = format!("caller {caller} call {call}");
                 let patience = Duration::from_millis(5 + (caller * 31 + call * 17) % 3000);
-                let Ok(outcome) = timeout(patience, echo(&*client, &said, None)).await else {
+                let Ok(outcome) = timeout(patience, echo(&*client, &content, None)).await else {
                     continue;
                 };
                 *answered.lock() += 1;
-                if !shown(&outcome).contains(&format!("\"{said}\"")) {
-                    wrong.lock().push(format!("{said}: {}", shown(&outcome)));
+                if !shown(&outcome).contains(&format!("\"{content}\"")) {
+                    wrong.lock().push(format!("{content}: {}", shown(&outcome)));
                 }
             }
         }));

@@ -253,7 +253,7 @@ pub(crate) async fn echo(
         client: &client,
         mirrored: vec![("Text".to_owned(), text.to_owned())],
         events,
-        progress: ProgressReporting::Wanted,
+        progress: ProgressReporting::Requested,
         trace: None,
     };
     connection.request(request).await

@@ -40,8 +40,8 @@ async fn a_modern_pipe_holds_one_subscription_and_replaces_it_new_first() {
     let uris = ["b".to_owned(), "a".to_owned()];
     let (watched, second) = tokio::join!(client.watch(&uris), accept(&mut peer));
     watched.unwrap();
-    let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": ["a", "b"]});
-    assert_eq!(second["params"]["notifications"], wanted);
+    let requested = json!({"toolsListChanged": true, "resourceSubscriptions": ["a", "b"]});
+    assert_eq!(second["params"]["notifications"], requested);
     let cancelled = peer.expect("notifications/cancelled").await;
     assert_eq!(cancelled["params"]["requestId"], listen["id"]);
 }

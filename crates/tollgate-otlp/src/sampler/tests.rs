@@ -32,7 +32,7 @@ fn samplers_have_the_names_of_the_specification() {
         let decide = |parent: Option<&SpanContext>, randomness: u64| match sampler
             .samples(parent, trace(randomness))
         {
-            Sampling::Kept => 'y',
+            Sampling::Sampled => 'y',
             Sampling::Dropped => 'n',
         };
         let without: String = [0, 1 << 55, most].map(|it| decide(None, it)).iter().collect();

@@ -17,7 +17,7 @@ fn of(
 
 /// Where spans and metrics go, or why nothing does.
 fn check(variables: &[(&'static str, &'static str)], expected: &str) {
-    let told = match of(&OtlpConfig::default(), variables) {
+    let text = match of(&OtlpConfig::default(), variables) {
         Err(error) => error.to_string(),
         Ok(None) => "off".to_owned(),
         Ok(Some(settings)) => {
@@ -32,7 +32,7 @@ fn check(variables: &[(&'static str, &'static str)], expected: &str) {
             format!("{} {}", place(&settings.traces), place(&settings.metrics))
         }
     };
-    assert_eq!(told, expected, "{variables:?}");
+    assert_eq!(text, expected, "{variables:?}");
 }
 
 const BASE: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318/");
@@ -123,10 +123,10 @@ fn what_the_config_says_goes_before_the_environment() {
     assert!(format!("{:?}", traces.headers).contains("Sensitive"), "it is not shown");
     assert_eq!(traces.timeout, Duration::from_secs(1));
     assert_eq!(settings.metrics_every, Duration::from_millis(250));
-    let said = |key: &str| {
+    let render = |key: &str| {
         settings.resource.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     };
-    assert_eq!(said("service.name"), Some("front"));
-    assert_eq!((said("region"), said("team")), (Some("eu"), Some("a b")));
-    assert_eq!(said("service.version"), Some("9"));
+    assert_eq!(render("service.name"), Some("front"));
+    assert_eq!((render("region"), render("team")), (Some("eu"), Some("a b")));
+    assert_eq!(render("service.version"), Some("9"));
 }

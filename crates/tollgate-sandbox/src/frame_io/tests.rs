@@ -4,12 +4,12 @@ use crate::frames::{MAX_WORKER_MESSAGE_BYTES, WorkerMessage};
 async fn check(bytes: &[u8], expected: &str) {
     let mut from = bytes;
     let mut frame = Vec::new();
-    let told = match read(&mut from, &mut frame).await {
+    let text = match read(&mut from, &mut frame).await {
         Ok(FrameRead::Frame) => format!("frame {}", String::from_utf8_lossy(&frame)),
         Ok(FrameRead::End) => "end".to_owned(),
         Err(error) => error.to_string(),
     };
-    assert_eq!(told, expected, "{bytes:?}");
+    assert_eq!(text, expected, "{bytes:?}");
 }
 
 #[tokio::test]

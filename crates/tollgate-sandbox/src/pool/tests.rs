@@ -45,7 +45,7 @@ async fn nothing_is_started_before_it_is_wanted() {
     let program = fake.program.clone();
     let cpu = Duration::from_secs(60);
     let pool = Arc::new(WorkerPool::new(WorkerLaunch { program, memory_bytes: 256 << 20, cpu }, 1));
-    let keeps = || pool.state.lock().keeper.is_some();
+    let keeps = || pool.state.lock().refill.is_some();
     assert!(!keeps());
     let worker = pool.take(clock::now() + Duration::from_secs(20)).await;
     assert!(worker.is_ok() && keeps());
@@ -157,8 +157,8 @@ async fn a_closed_sandbox_ends_what_runs_and_takes_nothing_new() {
         sandbox.close();
     };
     let (ended, ()) = tokio::join!(run(&sandbox, &limits, &held), close);
-    let told = describe_outcome(&ended.unwrap());
-    assert_eq!(told, "Runtime: the program was stopped: the gateway is shutting down");
+    let text = describe_outcome(&ended.unwrap());
+    assert_eq!(text, "Runtime: the program was stopped: the gateway is shutting down");
     wait_until_gone(&fake.started_processes()).await;
     let refused = run(&sandbox, &limits, &NumberHost).await.unwrap_err();
     assert_eq!(refused, SandboxUnavailableError::Shut);
@@ -191,7 +191,7 @@ async fn only_so_many_run_at_a_time_and_others_wait_their_time() {
 
 /// Waits for a person, who decides when it is let.
 struct Person {
-    asked: Semaphore,
+    questions: Semaphore,
     decided: Semaphore,
 }
 
@@ -199,7 +199,7 @@ struct Person {
 impl HostCalls for Person {
     async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
         let _held = time.hold();
-        self.asked.add_permits(1);
+        self.questions.add_permits(1);
         self.decided.acquire().await.unwrap().forget();
         NumberHost.call(calls, time).await
     }
@@ -210,14 +210,14 @@ async fn programs_that_wait_for_people_do_not_stop_others() {
     let fake = FakeWorker::after_ready("call()\ndone(1)");
     let sandbox =
         ProgramSandbox::new(SandboxSettings { together: 1, ..settings(fake.program.clone()) });
-    let person = Person { asked: Semaphore::new(0), decided: Semaphore::new(0) };
+    let person = Person { questions: Semaphore::new(0), decided: Semaphore::new(0) };
     let limits = Limits::default();
     let waiting = || async {
         let ended = run(&sandbox, &limits, &person).await.unwrap();
         assert_eq!(describe_outcome(&ended), "1");
     };
     let others = async {
-        let _all = person.asked.acquire_many(3).await.unwrap();
+        let _all = person.questions.acquire_many(3).await.unwrap();
         works(&sandbox).await;
         works(&sandbox).await;
         person.decided.add_permits(3);

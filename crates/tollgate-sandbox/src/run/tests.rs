@@ -36,8 +36,8 @@ async fn warm(fake: &FakeWorker) -> ProgramSandbox {
 }
 
 async fn check(script: &str, expected: &str) {
-    let told = describe_outcome(&ran(script, &limits()).await);
-    assert!(told.starts_with(expected), "{script}: {told}");
+    let text = describe_outcome(&ran(script, &limits()).await);
+    assert!(text.starts_with(expected), "{script}: {text}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use super::check;
 use crate::frames::ProgramErrorKind;
 use crate::limits::Limits;
 
-fn told(source: &str) -> String {
+fn check_source(source: &str) -> String {
     match check(source, &Limits::default()) {
         Ok(()) => "fine".to_owned(),
         Err(failed) => {
@@ -19,8 +19,8 @@ fn told(source: &str) -> String {
 
 #[track_caller]
 fn says(source: &str, expected: &str) {
-    let told = told(source);
-    assert!(told.contains(expected), "{source:.200}: {told}");
+    let text = check_source(source);
+    assert!(text.contains(expected), "{source:.200}: {text}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ async fn check(sources: &[&str], kinds: &[ProgramErrorKind]) {
     }
     let grown = own_memory().saturating_sub(before);
     assert!(grown <= 8 << 20, "this process grew by {grown} bytes");
-    assert_eq!(world.told("result = 1").await, "1");
+    assert_eq!(world.run_as_text("result = 1").await, "1");
 }
 
 /// The most that this process ever had.
@@ -199,7 +199,7 @@ async fn s_35_programs_go_on_beside_one_that_does_not_end() {
     let bomb = world.within("for i in range(2000000000):\n    pass", &limits);
     let others = async {
         for _ in 0..5 {
-            assert_eq!(world.told("result = dice.roll(n = 1)['n']").await, "1");
+            assert_eq!(world.run_as_text("result = dice.roll(n = 1)['n']").await, "1");
         }
     };
     let (ended, ()) = tokio::join!(bomb, others);
@@ -252,7 +252,7 @@ async fn s_35_a_program_that_was_given_up_leaves_nothing() {
         ended = world.within(endless, &limits) => panic!("{ended:?}"),
         () = busy => {}
     }
-    assert_eq!(world.told("result = 1").await, "1");
+    assert_eq!(world.run_as_text("result = 1").await, "1");
     // With the one that stands ready.
     drop(world);
     let patience = tokio::time::timeout(Duration::from_secs(20), async {

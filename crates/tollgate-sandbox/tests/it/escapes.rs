@@ -37,7 +37,7 @@ async fn b_st_11_there_is_nothing_else_to_reach() {
 async fn b_st_12_tools_by_another_name_are_the_same_tools() {
     let world = World::new();
     let source = "t = {'a': dice.roll}\nf = lambda **k: t['a'](**k)\nresult = f(n = 1)";
-    assert_eq!(world.told(source).await.replace(' ', ""), r#"{"n":1}"#);
+    assert_eq!(world.run_as_text(source).await.replace(' ', ""), r#"{"n":1}"#);
     for source in [
         "dice.roll = 1",
         "dice.roll.tool = 2",
@@ -66,7 +66,7 @@ async fn b_st_12_calls_without_end_are_stopped() {
 #[tokio::test]
 async fn b_st_15_programs_share_nothing() {
     let world = World::new();
-    assert_eq!(world.told("secret = 7\nresult = secret").await, "7");
-    let told = world.told("result = secret").await;
-    assert!(told.starts_with("Syntax") || told.starts_with("Runtime"), "{told}");
+    assert_eq!(world.run_as_text("secret = 7\nresult = secret").await, "7");
+    let text = world.run_as_text("result = secret").await;
+    assert!(text.starts_with("Syntax") || text.starts_with("Runtime"), "{text}");
 }

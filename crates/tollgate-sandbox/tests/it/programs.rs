@@ -1,41 +1,42 @@
 use crate::world::World;
 
 #[track_caller]
-fn same(told: &str, expected: &str) {
-    assert_eq!(told.replace(['\n', ' '], ""), expected.replace(['\n', ' '], ""), "{told}");
+fn same(text: &str, expected: &str) {
+    assert_eq!(text.replace(['\n', ' '], ""), expected.replace(['\n', ' '], ""), "{text}");
 }
 
 #[tokio::test]
 async fn what_was_printed_and_the_result_come_back() {
     let world = World::new();
-    let told =
-        world.told("print('a', 1)\nfor i in range(2):\n    print(i)\nresult = [1, None]").await;
-    assert_eq!(told, "a 1\n0\n1\n[1,null]");
+    let text = world
+        .run_as_text("print('a', 1)\nfor i in range(2):\n    print(i)\nresult = [1, None]")
+        .await;
+    assert_eq!(text, "a 1\n0\n1\n[1,null]");
 }
 
 #[tokio::test]
 async fn tools_are_called_with_what_the_program_gave_them() {
     let world = World::new();
-    same(&world.told("result = dice.roll(n = 3, s = 'ä')").await, r#"{"n":3,"s":"ä"}"#);
-    let told = world.told("result = notes.add(1, [2])").await;
-    same(&told, r#"{"positional":[1,[2]],"line":1}"#);
+    same(&world.run_as_text("result = dice.roll(n = 3, s = 'ä')").await, r#"{"n":3,"s":"ä"}"#);
+    let text = world.run_as_text("result = notes.add(1, [2])").await;
+    same(&text, r#"{"positional":[1,[2]],"line":1}"#);
 }
 
 #[tokio::test]
 async fn calls_side_by_side_come_back_in_their_order() {
     let source = "result = parallel([(dice.roll, {'n': i}) for i in range(5)])";
-    same(&World::new().told(source).await, r#"[{"n":0},{"n":1},{"n":2},{"n":3},{"n":4}]"#);
+    same(&World::new().run_as_text(source).await, r#"[{"n":0},{"n":1},{"n":2},{"n":3},{"n":4}]"#);
 }
 
 #[tokio::test]
 async fn a_tool_that_fails_ends_the_program_unless_it_is_caught() {
     let world = World::new();
-    let told = world.told("print('before')\nx = dice.lose()\nprint('after')").await;
-    assert!(told.starts_with("before\nTool at 2: "), "{told}");
-    assert!(told.contains("the dice rolled under the table"), "{told}");
+    let text = world.run_as_text("print('before')\nx = dice.lose()\nprint('after')").await;
+    assert!(text.starts_with("before\nTool at 2: "), "{text}");
+    assert!(text.contains("the dice rolled under the table"), "{text}");
     let caught = "r = try_call(dice.lose)\nresult = [r.ok, r.status, r.retryable, r['error']]";
-    let told = world.told(caught).await;
-    same(&told, r#"[false,"failed",true,"the dice rolled under the table"]"#);
+    let text = world.run_as_text(caught).await;
+    same(&text, r#"[false,"failed",true,"the dice rolled under the table"]"#);
 }
 
 #[tokio::test]
@@ -69,10 +70,10 @@ async fn numbers_and_text_keep_their_value() {
             r#"{"b":1,"a":{"x":[true,false,null]}}"#,
         ),
     ] {
-        let told = world.told(source).await;
-        let parsed: serde_json::Value = serde_json::from_str(&told).expect(&told);
-        let wanted: serde_json::Value = serde_json::from_str(expected).unwrap();
-        assert!(parsed == wanted || told == expected, "{source}: {told}");
+        let text = world.run_as_text(source).await;
+        let parsed: serde_json::Value = serde_json::from_str(&text).expect(&text);
+        let requested: serde_json::Value = serde_json::from_str(expected).unwrap();
+        assert!(parsed == requested || text == expected, "{source}: {text}");
     }
 }
 

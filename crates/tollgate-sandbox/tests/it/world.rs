@@ -55,18 +55,18 @@ impl World {
     }
 
     /// Prints and result, or prints, kind, line and message.
-    pub(crate) async fn told(&self, source: &str) -> String {
+    pub(crate) async fn run_as_text(&self, source: &str) -> String {
         let ended = self.run(source).await;
-        let mut told = ended.prints;
+        let mut text = ended.prints;
         match ended.result {
-            Ok(Some(result)) => told.push_str(result.get()),
-            Ok(None) => told.push_str("nothing"),
+            Ok(Some(result)) => text.push_str(result.get()),
+            Ok(None) => text.push_str("nothing"),
             Err(failed) => {
                 let line = failed.line.map_or("-".to_owned(), |line| line.to_string());
-                let _ = write!(told, "{:?} at {line}: {}", failed.kind, failed.message);
+                let _ = write!(text, "{:?} at {line}: {}", failed.kind, failed.message);
             }
         }
-        told
+        text
     }
 }
 

@@ -60,8 +60,8 @@ pub(crate) async fn render(
     let rendered = async {
         check_access(&front, &sent)?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let asked = BodyFields::read(&body, &["variables"])?;
-        let given = match asked.raw("variables") {
+        let fields = BodyFields::read(&body, &["variables"])?;
+        let given = match fields.raw("variables") {
             Some(raw) => Some(Object::parse(raw.get()).map_err(|error| {
                 bad(format!("`variables` must be an object of strings: {error}"))
             })?),

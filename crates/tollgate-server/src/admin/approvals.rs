@@ -72,11 +72,11 @@ pub(crate) async fn decide(
         let visitor = may_decide(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let asked = BodyFields::read(&body, &["decision", "note"])?;
-        let decision = Decision::parse(&asked.needed_text("decision")?);
+        let fields = BodyFields::read(&body, &["decision", "note"])?;
+        let decision = Decision::parse(&fields.needed_text("decision")?);
         let decision =
             decision.ok_or_else(|| bad("`decision` must be `approve` or `deny`".to_owned()))?;
-        let note = asked.text("note")?.filter(|note| !note.is_empty());
+        let note = fields.text("note")?.filter(|note| !note.is_empty());
         if note.as_ref().is_some_and(|note| note.chars().count() > LONGEST_NOTE) {
             return Err(bad(format!("`note` is limited to {LONGEST_NOTE} characters")));
         }

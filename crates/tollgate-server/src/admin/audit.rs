@@ -32,12 +32,12 @@ pub(crate) use tail::tail;
 /// `GET /api/audit`
 pub(crate) async fn audit(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let asked = for_admins(&front, &sent).and_then(|()| AuditQueryParams::read(&sent.uri));
-    let answer = match asked {
+    let params = for_admins(&front, &sent).and_then(|()| AuditQueryParams::read(&sent.uri));
+    let answer = match params {
         Ok(AuditQueryParams { format: AuditExportFormat::Json, query, .. }) => {
             page(&front, query).await
         }
-        Ok(asked) => Ok(export(front, asked)),
+        Ok(params) => Ok(export(front, params)),
         Err(problem) => Err(problem),
     };
     answer.unwrap_or_else(|problem| problem.response(ApiErrorFormat::ProblemDetails))
@@ -59,25 +59,25 @@ async fn page(front: &AppState, query: AuditQuery) -> Result<Response, ApiError>
 
 /// Streams one page after the other, so an export needs memory for one page only. If the ledger
 /// becomes unreadable, the response is aborted: it must not look complete.
-fn export(front: Arc<AppState>, asked: AuditQueryParams) -> Response {
-    let (media, file, head) = match asked.format {
+fn export(front: Arc<AppState>, query: AuditQueryParams) -> Response {
+    let (media, file, head) = match query.format {
         AuditExportFormat::Csv => ("text/csv; charset=utf-8", "audit.csv", csv::head()),
         AuditExportFormat::Json | AuditExportFormat::Lines => {
             ("application/x-ndjson", "audit.jsonl", String::new())
         }
     };
-    let format = asked.format;
-    let state = Some((front, asked, head));
+    let format = query.format;
+    let state = Some((front, query, head));
     let pages = stream::try_unfold(state, move |state| async move {
-        let Some((front, mut asked, mut text)) = state else { return Ok(None) };
+        let Some((front, mut query, mut text)) = state else { return Ok(None) };
         if front.stop.is_cancelled() {
             return Err(StoreError::Failed("the gateway is stopping".to_owned()));
         }
-        let limit = asked
+        let limit = query
             .left
             .map_or(AuditQuery::MAX_PAGE_ROWS, |left| left.min(AuditQuery::MAX_PAGE_ROWS));
-        asked.query.limit = limit;
-        let page = front.gate.ledger().page(asked.query.clone()).await?;
+        query.query.limit = limit;
+        let page = front.gate.ledger().page(query.query.clone()).await?;
         for row in &page.rows {
             let row = serde_json::to_value(AuditRowJson::from(row)).unwrap_or_default();
             match format {
@@ -88,10 +88,10 @@ fn export(front: Arc<AppState>, asked: AuditQueryParams) -> Response {
                 }
             }
         }
-        asked.left = asked.left.map(|left| left.saturating_sub(page.rows.len()));
-        asked.query.after = page.next;
-        let is_over = page.next.is_none() || asked.left == Some(0);
-        let next = (!is_over).then(|| (front, asked, String::new()));
+        query.left = query.left.map(|left| left.saturating_sub(page.rows.len()));
+        query.query.after = page.next;
+        let is_over = page.next.is_none() || query.left == Some(0);
+        let next = (!is_over).then(|| (front, query, String::new()));
         Ok::<_, StoreError>(Some((Bytes::from(text), next)))
     });
     let mut response = Response::new(Body::from_stream(pages));
@@ -170,12 +170,12 @@ pub(crate) async fn verify(State(front): State<Arc<AppState>>, request: Request)
     }
     match front.gate.ledger().verify().await {
         Ok(Some(found)) => Json(AuditVerificationJson::from(found)).into_response(),
-        Ok(None) => NOT_KEPT.response(ApiErrorFormat::ProblemDetails),
+        Ok(None) => NO_AUDIT.response(ApiErrorFormat::ProblemDetails),
         Err(error) => unreadable(&error).response(ApiErrorFormat::ProblemDetails),
     }
 }
 
-const NOT_KEPT: ApiError =
+const NO_AUDIT: ApiError =
     ApiError::new(StatusCode::NOT_FOUND, "no_audit", "this gateway has no audit trail");
 
 fn unreadable(error: &StoreError) -> ApiError {

@@ -42,10 +42,10 @@ pub(crate) async fn calibrate(State(front): State<Arc<AppState>>, request: Reque
 }
 
 fn start(front: &AppState, body: &[u8]) -> Result<Calibration, ApiError> {
-    let asked = BodyFields::read(body, KEYS)?;
-    let server = asked.text("server")?;
-    let tool = asked.text("tool")?;
-    let times = match asked.count("times")? {
+    let fields = BodyFields::read(body, KEYS)?;
+    let server = fields.text("server")?;
+    let tool = fields.text("tool")?;
+    let times = match fields.count("times")? {
         None => front.gate.probes_that_count(),
         Some(times) if (1..=MOST_TIMES).contains(&times) => times,
         Some(_) => return Err(bad(format!("`times` must be a number from 1 to {MOST_TIMES}"))),

@@ -43,8 +43,8 @@ const MAX_FILTER_CHARS: usize = 256;
 /// `GET /api/calls`
 pub(crate) async fn calls(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let asked = for_observers(&front, &sent).and_then(|()| CallQueryParams::read(&sent.uri));
-    api_response(asked.map(|asked| page(&front, &asked)))
+    let query = for_observers(&front, &sent).and_then(|()| CallQueryParams::read(&sent.uri));
+    api_response(query.map(|query| page(&front, &query)))
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -57,14 +57,14 @@ pub(crate) struct CallPageJson<'a> {
     next: Option<u64>,
 }
 
-fn page(front: &AppState, asked: &CallQueryParams) -> Response {
+fn page(front: &AppState, query: &CallQueryParams) -> Response {
     let calls = front.gate.calls();
     let now = calls.now();
     // Running calls are on the first page only, and have no outcome yet.
-    let is_first = asked.after.is_none() && asked.outcome.is_none();
+    let is_first = query.after.is_none() && query.outcome.is_none();
     let mut running = if is_first { calls.running() } else { Vec::new() };
-    running.retain(|course| asked.wants(course));
-    let page = calls.finished(asked.after, asked.limit, |course| asked.wants(course));
+    running.retain(|course| query.wants(course));
+    let page = calls.finished(query.after, query.limit, |course| query.wants(course));
     Json(CallPageJson {
         running: running.iter().map(|course| CallJson::new(course, now)).collect(),
         calls: page.calls.iter().map(|course| CallJson::new(course, now)).collect(),
@@ -126,8 +126,8 @@ impl CallQueryParams {
         let server = target.map(|target| target.server.as_str());
         let tool = target.and_then(|target| target.tool.as_ref()).map(|tool| tool.as_str());
         let outcome = course.summary().map(|ended| ended.end.as_str());
-        let is = |wanted: &Option<String>, is: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| is == Some(wanted))
+        let is = |requested: &Option<String>, is: Option<&str>| {
+            requested.as_deref().is_none_or(|requested| is == Some(requested))
         };
         is(&self.turn, Some(course.turn.as_str()))
             && is(&self.agent, Some(course.agent.as_str()))
@@ -135,7 +135,7 @@ impl CallQueryParams {
             && is(&self.tool, tool)
             && is(&self.principal, Some(course.principal.as_str()))
             && is(&self.outcome, outcome)
-            && (self.probes == ProbeVisibility::Shown || course.made == CallReason::Asked)
+            && (self.probes == ProbeVisibility::Shown || course.made == CallReason::Caller)
             && self.name.as_ref().is_none_or(|glob| glob.matches(&course.name))
     }
 }

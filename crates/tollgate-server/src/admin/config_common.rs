@@ -105,20 +105,20 @@ pub(super) fn attempt_json(attempt: &ReloadAttempt) -> Value {
         ReloadOutcome::Unchanged => ("unchanged", None, None),
         ReloadOutcome::Refused(why) => ("refused", Some(why), None),
     };
-    let mut told = json!({
+    let mut body = json!({
         "at": date::format_rfc3339(attempt.at),
         "by": attempt.by,
         "outcome": outcome,
         "report": attempt.report,
     });
     if let Some(why) = why {
-        told["error"] = json!(why);
+        body["error"] = json!(why);
     }
     if let Some(effect) = effect {
-        told["servers"] = effect_json(effect);
-        told["needs_restart"] = json!(effect.needs_restart);
+        body["servers"] = effect_json(effect);
+        body["needs_restart"] = json!(effect.needs_restart);
     }
-    told
+    body
 }
 
 fn effect_json(effect: &ReloadEffect) -> Value {
@@ -127,6 +127,6 @@ fn effect_json(effect: &ReloadEffect) -> Value {
         "added": ids(&effect.added),
         "removed": ids(&effect.removed),
         "restarted": ids(&effect.restarted),
-        "kept": ids(&effect.kept),
+        "kept": ids(&effect.unchanged),
     })
 }

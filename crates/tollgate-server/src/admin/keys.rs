@@ -81,8 +81,8 @@ pub(crate) async fn rotate(
     let answered = async {
         check_change(&front, &sent, &name)?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let asked = BodyFields::read(&body, &["grace_s"])?;
-        let grace = Duration::from_secs(asked.count("grace_s")?.unwrap_or(0).into());
+        let fields = BodyFields::read(&body, &["grace_s"])?;
+        let grace = Duration::from_secs(fields.count("grace_s")?.unwrap_or(0).into());
         if grace > LONGEST_GRACE {
             return Err(bad(format!("`grace_s` is at most {}", LONGEST_GRACE.as_secs())));
         }
@@ -101,8 +101,8 @@ fn check_change(front: &AppState, sent: &Parts, name: &str) -> Result<(), ApiErr
 }
 
 /// A key for a missing agent would later apply to any new agent of that name.
-fn check_agents(gate: &Gate, wanted: &KeyRequest) -> Result<(), ApiError> {
-    for agent in wanted.agents.iter().flatten() {
+fn check_agents(gate: &Gate, request: &KeyRequest) -> Result<(), ApiError> {
+    for agent in request.agents.iter().flatten() {
         let agent = Some(agent.as_str());
         gate.turn(TurnRequest { agent, ..TurnRequest::by(Actor::endless(Principal::local())) })
             .map_err(|unknown| bad(unknown.to_string()))?;

@@ -38,8 +38,8 @@ pub(crate) async fn enter(State(front): State<Arc<AppState>>, request: Request) 
         let entered = front.keys.log_in(key.trim(), &sent);
         let (visitor, opened) = entered.map_err(|problem| slowed_down(&front, problem, address))?;
         let opened = opened.ok_or(FAULT)?;
-        let said = login_json(&visitor, Some((opened.proof, date::format_rfc3339(opened.until))));
-        let mut response = Json(said).into_response();
+        let answer = login_json(&visitor, Some((opened.proof, date::format_rfc3339(opened.until))));
+        let mut response = Json(answer).into_response();
         set_cookie(&mut response, &opened.cookie)?;
         Ok(response)
     };

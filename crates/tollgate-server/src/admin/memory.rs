@@ -48,9 +48,9 @@ const NO_MEMORY: ApiError =
 /// An authorized request to the memory, with its namespace and agent.
 struct MemoryAdminRequest {
     gate: Arc<Gate>,
-    mind: Arc<MemoryService>,
+    memory: Arc<MemoryService>,
     by: Principal,
-    asked: MemoryQueryParams,
+    query: MemoryQueryParams,
     /// From the query, or the namespace of the caller.
     namespace: Namespace,
     /// The agent whose view is read, or for which alone entries are written.
@@ -62,10 +62,10 @@ impl MemoryAdminRequest {
     /// refused.
     fn open(front: &AppState, sent: &Parts, known: &[&str]) -> Result<Self, ApiError> {
         for_admins(front, sent)?;
-        let asked = MemoryQueryParams::read(&sent.uri, known)?;
-        let mind = Arc::clone(front.gate.memory().ok_or(NO_MEMORY)?);
+        let query = MemoryQueryParams::read(&sent.uri, known)?;
+        let memory = Arc::clone(front.gate.memory().ok_or(NO_MEMORY)?);
         let visitor = front.keys.visitor(sent)?;
-        let namespace = match asked.text("namespace")? {
+        let namespace = match query.text("namespace")? {
             Some(text) => Namespace::parse(text)
                 .map_err(|error| bad_query(format!("`namespace`: {error}")))?,
             None => {
@@ -73,10 +73,10 @@ impl MemoryAdminRequest {
                 Namespace::of(tenant, &MemoryName::usual())
             }
         };
-        let agent = asked.text("agent")?.map(agent).transpose()?;
+        let agent = query.text("agent")?.map(agent).transpose()?;
         let gate = Arc::clone(&front.gate);
         let by = visitor.principal;
-        Ok(Self { gate, mind, by, asked, namespace, agent })
+        Ok(Self { gate, memory, by, query, namespace, agent })
     }
 
     fn scope(&self) -> MemoryScope {
@@ -139,8 +139,8 @@ pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Reques
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
-        let all = admin.mind.store().namespaces().await?;
-        let wanted = admin.asked.text("namespace")?.map(|_| &admin.namespace);
+        let all = admin.memory.store().namespaces().await?;
+        let wanted = admin.query.text("namespace")?.map(|_| &admin.namespace);
         let shown = all.iter().filter(|(namespace, _)| wanted.is_none_or(|it| it == namespace));
         let shown: Vec<Value> = shown
             .map(|(namespace, counts)| {
@@ -159,10 +159,10 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["author", "before", "confirm"])?;
-        let (what, about, detail) = parse_forget(&admin)?;
+        let ForgetRequest { target, about, detail } = parse_forget(&admin)?;
         let gone = whole(async move {
-            let store = admin.mind.store();
-            let named = admin.asked.text("namespace")?.is_some();
+            let store = admin.memory.store();
+            let named = admin.query.text("namespace")?.is_some();
             if !named && admin.agent.is_some() {
                 return Err(bad_query("`agent` requires `namespace`".to_owned()));
             }
@@ -175,7 +175,7 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
             let mut gone = MemoryCounts::default();
             let mut failed = None;
             for scope in &scopes {
-                match store.forget(scope, &what).await {
+                match store.forget(scope, &target).await {
                     Ok(some) => gone = sum(gone, some),
                     Err(trouble) => {
                         failed = Some(trouble);
@@ -196,31 +196,40 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
 }
 
 /// What to delete, and its description for the audit row.
-fn parse_forget(
-    admin: &MemoryAdminRequest,
-) -> Result<(MemoryForgetTarget, String, String), ApiError> {
-    let asked = &admin.asked;
-    match (asked.text("author")?, asked.moment("before")?, asked.text("confirm")?) {
+struct ForgetRequest {
+    target: MemoryForgetTarget,
+    about: String,
+    detail: String,
+}
+
+fn parse_forget(admin: &MemoryAdminRequest) -> Result<ForgetRequest, ApiError> {
+    let query = &admin.query;
+    match (query.text("author")?, query.moment("before")?, query.text("confirm")?) {
         (Some(author), None, None) => {
-            let what = MemoryForgetTarget::Author(author.to_owned());
-            Ok((what, author.to_owned(), "all of this author".to_owned()))
+            let target = MemoryForgetTarget::Author(author.to_owned());
+            let about = author.to_owned();
+            Ok(ForgetRequest { target, about, detail: "all of this author".to_owned() })
         }
         (None, Some(before), None) => {
             let text = tollgate_core::date::format_rfc3339(before);
-            Ok((
-                MemoryForgetTarget::Before(before),
-                "transcripts".to_owned(),
-                format!("before {text}"),
-            ))
+            Ok(ForgetRequest {
+                target: MemoryForgetTarget::Before(before),
+                about: "transcripts".to_owned(),
+                detail: format!("before {text}"),
+            })
         }
         (None, None, Some(confirm)) => {
-            let named = asked.text("namespace")?;
+            let named = query.text("namespace")?;
             if named != Some(confirm) || admin.agent.is_some() {
                 let detail = "to delete a whole namespace, send `namespace=NAME` and \
                               `confirm=NAME` with the same name, without `agent`";
                 return Err(bad_query(detail.to_owned()));
             }
-            Ok((MemoryForgetTarget::Everything, confirm.to_owned(), "everything".to_owned()))
+            Ok(ForgetRequest {
+                target: MemoryForgetTarget::Everything,
+                about: confirm.to_owned(),
+                detail: "everything".to_owned(),
+            })
         }
         (None, None, None) => Err(bad_query(
             "select what to delete: `author=NAME`, `before=TIME`, or `namespace=NAME&confirm=NAME` \

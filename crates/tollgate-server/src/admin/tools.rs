@@ -92,8 +92,8 @@ async fn decide(
         let by = front.keys.visitor(&sent)?.principal;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let said = BodyFields::read(&body, &["hash"])?.needed_text("hash")?;
-        let hash = ContentHash::parse(&said).ok_or_else(|| {
+        let text = BodyFields::read(&body, &["hash"])?.needed_text("hash")?;
+        let hash = ContentHash::parse(&text).ok_or_else(|| {
             bad("`hash` must be the 64 hexadecimal digits shown with the tool".to_owned())
         })?;
         let id = id(&server, &tool)?;

@@ -139,18 +139,18 @@ mod tests {
 
     #[test]
     fn what_is_taken_away_is_named_and_what_is_given_is_no_loss() {
-        let said = |what: &str| Some(format!("key `ada` was changed: it lost {what}"));
+        let render = |what: &str| Some(format!("key `ada` was changed: it lost {what}"));
         assert_eq!(
             revocation_reason(|key| key.rights = Rights::NONE),
-            said("the right execute, approve")
+            render("the right execute, approve")
         );
         assert_eq!(
             revocation_reason(|key| key.agents = Some(key.agents.clone().unwrap()[..1].to_vec())),
-            said("agents")
+            render("agents")
         );
         assert_eq!(
             revocation_reason(|key| key.grant.tools = Some(vec![Glob::new("dice_roll")])),
-            said("tools")
+            render("tools")
         );
         assert_eq!(revocation_reason(|key| key.rights = Rights::ALL), None);
         assert_eq!(revocation_reason(|key| key.agents = None), None);

@@ -77,9 +77,9 @@ impl Keyring {
         Ok(self.load()?.iter().filter(is_live).count())
     }
 
-    pub fn make(&self, wanted: &KeyRequest) -> Result<IssuedKey, KeyringError> {
+    pub fn make(&self, request: &KeyRequest) -> Result<IssuedKey, KeyringError> {
         let secret = secret::make(SecretKind::Key).ok_or(KeyringError::NoRandomness)?;
-        let key = wanted.to_stored(fingerprint(&secret), self.clock.wall());
+        let key = request.to_stored(fingerprint(&secret), self.clock.wall());
         match self.store.keys().keep(&key)? {
             KeyChange::Done => Ok(IssuedKey { shown: KeySummary::from_stored(&key), secret }),
             KeyChange::Taken | KeyChange::Missing => Err(KeyringError::Taken(key.name)),

@@ -8,7 +8,7 @@ use tollgate_core::template::{self, PlaceholderValues};
 use tollgate_core::tier_selector::{TranscriptStage, Utterance};
 use tollgate_core::turn::Turn;
 use tollgate_engine::gate::{TierRequest, TurnStart};
-use tollgate_engine::memory::HeardUtterance;
+use tollgate_engine::memory::SpokenUtterance;
 use tollgate_llm::agent::{AgentTurn, CompletionRequest};
 use tollgate_llm::conversation::{ChatRequest, ResponseDelivery};
 use tollgate_llm::dialect::Dialect;
@@ -48,8 +48,8 @@ pub(super) async fn answer(
         account::keep_out(&request)?;
     }
     let seen = request.without_history();
-    carry(&mut request, opened.asked.dialect, &opened.sent.headers);
-    let keeping = match opened.asked.dialect {
+    carry(&mut request, opened.route.dialect, &opened.sent.headers);
+    let keeping = match opened.route.dialect {
         Dialect::OpenAiResponses => {
             let keeping = front.threads.resume(&who.principal, opened.began, &mut request)?;
             keeping.map(|keeping| keeping.with_input(|| opened.input()))
@@ -148,7 +148,7 @@ async fn append_memories(
     let recalls = turn.view.memory.recall == RecallPolicy::On;
     let Some(mind) = front.gate.memory().filter(|_| recalls) else { return prompt };
     let text = request.utterance();
-    let recalled = mind.recall(turn, &HeardUtterance { conversation, text: &text }).await;
+    let recalled = mind.recall(turn, &SpokenUtterance { conversation, text: &text }).await;
     match (recalled.and_then(|it| it.note()), prompt) {
         (None, prompt) => prompt,
         (note, None) => note,

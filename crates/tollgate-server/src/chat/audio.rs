@@ -36,9 +36,9 @@ pub(crate) async fn transcriptions(
 async fn pass_speech(front: &AppState, request: Request) -> Result<Response, ChatApiError> {
     let (sent, body) = request.into_parts();
     let request = SideJsonRequest::read(front, sent, body, None).await?;
-    let model = request.asked.model(front)?;
+    let model = request.side.model(front)?;
     if !model.has_endpoint(SideEndpoint::Speech) {
-        return Err(request.asked.unsupported_error("speech").into());
+        return Err(request.side.unsupported_error("speech").into());
     }
     request.forward(front, &model, SideEndpoint::Speech).await
 }

@@ -50,7 +50,7 @@ pub(super) async fn whole(order: ChatDelivery) -> Result<Response, ChatApiError>
     }
     headers.times(answer.times);
     headers.set_lost(&answer.lost);
-    let body = opened.format().write_response(&answer.response, &seen, answer.told.as_ref());
+    let body = opened.format().write_response(&answer.response, &seen, answer.report.as_ref());
     let body = body.to_string();
     if let Some(keeping) = keeping {
         keeping.keep(&answer, &body);
@@ -69,7 +69,7 @@ pub(super) async fn stream_answer(
 ) -> Result<Response, ChatApiError> {
     let ChatDelivery { opened, seen, mut headers, keeping, mut transcript, prepared } = order;
     headers.overhead(Duration::ZERO);
-    let dialect = opened.asked.dialect;
+    let dialect = opened.route.dialect;
     let mut scribe = ChatStreamEncoder {
         id: keeping.as_ref().map(|keeping| keeping.id().to_owned()),
         writer: opened.format().stream_writer(&seen),
@@ -85,18 +85,18 @@ pub(super) async fn stream_answer(
         }
         if let (Some(keeping), Ok(answer)) = (keeping, &mut ended) {
             keeping.id().clone_into(&mut answer.response.id);
-            let body = format.write_response(&answer.response, &seen, answer.told.as_ref());
+            let body = format.write_response(&answer.response, &seen, answer.report.as_ref());
             keeping.keep(answer, &body.to_string());
         }
         ChatStreamStep::Ended(ended.map(Box::new))
     };
-    let mut steps = Box::pin(events::before(ended, said, |said| Some(ChatStreamStep::Said(said))));
+    let mut steps = Box::pin(events::before(ended, said, |said| Some(ChatStreamStep::Event(said))));
     let mut first = Vec::new();
     while let Some(step) = steps.next().await {
         match step {
             ChatStreamStep::Ended(Err(failure)) => return Err(failure.into()),
-            ChatStreamStep::Said(CompletionEvent::Note(_)) => first.push(step),
-            ChatStreamStep::Said(CompletionEvent::Delta(_)) | ChatStreamStep::Ended(Ok(_)) => {
+            ChatStreamStep::Event(CompletionEvent::Note(_)) => first.push(step),
+            ChatStreamStep::Event(CompletionEvent::Delta(_)) | ChatStreamStep::Ended(Ok(_)) => {
                 first.push(step);
                 break;
             }
@@ -111,7 +111,7 @@ pub(super) async fn stream_answer(
             Some(front.limits.keep_alive)
         }
     };
-    let mut response = match opened.asked.streams_as {
+    let mut response = match opened.route.streams_as {
         StreamForm::Events => events::encoded_response(written.map(into_events), keep_alive),
         StreamForm::List => json_array_response(written),
     };
@@ -122,7 +122,7 @@ pub(super) async fn stream_answer(
 }
 
 enum ChatStreamStep {
-    Said(CompletionEvent),
+    Event(CompletionEvent),
     Ended(Result<Box<CompletionOutcome>, LlmError>),
 }
 
@@ -184,7 +184,7 @@ impl NoteFormat {
 impl ChatStreamEncoder {
     fn write(&mut self, step: ChatStreamStep) -> Vec<EncodedChunk> {
         match step {
-            ChatStreamStep::Said(CompletionEvent::Delta(mut delta)) => {
+            ChatStreamStep::Event(CompletionEvent::Delta(mut delta)) => {
                 if let (ResponseDelta::Start { id, .. }, Some(own)) = (&mut delta, &self.id) {
                     id.clone_from(own);
                 }
@@ -194,7 +194,7 @@ impl ChatStreamEncoder {
                 }
                 written
             }
-            ChatStreamStep::Said(CompletionEvent::Note(note)) => match &mut self.early {
+            ChatStreamStep::Event(CompletionEvent::Note(note)) => match &mut self.early {
                 Some(early) => {
                     early.push(note);
                     Vec::new()
@@ -202,7 +202,7 @@ impl ChatStreamEncoder {
                 None => vec![EncodedChunk::Notes(self.notes.write(&note))],
             },
             ChatStreamStep::Ended(Ok(answer)) => {
-                vec![EncodedChunk::Frames(self.writer.end(answer.told.as_ref()))]
+                vec![EncodedChunk::Frames(self.writer.end(answer.report.as_ref()))]
             }
             ChatStreamStep::Ended(Err(failure)) => {
                 vec![EncodedChunk::Frames(self.writer.fail(&failure))]

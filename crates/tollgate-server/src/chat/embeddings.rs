@@ -42,13 +42,13 @@ async fn embed(
 ) -> Result<Response, ChatApiError> {
     let (sent, body) = request.into_parts();
     let request = SideJsonRequest::read(front, sent, body, in_url).await?;
-    let model = request.asked.model(front)?;
+    let model = request.side.model(front)?;
     if model.has_endpoint(endpoint) {
         return request.forward(front, &model, endpoint).await;
     }
     let others = [SideEndpoint::Embeddings, SideEndpoint::GeminiBatchEmbed];
     if !others.into_iter().any(|other| model.has_endpoint(other)) {
-        return Err(request.asked.unsupported_error("embeddings").into());
+        return Err(request.side.unsupported_error("embeddings").into());
     }
     let read: BodyReader = match endpoint {
         SideEndpoint::GeminiEmbed => embedding::read_gemini_single,
@@ -65,12 +65,12 @@ async fn convert(
     model: &ModelHandle,
     asked: ClientEmbeddings,
 ) -> Result<Response, ChatApiError> {
-    let embedded = model.embed(&asked.wanted).await;
+    let embedded = model.embed(&asked.input).await;
     let embedded = embedded.map_err(|error| log_failure(model, error.failure))?;
     let EmbeddingVectors { vectors, permit } = embedded;
-    let mut headers = answer_headers(front, model, request.asked.began);
+    let mut headers = answer_headers(front, model, request.side.began);
     headers.set_lost(&asked.lost);
-    let name = request.asked.named.clone();
+    let name = request.side.named.clone();
     let size = vectors.iter().map(|vector| size_of_val(vector.as_slice())).sum();
     let text =
         offload_if_large(size, move || embedding::write_answer(&asked, &name, &vectors)).await;

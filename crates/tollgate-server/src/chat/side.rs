@@ -40,7 +40,7 @@ pub(super) struct SideRequest {
 
 /// The same, with a JSON body.
 pub(super) struct SideJsonRequest {
-    pub(super) asked: SideRequest,
+    pub(super) side: SideRequest,
     pub(super) passed: PassThroughRequest,
 }
 
@@ -89,14 +89,14 @@ impl SideJsonRequest {
         let passed = PassThroughRequest::read(body, HeaderMap::new(), &address)?;
         let named = in_url.or(passed.model());
         let named = named.ok_or_else(|| LlmError::invalid("model", "`model` is missing"))?;
-        let asked = SideRequest::find(front, sent, named, began)?;
-        Ok(Self { asked, passed })
+        let side = SideRequest::find(front, sent, named, began)?;
+        Ok(Self { side, passed })
     }
 
     /// Reserves the memory that parsing takes, and parses the body.
     pub(super) async fn parse(&self, front: &AppState) -> Result<serde_json::Value, ChatApiError> {
         let body = self.passed.body();
-        body::reserve_conversation(&self.asked.sent, body, &front.limits).await?;
+        body::reserve_conversation(&self.side.sent, body, &front.limits).await?;
         super::parse_json(body).map_err(ChatApiError::from)
     }
 
@@ -107,7 +107,7 @@ impl SideJsonRequest {
         endpoint: SideEndpoint,
     ) -> Result<Response, ChatApiError> {
         let content = ForwardedContent::Json(self.passed);
-        forward(front, self.asked, model, SideContent { endpoint, content }).await
+        forward(front, self.side, model, SideContent { endpoint, content }).await
     }
 }
 

@@ -78,14 +78,14 @@ async fn count(
     };
     let (sent, body) = request.into_parts();
     let request = SideJsonRequest::read(front, sent, body, in_url).await?;
-    let plain = request.asked.target.chain.first().filter(|_| request.asked.target.agent.is_none());
+    let plain = request.side.target.chain.first().filter(|_| request.side.target.agent.is_none());
     if let Some(model) = plain.filter(|model| model.has_endpoint(form.endpoint())) {
         let model = Arc::clone(model);
         return request.forward(front, &model, form.endpoint()).await;
     }
     let parsed = form.read(request.parse(front).await?)?;
     let size = request.passed.body().len();
-    let SideRequest { sent, target, began, .. } = request.asked;
+    let SideRequest { sent, target, began, .. } = request.side;
     let mut headers = TurnResponseHeaders::new(began, front);
     let ChatRequestTarget { who, agent, chain } = target;
     let acting = match agent {

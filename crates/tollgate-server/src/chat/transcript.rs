@@ -12,11 +12,11 @@ use tollgate_llm::conversation::{ChatRequest, ChatRole, MessagePart};
 use crate::app_state::AppState;
 
 pub(super) struct ChatTranscript {
-    mind: Arc<MemoryService>,
+    memory: Arc<MemoryService>,
     turn: Turn,
     conversation: Option<String>,
     speaker: Option<String>,
-    heard: String,
+    utterance: String,
     answered: String,
 }
 
@@ -32,7 +32,14 @@ impl ChatTranscript {
         let heard = if is_new { request.utterance() } else { String::new() };
         let turn = turn.clone();
         let answered = String::new();
-        Some(Self { mind, turn, conversation: None, speaker: None, heard, answered })
+        Some(Self {
+            memory: mind,
+            turn,
+            conversation: None,
+            speaker: None,
+            utterance: heard,
+            answered,
+        })
     }
 
     /// Sets the client's names for the conversation and the speaker.
@@ -54,10 +61,10 @@ impl Drop for ChatTranscript {
         let said = TranscriptTurn {
             conversation: self.conversation.as_deref(),
             speaker: self.speaker.as_deref(),
-            heard: &self.heard,
+            utterance: &self.utterance,
             answered: &self.answered,
             via: "chat",
         };
-        self.mind.record(&self.turn, &said);
+        self.memory.record(&self.turn, &said);
     }
 }

@@ -30,7 +30,7 @@ async fn whoever_listens_hears_at_once_that_the_stream_is_open() {
 
 #[tokio::test]
 async fn what_is_said_meanwhile_is_heard_before_the_end() {
-    let (sender, said) = mpsc::channel(8);
+    let (sender, receiver) = mpsc::channel(8);
     let last = async move {
         for number in 0..4 {
             sender.send(number).await.unwrap();
@@ -40,8 +40,8 @@ async fn what_is_said_meanwhile_is_heard_before_the_end() {
         event("end")
     };
     let put = |number: u32| (number != 2).then(|| event(&number.to_string()));
-    let heard: Vec<String> = before(last, said, put).map(|event| event.data).collect().await;
-    assert_eq!(heard, ["0", "1", "3", "4", "end"]);
+    let received: Vec<String> = before(last, receiver, put).map(|event| event.data).collect().await;
+    assert_eq!(received, ["0", "1", "3", "4", "end"]);
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ impl Exchange {
 
     fn poll_talk(&mut self, context: &mut Context<'_>) -> Option<String> {
         loop {
-            let said = match self.talk.as_mut()? {
+            let message = match self.talk.as_mut()? {
                 NotificationSource::Events(events, voice) => match events.poll_recv(context) {
                     Poll::Ready(Some(event)) => voice.say(event),
                     Poll::Ready(None) => break,
@@ -132,8 +132,8 @@ impl Exchange {
                     Poll::Pending => return None,
                 },
             };
-            if said.is_some() {
-                return said;
+            if message.is_some() {
+                return message;
             }
         }
         self.talk = None;

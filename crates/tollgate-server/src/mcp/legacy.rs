@@ -127,10 +127,10 @@ pub(super) fn opening(
         info: params.get("clientInfo").map(ToOwned::to_owned),
         log_level: None,
     };
-    let told = ListDigests::of(&who.turn::<McpRequestError>(&front.gate)?.view);
+    let digests = ListDigests::of(&who.turn::<McpRequestError>(&front.gate)?.view);
     let lease = front.gate.lease(&who.lease.of_holder(), who.agent.as_deref())?;
     let revision = known.unwrap_or(Revision::NEWEST_LEGACY);
-    Ok(McpSessionParams { route, who, lease, filters, revision, client, told })
+    Ok(McpSessionParams { route, who, lease, filters, revision, client, digests })
 }
 
 /// `initialize` over HTTP: opens a session that later requests find by its id.
@@ -322,10 +322,10 @@ async fn run(
     served.about(&turn, kind, &params);
     let client = session.client();
     let progress =
-        if token.is_some() { ProgressReporting::Wanted } else { ProgressReporting::Unwanted };
+        if token.is_some() { ProgressReporting::Requested } else { ProgressReporting::Unwanted };
     let events = line.events(NotificationWriter {
         token,
-        hearer: NotificationTarget::Legacy(Arc::clone(session)),
+        target: NotificationTarget::Legacy(Arc::clone(session)),
     });
     let dialogue = if events.is_some() { Dialogue::Live } else { Dialogue::Nobody };
     let rest = front.rest;

@@ -68,17 +68,17 @@ impl ChangeNotification {
 struct ChangeWatcher {
     gate: Arc<Gate>,
     who: RequestContext,
-    told: ListDigests,
+    digests: ListDigests,
     changes: watch::Receiver<u64>,
     updates: broadcast::Receiver<Arc<str>>,
 }
 
 impl ChangeWatcher {
-    fn new(gate: &Arc<Gate>, who: RequestContext, told: ListDigests) -> Self {
+    fn new(gate: &Arc<Gate>, who: RequestContext, digests: ListDigests) -> Self {
         let mut changes = gate.changes();
         // First check for changes since the client was last notified.
         changes.mark_changed();
-        Self { gate: Arc::clone(gate), who, told, changes, updates: gate.resource_updates() }
+        Self { gate: Arc::clone(gate), who, digests, changes, updates: gate.resource_updates() }
     }
 
     /// `None` at the end. Cancel-safe.
@@ -89,8 +89,8 @@ impl ChangeWatcher {
                     changed.ok()?;
                     let Ok(turn) = self.who.turn::<McpRequestError>(&self.gate) else { continue };
                     let now = ListDigests::of(&turn.view);
-                    let news = self.told.changes(now);
-                    self.told = now;
+                    let news = self.digests.changes(now);
+                    self.digests = now;
                     if !news.is_empty() {
                         return Some(news);
                     }
@@ -118,11 +118,15 @@ const LIST_FLAGS: &[(&str, ChangeNotification)] = &[
 ];
 
 impl Subscription {
-    fn accept(front: &AppState, turn: &Turn, wanted: &Object<'_>) -> Result<Self, McpRequestError> {
-        let is_wanted = |flag: &str| wanted.get(flag).is_some_and(|raw| raw.get() == "true");
+    fn accept(
+        front: &AppState,
+        turn: &Turn,
+        requested: &Object<'_>,
+    ) -> Result<Self, McpRequestError> {
+        let is_wanted = |flag: &str| requested.get(flag).is_some_and(|raw| raw.get() == "true");
         let lists = LIST_FLAGS.iter().filter(|(flag, _)| is_wanted(flag));
         let lists = lists.map(|(_, news)| news.clone()).collect();
-        let uris: Vec<String> = match wanted.get("resourceSubscriptions") {
+        let uris: Vec<String> = match requested.get("resourceSubscriptions") {
             None => Vec::new(),
             Some(raw) => serde_json::from_str(raw.get()).map_err(|_| {
                 McpRequestError::bad_params("`resourceSubscriptions` must be a list of strings")
@@ -182,11 +186,11 @@ pub(super) async fn listen(
     params: &Object<'_>,
     line: &ExchangeChannel,
 ) -> Result<EncodedMessage, McpRequestError> {
-    let Some(wanted) = params.object("notifications") else {
+    let Some(requested) = params.object("notifications") else {
         return Err(McpRequestError::bad_params("`notifications` must be an object"));
     };
     front.pressure.take_stream()?;
-    let subscription = Subscription::accept(front, turn, &wanted)?;
+    let subscription = Subscription::accept(front, turn, &requested)?;
     let sender = line.messages().ok_or_else(|| {
         McpRequestError::invalid("`subscriptions/listen` needs `text/event-stream`")
     })?;
@@ -225,8 +229,8 @@ pub(super) async fn tell(
     // With filters other than those of `initialize`, other lists must be watched.
     let is_as_opened = who.narrow == session.who.narrow && who.tier == session.who.tier;
     let Ok(turn) = who.turn::<McpRequestError>(&front.gate) else { return };
-    let told = if is_as_opened { session.last_digests() } else { ListDigests::of(&turn.view) };
-    let mut watcher = ChangeWatcher::new(&front.gate, who, told);
+    let digests = if is_as_opened { session.last_digests() } else { ListDigests::of(&turn.view) };
+    let mut watcher = ChangeWatcher::new(&front.gate, who, digests);
     loop {
         let news = tokio::select! {
             biased;
@@ -242,7 +246,7 @@ pub(super) async fn tell(
         };
         let Some(news) = news else { return };
         if is_as_opened {
-            session.set_last_digests(watcher.told);
+            session.set_last_digests(watcher.digests);
         }
         for news in news {
             let messages = match &news {

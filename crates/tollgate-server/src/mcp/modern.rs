@@ -69,9 +69,9 @@ async fn respond(
     let known = method.as_ref().ok().copied();
     let about = McpSpanInfo { method: ask.method, known, revision: &meta.revision, line };
     let mut served = McpRequestSpan::begin(front.gate.tracer(), &who, &about);
-    let asked = ModernRequest { who: served.within(who), headers, line, meta };
+    let request = ModernRequest { who: served.within(who), headers, line, meta };
     let answered = match method {
-        Ok(method) => asked.dispatch(front, method, ask, &mut served).await,
+        Ok(method) => request.dispatch(front, method, ask, &mut served).await,
         Err(refused) => Err(refused),
     };
     served.end(Some(&answered));
@@ -194,7 +194,7 @@ impl ModernCall<'_> {
             RequestKind::Complete | RequestKind::Task(_) => Dialogue::Nobody,
         };
         let progress = match &self.meta.progress_token {
-            Some(_) => ProgressReporting::Wanted,
+            Some(_) => ProgressReporting::Requested,
             None => ProgressReporting::Unwanted,
         };
         let client = &self.meta.client;
@@ -245,8 +245,8 @@ impl ModernCall<'_> {
         if progress_token.is_none() && level.is_none() {
             return None;
         }
-        let hearer = NotificationTarget::Modern(level);
-        self.line.events(NotificationWriter { token: progress_token.clone(), hearer })
+        let target = NotificationTarget::Modern(level);
+        self.line.events(NotificationWriter { token: progress_token.clone(), target })
     }
 
     fn check_tasks(&self) -> Result<(), McpRequestError> {

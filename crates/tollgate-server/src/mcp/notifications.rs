@@ -15,7 +15,7 @@ use crate::mcp_session::{McpLogLevel, McpSession};
 pub(super) struct NotificationWriter {
     /// The client's progress token. Without one it gets no progress.
     pub(super) token: Option<Box<RawValue>>,
-    pub(super) hearer: NotificationTarget,
+    pub(super) target: NotificationTarget,
 }
 
 pub(super) enum NotificationTarget {
@@ -40,7 +40,7 @@ impl NotificationWriter {
                 params.set_string("data", &message);
                 self.log(McpLogLevel::Notice, &params.to_text())
             }
-            Event::Question(question) => match &self.hearer {
+            Event::Question(question) => match &self.target {
                 NotificationTarget::Legacy(session) => Some(session.ask(question)),
                 NotificationTarget::Modern(_) => None,
             },
@@ -48,7 +48,7 @@ impl NotificationWriter {
     }
 
     fn log(&self, level: McpLogLevel, params: &str) -> Option<String> {
-        let from = match &self.hearer {
+        let from = match &self.target {
             NotificationTarget::Modern(from) => (*from)?,
             NotificationTarget::Legacy(session) => session.log_level(),
         };
@@ -93,7 +93,7 @@ mod tests {
     use super::{McpLogLevel, NotificationTarget, NotificationWriter};
 
     fn log(level: &str, from: Option<McpLogLevel>) -> bool {
-        let voice = NotificationWriter { token: None, hearer: NotificationTarget::Modern(from) };
+        let voice = NotificationWriter { token: None, target: NotificationTarget::Modern(from) };
         let params = json::raw(format!(r#"{{"level":"{level}","data":1}}"#));
         voice.say(Event::Log(params)).is_some()
     }
@@ -112,7 +112,7 @@ mod tests {
         let progress = || Event::Progress(Object::parse(r#"{"progress":1}"#).unwrap());
         let voice = |token: Option<&str>| NotificationWriter {
             token: token.map(|text| json::raw(text.to_owned())),
-            hearer: NotificationTarget::Modern(None),
+            target: NotificationTarget::Modern(None),
         };
         assert_eq!(voice(None).say(progress()), None);
         assert_eq!(

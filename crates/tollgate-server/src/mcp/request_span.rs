@@ -42,14 +42,14 @@ impl McpRequestSpan {
         };
         let named = method.clone();
         let mut span = tracer.begin(spans::SpanKind::Server, who.trace.as_ref(), || named.into());
-        span.tell(|said| {
-            said.set("mcp.method.name", method);
-            said.set("mcp.protocol.version", about.revision.to_owned());
+        span.tell(|attributes| {
+            attributes.set("mcp.method.name", method);
+            attributes.set("mcp.protocol.version", about.revision.to_owned());
             if about.line.is_pipe() {
-                said.set("network.transport", "pipe")
+                attributes.set("network.transport", "pipe")
             } else {
-                said.set("network.transport", "tcp");
-                said.set("network.protocol.name", "http");
+                attributes.set("network.transport", "tcp");
+                attributes.set("network.protocol.name", "http");
             }
         });
         Self(Some(span))
@@ -74,10 +74,10 @@ impl McpRequestSpan {
             _ => return,
         };
         span.rename(|| format!("{} {name}", kind.method()));
-        span.tell(|said| {
-            said.set(key, name.into_owned());
+        span.tell(|attributes| {
+            attributes.set(key, name.into_owned());
             if kind == RequestKind::CallTool {
-                said.set("gen_ai.operation.name", "execute_tool");
+                attributes.set("gen_ai.operation.name", "execute_tool");
             }
         });
     }
@@ -93,7 +93,7 @@ impl McpRequestSpan {
             | CallStatus::InvalidArguments
             | CallStatus::RateLimited
             | CallStatus::Offline => {
-                span.tell(|said| said.set("tollgate.outcome", status.as_str()));
+                span.tell(|attributes| attributes.set("tollgate.outcome", status.as_str()));
                 span.fail("tool_error", String::new);
             }
         }
@@ -106,7 +106,9 @@ impl McpRequestSpan {
             Some(Ok(_)) => span.done(),
             Some(Err(refused)) => {
                 let code = refused.error.code;
-                span.tell(|said| said.set("rpc.response.status_code", code.to_string()));
+                span.tell(|attributes| {
+                    attributes.set("rpc.response.status_code", code.to_string())
+                });
                 let kind = error_code::code_label(code).unwrap_or(OTHER_ERROR_TYPE);
                 span.refused(kind, || refused.error.message.clone());
             }

@@ -352,16 +352,16 @@ async fn answer(
     front: &AppState,
     who: RequestContext,
     session: Option<&Arc<McpSession>>,
-    asked: &StdioRequest,
+    request: &StdioRequest,
     line: &ExchangeChannel,
 ) -> ExchangeAnswer {
-    let params = match method::params(asked.params.as_deref()) {
+    let params = match method::params(request.params.as_deref()) {
         Ok(params) => params,
-        Err(refused) => return ExchangeAnswer::from_error(Some(&asked.id), &refused),
+        Err(refused) => return ExchangeAnswer::from_error(Some(&request.id), &refused),
     };
     let has_version =
         params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION));
-    let ask = ParsedMcpRequest { id: asked.id.clone(), method: &asked.method, params };
+    let ask = ParsedMcpRequest { id: request.id.clone(), method: &request.method, params };
     if has_version || McpMethod::is_modern_only(ask.method) {
         let from = modern::ModernRequestSource { who, headers: None, line };
         return modern::answer(front, from, ask).await;

@@ -147,10 +147,10 @@ impl McpSessionRegistry {
         let over: Vec<_> = owned.filter(|it| it.lease.revocation().is_some()).cloned().collect();
         drop(entries);
         over.iter().for_each(|session| self.close(session));
-        let told = |session: Arc<McpSession>| {
+        let render = |session: Arc<McpSession>| {
             Some((session.who.principal.clone(), session.lease.revocation()?.clone()))
         };
-        over.into_iter().filter_map(told).collect()
+        over.into_iter().filter_map(render).collect()
     }
 
     /// Removes all idle sessions under memory pressure.
@@ -301,13 +301,13 @@ mod tests {
     async fn s_13_an_address_with_many_keys_is_one_address() {
         let sessions = registry(&Limits { sessions_per_address: 4, ..Limits::default() });
         let honest = from(1, who("honest", None));
-        let kept = id_of(&sessions.open(opening(honest.clone())).unwrap());
+        let stored = id_of(&sessions.open(opening(honest.clone())).unwrap());
         for number in 0..20 {
             later().await;
             sessions.open(opening(from(2, who(&format!("key {number}"), None)))).unwrap();
         }
         assert_eq!(sessions.count(), 5);
-        assert!(sessions.find(&kept, &honest).is_some());
+        assert!(sessions.find(&stored, &honest).is_some());
     }
 
     #[tokio::test(start_paused = true)]
@@ -315,13 +315,13 @@ mod tests {
         let limits = Limits { sessions: 6, ..Limits::default() };
         let sessions = registry(&limits);
         let honest = who("honest", None);
-        let kept = id_of(&sessions.open(opening(honest.clone())).unwrap());
+        let stored = id_of(&sessions.open(opening(honest.clone())).unwrap());
         for _ in 0..50 {
             later().await;
             sessions.open(opening(who("greedy", None))).unwrap();
         }
         assert_eq!(sessions.count(), 6);
-        assert!(sessions.find(&kept, &honest).is_some());
+        assert!(sessions.find(&stored, &honest).is_some());
         assert!(sessions.open(opening(who("new", None))).is_ok(), "nobody is locked out");
     }
 

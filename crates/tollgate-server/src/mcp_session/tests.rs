@@ -29,9 +29,9 @@ pub(super) fn who(principal: &str, agent: Option<&str>) -> RequestContext {
 
 pub(super) fn opening(who: RequestContext) -> McpSessionParams {
     let agent = tollgate_core::agent::Agent::implicit();
-    let house = tollgate_core::filter::GlobalRules::default();
+    let global = tollgate_core::filter::GlobalRules::default();
     let tier = tollgate_core::budget::Tier::Deep;
-    let sieve = tollgate_core::filter::ToolFilter::of(&house, &agent, tier);
+    let sieve = tollgate_core::filter::ToolFilter::of(&global, &agent, tier);
     let view = View::build(&Arc::default(), &sieve);
     McpSessionParams {
         route: who.agent.clone(),
@@ -40,7 +40,7 @@ pub(super) fn opening(who: RequestContext) -> McpSessionParams {
         filters: RequestFilter::default(),
         revision: Revision::NEWEST_LEGACY,
         client: ClientFacts::default(),
-        told: ListDigests::of(&view),
+        digests: ListDigests::of(&view),
     }
 }
 

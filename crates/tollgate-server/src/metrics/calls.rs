@@ -6,7 +6,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::id::ToolId;
 use tollgate_core::tier_assignment::{AssignedTier, TierBasis, TierLift, ToolHealth};
 use tollgate_engine::calls::{CallCounts, OPERATION_BUCKETS, TOOL_BUCKETS as SPANS};
-use tollgate_engine::gate::Gate;
+use tollgate_engine::gate::{Gate, TierChoiceCount};
 
 use super::table::{
     BUDGET_MISSES, CACHE_LOOKUPS, CALL_LATENCY, CALLS, CALLS_IN_FLIGHT, CLIENT_OPERATION,
@@ -39,7 +39,7 @@ pub(super) fn write(text: &mut PrometheusText, gate: &Gate) {
         text.sample(&TAINTED_CALLS, &MetricLabels::of(&TAINTED_CALLS, &[action]), count);
     }
     text.family(&TIER_SELECTED);
-    for (tier, rule, count) in gate.choices() {
+    for TierChoiceCount { tier, rule, count } in gate.choices() {
         let labels = MetricLabels::of(&TIER_SELECTED, &[tier.as_str(), rule]);
         text.sample(&TIER_SELECTED, &labels, count);
     }

@@ -20,7 +20,7 @@ use crate::app_state::AppState;
 pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
     text.family(&BUILD_INFO);
     text.sample(&BUILD_INFO, &MetricLabels::of(&BUILD_INFO, &[env!("CARGO_PKG_VERSION")]), 1);
-    text.single(&REQUESTS_IN_FLIGHT, front.crowd.inside());
+    text.single(&REQUESTS_IN_FLIGHT, front.in_flight.inside());
     text.single(&PANICS, panics::count());
     if let Some(operator) = front.operator.get() {
         let (last, tally) = operator.last();

@@ -145,7 +145,7 @@ mod tests {
     use super::{HistogramBuckets, HistogramSnapshot, MetricLabels, PrometheusText, seconds};
     use crate::metrics::table::{CALL_LATENCY, MetricFamily, MetricFamilyKind};
 
-    const TOLD: MetricFamily = MetricFamily {
+    const MESSAGES: MetricFamily = MetricFamily {
         name: "t_total",
         kind: MetricFamilyKind::Counter,
         help: "What was told.",
@@ -164,7 +164,7 @@ mod tests {
             ("würfel 🎲", "würfel 🎲"),
         ] {
             let mut text = PrometheusText::default();
-            text.sample(&TOLD, &MetricLabels::of(&TOLD, &["s", name]), 1);
+            text.sample(&MESSAGES, &MetricLabels::of(&MESSAGES, &["s", name]), 1);
             let expected = format!("t_total{{server=\"s\",tool=\"{expected}\"}} 1\n");
             assert_eq!(text.finish(), expected, "{name}");
         }

@@ -72,7 +72,7 @@ fn view(responses: &mut ResponseSchemas) -> Operation {
 }
 
 fn execute() -> Operation {
-    let asked = body(
+    let request = body(
         &[("name", text())],
         &[
             ("arguments", free()),
@@ -86,7 +86,7 @@ fn execute() -> Operation {
     with_context_headers(Operation::new("post", "/v1/tools/execute", "executeTool", "Calls a tool"))
         .header("x-tollgate-no-cache", text(), "bypasses the cache")
         .needs("execute")
-        .takes(asked)
+        .takes(request)
         .gives(200, "the outcome, success or failure", schema_ref("Outcome"))
         .streams(
             "with `accept: text/event-stream` only",

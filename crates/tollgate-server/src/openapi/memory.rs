@@ -93,8 +93,8 @@ fn all() -> Vec<Operation> {
 
 fn entities() -> Vec<Operation> {
     let unknown = [(404, "`unknown_entity`")];
-    let kept = || object(&[("entity", schema_ref("Entity"))], &[]);
-    let wanted = || {
+    let retain = || object(&[("entity", schema_ref("Entity"))], &[]);
+    let expected = || {
         let id = with_description(text(), "derived from type and name if missing");
         body(&[("type", text()), ("name", text())], &[("id", id), ("attributes", free())])
     };
@@ -115,8 +115,8 @@ fn entities() -> Vec<Operation> {
             .query("type", text(), "by type")
             .gives(200, "by name", listed),
         scoped_operation("post", "/api/memory/entities", "addEntity", "Creates an entity")
-            .takes(wanted())
-            .gives(201, "created", kept())
+            .takes(expected())
+            .gives(201, "created", retain())
             .with_etag(201)
             .refuses(&[(
                 409,
@@ -139,10 +139,10 @@ fn entities() -> Vec<Operation> {
             "Creates or replaces an entity",
         )
         .header("if-match", tag(), "the version the change is based on")
-        .takes(wanted())
-        .gives(200, "replaced", kept())
+        .takes(expected())
+        .gives(200, "replaced", retain())
         .with_etag(200)
-        .gives(201, "created", kept())
+        .gives(201, "created", retain())
         .with_etag(201)
         .refuses(&[
             (409, "`conflict`: it is being changed by another request"),

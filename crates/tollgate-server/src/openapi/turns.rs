@@ -11,7 +11,7 @@ use crate::rest::tier::ChosenTierJson;
 
 pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
     let count = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
-    let asked = body(
+    let request = body(
         &[("text", text())],
         &[
             ("agent", text()),
@@ -34,7 +34,7 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
             .header("x-tollgate-conversation", text(), "if the body names none")
             .header("x-tollgate-queue-depth", whole(), "if the body names none")
             .needs("execute")
-            .takes(asked)
+            .takes(request)
             .gives(200, "the tier, the reason and the tools", responses.of::<ChosenTierJson>())
             .refuses(&[(404, "`unknown_agent`")]),
         ],

@@ -4,7 +4,7 @@ use super::{FILES, HEADERS, is_file, takes_gzip};
 
 #[test]
 fn a_client_gets_compressed_files_if_it_says_so() {
-    for (said, expected) in [
+    for (text, expected) in [
         ("", false),
         ("gzip", true),
         ("br, gzip;q=0.5", true),
@@ -12,9 +12,9 @@ fn a_client_gets_compressed_files_if_it_says_so() {
         ("*", true),
         ("identity", false),
     ] {
-        let mut asked = HeaderMap::new();
-        asked.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(said));
-        assert_eq!(takes_gzip(&asked), expected, "{said}");
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(text));
+        assert_eq!(takes_gzip(&headers), expected, "{text}");
     }
     assert!(!takes_gzip(&HeaderMap::new()));
 }

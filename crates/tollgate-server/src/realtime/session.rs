@@ -184,14 +184,14 @@ async fn wait_for_agent_removal(
 pub(super) fn start_with_provider(
     front: Arc<AppState>,
     knock: PendingSession,
-    visit: SessionRequest,
+    request: SessionRequest,
     provider: ProviderSocket,
 ) -> UpgradeCallback {
     Box::new(move |upgraded, large_work| {
         async move {
             let client = knock.socket(upgraded, &large_work).await;
             let sockets = SessionSockets { client, provider, first: None, large_work };
-            Some(front.realtime_sessions.hold(visit, sockets, knock.ends()))
+            Some(front.realtime_sessions.hold(request, sockets, knock.ends()))
         }
         .boxed()
     })
@@ -216,10 +216,10 @@ pub(super) fn start_after_first_message(
                 end = &mut ends.after_turn => Err(end),
             };
             match found {
-                Ok((visit, provider, first)) => {
+                Ok(DialedSession { request, provider, first }) => {
                     let sockets =
                         SessionSockets { client, provider, first: Some(first), large_work };
-                    Some(front.realtime_sessions.hold(visit, sockets, ends))
+                    Some(front.realtime_sessions.hold(request, sockets, ends))
                 }
                 Err(end) => {
                     leave(client, end).await;
@@ -231,10 +231,17 @@ pub(super) fn start_after_first_message(
     })
 }
 
+/// A session whose first message has named the model, and whose provider is connected.
+struct DialedSession {
+    request: SessionRequest,
+    provider: ProviderSocket,
+    first: Message,
+}
+
 async fn dial_by_first_message(
     knock: &PendingSession,
     client: &mut ClientWebSocket,
-) -> Result<(SessionRequest, ProviderSocket, Message), CloseReason> {
+) -> Result<DialedSession, CloseReason> {
     let first = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, first(client)).await;
     let first = first.map_err(|_| with(CloseCode::Policy, "no message for 10 s"))??;
     let frame = match &first {
@@ -243,10 +250,10 @@ async fn dial_by_first_message(
     };
     let named = knock.live.model_in_first_message(frame);
     let refused = |problem: ApiError| with(CloseCode::Policy, &problem.detail);
-    let visit = knock.session_request(named.as_deref()).map_err(refused)?;
-    let provider = visit.dial().await;
+    let request = knock.session_request(named.as_deref()).map_err(refused)?;
+    let provider = request.dial().await;
     let provider = provider.map_err(|failure| with(CloseCode::Error, &failure.message))?;
-    Ok((visit, provider, first))
+    Ok(DialedSession { request, provider, first })
 }
 
 async fn first(client: &mut ClientWebSocket) -> Result<Message, CloseReason> {

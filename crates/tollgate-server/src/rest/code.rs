@@ -51,9 +51,9 @@ struct RunCodeRequest {
 
 impl RunCodeRequest {
     fn read(front: &AppState, sent: &Parts, body: &[u8]) -> Result<Self, ApiError> {
-        let asked = BodyFields::read(body, KEYS)?;
-        let source = asked.needed_text("code")?;
-        let wishes = RequestOverrides { agent: asked.text("agent")?, tier: asked.tier("tier")? };
+        let fields = BodyFields::read(body, KEYS)?;
+        let source = fields.needed_text("code")?;
+        let wishes = RequestOverrides { agent: fields.text("agent")?, tier: fields.tier("tier")? };
         let who = RequestContext::read(&front.keys, sent, wishes)?;
         let turn = who.turn::<ApiError>(&front.gate)?;
         who.rights.need(Right::Execute)?;

@@ -30,12 +30,12 @@ struct CodeFilesParams {
 
 pub(crate) async fn code_files(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let asked = check_query(&sent.uri, PARAMETERS).and_then(|()| {
+    let query = check_query(&sent.uri, PARAMETERS).and_then(|()| {
         let malformed = |_| bad_query("the query is malformed");
         Query::<CodeFilesParams>::try_from_uri(&sent.uri).map_err(malformed)
     });
-    let read = match asked {
-        Ok(Query(asked)) => look(&front, asked, &sent).await,
+    let read = match query {
+        Ok(Query(query)) => look(&front, query, &sent).await,
         Err(problem) => Err(problem),
     };
     read.unwrap_or_else(|problem| problem.response(ApiErrorFormat::OpenAi))
@@ -43,13 +43,13 @@ pub(crate) async fn code_files(State(front): State<Arc<AppState>>, request: Requ
 
 async fn look(
     front: &AppState,
-    asked: CodeFilesParams,
+    query: CodeFilesParams,
     sent: &Parts,
 ) -> Result<Response, ApiError> {
-    let (means, arguments) = choose_meta_tool(&asked)?;
-    let tier = asked.tier.map(|text| fields::tier("tier", &text)).transpose()?;
+    let (means, arguments) = choose_meta_tool(&query)?;
+    let tier = query.tier.map(|text| fields::tier("tier", &text)).transpose()?;
     let who =
-        RequestContext::read(&front.keys, sent, RequestOverrides { agent: asked.agent, tier })?;
+        RequestContext::read(&front.keys, sent, RequestOverrides { agent: query.agent, tier })?;
     let turn = who.turn::<ApiError>(&front.gate)?;
     let text = front.gate.look(&turn, means, arguments).await.map_err(|why| {
         ApiError::with_detail(StatusCode::NOT_FOUND, "not_found", why.to_string())
@@ -58,11 +58,11 @@ async fn look(
 }
 
 /// Lists the files, unless another operation is requested.
-fn choose_meta_tool(asked: &CodeFilesParams) -> Result<(MetaTool, Map<String, Value>), ApiError> {
+fn choose_meta_tool(query: &CodeFilesParams) -> Result<(MetaTool, Map<String, Value>), ApiError> {
     let arguments = |pairs: &[(&str, &str)]| {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect()
     };
-    match (asked.read.as_deref(), asked.docs.as_deref(), asked.search.as_deref()) {
+    match (query.read.as_deref(), query.docs.as_deref(), query.search.as_deref()) {
         (None, None, None) => Ok((MetaTool::ListFiles, Map::new())),
         (Some(file), None, None) => Ok((MetaTool::ReadFile, arguments(&[("fileName", file)]))),
         (None, Some(name), None) => {

@@ -58,14 +58,14 @@ pub(crate) async fn execute(State(front): State<Arc<AppState>>, request: Request
 /// Dropping the response cancels the call.
 fn stream_call(front: Arc<AppState>, order: ExecuteRequest) -> Response {
     let keep_alive = front.limits.keep_alive;
-    let (sender, said) = mpsc::channel(QUEUE);
+    let (sender, receiver) = mpsc::channel(QUEUE);
     let ended = async move {
         match order.run(&front, Some(sender)).await {
             Ok(ended) => ServerSentEvent { name: "outcome", id: None, data: ended.outcome },
             Err(problem) => ServerSentEvent { name: "error", id: None, data: problem.open_ai() },
         }
     };
-    events::response(events::before(ended, said, encode_event), keep_alive)
+    events::response(events::before(ended, receiver, encode_event), keep_alive)
 }
 
 fn encode_event(event: client::Event) -> Option<ServerSentEvent> {
@@ -142,24 +142,24 @@ struct ExecuteRequest {
 
 impl ExecuteRequest {
     fn read(front: &AppState, sent: &Parts, body: &[u8]) -> Result<Self, ApiError> {
-        let asked = BodyFields::read(body, KEYS)?;
-        let name = asked.needed_text("name")?;
-        let late = match asked.flag("late")? {
+        let fields = BodyFields::read(body, KEYS)?;
+        let name = fields.needed_text("name")?;
+        let late = match fields.flag("late")? {
             Some(true) => LateResultPolicy::Delivered,
             Some(false) | None => LateResultPolicy::Dropped,
         };
-        let caps = match asked.text("consumer")? {
+        let caps = match fields.text("consumer")? {
             Some(name) => consumer("consumer", &name)?.1,
             None => ResultCaps::mcp(),
         };
-        let also = others(asked.texts("also")?.unwrap_or_default())?;
-        let wishes = RequestOverrides { agent: asked.text("agent")?, tier: asked.tier("tier")? };
+        let also = others(fields.texts("also")?.unwrap_or_default())?;
+        let wishes = RequestOverrides { agent: fields.text("agent")?, tier: fields.tier("tier")? };
         let who = RequestContext::read(&front.keys, sent, wishes)?;
         let turn = who.turn::<ApiError>(&front.gate)?;
         who.rights.need(Right::Execute)?;
         let mut params = Object::new();
         params.set_string("name", &name);
-        if let Some(arguments) = asked.raw("arguments") {
+        if let Some(arguments) = fields.raw("arguments") {
             params.set("arguments", arguments.to_owned());
         }
         Ok(Self { turn, name, params, caps, also, freshness: freshness(sent), late })
@@ -172,7 +172,7 @@ impl ExecuteRequest {
     ) -> Result<ExecuteOutcome, ApiError> {
         let Self { turn, name, params, caps, also, freshness, late } = self;
         let (progress, log_level) = match events {
-            Some(_) => (ProgressReporting::Wanted, Some("info".to_owned())),
+            Some(_) => (ProgressReporting::Requested, Some("info".to_owned())),
             None => (ProgressReporting::Unwanted, None),
         };
         let client = ClientFacts { log_level, ..ClientFacts::default() };

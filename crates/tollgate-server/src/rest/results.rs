@@ -46,11 +46,11 @@ pub(crate) async fn results(
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    let asked = check_query(&sent.uri, &["page", "form"]).and_then(|()| {
+    let query = check_query(&sent.uri, &["page", "form"]).and_then(|()| {
         Query::<ResultPageParams>::try_from_uri(&sent.uri).map_err(|_| MALFORMED_QUERY)
     });
-    let read = match asked {
-        Ok(Query(asked)) => read(&front, &sent, handle, asked).await,
+    let read = match query {
+        Ok(Query(query)) => read(&front, &sent, handle, query).await,
         Err(problem) => Err(problem),
     };
     read.unwrap_or_else(|problem| problem.response(ApiErrorFormat::OpenAi))
@@ -60,16 +60,16 @@ async fn read(
     front: &AppState,
     sent: &Parts,
     handle: String,
-    asked: ResultPageParams,
+    query: ResultPageParams,
 ) -> Result<Response, ApiError> {
     let principal = front.keys.visitor(sent)?.principal;
     let link = RequestLink::read(sent)?;
-    let form = match asked.form.as_deref() {
+    let form = match query.form.as_deref() {
         None | Some("clean") => ResultForm::Clean,
         Some("raw") => ResultForm::Raw,
         Some(_) => return Err(NO_FORM),
     };
-    let number = match asked.page {
+    let number = match query.page {
         None => 1,
         Some(text) => text.parse().ok().filter(|number| *number > 0).ok_or(NO_PAGE)?,
     };
@@ -79,13 +79,13 @@ async fn read(
             Ok(Json(PendingResultJson::new(&handle, since)).into_response())
         }
         // Every page reads the whole result.
-        ResultLookup::Ready(kept) => {
+        ResultLookup::Ready(stored) => {
             if let Some(link) = link.as_turn_link() {
-                front.gate.note_linked(&principal, link, &kept.outcome);
+                front.gate.note_linked(&principal, link, &stored.outcome);
             }
-            offload_if_large(kept.outcome.result.get().len(), move || {
-                let page = page(&kept, form, number)?;
-                Ok(Json(ResultPageJson::new(&handle, &kept, &page)).into_response())
+            offload_if_large(stored.outcome.result.get().len(), move || {
+                let page = page(&stored, form, number)?;
+                Ok(Json(ResultPageJson::new(&handle, &stored, &page)).into_response())
             })
             .await
         }
@@ -98,12 +98,12 @@ const NO_PAGE: ApiError =
 const NO_FORM: ApiError =
     ApiError::new(StatusCode::BAD_REQUEST, "bad_query", "`form` is `clean` or `raw`");
 
-fn page(kept: &StoredResult, form: ResultForm, number: u32) -> Result<Page, ApiError> {
-    let result = match (form, &kept.raw) {
+fn page(stored: &StoredResult, form: ResultForm, number: u32) -> Result<Page, ApiError> {
+    let result = match (form, &stored.raw) {
         (ResultForm::Raw, Some(raw)) => raw,
-        (ResultForm::Raw, None) | (ResultForm::Clean, _) => &kept.outcome.result,
+        (ResultForm::Raw, None) | (ResultForm::Clean, _) => &stored.outcome.result,
     };
-    pages::page(result, number, kept.page_bytes).map_err(|NoSuchPageError { pages }| {
+    pages::page(result, number, stored.page_bytes).map_err(|NoSuchPageError { pages }| {
         let detail = format!("there is no page {number}; the pages are 1 to {pages}");
         ApiError::with_detail(StatusCode::NOT_FOUND, "unknown_page", detail)
     })
@@ -153,12 +153,12 @@ struct PageContentJson<'a> {
 }
 
 impl<'a> ResultPageJson<'a> {
-    fn new(handle: &'a str, kept: &'a StoredResult, page: &'a Page) -> Self {
+    fn new(handle: &'a str, stored: &'a StoredResult, page: &'a Page) -> Self {
         Self {
             handle,
             status: "ready",
-            outcome: kept.outcome.status.as_str(),
-            name: &kept.tool,
+            outcome: stored.outcome.status.as_str(),
+            name: &stored.tool,
             page: page.number,
             pages: page.pages,
             next: page.next,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use tollgate_core::agent::RequestedTier;
 use tollgate_core::tier_selector::{TranscriptStage, Utterance};
 use tollgate_engine::gate::TierRequest;
-use tollgate_engine::memory::HeardUtterance;
+use tollgate_engine::memory::SpokenUtterance;
 
 use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::app_state::AppState;
@@ -48,24 +48,24 @@ pub(crate) struct ChosenTierJson {
 }
 
 fn choose(front: &AppState, sent: &Parts, body: &[u8]) -> Result<ChosenTierJson, ApiError> {
-    let asked = BodyFields::read(body, KEYS)?;
-    let text = asked.needed_text("text")?;
+    let fields = BodyFields::read(body, KEYS)?;
+    let text = fields.needed_text("text")?;
     if text.len() > LONGEST_TEXT {
         return Err(bad(format!("`text` is longer than {LONGEST_TEXT} bytes")));
     }
-    let form = match asked.flag("partial")? {
+    let form = match fields.flag("partial")? {
         Some(true) => TranscriptStage::Partial,
         Some(false) | None => TranscriptStage::Final,
     };
-    let conversation = match asked.text("conversation")? {
+    let conversation = match fields.text("conversation")? {
         None => header(sent, "x-tollgate-conversation")?.map(str::to_owned),
         conversation => conversation,
     };
-    let queue_depth = match asked.count("queue_depth")? {
+    let queue_depth = match fields.count("queue_depth")? {
         None => queue_depth(sent)?,
         Some(depth) => depth,
     };
-    let wishes = RequestOverrides { agent: asked.text("agent")?, tier: asked.tier("override")? };
+    let wishes = RequestOverrides { agent: fields.text("agent")?, tier: fields.tier("override")? };
     let who = RequestContext::read(&front.keys, sent, wishes)?;
     // Check the tier before the turn is counted: a refused request is not a turn.
     let named = match who.tier {
@@ -83,10 +83,10 @@ fn choose(front: &AppState, sent: &Parts, body: &[u8]) -> Result<ChosenTierJson,
         Some(turn) => turn,
         None => front.gate.turn(who.turn_request(RequestedTier::Selected(choice.tier)))?,
     };
-    if let (Some(mind), TranscriptStage::Partial) = (front.gate.memory(), form) {
-        mind.look_ahead(
+    if let (Some(memory), TranscriptStage::Partial) = (front.gate.memory(), form) {
+        memory.look_ahead(
             &turn,
-            &HeardUtterance { conversation: conversation.as_deref(), text: &text },
+            &SpokenUtterance { conversation: conversation.as_deref(), text: &text },
         );
     }
     let view = turn.view;

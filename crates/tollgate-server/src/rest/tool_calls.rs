@@ -77,12 +77,12 @@ fn dialect(sent: &Parts) -> Result<Dialect, ApiError> {
     let known = || FORMATS.iter().map(|(name, _)| *name);
     let found = FORMATS.iter().find(|(name, _)| *name == named).map(|(_, dialect)| *dialect);
     found.ok_or_else(|| {
-        let said = truncate_chars(&named, MAX_ECHOED_CHARS);
+        let text = truncate_chars(&named, MAX_ECHOED_CHARS);
         let hint = match nearest(&named, known()).first() {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the known ones are `{}`", known().collect::<Vec<_>>().join("`, `")),
         };
-        let detail = format!("unknown format `{said}`; {hint}");
+        let detail = format!("unknown format `{text}`; {hint}");
         ApiError::with_detail(StatusCode::BAD_REQUEST, "unknown_format", detail)
     })
 }

@@ -38,7 +38,7 @@ pub(crate) async fn tools(State(front): State<Arc<AppState>>, request: Request) 
     let (sent, _) = request.into_parts();
     let listed = fields::check_query(&sent.uri, PARAMETERS)
         .and_then(|()| Query::<ViewParams>::try_from_uri(&sent.uri).map_err(|_| MALFORMED_QUERY))
-        .and_then(|Query(asked)| list(&front, asked, &sent));
+        .and_then(|Query(query)| list(&front, query, &sent));
     listed.unwrap_or_else(|problem| problem.response(ApiErrorFormat::OpenAi))
 }
 
@@ -53,14 +53,14 @@ enum ViewFormat {
 }
 
 impl ViewFormat {
-    fn of(asked: &ViewParams) -> Result<Self, ApiError> {
-        let format = asked.format.as_deref().map(tools::ToolFormat::parse).transpose();
+    fn of(query: &ViewParams) -> Result<Self, ApiError> {
+        let format = query.format.as_deref().map(tools::ToolFormat::parse).transpose();
         let format = format.map_err(|unknown| {
             ApiError::with_detail(StatusCode::BAD_REQUEST, "unknown_format", unknown.to_string())
         })?;
         let format = format.map(Self::Tools);
-        let leaderboard = flag("leaderboard", asked.leaderboard.as_deref(), Self::Leaderboard)?;
-        let explained = flag("explain", asked.explain.as_deref(), Self::Explained)?;
+        let leaderboard = flag("leaderboard", query.leaderboard.as_deref(), Self::Leaderboard)?;
+        let explained = flag("explain", query.explain.as_deref(), Self::Explained)?;
         let mut wanted = [format, leaderboard, explained].into_iter().flatten();
         match (wanted.next(), wanted.next()) {
             (form, None) => Ok(form.unwrap_or(Self::Plain)),
@@ -83,11 +83,11 @@ fn bad_query(detail: &str) -> ApiError {
     ApiError::with_detail(StatusCode::BAD_REQUEST, "bad_query", detail.to_owned())
 }
 
-fn list(front: &AppState, asked: ViewParams, sent: &Parts) -> Result<Response, ApiError> {
-    let form = ViewFormat::of(&asked)?;
-    let tier = asked.tier.map(|text| fields::tier("tier", &text)).transpose()?;
+fn list(front: &AppState, query: ViewParams, sent: &Parts) -> Result<Response, ApiError> {
+    let form = ViewFormat::of(&query)?;
+    let tier = query.tier.map(|text| fields::tier("tier", &text)).transpose()?;
     let who =
-        RequestContext::read(&front.keys, sent, RequestOverrides { agent: asked.agent, tier })?;
+        RequestContext::read(&front.keys, sent, RequestOverrides { agent: query.agent, tier })?;
     let turn = who.turn::<ApiError>(&front.gate)?;
     Ok(match form {
         ViewFormat::Plain => {

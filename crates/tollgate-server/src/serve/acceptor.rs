@@ -218,8 +218,8 @@ impl AcceptLoop {
         let is_tls = self.app.tls.load().is_some();
         let limit = if is_tls { limits.handshake_timeout } else { limits.header_timeout };
         loop {
-            let heard = tokio::time::timeout(limit, stream.peek(&mut bytes)).await;
-            let Ok(Ok(count @ 1..)) = heard else { return };
+            let received = tokio::time::timeout(limit, stream.peek(&mut bytes)).await;
+            let Ok(Ok(count @ 1..)) = received else { return };
             match probe::read(bytes.get(..count).unwrap_or_default()) {
                 FirstBytes::Probe(probe) => {
                     // These bytes were peeked, so reading them does not block.
@@ -372,7 +372,7 @@ impl AcceptRecovery {
     }
 
     fn warn(&mut self, error: &io::Error, now: Instant) {
-        let is_soon = |told: Instant| now.saturating_duration_since(told) < BETWEEN_WARNINGS;
+        let is_soon = |at: Instant| now.saturating_duration_since(at) < BETWEEN_WARNINGS;
         if self.warned.is_some_and(is_soon) {
             self.untold += 1;
             return;

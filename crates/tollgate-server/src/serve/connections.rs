@@ -68,7 +68,7 @@ pub(super) struct ConnectionActivity {
     /// Number of running requests and sessions, or [`EVICTED_STATE`].
     running: AtomicU32,
     /// It has sent a request before.
-    has_asked: AtomicBool,
+    had_request: AtomicBool,
     /// Output waits for a peer that does not read.
     sending: AtomicBool,
     evicted: Notify,
@@ -83,8 +83,8 @@ impl ConnectionActivity {
         let order = Ordering::AcqRel;
         let one_more = |running: u32| (running != EVICTED_STATE).then(|| running + 1);
         self.running.fetch_update(order, Ordering::Acquire, one_more).ok()?;
-        if !self.has_asked.load(Ordering::Relaxed) {
-            self.has_asked.store(true, Ordering::Relaxed);
+        if !self.had_request.load(Ordering::Relaxed) {
+            self.had_request.store(true, Ordering::Relaxed);
         }
         Some(ActivityGuard(Arc::clone(self)))
     }
@@ -229,7 +229,8 @@ impl ConnectionEntries {
     /// those, even if it is older. Last those with output that the peer has not read.
     fn evict_from(&mut self, group: AddressGroup) -> Option<()> {
         let of = self.by_address.get_mut(&group)?;
-        let is_silent = |activity: &ConnectionActivity| !activity.has_asked.load(Ordering::Relaxed);
+        let is_silent =
+            |activity: &ConnectionActivity| !activity.had_request.load(Ordering::Relaxed);
         let is_quiet = |activity: &ConnectionActivity| !activity.sending.load(Ordering::Relaxed);
         let is_unused = |activity: &ConnectionActivity| is_silent(activity) && is_quiet(activity);
         let idle = of.iter().find(|(_, activity)| is_unused(activity) && activity.evict());
@@ -374,17 +375,17 @@ mod tests {
     #[test]
     fn what_was_evicted_and_is_not_gone_still_counts() {
         let table = ConnectionTable::new(4, 4);
-        let mut kept = Vec::new();
+        let mut retained = Vec::new();
         let refused = (0..200).find_map(|_| match table.admit(client(1)) {
             Ok(admitted) => {
-                kept.push(admitted);
+                retained.push(admitted);
                 None
             }
             Err(error) => Some(error),
         });
         assert_eq!(refused, Some(ConnectionLimitError::Total), "nobody drops what was evicted");
-        assert!(kept.len() <= 80, "{}", kept.len());
-        kept.clear();
+        assert!(retained.len() <= 80, "{}", retained.len());
+        retained.clear();
         assert_eq!(table.count(), 0);
         let _one = admit(&table, client(1));
     }

@@ -251,7 +251,7 @@ fn take(
         let own = visitor.grant.as_ref().and_then(|grant| grant.concurrent);
         share(visitor, own.unwrap_or(app.front.limits.per_key))
     });
-    app.front.crowd.enter(share).map(Some)
+    app.front.in_flight.enter(share).map(Some)
 }
 
 /// Callers without a key have no share of their own: they all are this machine.

@@ -24,9 +24,9 @@ fn check(cert: &str, key: &str, expected: &str) {
         path
     };
     let read = TlsIdentity::read(&file("cert.pem", cert), &file("key.pem", key));
-    let said = read.map_or_else(|error| error.to_string(), |_| "good".to_owned());
+    let message = read.map_or_else(|error| error.to_string(), |_| "good".to_owned());
     let here = format!("{}/", folder.path().display());
-    assert_eq!(said.replace(&here, ""), expected);
+    assert_eq!(message.replace(&here, ""), expected);
 }
 
 #[test]

@@ -84,8 +84,8 @@ async fn b_ch_12_prompts_are_filled_in_once() {
 async fn r_09_how_the_gateway_stands_is_written_for_prometheus() {
     let stage = stage().await;
     assert_eq!(stage.request("GET", "/metrics").send().await.status, 401);
-    let said = stage.request("GET", "/metrics").by_admin().send().await;
-    let text = said.text;
+    let reply = stage.request("GET", "/metrics").by_admin().send().await;
+    let text = reply.text;
     for line in [
         "# TYPE tollgate_server_up gauge",
         "tollgate_server_up{server=\"test\"} 1",

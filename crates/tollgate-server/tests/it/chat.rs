@@ -67,7 +67,7 @@ async fn an_agent_runs_its_tools_and_answers() {
     for name in ["x-tollgate-tool-ms", "x-tollgate-overhead-us", "x-tollgate-call-id"] {
         assert!(reply.header(name).is_some(), "{name}");
     }
-    let asked = model.asked.lock();
+    let asked = model.requests.lock();
     assert_eq!(asked[0]["model"], "model-at-home");
     assert_eq!(asked[0]["messages"][0]["content"], "You know there.");
     let roles: Vec<&str> = asked[1]["messages"]
@@ -89,7 +89,7 @@ async fn the_history_of_an_answer_can_be_sent_back() {
     messages.extend(answer["tollgate"]["history"].as_array().unwrap().iter().cloned());
     messages.push(json!({"role": "user", "content": "and now?"}));
     assert_eq!(ask(&stage, body).await.status, 200);
-    let asked = model.asked.lock();
+    let asked = model.requests.lock();
     let roles: Vec<&str> = asked[2]["messages"]
         .as_array()
         .unwrap()
@@ -110,7 +110,7 @@ async fn a_clients_own_tool_goes_back_to_it_untouched() {
     assert_eq!((&call["id"], &call["function"]["name"]), (&json!("c0_0"), &json!("theirs")));
     assert_eq!(call["function"]["arguments"], "{\"a\":  1}");
     assert_eq!(answer["tollgate"]["ended"], "calls_pending");
-    assert_eq!((stage.calls(), model.asked.lock().len()), (0, 1));
+    assert_eq!((stage.calls(), model.requests.lock().len()), (0, 1));
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn b_ch_04_a_client_tool_with_one_of_our_names_is_the_clients() {
     let answer = ask(&stage, with_tool("echo")).await.json();
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "echo");
     assert_eq!(stage.calls(), 0);
-    let offered = model.asked.lock()[0]["tools"].clone();
+    let offered = model.requests.lock()[0]["tools"].clone();
     let echoes = offered.as_array().unwrap().iter().filter(|it| it["function"]["name"] == "echo");
     assert_eq!(echoes.count(), 1);
 }
@@ -166,7 +166,7 @@ async fn s_29_what_a_model_was_not_offered_reaches_nobody_and_is_told() {
     let answer = ask(&stage, hello()).await.json();
     assert_eq!(answer["tollgate"]["calls"][0]["status"], "denied");
     assert_eq!(stage.calls(), 0);
-    let told = model.asked.lock()[1]["messages"].clone();
+    let told = model.requests.lock()[1]["messages"].clone();
     let near = told[3]["content"].as_str().unwrap().to_owned();
     assert!(near.contains("ECHO") && near.contains("echo"), "{near}");
 }
@@ -184,7 +184,7 @@ async fn s_33_a_model_that_never_stops_is_stopped_at_exactly_its_limits() {
     assert_eq!(answer["tollgate"]["ended"], "max_depth");
     assert_eq!(answer["choices"][0]["message"]["content"], "enough");
     assert_eq!(answer["choices"][0]["finish_reason"], "stop");
-    assert_eq!((stage.calls(), model.asked.lock().len()), (4, 6));
+    assert_eq!((stage.calls(), model.requests.lock().len()), (4, 6));
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn b_ch_08_of_five_hundred_calls_in_one_answer_few_are_run() {
     let answer = ask(&stage, hello()).await.json();
     assert_eq!(answer["tollgate"]["ended"], "max_calls", "{answer}");
     assert_eq!(stage.calls(), 32);
-    let told = model.asked.lock()[1].to_string();
+    let told = model.requests.lock()[1].to_string();
     assert_eq!(told.matches("limit_reached").count(), 500 - 32, "each of the others is told why");
 }
 
@@ -226,7 +226,7 @@ async fn b_ch_05_a_choice_of_a_tool_that_is_not_there_is_refused() {
     body["tool_choice"] = json!({"type": "function", "function": {"name": "hidden"}});
     let reply = ask(&stage, body).await;
     assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!("tool_choice")));
-    assert_eq!(model.asked.lock().len(), 0);
+    assert_eq!(model.requests.lock().len(), 0);
 }
 
 #[tokio::test]

@@ -38,7 +38,7 @@ async fn texts_of(model: &Model) -> (String, Vec<Value>) {
     let ends: Vec<&str> = choices.clone().filter_map(|it| it["finish_reason"].as_str()).collect();
     assert_eq!(ends, ["stop"], "{}", reply.text);
     let said = choices.filter_map(|it| it["delta"]["content"].as_str()).collect();
-    let asked = model.asked.lock().clone();
+    let asked = model.requests.lock().clone();
     (said, asked.into_iter().filter(|asked| asked["model"] != "fast-at-home").collect())
 }
 

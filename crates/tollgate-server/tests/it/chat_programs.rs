@@ -32,7 +32,7 @@ fn program(code: &str) -> String {
     format!("!executeToolCode {}", json!({ "code": code }))
 }
 
-async fn asked_by(stage: &Stage, key: &str) -> Value {
+async fn tools_seen_with(stage: &Stage, key: &str) -> Value {
     let body = json!({"model": "sage", "messages": [{"role": "user", "content": "hello"}]});
     let call = stage.post(body.to_string()).path("/v1/chat/completions");
     let reply = call.header("x-api-key", key).send().await;
@@ -54,9 +54,9 @@ async fn running(first: String) -> Model {
 async fn s_33_a_program_stops_at_exactly_the_calls_that_its_turn_has_left() {
     let model = running(program(STUBBORN)).await;
     let stage = stage(&model, coder()).await;
-    let answer = asked_by(&stage, ADA).await;
+    let answer = tools_seen_with(&stage, ADA).await;
     assert_eq!(stage.calls(), 31, "the program itself is one of 32: {answer}");
-    let told = model.asked.lock()[1]["messages"][3]["content"].clone();
+    let told = model.requests.lock()[1]["messages"][3]["content"].clone();
     let told = told.as_str().unwrap();
     assert!(told.contains("limit_reached: a turn is limited to 32 tool calls"), "{told}");
     assert!(told.contains("31 calls were made before"), "{told}");
@@ -79,7 +79,7 @@ async fn s_33_programs_and_calls_beside_them_share_one_count() {
     })
     .await;
     let stage = stage(&model, coder()).await;
-    let answer = asked_by(&stage, ADA).await;
+    let answer = tools_seen_with(&stage, ADA).await;
     assert_eq!(stage.calls(), 20 + (32 - 3 - 20 - 1), "{answer}");
     assert_eq!(answer["tollgate"]["ended"], "max_calls", "{answer}");
 }
@@ -91,8 +91,8 @@ async fn s_33_calls_that_are_made_together_run_all_or_not_at_all() {
     let mut coder = coder();
     coder.persona.max_calls = 8;
     let stage = stage(&model, coder).await;
-    let answer = asked_by(&stage, ADA).await;
-    let told = model.asked.lock()[1]["messages"][3]["content"].clone();
+    let answer = tools_seen_with(&stage, ADA).await;
+    let told = model.requests.lock()[1]["messages"][3]["content"].clone();
     assert!(told.as_str().unwrap().contains("this one has 2 left"), "{told}");
     // What the last program calls is the eighth.
     assert_eq!(stage.calls(), 5 + 1, "{answer}");
@@ -102,13 +102,13 @@ async fn s_33_calls_that_are_made_together_run_all_or_not_at_all() {
 async fn s_33_turns_of_two_principals_do_not_share_their_count() {
     let model = running(program(STUBBORN)).await;
     let stage = stage(&model, coder()).await;
-    let (ada, bob) = tokio::join!(asked_by(&stage, ADA), asked_by(&stage, BOB));
+    let (ada, bob) = tokio::join!(tools_seen_with(&stage, ADA), tools_seen_with(&stage, BOB));
     for answer in [&ada, &bob] {
         assert_eq!(answer["tollgate"]["ended"], "max_calls", "{answer}");
     }
     assert_eq!(stage.calls(), 2 * 31);
     // Nor do two turns of the same one.
-    asked_by(&stage, ADA).await;
+    tools_seen_with(&stage, ADA).await;
     assert_eq!(stage.calls(), 3 * 31);
 }
 

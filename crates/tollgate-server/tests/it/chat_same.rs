@@ -19,7 +19,7 @@ use crate::stage::{Setup, Stage};
 struct Canned {
     address: SocketAddr,
     /// Heads and bodies.
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     _serving: tasks::Task,
 }
 
@@ -39,7 +39,7 @@ impl Canned {
                 let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
             }
         });
-        Self { address, asked, _serving: serving }
+        Self { address, requests: asked, _serving: serving }
     }
 
     /// The model `m` at this provider.
@@ -88,7 +88,7 @@ async fn a_client_who_wants_a_list_gets_one_from_a_provider_of_events() {
     assert_eq!(text, "hello");
     let reply = stage.post(body).path(&format!("{path}?alt=sse")).send().await;
     assert_eq!(reply.text, gemini_events(), "bytes as they came");
-    assert!(canned.asked.lock()[0].contains(":streamGenerateContent?alt=sse"));
+    assert!(canned.requests.lock()[0].contains(":streamGenerateContent?alt=sse"));
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn features_that_a_client_asks_for_reach_the_provider_also_through_an_agen
         assert_eq!(reply.status, 200, "{}", reply.text);
         assert_eq!(reply.header("x-tollgate-lost"), None);
     }
-    for asked in canned.asked.lock().iter() {
+    for asked in canned.requests.lock().iter() {
         assert!(asked.contains("\r\nanthropic-beta: new-thing-2026\r\n"), "{asked}");
         assert_eq!(asked.matches("new-thing").count(), 1, "{asked}");
     }

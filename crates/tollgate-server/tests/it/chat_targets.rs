@@ -58,7 +58,7 @@ async fn a_model_alone_gets_the_request_as_it_is() {
     assert_eq!(reply.json().get("tollgate"), None);
     assert_eq!(reply.header("x-tollgate-model").as_deref(), Some("m"));
     body["model"] = json!("model-at-home");
-    assert_eq!(model.asked.lock()[0], body);
+    assert_eq!(model.requests.lock()[0], body);
 }
 
 #[tokio::test]
@@ -68,9 +68,9 @@ async fn an_agent_can_be_asked_by_header_with_another_model() {
     let call = stage.post(to("fast").to_string()).path("/v1/chat/completions");
     let reply = call.header("x-tollgate-agent", "sage").send().await;
     assert_eq!(reply.json()["tollgate"]["ended"], "answered", "{}", reply.text);
-    assert_eq!(model.asked.lock()[0]["model"], "fast-at-home");
+    assert_eq!(model.requests.lock()[0]["model"], "fast-at-home");
     let reply = ask(&stage, to("p/anything")).await;
-    assert_eq!((reply.status, &model.asked.lock()[2]["model"]), (200, &json!("anything")));
+    assert_eq!((reply.status, &model.requests.lock()[2]["model"]), (200, &json!("anything")));
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn b_ch_07_a_name_that_nobody_has_is_told_in_each_dialect() {
             assert_eq!(found, (404, expected.to_owned()), "{path}: {}", reply.text);
         }
     }
-    assert_eq!(model.asked.lock().len(), 0);
+    assert_eq!(model.requests.lock().len(), 0);
     let reply = ask(&stage, to("Sage")).await;
     let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("did you mean `sage`?"), "{message}");
@@ -152,7 +152,7 @@ async fn a_response_can_be_gone_on_from_by_its_id() {
     let next = json!({"model": "sage", "input": "and?", "previous_response_id": id});
     let second = ask(next.clone()).await;
     assert_eq!(second.json()["previous_response_id"], id, "{}", second.text);
-    let asked = model.asked.lock()[2]["messages"].clone();
+    let asked = model.requests.lock()[2]["messages"].clone();
     let roles: Vec<&str> =
         asked.as_array().unwrap().iter().map(|it| it["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool", "assistant", "user"]);
@@ -177,7 +177,7 @@ async fn a_model_alone_is_converted_and_its_calls_are_the_clients_whatever_they_
             assert!(reply.text.contains(said), "{dialect} {said}: {}", reply.text);
         }
         assert_eq!(reply.json().get("tollgate"), None);
-        assert_eq!((model.asked.lock().len(), stage.calls()), (1, 0));
+        assert_eq!((model.requests.lock().len(), stage.calls()), (1, 0));
     }
 }
 
@@ -216,7 +216,7 @@ async fn a_mixed_turn_can_be_gone_on_from_in_each_dialect() {
         let second = stage.post(body.to_string()).path(&path).send().await;
         assert_eq!(second.status, 200, "{path}: {}", second.text);
         assert!(second.text.contains("it said: \\\"two\\\""), "{path}: {}", second.text);
-        let asked = model.asked.lock()[1]["messages"].clone();
+        let asked = model.requests.lock()[1]["messages"].clone();
         let said: Vec<&Value> = asked
             .as_array()
             .unwrap()
@@ -248,7 +248,7 @@ async fn b_ch_12_a_key_for_an_agent_brings_nothing_that_the_provider_runs_or_kee
         let reply = call.header("x-api-key", "phone-key-0123456789").send().await;
         assert_eq!(reply.status, 403, "{field}: {}", reply.text);
     }
-    assert_eq!(model.asked.lock().len(), 0);
+    assert_eq!(model.requests.lock().len(), 0);
 }
 
 #[tokio::test]

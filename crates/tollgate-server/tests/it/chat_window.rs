@@ -26,7 +26,11 @@ async fn s_29_a_tool_that_there_was_no_room_for_cannot_be_called() {
     assert_eq!(reply.header("x-tollgate-tools-visible").as_deref(), Some("1"));
     let pruned: usize = reply.header("x-tollgate-tools-pruned").unwrap().parse().unwrap();
     assert!(pruned > 2, "{pruned}");
-    assert_eq!(make_offer(&model.asked.lock()[0]), ["echo"], "what has most to do with the turn");
+    assert_eq!(
+        make_offer(&model.requests.lock()[0]),
+        ["echo"],
+        "what has most to do with the turn"
+    );
     assert_eq!(reply.json()["tollgate"]["calls"][0]["status"], "denied");
     assert_eq!(stage.calls(), 0);
 }
@@ -40,7 +44,7 @@ async fn a_model_can_search_for_tools_and_call_what_it_finds() {
     let stage = stage(&model, sage).await;
     let answer = ask(&stage, saying("hello")).await.json();
     assert_eq!(answer["choices"][0]["message"]["content"], "it said: \"one\"", "{answer}");
-    let asked = model.asked.lock();
+    let asked = model.requests.lock();
     assert_eq!(make_offer(&asked[0]), ["searchTools"]);
     assert_eq!(make_offer(&asked[1]), ["echo", "searchTools"]);
     assert_eq!(stage.calls(), 1);
@@ -67,7 +71,7 @@ async fn what_fits_into_no_model_is_refused_with_the_numbers() {
     {
         assert!(message.contains(part), "{message}");
     }
-    assert_eq!(model.asked.lock().len(), 1);
+    assert_eq!(model.requests.lock().len(), 1);
 }
 
 #[tokio::test]
@@ -79,5 +83,5 @@ async fn the_means_of_code_mode_are_never_left_out() {
     let stage = stage(&model, sage).await;
     ask(&stage, saying("please echo this")).await;
     let means = ["executeToolCode", "getToolDocs", "listToolFiles", "readToolFile", "searchTools"];
-    assert_eq!(make_offer(&model.asked.lock()[0]), means);
+    assert_eq!(make_offer(&model.requests.lock()[0]), means);
 }

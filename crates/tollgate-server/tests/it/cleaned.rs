@@ -136,10 +136,10 @@ async fn b_re_04_progress_and_logs_are_clean() {
     let log = json!({"jsonrpc": "2.0", "method": "notifications/message",
         "params": {"level": "error", "logger": DIRTY, "data": {DIRTY: DIRTY}}});
     let answer = r#"{"jsonrpc":"2.0","id":@ID@,"result":{"content":[]}}"#;
-    let said = [progress, log].map(|it| it.to_string().replace("\"@TOKEN@\"", "@TOKEN@"));
-    let told = plan(&[&said[0], &said[1], answer]);
+    let lines = [progress, log].map(|it| it.to_string().replace("\"@TOKEN@\"", "@TOKEN@"));
+    let body = plan(&[&lines[0], &lines[1], answer]);
     for server in SERVERS {
-        let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&told),
+        let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&body),
             "_meta": {"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"}});
         let reply = hostile.stage.modern("tools/call", params).send().await;
         let messages: Vec<Value> = reply.events();
@@ -152,8 +152,8 @@ async fn b_re_04_progress_and_logs_are_clean() {
 async fn b_re_04_chat_models_read_clean_tool_messages() {
     let whole = json!({"content": [{"type": "text", "text": DIRTY}]});
     let arguments = make_plan(&result(&whole.to_string())).to_string();
-    let model = Model::saying(move |asked| {
-        let messages = asked["messages"].as_array().unwrap();
+    let model = Model::saying(move |request| {
+        let messages = request["messages"].as_array().unwrap();
         if messages.iter().any(|it| it["role"] == "tool") {
             "done".to_owned()
         } else {
@@ -187,8 +187,8 @@ async fn b_re_04_chat_models_read_clean_tool_messages() {
     ] {
         let reply = hostile.stage.post(body.to_string()).path(path).send().await;
         assert_eq!(reply.status, 200, "{path}: {reply:?}");
-        let asked = model.asked.lock().pop().unwrap();
-        let tool = asked["messages"].as_array().unwrap().last().unwrap().clone();
+        let request = model.requests.lock().pop().unwrap();
+        let tool = request["messages"].as_array().unwrap().last().unwrap().clone();
         assert_eq!((&tool["role"], &tool["content"]), (&json!("tool"), &json!(CLEAN)), "{path}");
     }
     // The results of calls that a client's own model made, in each dialect's words.

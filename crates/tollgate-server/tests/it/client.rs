@@ -286,8 +286,8 @@ pub(crate) async fn raw_until(address: SocketAddr, bytes: &[u8], answers: usize)
     let mut answer = Vec::new();
     let mut buffer = vec![0; 16 << 10];
     loop {
-        let heard = String::from_utf8_lossy(&answer).matches("HTTP/1.").count();
-        let silence = if heard < answers { 10_000 } else { 700 };
+        let received = String::from_utf8_lossy(&answer).matches("HTTP/1.").count();
+        let silence = if received < answers { 10_000 } else { 700 };
         let read = stream.read(&mut buffer);
         match tokio::time::timeout(Duration::from_millis(silence), read).await {
             Ok(Ok(length @ 1..)) => answer.extend_from_slice(&buffer[..length]),

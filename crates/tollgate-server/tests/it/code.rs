@@ -37,12 +37,12 @@ b = parallel([(test.echo, {"text": "x"}), (test.echo, {"text": "y"})])
 print("two", len(b))
 result = {"n": a["n"], "both": b}
 "#;
-    let said = ran(&stage, code).await;
-    assert_eq!(said["status"], "ok");
-    assert_eq!(said["prints"], "one\ntwo 2\n");
-    assert_eq!(said["result"], json!({"n": 1, "both": ["x", "y"]}));
-    assert_eq!((&said["calls"], said.get("error")), (&json!(3), None));
-    assert!(said["duration_ms"].is_u64(), "{said}");
+    let answer = ran(&stage, code).await;
+    assert_eq!(answer["status"], "ok");
+    assert_eq!(answer["prints"], "one\ntwo 2\n");
+    assert_eq!(answer["result"], json!({"n": 1, "both": ["x", "y"]}));
+    assert_eq!((&answer["calls"], answer.get("error")), (&json!(3), None));
+    assert!(answer["duration_ms"].is_u64(), "{answer}");
     assert_eq!(stage.calls(), 3);
 }
 
@@ -82,24 +82,24 @@ async fn a_program_that_fails_is_an_answer() {
         ("def f(n):\n    return f(n + 1)\nf(0)", "depth", Some(2)),
         ("for i in range(1000000000):\n    pass", "steps", None),
     ] {
-        let said = ran(&stage, code).await;
-        assert_eq!((&said["status"], &said["error"]["kind"]), (&json!("error"), &json!(kind)));
-        let error = &said["error"];
-        assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()), "{said}");
+        let answer = ran(&stage, code).await;
+        assert_eq!((&answer["status"], &answer["error"]["kind"]), (&json!("error"), &json!(kind)));
+        let error = &answer["error"];
+        assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()), "{answer}");
         if let Some(line) = line {
-            assert_eq!(error["line"], line, "{code}: {said}");
-            assert!(error["text"].is_string(), "{said}");
+            assert_eq!(error["line"], line, "{code}: {answer}");
+            assert!(error["text"].is_string(), "{answer}");
         }
-        assert_eq!(said.get("result"), None);
+        assert_eq!(answer.get("result"), None);
     }
 }
 
 #[tokio::test]
 async fn prints_of_a_program_that_fails_are_there() {
     let stage = stage(Setup::default()).await;
-    let said = ran(&stage, "print(1)\ntest.echo(text=\"x\")\nprint(2)\nfail(\"enough\")").await;
-    assert_eq!((&said["prints"], &said["calls"]), (&json!("1\n2\n"), &json!(1)));
-    assert!(said["error"]["message"].as_str().unwrap().contains("enough"), "{said}");
+    let answer = ran(&stage, "print(1)\ntest.echo(text=\"x\")\nprint(2)\nfail(\"enough\")").await;
+    assert_eq!((&answer["prints"], &answer["calls"]), (&json!("1\n2\n"), &json!(1)));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("enough"), "{answer}");
 }
 
 #[tokio::test]
@@ -116,8 +116,8 @@ async fn a_program_sees_what_its_agent_sees_and_nothing_else() {
         assert_eq!(sage.send().await.json()["result"], json!(["echo"]));
     }
     let hidden = json!({"code": "test.wait(ms=0)", "agent": "sage"}).to_string();
-    let said = stage.post(hidden).path("/v1/code").send().await.json();
-    assert_eq!(said["status"], "error", "{said}");
+    let answer = stage.post(hidden).path("/v1/code").send().await.json();
+    assert_eq!(answer["status"], "error", "{answer}");
     assert_eq!(stage.calls(), 0, "nothing that is hidden was called");
 }
 
@@ -168,16 +168,16 @@ async fn running_programs_and_tiers_above_the_ceiling_are_rights() {
 #[tokio::test]
 async fn a_program_ends_with_its_turn() {
     let stage = stage(Setup { ceiling: Some(Tier::Deep), ..Setup::default() }).await;
-    let mut said = Value::Null;
+    let mut answer = Value::Null;
     // A machine that is busy at the wall has no time for last words.
     for _ in 0..5 {
-        said = ran(&stage, "print(\"begun\")\ntest.wait(ms=60000)").await;
-        assert_eq!(said["status"], "error", "{said}");
-        if said["prints"] == "begun\n" {
+        answer = ran(&stage, "print(\"begun\")\ntest.wait(ms=60000)").await;
+        assert_eq!(answer["status"], "error", "{answer}");
+        if answer["prints"] == "begun\n" {
             break;
         }
     }
-    assert_eq!(said["prints"], "begun\n", "{said}");
+    assert_eq!(answer["prints"], "begun\n", "{answer}");
     stage.reaches(&stage.seen.cancelled, 1).await;
 }
 
@@ -205,9 +205,9 @@ async fn what_a_model_reads_can_be_read_without_code_mode() {
     ] {
         let reply = stage.request("GET", &format!("/v1/code{query}")).send().await;
         assert_eq!(reply.status, 200, "{query}: {reply:?}");
-        let said = reply.json();
-        assert_eq!(said["agent"], "default");
-        assert!(said["text"].as_str().unwrap().contains(expected), "{query}: {said}");
+        let answer = reply.json();
+        assert_eq!(answer["agent"], "default");
+        assert!(answer["text"].as_str().unwrap().contains(expected), "{query}: {answer}");
     }
     let sage = stage.request("GET", "/v1/code?read=test&agent=sage").send().await.json();
     assert!(!sage["text"].as_str().unwrap().contains("wait"), "{sage}");

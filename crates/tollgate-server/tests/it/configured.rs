@@ -59,9 +59,12 @@ impl ConfigService for Noting {
         Ok((name == "test").then_some(entry))
     }
 
-    async fn prove(&self, wanted: ProposedServer) -> Result<UpstreamSettings, ConfigServiceError> {
-        let url = wanted.server.get("url").and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.proved.lock().push(wanted);
+    async fn prove(
+        &self,
+        proposed: ProposedServer,
+    ) -> Result<UpstreamSettings, ConfigServiceError> {
+        let url = proposed.server.get("url").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.proved.lock().push(proposed);
         match self.refuses.lock().take() {
             Some(refused) => Err(refused),
             None => {
@@ -316,10 +319,10 @@ async fn b_me_6_a_server_is_taken_as_it_is_sent_or_not_at_all() {
 #[tokio::test]
 async fn a_reload_says_how_it_went() {
     let (stage, noting) = stage(&[Right::Admin]).await;
-    let said = post(&stage, "/api/reload", "").await.json();
-    assert_eq!(said["outcome"], "refused");
-    assert_eq!(said["error"], "t.yaml:1:2: wrong");
-    assert_eq!(said["at"], "1970-01-01T00:00:00Z");
+    let answer = post(&stage, "/api/reload", "").await.json();
+    assert_eq!(answer["outcome"], "refused");
+    assert_eq!(answer["error"], "t.yaml:1:2: wrong");
+    assert_eq!(answer["at"], "1970-01-01T00:00:00Z");
     assert_eq!(*noting.reloads.lock(), ["key:ops"]);
     let last = ask(&stage, "GET", "/api/reload").await.json();
     assert_eq!(last, json!({"last": null, "applied": 3, "refused": 4}));
@@ -431,13 +434,13 @@ async fn a_text_of_another_program_is_shown_as_servers_and_changes_nothing() {
 #[tokio::test]
 async fn programs_are_told_the_address_by_which_they_were_asked() {
     let (stage, _) = stage(&[Right::Observe]).await;
-    let told = ask(&stage, "GET", "/api/connect").await;
-    assert_eq!(told.status, 200, "{}", told.text);
-    let told = told.json();
-    let url = told["url"].as_str().unwrap_or_default();
-    assert!(url.starts_with("http://127.0.0.1:"), "{told}");
-    assert_eq!(told["needs_key"], true);
-    let text = told["clients"][0]["text"].as_str().unwrap_or_default();
+    let reply = ask(&stage, "GET", "/api/connect").await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    let reply = reply.json();
+    let url = reply["url"].as_str().unwrap_or_default();
+    assert!(url.starts_with("http://127.0.0.1:"), "{reply}");
+    assert_eq!(reply["needs_key"], true);
+    let text = reply["clients"][0]["text"].as_str().unwrap_or_default();
     assert!(text.starts_with(url) && text.ends_with(" None default Locked"), "{text}");
     // A browser has such a cookie only where a proxy speaks TLS with it.
     let port = stage.address.port();

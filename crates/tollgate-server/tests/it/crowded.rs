@@ -167,8 +167,8 @@ impl Percent {
 }
 
 /// Whether a connection was closed unheard.
-async fn is_closed(stream: &mut TcpStream, asked: &str) -> bool {
-    let _ = stream.write_all(asked.as_bytes()).await;
+async fn is_closed(stream: &mut TcpStream, query: &str) -> bool {
+    let _ = stream.write_all(query.as_bytes()).await;
     let mut byte = [0; 1];
     let read = tokio::time::timeout(Duration::from_secs(30), stream.read(&mut byte)).await;
     matches!(read.expect("heard or closed"), Ok(0) | Err(_))
@@ -210,13 +210,13 @@ async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them
     // Whoever begins a request is closed unheard; a probe is answered however it is written.
     for _ in 0..40 {
         let mut stream = TcpStream::connect(stage.address).await.unwrap();
-        let asked = format!("GET /v1/tools HTTP/1.1\r\nHost: {}\r\n\r\n", stage.address);
-        assert!(is_closed(&mut stream, &asked).await);
+        let query = format!("GET /v1/tools HTTP/1.1\r\nHost: {}\r\n\r\n", stage.address);
+        assert!(is_closed(&mut stream, &query).await);
         healthy().await;
     }
     let mut old = TcpStream::connect(stage.address).await.unwrap();
-    let asked = format!("GET /healthz HTTP/1.0\r\nHost: {}\r\n\r\n", stage.address);
-    assert!(!is_closed(&mut old, &asked).await, "a probe of HTTP/1.0 is heard");
+    let query = format!("GET /healthz HTTP/1.0\r\nHost: {}\r\n\r\n", stage.address);
+    assert!(!is_closed(&mut old, &query).await, "a probe of HTTP/1.0 is heard");
 
     used.set(20).await;
     healthy().await;

@@ -48,9 +48,9 @@ async fn r_12_probes_are_answered_while_every_worker_is_stuck() {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let mut longest = Duration::ZERO;
         for path in ["/healthz", "/readyz"].repeat(20) {
-            let asked = SystemClock.now();
+            let at = SystemClock.now();
             assert_eq!(stage.request("GET", path).send().await.status, 200);
-            longest = longest.max(SystemClock.now() - asked);
+            longest = longest.max(SystemClock.now() - at);
         }
         (longest, SystemClock.now() - began)
     };

@@ -152,10 +152,10 @@ async fn s_10_b_hh_11_odd_credentials_are_only_text() {
     let stage = Stage::start().await;
     for value in ["", "bearer", "Bearer ' OR 1=1--", "Bearer x ", "Basic Og==", "\u{e9}"] {
         let once = format!("Host: HOST\r\nConnection: close\r\nAuthorization: {value}\r\n");
-        let asked = |headers: &str| format!("GET /v1/tools HTTP/1.1\r\n{headers}\r\n");
-        check(&stage, &asked(&once), &[200]).await;
+        let make_request = |headers: &str| format!("GET /v1/tools HTTP/1.1\r\n{headers}\r\n");
+        check(&stage, &make_request(&once), &[200]).await;
         let twice = format!("{once}Authorization: twice\r\n");
-        check(&stage, &asked(&twice), &[400]).await;
+        check(&stage, &make_request(&twice), &[400]).await;
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn error(text: &str) -> Value {
 pub(crate) struct Hostile {
     pub(crate) stage: Stage,
     /// Everything that reached the servers over HTTP: request lines, headers and bodies.
-    pub(crate) heard: Arc<Mutex<Vec<u8>>>,
+    pub(crate) received: Arc<Mutex<Vec<u8>>>,
     _serving: Task,
 }
 
@@ -81,8 +81,8 @@ impl Hostile {
 
     /// `patience` is how long the gateway waits for an answer of any of the servers.
     pub(crate) async fn with(patience: Duration, setup: Setup) -> Self {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (address, serving) = serve(Arc::clone(&heard)).await;
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (address, serving) = serve(Arc::clone(&received)).await;
         let servers = [
             server("pipe", child(), Revision::NEWEST_LEGACY),
             server("old", at(address), Revision::NEWEST_LEGACY),
@@ -90,7 +90,7 @@ impl Hostile {
         ];
         let servers = servers.map(|it| Server { timeout: patience, ..it }).into();
         let stage = Stage::with(Setup { servers, ..setup }).await;
-        Self { stage, heard, _serving: serving }
+        Self { stage, received, _serving: serving }
     }
 }
 
@@ -158,11 +158,11 @@ for line in sys.stdin:
         write(tail + "\n")
 "#;
 
-async fn serve(heard: Arc<Mutex<Vec<u8>>>) -> (SocketAddr, Task) {
+async fn serve(received: Arc<Mutex<Vec<u8>>>) -> (SocketAddr, Task) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let refused = || async { StatusCode::METHOD_NOT_ALLOWED };
-    let router = Router::new().route("/mcp", post(posted).get(refused)).with_state(heard);
+    let router = Router::new().route("/mcp", post(posted).get(refused)).with_state(received);
     let serving = tasks::spawn("hostile", async move {
         axum::serve(listener, router).await.unwrap();
     });
@@ -170,20 +170,20 @@ async fn serve(heard: Arc<Mutex<Vec<u8>>>) -> (SocketAddr, Task) {
 }
 
 async fn posted(
-    State(heard): State<Arc<Mutex<Vec<u8>>>>,
+    State(received): State<Arc<Mutex<Vec<u8>>>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     {
-        let mut heard = heard.lock();
+        let mut received = received.lock();
         for (name, value) in &headers {
-            heard.extend_from_slice(name.as_str().as_bytes());
-            heard.extend_from_slice(b": ");
-            heard.extend_from_slice(value.as_bytes());
-            heard.push(b'\n');
+            received.extend_from_slice(name.as_str().as_bytes());
+            received.extend_from_slice(b": ");
+            received.extend_from_slice(value.as_bytes());
+            received.push(b'\n');
         }
-        heard.extend_from_slice(&body);
-        heard.push(b'\n');
+        received.extend_from_slice(&body);
+        received.push(b'\n');
     }
     let message: Value = serde_json::from_slice(&body).unwrap();
     if message.get("id").is_none() {

@@ -9,13 +9,13 @@ use crate::client::{Call, Reply};
 use crate::stage::{ADMIN, Setup, Stage, key};
 
 impl Stage {
-    fn make(&self, wanted: &Value) -> Call {
-        self.post(wanted.to_string()).path("/api/keys").by_admin()
+    fn make(&self, requested: &Value) -> Call {
+        self.post(requested.to_string()).path("/api/keys").by_admin()
     }
 
     /// The secret of a new key.
-    pub(crate) async fn make_key(&self, wanted: Value) -> String {
-        let made = self.make(&wanted).send().await;
+    pub(crate) async fn make_key(&self, requested: Value) -> String {
+        let made = self.make(&requested).send().await;
         assert_eq!(made.status, 201, "{made:?}");
         made.json()["key"].as_str().unwrap().to_owned()
     }
@@ -85,9 +85,9 @@ async fn the_first_key_closes_the_door_to_everybody_else() {
 #[tokio::test]
 async fn a_secret_is_shown_once_and_to_nobody_else() {
     let stage = Stage::start().await;
-    let wanted = json!({"name": "phone", "role": "operator", "tools": ["echo", "w*"],
+    let requested = json!({"name": "phone", "role": "operator", "tools": ["echo", "w*"],
         "rate_limit": "600 / hour", "concurrent": 4, "tenant": "acme", "expires": "2999-01-01"});
-    let made = stage.make(&wanted).send().await;
+    let made = stage.make(&requested).send().await;
     assert_eq!(made.header("cache-control").as_deref(), Some("no-store"));
     let made = made.json();
     let secret = made["key"].as_str().unwrap();
@@ -122,7 +122,7 @@ async fn what_cannot_be_a_key_is_refused_by_name() {
     let setup = Setup { keys: vec![key("ops", "of-the-config", Rights::NONE)], ..Setup::default() };
     let stage = Stage::with(setup).await;
     stage.make_key(json!({"name": "phone"})).await;
-    for (wanted, status, said) in [
+    for (requested, status, message) in [
         (json!({}), 400, "`name` is missing"),
         (json!({"name": ""}), 400, "`name` has up to 64"),
         (json!({"name": "a/b"}), 400, "`name` has"),
@@ -145,9 +145,9 @@ async fn what_cannot_be_a_key_is_refused_by_name() {
         (json!({"name": "phone"}), 409, "a key `phone` already exists"),
         (json!({"name": "ops"}), 409, "is in the config"),
     ] {
-        let refused = stage.make(&wanted).send().await;
-        assert_eq!(refused.status, status, "{wanted}: {refused:?}");
-        assert!(refused.text.contains(said), "{wanted}: {refused:?}");
+        let refused = stage.make(&requested).send().await;
+        assert_eq!(refused.status, status, "{requested}: {refused:?}");
+        assert!(refused.text.contains(message), "{requested}: {refused:?}");
     }
     for (method, path, status) in [
         ("DELETE", "/api/keys/nobody", 404),
@@ -166,8 +166,8 @@ async fn what_cannot_be_a_key_is_refused_by_name() {
 #[tokio::test]
 async fn s_14_a_revoked_key_loses_its_sessions_and_streams() {
     let stage = Stage::start().await;
-    let wanted = json!({"name": "phone"});
-    let secret = stage.make_key(wanted.clone()).await;
+    let requested = json!({"name": "phone"});
+    let secret = stage.make_key(requested.clone()).await;
     let id = session(&stage, &secret).await;
     assert_eq!(in_session(&stage, &secret, &id).await.brief(), "200 ok");
     let get = || {
@@ -187,7 +187,7 @@ async fn s_14_a_revoked_key_loses_its_sessions_and_streams() {
     }
     assert_eq!(in_session(&stage, &secret, &id).await.status, 401);
     // The name is given to somebody else.
-    let other = stage.make_key(wanted).await;
+    let other = stage.make_key(requested).await;
     assert_eq!(in_session(&stage, &other, &id).await.brief(), "404 -32600");
     assert_eq!(get().header("x-api-key", &other).send().await.status, 404);
     let third = stage.make_key(json!({"name": "third"})).await;

@@ -42,8 +42,8 @@ fn assert_short_polls(watch: &PollWatch, what: &str) {
 async fn r_35_large_results_leave_the_workers_on_every_front() {
     // Without a secret to look for, answers are not looked through.
     secret_values::configure(["a-secret-that-no-result-contains"]);
-    let model = Model::saying(|asked| {
-        let messages = asked["messages"].as_array().unwrap();
+    let model = Model::saying(|request| {
+        let messages = request["messages"].as_array().unwrap();
         if messages.iter().any(|message| message["role"] == "tool") {
             "that was long".to_owned()
         } else {
@@ -99,7 +99,7 @@ async fn r_35_large_results_leave_the_workers_on_every_front() {
         let reply = stage.post(body).path("/v1/chat/completions").send().await;
         assert_eq!(reply.status, 200, "{reply:.300?}");
         assert!(reply.text.contains("long"), "{:.600}", reply.text);
-        assert_eq!(model.asked.lock().len(), if stream { 4 } else { 2 });
+        assert_eq!(model.requests.lock().len(), if stream { 4 } else { 2 });
         assert_short_polls(&watch, &format!("/v1/chat/completions, stream: {stream}"));
     }
 }

@@ -36,7 +36,7 @@ pub(crate) async fn stage(cacheable: Duration) -> (Upstream, Stage) {
     (up, stage)
 }
 
-const KEPT: Duration = Duration::from_secs(60);
+const RETENTION: Duration = Duration::from_secs(60);
 
 fn execute(stage: &Stage, more: &Value) -> Call {
     let mut call = json!({"name": "up_linger"});
@@ -64,7 +64,7 @@ async fn describe(operator: &mut Stream) -> Value {
 
 #[tokio::test]
 async fn an_answer_that_can_be_kept_comes_late_and_is_there_for_the_next_turn() {
-    let (up, stage) = stage(KEPT).await;
+    let (up, stage) = stage(RETENTION).await;
     let mut operator = stage.request("GET", "/api/events").by_admin().stream().await;
     let pending = execute(&stage, &json!({"tier": "fast"})).send().await.json();
     assert_eq!(pending["status"], "pending", "{pending}");
@@ -101,7 +101,7 @@ async fn others_come_late_only_if_someone_asked_for_that() {
 
 #[tokio::test]
 async fn over_mcp_a_pending_call_is_a_result_that_names_its_handle() {
-    let (_up, stage) = stage(KEPT).await;
+    let (_up, stage) = stage(RETENTION).await;
     let params = json!({"name": "up_linger", "_meta": {"dev.tollgate/tier": "fast"}});
     let session = stage.open_session("2025-11-25", json!({})).await;
     let modern = stage.modern("tools/call", params.clone()).send().await;

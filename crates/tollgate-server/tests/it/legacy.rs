@@ -8,7 +8,7 @@ use crate::upstream::Upstream;
 #[tokio::test]
 async fn initialize_answers_in_a_revision_that_both_know() {
     let stage = Stage::start().await;
-    for (asked, answered) in [
+    for (query, answered) in [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
         ("2025-06-18", "2025-06-18"),
@@ -16,7 +16,7 @@ async fn initialize_answers_in_a_revision_that_both_know() {
         ("2026-07-28", "2025-11-25"),
         ("1999-01-01", "2025-11-25"),
     ] {
-        assert_eq!(stage.open_session(asked, json!({})).await.version, answered, "{asked}");
+        assert_eq!(stage.open_session(query, json!({})).await.version, answered, "{query}");
     }
     let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}});
     assert_eq!(stage.post(body.to_string()).brief().await, "200 -32602");

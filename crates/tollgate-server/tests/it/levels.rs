@@ -37,7 +37,7 @@ mod oracle;
 mod walk;
 mod world;
 
-use oracle::{Asker, Fact, Filters, House};
+use oracle::{Asker, Fact, Filters, GlobalLevel};
 use world::Dice;
 
 const GATES: usize = 2;
@@ -154,14 +154,14 @@ impl World {
         let mut settings = EngineSettings::new(directory.0.clone());
         // What they declare counts here, however fast they answer.
         settings.budget.standing.min_samples = 100;
-        let parts = Parts { tools, upkeep: CalibrationMode::OnCommand, ..Parts::default() };
+        let parts = Parts { tools, calibration: CalibrationMode::OnCommand, ..Parts::default() };
         let running = tollgate_engine::start(&settings, parts).unwrap();
         running.gate.settled().await;
         Self { facts, running, reached, settings, _directory: directory }
     }
 
     async fn reconfigure(&mut self, config: &Config) {
-        self.settings.house = config.house_rules();
+        self.settings.global = config.global_rules();
         self.settings.agents = agents(config);
         self.running.reconfigure(&self.settings, || {}).await;
     }
@@ -185,24 +185,24 @@ fn patterns(names: &[String]) -> Vec<Glob> {
 /// The part of an installation that can change while it runs.
 #[derive(Debug)]
 struct Config {
-    house: House,
+    global: GlobalLevel,
     /// Their lists and ceilings.
     agents: Vec<(Vec<String>, Option<usize>)>,
 }
 
 impl Config {
     fn new(dice: &mut Dice, facts: &[Fact]) -> Self {
-        let house = world::house(dice, facts);
+        let global = world::random_global_level(dice, facts);
         let count = 1 + dice.below(3);
         let mut agent = || {
             let ceiling = dice.perhaps(|dice| dice.below(3));
             (world::globs(dice, facts), ceiling)
         };
-        Self { house, agents: (0..count).map(|_| agent()).collect() }
+        Self { global, agents: (0..count).map(|_| agent()).collect() }
     }
 
-    fn house_rules(&self) -> filter::GlobalRules {
-        let House { is_off, allow, deny, here_allow, here_deny } = &self.house;
+    fn global_rules(&self) -> filter::GlobalRules {
+        let GlobalLevel { is_off, allow, deny, here_allow, here_deny } = &self.global;
         filter::GlobalRules {
             switch: if *is_off { ToolSwitch::Off } else { ToolSwitch::On },
             everywhere: AllowDenyLists { allow: patterns(allow), deny: patterns(deny) },
@@ -293,8 +293,8 @@ async fn walk(seed: u64) -> BTreeMap<&'static str, usize> {
             for _ in 0..CASES {
                 let case = Case::new(&mut dice, &config, &world.facts);
                 let context = Context { seed, config: &config, case: &case };
-                let told = one(&world, context, &mut dice).await;
-                told.into_iter().for_each(|level| *verdicts.entry(level).or_default() += 1);
+                let lines = one(&world, context, &mut dice).await;
+                lines.into_iter().for_each(|level| *verdicts.entry(level).or_default() += 1);
             }
         }
         world.running.gate.stop().await;
@@ -327,13 +327,13 @@ async fn one(world: &World, context: Context<'_>, dice: &mut Dice) -> Vec<&'stat
         (read, filters) => panic!("{read:?} but {filters:?}: {context}"),
     };
     let asker = case.asker(config, &filters);
-    let level = |fact: &Fact| oracle::kept_out(fact, &config.house, &asker);
+    let level = |fact: &Fact| oracle::find_hiding_level(fact, &config.global, &asker);
     let judged: Vec<(&Fact, Option<&'static str>)> =
         world.facts.iter().map(|fact| (fact, level(fact))).collect();
     let agent = format!("agent{}", case.agent);
-    let asked = make_request(case, &agent, &narrow);
-    let explained = gate.explain(&asked).unwrap();
-    let turn = gate.turn(asked).unwrap();
+    let turn_request = make_request(case, &agent, &narrow);
+    let explained = gate.explain(&turn_request).unwrap();
+    let turn = gate.turn(turn_request).unwrap();
     let mut expected: Vec<&str> =
         judged.iter().filter(|(_, level)| level.is_none()).map(|(it, _)| &*it.exposed).collect();
     expected.sort_unstable();
@@ -362,7 +362,7 @@ fn check_explanation(
     context: Context<'_>,
 ) {
     let key = |server: &str, tool: &str| format!("{server}/{tool}");
-    let told: BTreeMap<String, Option<&str>> = explained
+    let lines: BTreeMap<String, Option<&str>> = explained
         .iter()
         .map(|it| {
             let level = it.stopped.as_ref().map(|(level, _)| level.as_str());
@@ -371,7 +371,7 @@ fn check_explanation(
         .collect();
     let expected: BTreeMap<String, Option<&str>> =
         judged.iter().map(|(fact, level)| (key(&fact.server, &fact.own), *level)).collect();
-    assert_eq!(told, expected, "{context}");
+    assert_eq!(lines, expected, "{context}");
 }
 
 /// All that is not seen is refused and reaches nobody; now and then what is seen is called.

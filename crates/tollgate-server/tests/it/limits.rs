@@ -147,9 +147,12 @@ async fn r_34_a_tool_that_panics_costs_one_request() {
 async fn r_34_a_panic_in_any_stage_costs_one_request() {
     tollgate_testkit::worker();
     let up = Upstream::start().await;
-    let stage =
-        Stage::with(Setup { upstream: Some(up.address), trail: Trail::Kept, ..Setup::default() })
-            .await;
+    let stage = Stage::with(Setup {
+        upstream: Some(up.address),
+        trail: Trail::Recorded,
+        ..Setup::default()
+    })
+    .await;
     let count = json!({"name": "up_count", "arguments": {}});
     let echo = json!({"name": "echo", "arguments": {"text": "x"}});
     let program = json!({"code": "test.echo(text=\"x\")"});

@@ -58,8 +58,8 @@ impl Living {
         let accepting = tasks::spawn("providers", async move {
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
-                let Some(asked) = RawUpgradeRequest::read(stream).await else { continue };
-                let Some(wire) = asked.welcome().await else { continue };
+                let Some(request) = RawUpgradeRequest::read(stream).await else { continue };
+                let Some(wire) = request.welcome().await else { continue };
                 if sender.send(wire).await.is_err() {
                     return;
                 }
@@ -169,8 +169,8 @@ fn agent(servers: &[builtin::Server]) -> Agent {
 
 pub(crate) async fn next(wire: &mut RawWebSocket, kind: &str) -> Value {
     loop {
-        let said = text(wire).await;
-        let event: Value = serde_json::from_str(&said).unwrap_or_default();
+        let message = text(wire).await;
+        let event: Value = serde_json::from_str(&message).unwrap_or_default();
         if event["type"] == kind {
             return event;
         }

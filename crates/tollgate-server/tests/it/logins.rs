@@ -17,7 +17,7 @@ async fn stage() -> Stage {
 /// A browser that holds a cookie, and what its page was told.
 struct Browser {
     cookie: String,
-    said: Value,
+    body: Value,
 }
 
 fn log_in(stage: &Stage, key: &str) -> Call {
@@ -32,7 +32,7 @@ async fn browser(stage: &Stage, key: &str) -> Browser {
         assert!(set.contains(flag), "{flag}: {set}");
     }
     let cookie = set.split(';').next().unwrap().to_owned();
-    Browser { cookie, said: entered.json() }
+    Browser { cookie, body: entered.json() }
 }
 
 impl Browser {
@@ -41,7 +41,7 @@ impl Browser {
     }
 
     fn proves(&self, call: Call) -> Call {
-        let proof = self.said["csrf"].as_str().unwrap();
+        let proof = self.body["csrf"].as_str().unwrap();
         self.asks(call).header("x-tollgate-csrf", proof)
     }
 }
@@ -54,15 +54,15 @@ fn write(stage: &Stage) -> Call {
 async fn a_cookie_stands_for_its_key_and_says_who_that_is() {
     let stage = stage().await;
     let ops = browser(&stage, OPS).await;
-    assert_eq!(ops.said["principal"], "key:ops");
+    assert_eq!(ops.body["principal"], "key:ops");
     let who = ops.asks(stage.request("GET", "/api/login")).send().await;
-    assert_eq!(who.json(), ops.said);
+    assert_eq!(who.json(), ops.body);
     assert_eq!(ops.asks(stage.request("GET", "/mcp/status")).status().await, 200);
     let phone = browser(&stage, "the-phones-own-key").await;
-    assert_eq!(phone.said["rights"], json!(["execute"]));
+    assert_eq!(phone.body["rights"], json!(["execute"]));
     assert_eq!(phone.asks(stage.request("GET", "/mcp/status")).status().await, 403);
     let admin = browser(&stage, ADMIN).await;
-    assert_eq!(admin.said["principal"], "admin");
+    assert_eq!(admin.body["principal"], "admin");
 }
 
 /// A proxy ends TLS: the browser says `https`, the gateway hears plain text.
@@ -78,9 +78,9 @@ async fn s_17_behind_a_proxy_with_tls_a_cookie_is_for_tls_only() {
     let old = browser(&stage, "the-phones-own-key").await.cookie;
     let left = stage.request("DELETE", "/api/login").header("cookie", &old).send().await;
     assert!(!left.header("set-cookie").unwrap().contains("Secure"), "{left:?}");
-    let both = Browser { cookie: format!("{old}; {cookie}"), said: entered.json() };
+    let both = Browser { cookie: format!("{old}; {cookie}"), body: entered.json() };
     let who = both.asks(stage.request("GET", "/api/login")).send().await;
-    assert_eq!(who.json(), both.said);
+    assert_eq!(who.json(), both.body);
     assert_eq!(both.proves(write(&stage)).header("origin", &origin).status().await, 200);
     let leave = both.proves(stage.request("DELETE", "/api/login")).header("origin", &origin);
     assert!(leave.send().await.header("set-cookie").unwrap().starts_with("__Host-"));
@@ -95,7 +95,7 @@ async fn s_17_a_write_by_cookie_needs_the_proof_of_the_page() {
     assert_eq!((without.status, code(&without)), (403, "no_csrf".to_owned()));
     let other = browser(&stage, OPS).await;
     let borrowed =
-        ops.asks(write(&stage)).header("x-tollgate-csrf", other.said["csrf"].as_str().unwrap());
+        ops.asks(write(&stage)).header("x-tollgate-csrf", other.body["csrf"].as_str().unwrap());
     assert_eq!(borrowed.status().await, 403);
     assert_eq!(stage.calls(), 0);
     assert_eq!(ops.proves(write(&stage)).status().await, 200);
@@ -203,11 +203,11 @@ async fn without_keys_being_here_is_no_login() {
     let nobody = stage.request("GET", "/api/login").send().await;
     assert_eq!(nobody.status, 401);
     assert_eq!(log_in(&stage, "any").status().await, 401);
-    assert_eq!(browser(&stage, ADMIN).await.said["principal"], "admin");
+    assert_eq!(browser(&stage, ADMIN).await.body["principal"], "admin");
 }
 
 fn code(reply: &Reply) -> String {
-    let said = reply.json();
-    let code = said["code"].as_str().or(said["error"]["code"].as_str());
+    let answer = reply.json();
+    let code = answer["code"].as_str().or(answer["error"]["code"].as_str());
     code.unwrap_or_default().to_owned()
 }

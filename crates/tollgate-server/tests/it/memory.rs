@@ -30,16 +30,16 @@ fn imports(stage: &Stage, query: &str, lines: &str) -> Call {
 
 /// `status code: detail` of a problem, `status` of anything else.
 fn brief(reply: &Reply) -> String {
-    let told: Value = serde_json::from_str(&reply.text).unwrap_or_default();
-    match (told["code"].as_str(), told["detail"].as_str()) {
+    let body: Value = serde_json::from_str(&reply.text).unwrap_or_default();
+    match (body["code"].as_str(), body["detail"].as_str()) {
         (Some(code), Some(detail)) => format!("{} {code}: {detail}", reply.status),
         _ => reply.status.to_string(),
     }
 }
 
 /// The values of one field in a list of an answer.
-fn column<'v>(told: &'v Value, list: &str, field: &str) -> Vec<&'v str> {
-    told[list].as_array().unwrap().iter().map(|it| it[field].as_str().unwrap()).collect()
+fn column<'v>(body: &'v Value, list: &str, field: &str) -> Vec<&'v str> {
+    body[list].as_array().unwrap().iter().map(|it| it[field].as_str().unwrap()).collect()
 }
 
 async fn well(call: Call) -> Value {
@@ -59,9 +59,9 @@ async fn what_was_said_is_kept_found_summed_up_and_forgotten() {
     let stage = stage().await;
     let first =
         texts_of("s-01", &[("Mira", "The silver key is under the third step."), ("Tam", "Aye.")]);
-    let kept = well(sends(&stage, "POST", "/sessions", &first)).await;
+    let stored = well(sends(&stage, "POST", "/sessions", &first)).await;
     assert_eq!(
-        (kept["session"].as_str(), kept["ids"].as_array().unwrap().len()),
+        (stored["session"].as_str(), stored["ids"].as_array().unwrap().len()),
         (Some("s-01"), 2)
     );
     well(sends(&stage, "POST", "/sessions", &texts_of("s-02", &[("Mira", "Snow again.")]))).await;
@@ -214,7 +214,7 @@ async fn s_32_b_me_3_nothing_is_seen_from_another_namespace_or_by_another_agent(
         let one = asks(&stage, &format!("/sessions/s-01?{place}")).send().await;
         assert_eq!(one.status, if expected == 1 { 200 } else { 404 }, "{place}");
     }
-    for (place, said) in [
+    for (place, text) in [
         ("namespace=a/b/c", "`namespace`: "),
         ("namespace=", "`namespace` is empty"),
         ("namespace=a&namespace=b", "appears twice"),
@@ -222,7 +222,7 @@ async fn s_32_b_me_3_nothing_is_seen_from_another_namespace_or_by_another_agent(
         ("namspace=a", "did you mean `namespace`?"),
     ] {
         let reply = asks(&stage, &format!("/sessions?{place}")).send().await;
-        assert!(brief(&reply).contains(said), "{place}: {reply:?}");
+        assert!(brief(&reply).contains(text), "{place}: {reply:?}");
     }
     let nobody = sends(&stage, "POST", "/sessions?agent=nobody", &secret).send().await;
     assert_eq!((nobody.status, brief(&nobody).contains("there is no agent")), (400, true));
@@ -317,7 +317,7 @@ async fn what_is_exported_comes_in_again_and_twice_without_harm() {
 async fn an_import_says_which_line_is_wrong_and_keeps_those_before() {
     let stage = stage().await;
     let good = r#"{"kind":"fact","text":"Good."}"#;
-    for (line, said) in [
+    for (line, text) in [
         ("nonsense", "line 2: not JSON: "),
         ("[]", "line 2: not JSON: "),
         ("{}", "line 2: `kind` is one of entry, summary, fact, entity, relation"),
@@ -343,17 +343,17 @@ async fn an_import_says_which_line_is_wrong_and_keeps_those_before() {
     ] {
         let reply = imports(&stage, "", &format!("{good}\n{line}\n{good}\n")).send().await;
         assert_eq!((reply.status, &reply.json()["line"]), (400, &json!(2)), "{line}: {reply:?}");
-        assert!(reply.json()["detail"].as_str().unwrap().starts_with(said), "{line}: {reply:?}");
+        assert!(reply.json()["detail"].as_str().unwrap().starts_with(text), "{line}: {reply:?}");
     }
-    let kept = well(asks(&stage, "/facts")).await;
-    assert_eq!(column(&kept, "facts", "text"), ["Good."]);
+    let stored = well(asks(&stage, "/facts")).await;
+    assert_eq!(column(&stored, "facts", "text"), ["Good."]);
     let plain = stage.request("POST", "/api/memory/import").by_admin().body("{}");
     assert_eq!(plain.send().await.status, 415);
     let long = format!("{{\"kind\":\"fact\",\"text\":\"{}\"}}", "x".repeat(2 << 20));
     assert_eq!(imports(&stage, "", &long).send().await.status, 413);
     let dangling = r#"{"kind":"relation","source":"a","type":"b","target":"c"}"#;
-    let told = well(imports(&stage, "", dangling)).await;
-    assert_eq!((&told["read"]["relations"], &told["kept"]["relations"]), (&json!(1), &json!(0)));
+    let body = well(imports(&stage, "", dangling)).await;
+    assert_eq!((&body["read"]["relations"], &body["kept"]["relations"]), (&json!(1), &json!(0)));
 }
 
 #[tokio::test]
@@ -437,7 +437,7 @@ async fn b_me_4_and_6_bodies_are_taken_as_they_are_meant_or_refused() {
         entity.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         entity
     };
-    for (method, path, body, said) in [
+    for (method, path, body, text) in [
         ("POST", "/entities", entity(json!({ "author": "me" })), "there is no field `author`"),
         ("POST", "/entities", entity(json!({ "changed": "x" })), "there is no field `changed`"),
         (
@@ -479,7 +479,7 @@ async fn b_me_4_and_6_bodies_are_taken_as_they_are_meant_or_refused() {
         ("POST", "/relations", json!({ "source": "a", "type": "b" }), "`target` is missing"),
     ] {
         let reply = sends(&stage, method, path, &body).send().await;
-        assert!(reply.status == 400 && brief(&reply).contains(said), "{path} {body}: {reply:?}");
+        assert!(reply.status == 400 && brief(&reply).contains(text), "{path} {body}: {reply:?}");
     }
     let script = "<script>alert(1)</script>\u{1b}[2J🐉";
     well(sends(&stage, "POST", "/entities", &entity(json!({ "id": script, "name": script }))))

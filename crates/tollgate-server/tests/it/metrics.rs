@@ -94,7 +94,7 @@ async fn calls_are_counted_by_tool_and_by_how_they_ended() {
 #[tokio::test]
 async fn chosen_tiers_are_counted_by_rule_and_say_nothing_of_what_was_said() {
     let stage = Stage::start().await;
-    let say = |said: Value| stage.post(said.to_string()).path("/v1/tier").send();
+    let say = |request: Value| stage.post(request.to_string()).path("/v1/tier").send();
     say(json!({"text": "hello"})).await;
     say(json!({"text": "hel", "partial": true})).await;
     let page = page(&stage).await;

@@ -29,14 +29,14 @@ type Script = Box<dyn Fn(&Value) -> String + Send + Sync>;
 pub(crate) struct Model {
     pub(crate) address: SocketAddr,
     /// Bodies, in the order in which they came.
-    pub(crate) asked: Arc<Mutex<Vec<Value>>>,
+    pub(crate) requests: Arc<Mutex<Vec<Value>>>,
     /// Headers, beside them.
     pub(crate) headers: Arc<Mutex<Vec<HeaderMap>>>,
     _serving: tasks::Task,
 }
 
 #[derive(Clone)]
-struct Heard {
+struct ReceivedRequests {
     bodies: Arc<Mutex<Vec<Value>>>,
     headers: Arc<Mutex<Vec<HeaderMap>>>,
 }
@@ -45,10 +45,11 @@ impl Model {
     pub(crate) async fn saying(script: impl Fn(&Value) -> String + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let requests = Arc::new(Mutex::new(Vec::new()));
         let script: Arc<Script> = Arc::new(Box::new(script));
         let headers = Arc::new(Mutex::new(Vec::new()));
-        let heard = Heard { bodies: Arc::clone(&asked), headers: Arc::clone(&headers) };
+        let heard =
+            ReceivedRequests { bodies: Arc::clone(&requests), headers: Arc::clone(&headers) };
         let serving = tasks::spawn("model", async move {
             let mut connections = JoinSet::new();
             loop {
@@ -66,13 +67,13 @@ impl Model {
                 });
             }
         });
-        Self { address, asked, headers, _serving: serving }
+        Self { address, requests, headers, _serving: serving }
     }
 
     /// Calls the tools of `rounds`, one entry a round, then says what the last result was.
     pub(crate) async fn calling(rounds: &'static [&'static str]) -> Self {
-        Self::saying(|asked| {
-            let messages = asked["messages"].as_array().unwrap();
+        Self::saying(|request| {
+            let messages = request["messages"].as_array().unwrap();
             let round = messages.iter().filter(|it| it["role"] == "assistant").count();
             match rounds.get(round) {
                 Some(calls) => (*calls).to_owned(),
@@ -115,39 +116,39 @@ impl Model {
 async fn answer(
     request: Request<Incoming>,
     script: &Script,
-    heard: &Heard,
+    heard: &ReceivedRequests,
 ) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let asked: Value = serde_json::from_slice(&body).unwrap();
     heard.bodies.lock().push(asked.clone());
     heard.headers.lock().push(head.headers);
-    let said = script(&asked);
-    let said = match said.strip_prefix('~').and_then(|said| said.split_once('\n')) {
-        Some((wait, said)) => {
+    let message = script(&asked);
+    let message = match message.strip_prefix('~').and_then(|message| message.split_once('\n')) {
+        Some((wait, message)) => {
             tokio::time::sleep(Duration::from_millis(wait.parse().unwrap())).await;
-            said.to_owned()
+            message.to_owned()
         }
-        None => said,
+        None => message,
     };
     let is_streamed = asked["stream"] == true;
     let number = heard.bodies.lock().len() - 1;
     let (media, text) = if is_streamed {
-        ("text/event-stream", stream_of(&said, number))
+        ("text/event-stream", stream_of(&message, number))
     } else {
-        ("application/json", whole(&said, number))
+        ("application/json", whole(&message, number))
     };
     Response::builder().header("content-type", media).body(Full::from(text)).unwrap()
 }
 
-fn parts(said: &str, number: usize) -> (Option<String>, Vec<Value>) {
-    let calls = said.lines().filter_map(|line| line.strip_prefix('!')).enumerate();
+fn parts(text: &str, number: usize) -> (Option<String>, Vec<Value>) {
+    let calls = text.lines().filter_map(|line| line.strip_prefix('!')).enumerate();
     let calls = calls.map(|(at, line)| {
         let (name, arguments) = line.split_once(' ').unwrap_or((line, "{}"));
         json!({"index": at, "id": format!("c{number}_{at}"), "type": "function",
                "function": {"name": name, "arguments": arguments}})
     });
-    let words: Vec<&str> = said.lines().filter(|line| !line.starts_with('!')).collect();
+    let words: Vec<&str> = text.lines().filter(|line| !line.starts_with('!')).collect();
     ((!words.is_empty()).then(|| words.join("\n")), calls.collect())
 }
 
@@ -157,8 +158,8 @@ fn finish(calls: &[Value]) -> &'static str {
 
 const USAGE: &str = r#"{"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}"#;
 
-fn whole(said: &str, number: usize) -> String {
-    let (content, mut calls) = parts(said, number);
+fn whole(text: &str, number: usize) -> String {
+    let (content, mut calls) = parts(text, number);
     for call in &mut calls {
         call.as_object_mut().unwrap().remove("index");
     }
@@ -173,8 +174,8 @@ fn whole(said: &str, number: usize) -> String {
     .to_string()
 }
 
-fn stream_of(said: &str, number: usize) -> String {
-    let (content, calls) = parts(said, number);
+fn stream_of(message: &str, number: usize) -> String {
+    let (content, calls) = parts(message, number);
     let chunk = |delta: Value, finish: Value| {
         json!({"id": format!("r{number}"), "object": "chat.completion.chunk", "created": 7,
                "model": "model-at-home",

@@ -97,9 +97,9 @@ async fn s_31_progress_and_logs_are_dropped_when_they_are_too_much() {
         r#"{"jsonrpc":"2.0","id":@ID@,"result":{"content":[{"type":"text","text":"done"}]}}"#;
     let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":@TOKEN@,"progress":1,"message":@@}}"#;
     let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":@@}}"#;
-    let say = |server: &str, said: &str, bytes: usize| {
+    let say = |server: &str, message: &str, bytes: usize| {
         let small = progress.replace("@@", "\"short\"");
-        let plan = fill_queue(plan(&[&small, said, said, said, answer]), "x", bytes);
+        let plan = fill_queue(plan(&[&small, message, message, message, answer]), "x", bytes);
         let meta = json!({"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"});
         let params = json!({"name": format!("{server}_say"), "arguments": make_plan(&plan),
             "_meta": meta});
@@ -108,8 +108,8 @@ async fn s_31_progress_and_logs_are_dropped_when_they_are_too_much() {
     for server in SERVERS {
         for text in [progress, log] {
             let [large, deep] = both(text, "@@");
-            for said in [say(server, &large, 1_000_000).await, say(server, &deep, 1).await] {
-                let events = said.events();
+            for message in [say(server, &large, 1_000_000).await, say(server, &deep, 1).await] {
+                let events = message.events();
                 assert_eq!(events.len(), 2, "{server}: one remark and the answer");
                 assert_eq!(events[0]["params"]["message"], "short", "{server}");
                 assert_eq!(events[1]["result"]["content"][0]["text"], "done", "{server}");

@@ -180,7 +180,7 @@ async fn a_pipe_carries_questions_and_changes() {
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
     pipe.say(&answer.to_string()).await;
     assert_eq!(pipe.hear().await["result"]["content"][0]["text"], "ada");
-    up.script.is_heard().await;
+    up.script.wait_for_reader().await;
     up.script.grow("more");
     assert_eq!(pipe.hear().await["method"], "notifications/tools/list_changed");
     let listen = json!({"notifications": {"toolsListChanged": true}});

@@ -63,8 +63,8 @@ async fn tools_are_shown_in_the_words_of_every_api() {
     let parameters = &live[0]["functionDeclarations"][0]["parameters"];
     assert_eq!(parameters["properties"]["text"]["type"], "STRING", "{live}");
     let reply = stage.request("GET", "/v1/tools?format=anthropics").send().await;
-    let told = "unknown format `anthropics`; did you mean `anthropic`?";
-    assert_eq!((reply.status, &reply.json()["error"]["message"]), (400, &json!(told)));
+    let message = "unknown format `anthropics`; did you mean `anthropic`?";
+    assert_eq!((reply.status, &reply.json()["error"]["message"]), (400, &json!(message)));
     let reply = stage.request("GET", "/v1/tools?format=openai&explain=true").send().await;
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!("bad_query")));
 }

@@ -48,15 +48,15 @@ fn texts_of(to: &str, text: &str) -> Value {
 }
 
 /// Conversations are kept after they were answered.
-async fn read_kept(stage: &Stage, query: &str, wanted: usize) -> Value {
+async fn search_until(stage: &Stage, query: &str, requested: usize) -> Value {
     for _ in 0..200 {
         let found = make_request(tool(stage, "search_sessions", &json!({ "query": query }))).await;
-        if found["results"].as_array().unwrap().len() == wanted {
+        if found["results"].as_array().unwrap().len() == requested {
             return found;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("`{query}` was not kept {wanted} times");
+    panic!("`{query}` was not kept {requested} times");
 }
 
 #[tokio::test]
@@ -186,16 +186,16 @@ async fn a_conversation_is_kept_where_its_agent_says_so() {
         .header("x-tollgate-conversation", "pier-1")
         .header("x-tollgate-var-caller_name", "Tam");
     assert_eq!(call.send().await.status, 200);
-    let found = read_kept(&stage, "heron", 2).await;
-    let mut said: Vec<(&str, &str)> = found["results"]
+    let found = search_until(&stage, "heron", 2).await;
+    let mut lines: Vec<(&str, &str)> = found["results"]
         .as_array()
         .unwrap()
         .iter()
         .map(|it| (it["speaker"].as_str().unwrap(), it["text"].as_str().unwrap()))
         .collect();
-    said.sort_unstable();
+    lines.sort_unstable();
     assert_eq!(
-        said,
+        lines,
         [("Tam", "Where does the heron nest?"), ("sage", "The heron nests on the old pier.")]
     );
     assert!(found["results"].as_array().unwrap().iter().all(|it| it["session_id"] == "pier-1"));
@@ -216,7 +216,7 @@ async fn a_streamed_conversation_is_kept_as_well() {
     body["stream"] = json!(true);
     let reply = stage.post(body.to_string()).path("/v1/chat/completions").send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
-    read_kept(&stage, "heron", 2).await;
+    search_until(&stage, "heron", 2).await;
 }
 
 #[tokio::test]
@@ -230,7 +230,7 @@ async fn nothing_is_kept_unless_the_agent_says_so() {
         stage.post(body.to_string()).path("/v1/chat/completions").send().await;
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
-    read_kept(&stage, "heron", 0).await;
+    search_until(&stage, "heron", 0).await;
 }
 
 /// What the model is told before it hears the question.
@@ -238,9 +238,9 @@ async fn prompt(stage: &Stage, model: &Model, to: &str, conversation: &str) -> S
     let body = texts_of(to, "Where is the silver key?");
     let call = stage.post(body.to_string()).path("/v1/chat/completions");
     call.header("x-tollgate-conversation", conversation).send().await;
-    let asked = model.asked.lock().pop().unwrap();
-    let prompt = asked["messages"][0]["content"].to_string();
-    assert!(prompt.contains("You know"), "{asked}");
+    let request = model.requests.lock().pop().unwrap();
+    let prompt = request["messages"][0]["content"].to_string();
+    assert!(prompt.contains("You know"), "{request}");
     prompt
 }
 

@@ -56,7 +56,7 @@ pub(crate) async fn stage(model: &Model) -> (Upstream, Stage) {
         servers: vec![server],
         agents: vec![agent("default"), agent("sage")],
         models: model.settings(),
-        trail: Trail::Kept,
+        trail: Trail::Recorded,
         ..Setup::default()
     };
     (up, Stage::with(setup).await)
@@ -113,7 +113,7 @@ fn everything<'s>(
 ) -> Vec<Underway<'s>> {
     let wait = json!({"name": "wait", "arguments": {"ms": LONG}});
     let execute = |body: &Value| by(secret, stage.post(body.to_string()).path("/v1/tools/execute"));
-    let told = |what: &'static str, call: Call| {
+    let render = |what: &'static str, call: Call| {
         async move {
             let reply = call.send().await;
             (who, what, format!("{} {}", reply.status, reply.text))
@@ -157,10 +157,10 @@ fn everything<'s>(
         (who, "session", format!("{last} {} {} then {gone}", reply.status, reply.text))
     };
     vec![
-        told("REST", execute(&wait)),
-        told("approval", execute(&json!({"name": "up_say", "arguments": {}}))),
-        told("modern MCP", by(secret, stage.modern("tools/call", wait.clone()))),
-        told("chat", chat),
+        render("REST", execute(&wait)),
+        render("approval", execute(&json!({"name": "up_say", "arguments": {}}))),
+        render("modern MCP", by(secret, stage.modern("tools/call", wait.clone()))),
+        render("chat", chat),
         listened("subscription", listen),
         listened("events", events),
         session.boxed(),
@@ -193,15 +193,15 @@ async fn revoked_means_stopped_everywhere_within_a_second_and_for_nobody_else() 
     let revoking = stage.revoke("ada");
     let stopped = async {
         while ended.len() < count {
-            let (who, what, told) = running.next().await.unwrap();
-            assert_eq!(who, "ada", "{what}: {told}");
-            ended.insert(what, (told, now().duration_since(at)));
+            let (who, what, message) = running.next().await.unwrap();
+            assert_eq!(who, "ada", "{what}: {message}");
+            ended.insert(what, (message, now().duration_since(at)));
         }
     };
     tokio::join!(revoking, stopped);
-    for (what, (told, after)) in &ended {
+    for (what, (message, after)) in &ended {
         assert!(*after < WITHIN, "{what} took {after:?}");
-        assert!(told.contains("key `ada` was revoked"), "{what}: {told}");
+        assert!(message.contains("key `ada` was revoked"), "{what}: {message}");
     }
     assert!(ended["session"].0.ends_with("then 401"), "{:?}", ended["session"]);
     // What was at a server was told to stop; what waited for a person cannot be agreed to.
@@ -381,7 +381,7 @@ async fn a_live_session_is_closed_with_the_reason_and_its_call_is_stopped() {
     let agents = vec![spoken::agent("default", &["*"])];
     let keys =
         vec![key("ada", "secret-of-ada", Rights::ALL), key("bob", "secret-of-bob", Rights::ALL)];
-    let setup = Setup { agents, keys: keys.clone(), trail: Trail::Kept, ..Setup::default() };
+    let setup = Setup { agents, keys: keys.clone(), trail: Trail::Recorded, ..Setup::default() };
     let theatre = Theatre::open(setup).await;
     let sent = |secret: &str| [format!("authorization: Bearer {secret}")];
     let (mut ada, mut provider) = theatre.session(&sent("secret-of-ada")).await;

@@ -55,7 +55,7 @@ async fn a_late_result_is_not_delivered_and_its_call_is_cancelled() {
 #[tokio::test]
 async fn a_question_to_somebody_who_was_revoked_is_taken_back() {
     let up = Upstream::start().await;
-    let setup = Setup { upstream: Some(up.address), trail: Trail::Kept, ..Setup::default() };
+    let setup = Setup { upstream: Some(up.address), trail: Trail::Recorded, ..Setup::default() };
     let stage = Stage::with(setup).await;
     let ada = stage.make_key(json!({"name": "ada"})).await;
     let ask = |secret: &str, more: Value| {

@@ -23,7 +23,7 @@ fn with_key(call: Call) -> Call {
 }
 
 /// The status of each thing that needs a right, in this order.
-const ASKED: [&str; 11] = [
+const RIGHTS: [&str; 11] = [
     "call over MCP",
     "call over HTTP",
     "tier by header",
@@ -37,7 +37,7 @@ const ASKED: [&str; 11] = [
     "telemetry",
 ];
 
-async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
+async fn statuses(stage: &Stage) -> [u16; RIGHTS.len()] {
     let echo = json!({"name": "echo", "arguments": {"text": "x"}});
     let meta = json!({"_meta": {"dev.tollgate/tier": "deep"}});
     let calls = [
@@ -53,7 +53,7 @@ async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
         stage.post("{\"tool\": \"nothing\"}").path("/api/calibrate"),
         stage.request("GET", "/api/telemetry"),
     ];
-    let mut found = [0; ASKED.len()];
+    let mut found = [0; RIGHTS.len()];
     for (status, call) in found.iter_mut().zip(calls) {
         *status = with_key(call).status().await;
     }
@@ -71,7 +71,7 @@ async fn a_key_does_what_its_rights_say() {
         (&Right::ALL, [200, 200, 200, 200, 200, 200, 200, 404, 200, 404, 200]),
     ] {
         let stage = stage(rights).await;
-        assert_eq!(statuses(&stage).await, expected, "{rights:?}: {ASKED:?}");
+        assert_eq!(statuses(&stage).await, expected, "{rights:?}: {RIGHTS:?}");
     }
 }
 
@@ -127,8 +127,8 @@ async fn whoever_asks_for_too_much_is_told_the_ceiling() {
         "this key does not have the right `override_tier`: `deep` exceeds the agent's ceiling, \
          `standard`"
     );
-    let asked = json!({"text": "x", "conversation": "c", "override": "deep"});
-    let refused = with_key(stage.post(asked.to_string()).path("/v1/tier")).send().await;
+    let request = json!({"text": "x", "conversation": "c", "override": "deep"});
+    let refused = with_key(stage.post(request.to_string()).path("/v1/tier")).send().await;
     assert_eq!(refused.json()["error"]["code"], "no_right", "{refused:?}");
     let first = json!({"text": "x", "conversation": "c"});
     let first = with_key(stage.post(first.to_string()).path("/v1/tier")).send().await.json();

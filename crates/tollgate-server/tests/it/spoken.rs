@@ -265,10 +265,11 @@ async fn what_is_said_in_a_session_is_remembered_where_the_agent_does() {
         .await;
     provider.say(json!({"type": "response.done", "response": response})).await;
     client.await_event("response.done").await;
-    let mind = theatre.stage.gate.memory().unwrap();
+    let memory_service = theatre.stage.gate.memory().unwrap();
     let scope = MemoryScope::of_operator(Namespace::of(None, &MemoryName::usual()));
     for _ in 0..200 {
-        let found = mind.search_entries(&scope, "silver key kitchen", None, 5).await.unwrap();
+        let found =
+            memory_service.search_entries(&scope, "silver key kitchen", None, 5).await.unwrap();
         if found.len() == 2 {
             return;
         }

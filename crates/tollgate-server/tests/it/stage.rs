@@ -83,7 +83,7 @@ pub(crate) struct Setup {
     pub(crate) tools: Vec<builtin::Server>,
     /// Instead of the usual two, if there are any.
     pub(crate) agents: Vec<Agent>,
-    pub(crate) house: GlobalRules,
+    pub(crate) global: GlobalRules,
     /// What holds for the tools in process.
     pub(crate) trust: TrustPolicy,
     /// How upstream tools are called.
@@ -108,7 +108,7 @@ pub(crate) enum Remembers {
 pub(crate) enum Trail {
     #[default]
     None,
-    Kept,
+    Recorded,
 }
 
 impl Stage {
@@ -130,7 +130,7 @@ impl Stage {
         let clock = Arc::new(SystemClock);
         let (store, ledger) = match setup.trail {
             Trail::None => (Store::in_memory().unwrap(), Arc::default()),
-            Trail::Kept => {
+            Trail::Recorded => {
                 let store = Store::open(&directory.0.join("tollgate.db")).unwrap();
                 let audit = tollgate_engine::settings::Audit::default();
                 let trail = store.audit().unwrap();
@@ -148,7 +148,7 @@ impl Stage {
         awaited.extend(setup.servers.iter().map(|server| format!("{}_say", server.id)));
         let mut settings = settings(&directory.0, setup.upstream);
         settings.servers.extend(setup.servers);
-        settings.house = setup.house;
+        settings.global = setup.global;
         settings.trust = setup.trust;
         settings.names = setup.names;
         settings.budget.standing.ceilings = setup.ceilings;
@@ -201,9 +201,9 @@ impl Stage {
     }
 
     /// Waits until so many calls have reached the tools in process.
-    pub(crate) async fn call_tool(&self, wanted: usize) {
+    pub(crate) async fn call_tool(&self, requested: usize) {
         let arrived = async {
-            while self.calls() < wanted {
+            while self.calls() < requested {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -211,14 +211,14 @@ impl Stage {
     }
 
     /// Waits until the count is reached, for a while.
-    pub(crate) async fn reaches(&self, count: &AtomicUsize, wanted: usize) {
+    pub(crate) async fn reaches(&self, count: &AtomicUsize, requested: usize) {
         for _ in 0..200 {
-            if count.load(Ordering::SeqCst) >= wanted {
+            if count.load(Ordering::SeqCst) >= requested {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("{} instead of {wanted}", count.load(Ordering::SeqCst));
+        panic!("{} instead of {requested}", count.load(Ordering::SeqCst));
     }
 }
 

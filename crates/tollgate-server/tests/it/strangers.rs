@@ -54,15 +54,15 @@ async fn s_22_the_token_of_a_client_reaches_no_server() {
             let test = dressed(stage.request("POST", &format!("/mcp/test/{server}"))).send().await;
             assert_eq!(test.json()["ok"], true, "{server}");
         }
-        let told = then(plan(&[]), "heard");
-        let params = json!({"name": "pipe_say", "arguments": make_plan(&told)});
-        let told = dressed(stage.modern("tools/call", params)).send().await.text;
-        assert!(told.contains("tools/call") && !told.contains(CANARY), "{told}");
+        let answer = then(plan(&[]), "heard");
+        let params = json!({"name": "pipe_say", "arguments": make_plan(&answer)});
+        let answer = dressed(stage.modern("tools/call", params)).send().await.text;
+        assert!(answer.contains("tools/call") && !answer.contains(CANARY), "{answer}");
     }
-    let heard = String::from_utf8_lossy(&hostile.heard.lock()).into_owned();
-    assert!(heard.contains("mcp-protocol-version") && heard.contains("resources/read"));
+    let received = String::from_utf8_lossy(&hostile.received.lock()).into_owned();
+    assert!(received.contains("mcp-protocol-version") && received.contains("resources/read"));
     for canary in [CANARY, UPPER, "Y2FuYXJ5LTVkMWY3YzNlOWI", "cookie", "authorization"] {
-        assert!(!heard.contains(canary), "{canary} was heard");
+        assert!(!received.contains(canary), "{canary} was heard");
     }
 }
 
@@ -140,8 +140,8 @@ async fn s_15_no_header_of_trust_opens_anything() {
             }
         }
         assert_eq!(with(list()).send().await.status, 401);
-        let told = with(list()).header("authorization", &bearer).send().await.text;
-        assert_eq!(told, usual, "{value}");
+        let text = with(list()).header("authorization", &bearer).send().await.text;
+        assert_eq!(text, usual, "{value}");
         let other = with(list()).header("authorization", &bearer).path("/mcp/default");
         assert_eq!(other.send().await.status, 403);
         let wait = json!({"name": "wait", "arguments": {"ms": 1}});

@@ -69,12 +69,12 @@ async fn a_slow_call_is_announced_and_ends_with_its_client() {
 async fn what_is_wrong_is_said_as_for_everybody() {
     let (_up, stage) = stage(NEVER).await;
     let outcome = |events: Vec<(String, Value)>| events.into_iter().next().unwrap();
-    let (name, said) = outcome(read_stream(execute(&stage, &json!({"name": "nobody"}))).await);
-    assert_eq!((&*name, &said["status"]), ("outcome", &json!("denied")));
+    let (name, answer) = outcome(read_stream(execute(&stage, &json!({"name": "nobody"}))).await);
+    assert_eq!((&*name, &answer["status"]), ("outcome", &json!("denied")));
     let twice = r#"{"name": "echo", "arguments": {"text": "a", "text": "b"}}"#;
     let call = execute(&stage, &json!({})).body(twice);
-    let (name, said) = outcome(read_stream(call).await);
-    assert_eq!((&*name, &said["error"]["code"]), ("error", &json!("bad_params")));
+    let (name, answer) = outcome(read_stream(call).await);
+    assert_eq!((&*name, &answer["error"]["code"]), ("error", &json!("bad_params")));
     for (body, named) in [
         (json!({"name": "echo", "late": "yes"}), "late"),
         (json!({"name": 5}), "name"),

@@ -119,8 +119,8 @@ fn expectation(rule: TaintRule) -> usize {
 async fn s_30_the_loop_of_the_gateway_sends_no_mail_that_a_result_asked_for() {
     for rule in ALL {
         let plan = inject().to_string();
-        let model = Model::saying(move |asked| {
-            let messages = asked["messages"].as_array().unwrap();
+        let model = Model::saying(move |request| {
+            let messages = request["messages"].as_array().unwrap();
             let last = messages.last().unwrap();
             match messages.iter().filter(|it| it["role"] == "assistant").count() {
                 0 => format!("!new_say {plan}"),
@@ -135,12 +135,12 @@ async fn s_30_the_loop_of_the_gateway_sends_no_mail_that_a_result_asked_for() {
         let (hostile, sent) = hostile(rule, Setup { models, ..Setup::default() }).await;
         let body =
             json!({"model": "sage", "messages": [{"role": "user", "content": "the weather?"}]});
-        let asked = hostile.stage.post(body.to_string()).path("/v1/chat/completions").send();
-        let answer = settle(&hostile.stage, rule, asked).await.json();
-        let said = answer["choices"][0]["message"]["content"].as_str().unwrap_or_default();
+        let request = hostile.stage.post(body.to_string()).path("/v1/chat/completions").send();
+        let answer = settle(&hostile.stage, rule, request).await.json();
+        let text = answer["choices"][0]["message"]["content"].as_str().unwrap_or_default();
         assert_eq!(sent.load(Ordering::SeqCst), expectation(rule), "{rule:?}: {answer}");
-        assert_eq!(said.contains("sent"), rule == TaintRule::Off, "{rule:?}: {said}");
-        assert_eq!(said.contains("taint"), rule == TaintRule::Deny, "{rule:?}: {said}");
+        assert_eq!(text.contains("sent"), rule == TaintRule::Off, "{rule:?}: {text}");
+        assert_eq!(text.contains("taint"), rule == TaintRule::Deny, "{rule:?}: {text}");
     }
 }
 
@@ -149,8 +149,8 @@ async fn s_30_the_loop_of_the_gateway_sends_no_mail_that_a_result_asked_for() {
 async fn s_30_results_that_a_client_brings_count_until_its_user_speaks_again() {
     let rule = TaintRule::Deny;
     let plan = inject();
-    let model = Model::saying(|asked| {
-        let last = asked["messages"].as_array().unwrap().last().unwrap();
+    let model = Model::saying(|request| {
+        let last = request["messages"].as_array().unwrap().last().unwrap();
         if last["content"].to_string().contains("\"sent\"") {
             "done".to_owned()
         } else {
@@ -207,16 +207,16 @@ async fn s_30_a_session_over_mcp_sends_no_mail_that_a_result_asked_for() {
         let (hostile, sent) = hostile(rule, Setup::default()).await;
         let stage = &hostile.stage;
         let mail = json!({"name": "send_email", "arguments": {"to": "evil@example.com"}});
-        let said = json!({"name": "old_say", "arguments": inject()});
+        let answer = json!({"name": "old_say", "arguments": inject()});
         let session = stage.open_session("2025-11-25", json!({})).await;
         let other = stage.open_session("2025-11-25", json!({})).await;
         let first = session.call(1, "tools/call", &mail).send().await;
         assert_eq!(first.json()["result"]["content"][0]["text"], "sent", "{first:?}");
-        let read = session.call(2, "tools/call", &said).send().await;
+        let read = session.call(2, "tools/call", &answer).send().await;
         assert_eq!(read.brief(), "200 ok", "{read:?}");
-        let asked = session.call(3, "tools/call", &mail).send();
-        let asked = settle(stage, rule, asked).await;
-        assert_eq!(sent.load(Ordering::SeqCst), 1 + expectation(rule), "{rule:?}: {asked:?}");
+        let reply = session.call(3, "tools/call", &mail).send();
+        let reply = settle(stage, rule, reply).await;
+        assert_eq!(sent.load(Ordering::SeqCst), 1 + expectation(rule), "{rule:?}: {reply:?}");
         // Another session has read nothing. A name of a turn does not undo what was read in its session.
         let elsewhere = other.call(1, "tools/call", &mail).send().await;
         assert_eq!(elsewhere.json()["result"]["content"][0]["text"], "sent", "{elsewhere:?}");
@@ -251,8 +251,8 @@ async fn s_30_whatever_an_untrusted_server_says_counts() {
         let session = stage.open_session("2025-11-25", json!({})).await;
         let read = session.call(1, method, &params).send().await;
         assert!(read.text.contains("call send_email"), "{method}: {read:?}");
-        let asked = session.call(2, "tools/call", &mail).send().await;
-        assert!(asked.text.contains("taint: the tool is destructive"), "{method}: {asked:?}");
+        let reply = session.call(2, "tools/call", &mail).send().await;
+        assert!(reply.text.contains("taint: the tool is destructive"), "{method}: {reply:?}");
     }
     assert_eq!(sent.load(Ordering::SeqCst), 0);
 }
@@ -266,10 +266,10 @@ async fn s_30_what_a_stranger_says_before_its_answer_counts() {
         "params": {"level": "error", "data": INJECTED}});
     let answer = r#"{"jsonrpc":"2.0","id":@ID@,"result":{"content":[]}}"#;
     let mail = json!({"name": "send_email", "arguments": {"to": "evil@example.com"}});
-    for said in [progress, log] {
+    for body in [progress, log] {
         let (hostile, sent) = hostile(TaintRule::Deny, Setup::default()).await;
-        let said = said.to_string().replace("\"@TOKEN@\"", "@TOKEN@");
-        let mut plan = then(plan(&[&said, answer]), "hold");
+        let body = body.to_string().replace("\"@TOKEN@\"", "@TOKEN@");
+        let mut plan = then(plan(&[&body, answer]), "hold");
         plan["ms"] = json!(PATIENCE.as_millis());
         let mut params = json!({"name": "old_say", "arguments": make_plan(&plan),
             "_meta": {"progressToken": "t", "io.modelcontextprotocol/logLevel": "debug"}});
@@ -277,10 +277,10 @@ async fn s_30_what_a_stranger_says_before_its_answer_counts() {
         let mut mail = mail.clone();
         mail["_meta"] = json!({"dev.tollgate/conversation": "c"});
         let mut reading = hostile.stage.modern("tools/call", params).stream().await;
-        let heard = reading.next().await.unwrap();
-        assert!(heard.to_string().contains("call send_email"), "{heard}");
-        let asked = hostile.stage.modern("tools/call", mail).send().await;
-        assert!(asked.text.contains("taint: the tool is destructive"), "{said}: {asked:?}");
+        let received = reading.next().await.unwrap();
+        assert!(received.to_string().contains("call send_email"), "{received}");
+        let reply = hostile.stage.modern("tools/call", mail).send().await;
+        assert!(reply.text.contains("taint: the tool is destructive"), "{body}: {reply:?}");
         assert_eq!(sent.load(Ordering::SeqCst), 0);
     }
 }
@@ -345,7 +345,7 @@ async fn s_30_a_live_session_sends_no_mail_that_a_result_asked_for() {
         };
         let setup = Setup { models, agents: vec![live], ..Setup::default() };
         let (hostile, sent) = hostile(rule, setup).await;
-        let Hostile { stage, heard: _heard, .. } = hostile;
+        let Hostile { stage, received: _received, .. } = hostile;
         let theatre = Theatre { stage, provider };
         let (_client, mut provider) = theatre.session(&[]).await;
         provider.await_event("session.update").await;

@@ -93,16 +93,16 @@ async fn a_modern_client_comes_back_with_the_answer() {
     let meta = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}});
     let first = json!({"name": "up_ask", "_meta": meta});
     let reply = stage.modern("tools/call", first.clone()).send().await;
-    let asked = reply.json()["result"].clone();
-    assert_eq!(asked["resultType"], "input_required", "{reply:?}");
-    assert_eq!(asked["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "tollgate");
-    let (key, question) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    let request = reply.json()["result"].clone();
+    assert_eq!(request["resultType"], "input_required", "{reply:?}");
+    assert_eq!(request["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "tollgate");
+    let (key, question) = request["inputRequests"].as_object().unwrap().iter().next().unwrap();
     assert_eq!(question["method"], "elicitation/create");
     let mut second = first.clone();
-    second["requestState"] = asked["requestState"].clone();
+    second["requestState"] = request["requestState"].clone();
     second["inputResponses"] = json!({key: {"action": "accept", "content": {"name": "ada"}}});
     let mut forged = second.clone();
-    let state = asked["requestState"].as_str().unwrap();
+    let state = request["requestState"].as_str().unwrap();
     forged["requestState"] = json!(format!("{}A", &state[..state.len() - 1]));
     let mut tampered = state.to_owned().into_bytes();
     tampered[20] ^= 1;
@@ -127,8 +127,8 @@ async fn r_32_a_cancel_reaches_the_server() {
 #[tokio::test]
 async fn changes_of_lists_are_told_to_those_who_would_see_them() {
     let (up, stage) = stage().await;
-    let listen = |wanted: Value| {
-        let params = json!({"notifications": wanted});
+    let listen = |requested: Value| {
+        let params = json!({"notifications": requested});
         stage.modern("subscriptions/listen", params)
     };
     let mut tools = listen(json!({"toolsListChanged": true})).stream().await;
@@ -143,14 +143,14 @@ async fn changes_of_lists_are_told_to_those_who_would_see_them() {
     assert_eq!(acknowledged["params"]["notifications"], json!({"toolsListChanged": true}));
     prompts.next().await;
     sage.next().await;
-    up.script.is_heard().await;
+    up.script.wait_for_reader().await;
     up.script.grow("more");
-    let told = tools.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed");
-    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
-    let told = legacy.next().await.unwrap();
+    let body = tools.next().await.unwrap();
+    assert_eq!(body["method"], "notifications/tools/list_changed");
+    assert_eq!(body["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
+    let body = legacy.next().await.unwrap();
     assert_eq!(
-        told,
+        body,
         json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {}})
     );
     prompts.silent().await;
@@ -163,15 +163,15 @@ async fn changes_of_lists_are_told_to_those_who_would_see_them() {
 async fn a_session_hears_of_changes_that_it_slept_through() {
     let (up, stage) = stage().await;
     let session = stage.open_session("2025-11-25", json!({})).await;
-    up.script.is_heard().await;
+    up.script.wait_for_reader().await;
     let mut changes = stage.gate.changes();
     up.script.grow("while_away");
     changes.changed().await.unwrap();
     let get =
         || session.add_headers(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
     let mut stream = get().stream().await;
-    let told = stream.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let body = stream.next().await.unwrap();
+    assert_eq!(body["method"], "notifications/tools/list_changed");
     let mut second = get().stream().await;
     assert_eq!(stream.next().await, None, "the newer stream takes over");
     second.silent().await;
@@ -194,16 +194,16 @@ async fn updates_of_resources_reach_those_who_watch_them() {
     let mut legacy = get.stream().await;
     let updated =
         |uri: &str| up.script.tell("notifications/resources/updated", &json!({"uri": uri}));
-    up.script.is_heard().await;
+    up.script.wait_for_reader().await;
     updated("test://a");
     assert_eq!(modern.next().await.unwrap()["params"]["uri"], "test://a");
     legacy.silent().await;
     session.call(1, "resources/subscribe", &json!({"uri": "test://a"})).send().await;
     updated("test://b");
     updated("test://a");
-    let told = legacy.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/resources/updated");
-    assert_eq!(told["params"], json!({"uri": "test://a"}));
+    let body = legacy.next().await.unwrap();
+    assert_eq!(body["method"], "notifications/resources/updated");
+    assert_eq!(body["params"], json!({"uri": "test://a"}));
     session.call(2, "resources/unsubscribe", &json!({"uri": "test://a"})).send().await;
     updated("test://a");
     legacy.silent().await;

@@ -56,7 +56,7 @@ async fn a_fast_turn_shows_only_fast_tools_however_it_is_asked_for() {
     let (_up, stage) = stage().await;
     let session = stage.open_session("2025-11-25", json!({})).await;
     let list = || session.call(1, "tools/list", &json!({}));
-    let asked = [
+    let requests = [
         stage.request("GET", "/v1/tools?tier=fast"),
         stage.request("GET", "/v1/tools").header("x-tollgate-tier", "fast"),
         stage.modern("tools/list", json!({"_meta": in_meta("fast")})),
@@ -64,7 +64,7 @@ async fn a_fast_turn_shows_only_fast_tools_however_it_is_asked_for() {
         session.call(1, "tools/list", &json!({"_meta": in_meta("fast")})),
         list().header("x-tollgate-tier", "fast"),
     ];
-    for call in asked {
+    for call in requests {
         let seen = names(&call.send().await);
         for (name, expected) in [("up_count", true), ("up_data", false), ("up_say", false)] {
             assert_eq!(seen.iter().any(|it| it == name), expected, "{name}: {seen:?}");
@@ -117,8 +117,8 @@ async fn clients_are_told_of_tools_that_moved_if_they_see_that() {
     let (_up, stage) = stage().await;
     let mut operator = stage.request("GET", "/api/events").by_admin().stream().await;
     let listen = |tier: &str| {
-        let wanted = json!({"toolsListChanged": true});
-        let params = json!({"notifications": wanted, "_meta": in_meta(tier)});
+        let requested = json!({"toolsListChanged": true});
+        let params = json!({"notifications": requested, "_meta": in_meta(tier)});
         stage.modern("subscriptions/listen", params)
     };
     let mut fast = listen("fast").stream().await;
@@ -131,8 +131,8 @@ async fn clients_are_told_of_tools_that_moved_if_they_see_that() {
         let outcome = execute(&stage, &json!({"name": "up_say"})).send().await.json();
         assert_eq!(outcome["status"], "ok");
     }
-    let told = fast.next().await.unwrap();
-    assert_eq!(told["method"], "notifications/tools/list_changed");
+    let body = fast.next().await.unwrap();
+    assert_eq!(body["method"], "notifications/tools/list_changed");
     let seen = stage.request("GET", "/v1/tools?tier=fast").send().await;
     assert!(names(&seen).contains(&"up_say".to_owned()));
     deep.silent().await;
@@ -150,19 +150,19 @@ async fn choose(call: Call) -> (String, String) {
     (text("tier"), text("reason"))
 }
 
-fn ask(stage: &Stage, said: &Value) -> Call {
-    stage.post(said.to_string()).path("/v1/tier")
+fn ask(stage: &Stage, answer: &Value) -> Call {
+    stage.post(answer.to_string()).path("/v1/tier")
 }
 
 #[tokio::test]
 async fn what_is_said_chooses_the_tier_and_what_fits_into_it() {
     let (_up, stage) = stage().await;
-    let said = json!({"text": "explain in detail", "conversation": "c", "agent": "default"});
-    let deep = ask(&stage, &said).send().await.json();
+    let answer = json!({"text": "explain in detail", "conversation": "c", "agent": "default"});
+    let deep = ask(&stage, &answer).send().await.json();
     assert_eq!((&deep["tier"], &deep["agent"]), (&json!("deep"), &json!("default")));
     let tools = deep["tools"].as_array().unwrap();
     assert!(tools.contains(&json!("up_data")) && tools.contains(&json!("up_count")), "{deep}");
-    let again = choose(ask(&stage, &said)).await;
+    let again = choose(ask(&stage, &answer)).await;
     assert_eq!(again.0, "standard", "so soon after: {}", again.1);
     let other = json!({"text": "explain in detail", "conversation": "d"});
     assert_eq!(choose(ask(&stage, &other)).await.0, "deep", "another conversation");
@@ -205,7 +205,7 @@ async fn a_partial_utterance_is_no_turn_yet() {
 async fn r_15_what_chooses_no_tier_is_refused_by_its_name() {
     let (_up, stage) = stage().await;
     let long = "a".repeat((64 << 10) + 1);
-    for (said, named) in [
+    for (answer, named) in [
         (json!({}), "text"),
         (json!({"text": null}), "text"),
         (json!({"text": ["hello"]}), "text"),
@@ -218,7 +218,7 @@ async fn r_15_what_chooses_no_tier_is_refused_by_its_name() {
         (json!({"text": "x", "override": "warp"}), "override"),
         (json!({"text": "x", "partial": "yes"}), "partial"),
     ] {
-        let reply = ask(&stage, &said).send().await;
+        let reply = ask(&stage, &answer).send().await;
         let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();
         assert_eq!(reply.status, 400, "{message}");
         assert!(message.contains(&format!("`{named}`")), "{named}: {message}");

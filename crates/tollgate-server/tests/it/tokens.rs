@@ -48,7 +48,7 @@ async fn a_token_of_the_issuer_lets_in_and_nothing_else_does() {
         issuer.token(&claims)
     };
     let stranger = Issuer::start().await;
-    for (token, said) in [
+    for (token, message) in [
         (with("exp", json!(now() - 61)), "the token has expired"),
         (with("nbf", json!(now() + 120)), "the token is not valid yet"),
         (with("aud", json!("https://other.example/mcp")), "the token is for another audience"),
@@ -59,8 +59,8 @@ async fn a_token_of_the_issuer_lets_in_and_nothing_else_does() {
         ("eyJ.x.y".to_owned(), "the token is malformed"),
     ] {
         let refused = lists(&stage, &token).await;
-        assert_eq!(refused.status, 401, "{said}: {refused:?}");
-        assert!(refused.text.contains(said), "{said}: {refused:?}");
+        assert_eq!(refused.status, 401, "{message}: {refused:?}");
+        assert!(refused.text.contains(message), "{message}: {refused:?}");
         let challenge = refused.header("www-authenticate").unwrap();
         assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
     }
@@ -215,8 +215,8 @@ async fn the_issuer_is_asked_again_for_a_new_key_but_not_for_every_token() {
     assert_eq!(issuer.fetch_all(), 1);
     issuer.add_key("' OR 1=1--");
     let unknown = issuer.token(&issuer.claims());
-    let asked = (0..50).map(|_| lists(&stage, &unknown));
-    for refused in futures_util::future::join_all(asked).await {
+    let requests = (0..50).map(|_| lists(&stage, &unknown));
+    for refused in futures_util::future::join_all(requests).await {
         assert!([401, 429].contains(&refused.status), "too soon to ask again: {refused:?}");
     }
     assert_eq!(issuer.fetch_all(), 1, "a flood of unknown keys is no flood for the issuer");
@@ -234,8 +234,8 @@ async fn an_issuer_may_exchange_its_keys() {
     tokio::time::sleep(Duration::from_millis(60)).await;
     issuer.add_key("second");
     let new = issuer.token(&issuer.claims());
-    let asked = (0..20).map(|_| lists(&stage, &new));
-    for reply in futures_util::future::join_all(asked).await {
+    let requests = (0..20).map(|_| lists(&stage, &new));
+    for reply in futures_util::future::join_all(requests).await {
         assert_eq!(reply.brief(), "200 ok", "each waits for the one that asks");
     }
     // A wish that comes just after the keys is heard once more.
@@ -409,9 +409,9 @@ async fn s_22_a_token_never_leaves_the_gateway() {
             assert!(!reply.text.contains(&token), "{server}");
         }
     }
-    let heard = String::from_utf8_lossy(&hostile.heard.lock()).into_owned();
-    assert!(heard.contains("tools/call"));
+    let received = String::from_utf8_lossy(&hostile.received.lock()).into_owned();
+    assert!(received.contains("tools/call"));
     for part in token.split('.').chain(["eyJ", "authorization", "Bearer"]) {
-        assert!(!heard.contains(part), "{part} was heard");
+        assert!(!received.contains(part), "{part} was heard");
     }
 }

@@ -209,9 +209,9 @@ async fn a_tool_whose_name_no_dialect_takes_is_offered_and_run_all_the_same() {
     let up = Upstream::start().await;
     up.script.grow("files.read");
     // Calls whatever it is offered under a name like that, then says what came of it.
-    let model = Model::saying(|asked| {
-        let messages = asked["messages"].as_array().unwrap();
-        let tools = asked["tools"].as_array().unwrap();
+    let model = Model::saying(|request| {
+        let messages = request["messages"].as_array().unwrap();
+        let tools = request["tools"].as_array().unwrap();
         let names = tools.iter().filter_map(|tool| tool["function"]["name"].as_str());
         let name = names.into_iter().find(|name| name.starts_with("files_read_"));
         match (name, messages.last().unwrap()["role"] == "tool") {
@@ -233,7 +233,7 @@ async fn a_tool_whose_name_no_dialect_takes_is_offered_and_run_all_the_same() {
     let answer = ask(&stage, body).await.json();
     assert_eq!(answer["choices"][0]["message"]["content"], "it said: \"done\"", "{answer}");
     assert_eq!(*up.script.calls.lock(), ["files.read"]);
-    let offered = model.asked.lock()[0]["tools"].clone();
+    let offered = model.requests.lock()[0]["tools"].clone();
     let name = offered.as_array().unwrap().iter().find_map(|tool| {
         tool["function"]["name"].as_str().filter(|name| name.starts_with("files_read_"))
     });

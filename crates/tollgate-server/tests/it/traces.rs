@@ -14,44 +14,44 @@ const INNER: &str = "00-22222222222222222222222222222222-2222222222222222-00";
 struct Case {
     headers: &'static [(&'static str, &'static str)],
     meta: Value,
-    heard: Value,
+    received: Value,
 }
 
 fn cases() -> Vec<Case> {
     vec![
-        Case { headers: &[], meta: json!({}), heard: json!({}) },
+        Case { headers: &[], meta: json!({}), received: json!({}) },
         Case {
             headers: &[("traceparent", OUTER), ("tracestate", "a=1"), ("tracestate", "b=2")],
             meta: json!({}),
-            heard: json!({"traceparent": OUTER, "tracestate": "a=1,b=2"}),
+            received: json!({"traceparent": OUTER, "tracestate": "a=1,b=2"}),
         },
         Case {
             headers: &[],
             meta: json!({"traceparent": INNER, "tracestate": "c=3"}),
-            heard: json!({"traceparent": INNER, "tracestate": "c=3"}),
+            received: json!({"traceparent": INNER, "tracestate": "c=3"}),
         },
         // The inner one wins; what belongs to the outer one goes with it.
         Case {
             headers: &[("traceparent", OUTER), ("tracestate", "a=1")],
             meta: json!({"traceparent": INNER}),
-            heard: json!({"traceparent": INNER}),
+            received: json!({"traceparent": INNER}),
         },
         // What is malformed is as good as absent.
         Case {
             headers: &[("traceparent", OUTER)],
             meta: json!({"traceparent": "00-1", "tracestate": 7}),
-            heard: json!({"traceparent": OUTER}),
+            received: json!({"traceparent": OUTER}),
         },
         Case {
             headers: &[("traceparent", OUTER), ("traceparent", INNER)],
             meta: json!({"traceparent": [INNER], "baggage": {"a": 1}}),
-            heard: json!({}),
+            received: json!({}),
         },
         // What a client says of itself to everybody is not for everybody.
         Case {
             headers: &[("baggage", "user=ada")],
             meta: json!({"traceparent": INNER, "baggage": "admin=true"}),
-            heard: json!({"traceparent": INNER}),
+            received: json!({"traceparent": INNER}),
         },
     ]
 }
@@ -71,7 +71,7 @@ async fn a_servers_parent_is_what_the_client_said_in_both_eras() {
     let up = Upstream::start().await;
     let stage = Stage::with(Setup { upstream: Some(up.address), ..Setup::default() }).await;
     let session = stage.open_session("2025-11-25", json!({})).await;
-    for Case { headers, meta, heard: expected } in cases() {
+    for Case { headers, meta, received: expected } in cases() {
         let params = json!({"name": "up_data", "_meta": meta});
         for call in
             [stage.modern("tools/call", params.clone()), session.call(1, "tools/call", &params)]

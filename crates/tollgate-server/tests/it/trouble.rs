@@ -39,8 +39,8 @@ async fn r_14_a_crash_in_a_call_is_one_answer_over_http() {
         let (one, two, old) = tokio::join!(modern(), modern(), legacy());
         for reply in [one, two, old] {
             assert_eq!(reply.brief(), "200 failed", "{server}: {reply:?}");
-            let told = ["disconnected before it answered", "is offline"];
-            assert!(told.iter().any(|words| reply.text.contains(words)), "{server}: {reply:?}");
+            let lines = ["disconnected before it answered", "is offline"];
+            assert!(lines.iter().any(|words| reply.text.contains(words)), "{server}: {reply:?}");
         }
         back(&hostile, server).await;
         let plain = hostile.stage.post(params.to_string()).path("/v1/tools/execute").send().await;

@@ -23,8 +23,9 @@ async fn known_tools(stage: &Stage, name: &str) -> Value {
 /// The status and the code of a decision.
 async fn decide(stage: &Stage, path: &str, body: &Value) -> String {
     let reply = stage.post(body.to_string()).path(path).by_admin().send().await;
-    let said = reply.json();
-    let word = said["code"].as_str().or(said["verdict"].as_str()).unwrap_or_default().to_owned();
+    let answer = reply.json();
+    let word =
+        answer["code"].as_str().or(answer["verdict"].as_str()).unwrap_or_default().to_owned();
     format!("{} {word}", reply.status)
 }
 

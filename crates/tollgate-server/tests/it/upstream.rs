@@ -70,7 +70,7 @@ impl Script {
     }
 
     /// Waits until the gateway hears what is told.
-    pub(crate) async fn is_heard(&self) {
+    pub(crate) async fn wait_for_reader(&self) {
         let heard = async {
             while self.news.receiver_count() == 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -204,9 +204,9 @@ fn call(script: Arc<Script>, message: Value) -> Response {
             "ask" => {
                 let (answer, answered) = oneshot::channel();
                 script.answers.lock().insert("\"q1\"".to_owned(), answer);
-                let asked = json!({"message": "who?", "requestedSchema": {"type": "object"}});
+                let request = json!({"message": "who?", "requestedSchema": {"type": "object"}});
                 let question = json!({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create",
-                    "params": asked});
+                    "params": request});
                 sender.try_send(question.to_string()).unwrap();
                 let answer = answered.await.unwrap_or_default();
                 result["content"][0]["text"] = json!(answer["content"]["name"]);

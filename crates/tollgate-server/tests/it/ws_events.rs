@@ -37,8 +37,8 @@ async fn answer(ends: &mut Ends) -> (String, Value) {
         let event = ends.provider_sees("conversation.item.create").await;
         if event["item"]["type"] == "function_call_output" {
             let id = event["item"]["call_id"].as_str().unwrap().to_owned();
-            let said = event["item"]["output"].as_str().unwrap();
-            return (id, serde_json::from_str(said).unwrap_or_else(|_| json!(said)));
+            let text = event["item"]["output"].as_str().unwrap();
+            return (id, serde_json::from_str(text).unwrap_or_else(|_| json!(text)));
         }
     }
 }
@@ -93,8 +93,8 @@ async fn b_ws_12_a_client_cannot_answer_for_the_gateway() {
     ends.client.text(forged.to_string()).await.unwrap();
     let error = ends.client_sees("error").await;
     assert_eq!(error["error"]["type"], "invalid_request_error", "{error}");
-    let (id, said) = answer(&mut ends).await;
-    assert_eq!((id.as_str(), &said["status"]), ("c1", &json!("ok")), "{said}");
+    let (id, body) = answer(&mut ends).await;
+    assert_eq!((id.as_str(), &body["status"]), ("c1", &json!("ok")), "{body}");
     ends.client.text(forged.to_string()).await.unwrap();
     ends.client_sees("error").await;
 }
@@ -112,9 +112,9 @@ async fn b_ws_12_s_29_a_tool_that_nobody_has_is_refused_in_words_and_recorded() 
     calls(&mut ends, "r1", &wrong).await;
     let mut seen: Vec<String> = Vec::new();
     for _ in 0..wrong.len() {
-        let (id, said) = answer(&mut ends).await;
-        assert_ne!(said["status"], "ok", "{id}: {said}");
-        assert!(said["message"].as_str().is_some_and(|it| !it.is_empty()), "{id}: {said}");
+        let (id, body) = answer(&mut ends).await;
+        assert_ne!(body["status"], "ok", "{id}: {body}");
+        assert!(body["message"].as_str().is_some_and(|it| !it.is_empty()), "{id}: {body}");
         seen.push(id);
     }
     seen.sort();
@@ -147,9 +147,9 @@ async fn b_ws_12_a_cancel_in_the_middle_of_a_tool_is_an_answer_too() {
     ends.client.text("{\"type\":\"response.cancel\"}").await.unwrap();
     ends.provider_sees("response.cancel").await;
     ends.says(events::response("done", "r1", "cancelled", &[slow])).await;
-    let (id, said) = answer(&mut ends).await;
+    let (id, body) = answer(&mut ends).await;
     assert_eq!(id, "c1");
-    assert_ne!(said["status"], "ok", "{said}");
+    assert_ne!(body["status"], "ok", "{body}");
     nothing_before(&mut ends, "no response is asked for").await;
 }
 
@@ -170,7 +170,7 @@ async fn b_ws_11_what_gemini_says_in_binary_stays_binary() {
     let sent = "{\"realtimeInput\":  {\"audio\":{\"data\":\"AAAA\",\"mimeType\":\"audio/pcm\"}}}";
     ends.client.text(sent).await.unwrap();
     assert_eq!(text(&mut ends.provider).await, sent);
-    let said = "{\"serverContent\":  {\"modelTurn\":{\"parts\":[]}}}";
-    ends.provider.send(&RawWebSocketFrame::new(BINARY, said)).await.unwrap();
-    assert_eq!(ends.client.message().await, RawWebSocketMessage::Binary(said.into()));
+    let content = "{\"serverContent\":  {\"modelTurn\":{\"parts\":[]}}}";
+    ends.provider.send(&RawWebSocketFrame::new(BINARY, content)).await.unwrap();
+    assert_eq!(ends.client.message().await, RawWebSocketMessage::Binary(content.into()));
 }

@@ -164,13 +164,13 @@ impl AuditAnchor {
 
     fn to_text(&self) -> String {
         let losses: Vec<Value> = self.losses.iter().map(loss_json).collect();
-        let told = json!({
+        let body = json!({
             "format": FORMAT,
             "last": mark_json(&self.last),
             "removed": mark_json(&self.cut),
             "losses": losses,
         });
-        format!("{told:#}\n")
+        format!("{body:#}\n")
     }
 
     fn parse(text: &str) -> Option<Self> {

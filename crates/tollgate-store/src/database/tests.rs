@@ -139,10 +139,13 @@ fn a_file_cut_anywhere_is_refused_or_whole() {
     let whole = fs::read(place.file()).unwrap();
     assert!(whole.len() > 100_000);
     // SQLite takes a file of one byte for an empty one.
-    for kept in (2..whole.len()).step_by(3_111) {
-        fs::write(place.file(), &whole[..kept]).unwrap();
+    for retained in (2..whole.len()).step_by(3_111) {
+        fs::write(place.file(), &whole[..retained]).unwrap();
         let refused = place.refused();
-        assert!(refused.contains("it is not a database, or it is damaged"), "{kept}: {refused}");
+        assert!(
+            refused.contains("it is not a database, or it is damaged"),
+            "{retained}: {refused}"
+        );
     }
     fs::write(place.file(), &whole).unwrap();
     assert_eq!(count(&place.open().unwrap()), 200);
@@ -282,7 +285,7 @@ fn what_was_not_committed_when_the_process_was_killed_never_was() {
         .unwrap();
     let after = fs::read(&log).unwrap();
     assert_eq!(count(&after_a_kill(&place, &after)), 301);
-    for kept in (before.len()..after.len()).step_by(10_007) {
-        assert_eq!(count(&after_a_kill(&place, &after[..kept])), 1, "{kept}");
+    for retained in (before.len()..after.len()).step_by(10_007) {
+        assert_eq!(count(&after_a_kill(&place, &after[..retained])), 1, "{retained}");
     }
 }

@@ -219,9 +219,9 @@ fn writers_in_two_processes_wait_for_each_other() {
     });
     let store = open(&file);
     assert_eq!(store.measurements().load("test").unwrap().measurements.len(), 101);
-    let mut kept = spans(&store, "shared");
-    kept.sort_unstable();
+    let mut retained = spans(&store, "shared");
+    retained.sort_unstable();
     let all: Vec<u128> =
         (0..4).flat_map(|writer| (0..25).map(move |it| writer * 100 + it)).collect();
-    assert_eq!(kept, all);
+    assert_eq!(retained, all);
 }

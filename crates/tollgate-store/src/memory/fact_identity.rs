@@ -12,7 +12,7 @@ pub(super) fn same(fact: &NewFact) -> [u8; 32] {
     }
     match (fact.source, &fact.session) {
         (FactSource::Stated, _) => words.finish(),
-        (FactSource::Heard { first, last }, session) => {
+        (FactSource::Transcript { first, last }, session) => {
             let session = session.as_ref().map_or("", SessionId::as_str);
             words.with(format!("\0{}\0{}\0{session}", first.0, last.0)).finish()
         }

@@ -70,9 +70,9 @@ impl PostgresMemory {
         let runtime = Handle::try_current().map_err(|_| PostgresAddressError::NoRuntime)?;
         let PostgresAddress { config, proof } = PostgresAddress::parse(url)?;
         let pool = PgPool::new(config, PgTls::new(&proof)?, runtime.clone());
-        let (door, told) = ReadyPool::new(pool);
+        let (door, sender) = ReadyPool::new(pool);
         let door = Arc::new(door);
-        let opening = runtime.spawn(ready_pool::open(Arc::clone(&door), told)).abort_handle();
+        let opening = runtime.spawn(ready_pool::open(Arc::clone(&door), sender)).abort_handle();
         let appends = AppendBatcher::start(&runtime, Arc::clone(&door));
         Ok(Self { door, appends, meanings: PgVectorSearch::default(), opening })
     }
@@ -136,9 +136,9 @@ impl MemoryDatabase for PostgresMemory {
         &self,
         scope: &MemoryScope,
         session: &SessionId,
-        stretch: TranscriptPage,
+        page: TranscriptPage,
     ) -> Result<Vec<TranscriptEntry>, MemoryError> {
-        transcripts::entries(&self.lease().await?, scope, session, stretch).await
+        transcripts::entries(&self.lease().await?, scope, session, page).await
     }
 
     async fn summarise(
@@ -231,10 +231,10 @@ impl MemoryDatabase for PostgresMemory {
     async fn find_entities(
         &self,
         scope: &MemoryScope,
-        wanted: &EntityFilter,
+        filter: &EntityFilter,
         page: Page,
     ) -> Result<Vec<Entity>, MemoryError> {
-        entities::find(&self.lease().await?, scope, wanted, page).await
+        entities::find(&self.lease().await?, scope, filter, page).await
     }
 
     async fn snapshot(
@@ -299,7 +299,7 @@ impl MemoryDatabase for PostgresMemory {
     }
 
     async fn backup(&self, _: &Path) -> Result<(), MemoryError> {
-        let said = "it is in PostgreSQL: back it up with `pg_dump --schema=tollgate`";
-        Err(MemoryError::Failed(Error::Failed(said.to_owned())))
+        let text = "it is in PostgreSQL: back it up with `pg_dump --schema=tollgate`";
+        Err(MemoryError::Failed(Error::Failed(text.to_owned())))
     }
 }

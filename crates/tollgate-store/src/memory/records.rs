@@ -18,12 +18,12 @@ use super::{MOST_AT_ONCE, MemoryCounts, MemoryError, MemoryStore, TranscriptPage
 pub struct MemoryRecord {
     pub audience: Audience,
     pub author: MemoryAuthor,
-    pub kept: RecordContent,
+    pub content: RecordContent,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordContent {
-    Said(NewEntry),
+    Utterance(NewEntry),
     /// Must come after the entries.
     Summary {
         session: SessionId,
@@ -59,7 +59,7 @@ pub struct MemoryImport {
     memory: MemoryStore,
     namespace: Namespace,
     /// Existing utterances of each session, with their counts.
-    said: HashMap<(Audience, SessionId), HashMap<[u8; 32], u32>>,
+    utterances: HashMap<(Audience, SessionId), HashMap<[u8; 32], u32>>,
 }
 
 /// Entries of a session compared at once.
@@ -94,7 +94,7 @@ impl MemoryLayer {
 
 impl MemoryImport {
     pub fn new(memory: &MemoryStore, namespace: Namespace) -> Self {
-        Self { memory: memory.clone(), namespace, said: HashMap::new() }
+        Self { memory: memory.clone(), namespace, utterances: HashMap::new() }
     }
 
     /// Stores the records in order. Returns how many were written, without existing utterances and
@@ -102,10 +102,10 @@ impl MemoryImport {
     pub async fn take(&mut self, records: Vec<MemoryRecord>) -> Result<MemoryCounts, MemoryError> {
         let mut counts = MemoryCounts::default();
         let mut batch: Option<ImportBatch> = None;
-        for MemoryRecord { audience, author, kept } in records {
+        for MemoryRecord { audience, author, content } in records {
             let place = MemoryTarget { namespace: self.namespace.clone(), audience, author };
-            if let RecordContent::Said(entry) = &kept
-                && self.was_said(&place.audience, entry).await?
+            if let RecordContent::Utterance(entry) = &content
+                && self.take_existing(&place.audience, entry).await?
             {
                 continue;
             }
@@ -113,7 +113,7 @@ impl MemoryImport {
             if let Some(other) = other {
                 counts.add(&other.keep(&self.memory).await?);
             }
-            batch.get_or_insert_with(|| ImportBatch::new(place)).add(kept);
+            batch.get_or_insert_with(|| ImportBatch::new(place)).add(content);
         }
         if let Some(last) = batch {
             counts.add(&last.keep(&self.memory).await?);
@@ -122,17 +122,17 @@ impl MemoryImport {
     }
 
     /// Whether it existed before; each existing one counts once.
-    async fn was_said(
+    async fn take_existing(
         &mut self,
         audience: &Audience,
         entry: &NewEntry,
     ) -> Result<bool, MemoryError> {
         let key = (audience.clone(), entry.session.clone());
-        if !self.said.contains_key(&key) {
-            let said = self.said_in(audience, &entry.session).await?;
-            self.said.insert(key.clone(), said);
+        if !self.utterances.contains_key(&key) {
+            let lines = self.count_existing(audience, &entry.session).await?;
+            self.utterances.insert(key.clone(), lines);
         }
-        let before = self.said.get_mut(&key).and_then(|it| it.get_mut(&entry_digest(entry)));
+        let before = self.utterances.get_mut(&key).and_then(|it| it.get_mut(&entry_digest(entry)));
         Ok(before.is_some_and(|left| {
             let was = *left > 0;
             *left = left.saturating_sub(1);
@@ -140,7 +140,7 @@ impl MemoryImport {
         }))
     }
 
-    async fn said_in(
+    async fn count_existing(
         &self,
         audience: &Audience,
         session: &SessionId,
@@ -155,11 +155,11 @@ impl MemoryImport {
         if known.is_none_or(|known| known.audience != *audience) {
             return Ok(before);
         }
-        let mut stretch = TranscriptPage { after: None, most: COMPARE_BATCH };
+        let mut page = TranscriptPage { after: None, most: COMPARE_BATCH };
         loop {
-            let entries = self.memory.entries(&scope, session, stretch).await?;
+            let entries = self.memory.entries(&scope, session, page).await?;
             let Some(last) = entries.last() else { return Ok(before) };
-            stretch.after = Some(last.id);
+            page.after = Some(last.id);
             for entry in entries {
                 let session = entry.session;
                 let speaker = entry.speaker;
@@ -201,10 +201,10 @@ impl ImportBatch {
         }
     }
 
-    fn add(&mut self, kept: RecordContent) {
+    fn add(&mut self, content: RecordContent) {
         self.len += 1;
-        match kept {
-            RecordContent::Said(entry) => self.entries.push(entry),
+        match content {
+            RecordContent::Utterance(entry) => self.entries.push(entry),
             RecordContent::Summary { session, text } => self.summaries.push((session, text)),
             RecordContent::Fact(fact) => self.facts.push(fact),
             RecordContent::Entity(entity) => self.entities.push(entity),
@@ -248,13 +248,13 @@ async fn relate(
         Err(MemoryError::NoEntity(_)) => {}
         Err(trouble) => return Err(trouble),
     }
-    let mut kept = 0;
+    let mut retained = 0;
     for relation in relations {
         match memory.relate(place, vec![relation]).await {
-            Ok(()) => kept += 1,
+            Ok(()) => retained += 1,
             Err(MemoryError::NoEntity(_)) => {}
             Err(trouble) => return Err(trouble),
         }
     }
-    Ok(kept)
+    Ok(retained)
 }

@@ -71,10 +71,10 @@ impl SimHash {
 }
 
 impl SimHashIndex {
-    pub(super) fn add(&mut self, vector: u64, shelf: i64, sketch: SimHash) {
-        let shelf = self.shelves.entry(shelf).or_default();
-        shelf.vectors.push(vector);
-        shelf.sketches.push(sketch);
+    pub(super) fn add(&mut self, vector: u64, partition: i64, sketch: SimHash) {
+        let partition = self.shelves.entry(partition).or_default();
+        partition.vectors.push(vector);
+        partition.sketches.push(sketch);
         self.last = self.last.max(vector);
     }
 
@@ -106,12 +106,13 @@ impl SimHashIndex {
 
     /// Removes deleted vectors.
     pub(super) fn remove(&mut self, gone: &HashSet<u64>) {
-        for shelf in self.shelves.values_mut() {
-            let kept: Vec<bool> = shelf.vectors.iter().map(|it| !gone.contains(it)).collect();
-            let mut keep = kept.iter();
-            shelf.vectors.retain(|_| keep.next().copied().unwrap_or(true));
-            let mut keep = kept.iter();
-            shelf.sketches.retain(|_| keep.next().copied().unwrap_or(true));
+        for partition in self.shelves.values_mut() {
+            let retained: Vec<bool> =
+                partition.vectors.iter().map(|it| !gone.contains(it)).collect();
+            let mut keep = retained.iter();
+            partition.vectors.retain(|_| keep.next().copied().unwrap_or(true));
+            let mut keep = retained.iter();
+            partition.sketches.retain(|_| keep.next().copied().unwrap_or(true));
         }
     }
 }

@@ -127,11 +127,11 @@ impl MemoryDatabase for SqliteMemory {
         &self,
         scope: &MemoryScope,
         session: &SessionId,
-        stretch: TranscriptPage,
+        page: TranscriptPage,
     ) -> Result<Vec<TranscriptEntry>, MemoryError> {
         let scope = scope.clone();
         let session = session.clone();
-        self.read(move |from| transcripts::entries(from, &scope, &session, stretch)).await
+        self.read(move |from| transcripts::entries(from, &scope, &session, page)).await
     }
 
     async fn summarise(
@@ -227,12 +227,12 @@ impl MemoryDatabase for SqliteMemory {
     async fn find_entities(
         &self,
         scope: &MemoryScope,
-        wanted: &EntityFilter,
+        filter: &EntityFilter,
         page: Page,
     ) -> Result<Vec<Entity>, MemoryError> {
         let scope = scope.clone();
-        let wanted = wanted.clone();
-        self.read(move |from| entities::find(from, &scope, &wanted, page)).await
+        let filter = filter.clone();
+        self.read(move |from| entities::find(from, &scope, &filter, page)).await
     }
 
     async fn snapshot(

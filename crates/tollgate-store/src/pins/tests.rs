@@ -19,7 +19,7 @@ fn seen(tool: &str, hash: ContentHash) -> FirstUsePin {
     FirstUsePin { tool: id(tool), hash, definition: format!("{{\"is\":\"{hash}\"}}") }
 }
 
-fn said(tool: &str, hash: ContentHash, state: StoredPinState, seconds: u64) -> Decision {
+fn decide(tool: &str, hash: ContentHash, state: StoredPinState, seconds: u64) -> Decision {
     let by = "ops".to_owned();
     let definition = "{}".to_owned();
     Decision { tool: id(tool), hash, definition, state, by, at: at(seconds) }
@@ -43,9 +43,9 @@ fn what_was_pinned_is_there_after_a_restart() {
     let store = Store::open(&file).unwrap();
     check(&store, "a", Some((A, TrustedBy::FirstUse)), 0);
     check(&store, "wetter / Köln\0", Some((B, TrustedBy::FirstUse)), 0);
-    let kept = store.pins().of(&id("a")).unwrap();
-    assert_eq!(kept[0].definition, seen("a", A).definition);
-    assert_eq!((kept[0].first_seen, kept[0].decided.clone()), (at(7), None));
+    let retained = store.pins().of(&id("a")).unwrap();
+    assert_eq!(retained[0].definition, seen("a", A).definition);
+    assert_eq!((retained[0].first_seen, retained[0].decided.clone()), (at(7), None));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn s_25_a_first_use_never_takes_the_place_of_what_is_known() {
     store.pins().first_uses(&[seen("a", A)], at(1)).unwrap();
     store.pins().first_uses(&[seen("a", B)], at(2)).unwrap();
     check(&store, "a", Some((A, TrustedBy::FirstUse)), 0);
-    store.pins().decide(&said("b", A, StoredPinState::Rejected, 3)).unwrap();
+    store.pins().decide(&decide("b", A, StoredPinState::Rejected, 3)).unwrap();
     store.pins().first_uses(&[seen("b", B)], at(4)).unwrap();
     check(&store, "b", None, 1);
 }
@@ -63,18 +63,18 @@ fn s_25_a_first_use_never_takes_the_place_of_what_is_known() {
 fn an_accepted_definition_takes_the_place_of_the_one_before() {
     let store = Store::in_memory().unwrap();
     store.pins().first_uses(&[seen("a", A)], at(1)).unwrap();
-    store.pins().decide(&said("a", B, StoredPinState::Accepted, 2)).unwrap();
+    store.pins().decide(&decide("a", B, StoredPinState::Accepted, 2)).unwrap();
     check(&store, "a", Some((B, TrustedBy::Person)), 0);
     assert_eq!(store.pins().of(&id("a")).unwrap().len(), 1);
-    store.pins().decide(&said("a", A, StoredPinState::Rejected, 3)).unwrap();
+    store.pins().decide(&decide("a", A, StoredPinState::Rejected, 3)).unwrap();
     check(&store, "a", Some((B, TrustedBy::Person)), 1);
-    store.pins().decide(&said("a", A, StoredPinState::Accepted, 4)).unwrap();
+    store.pins().decide(&decide("a", A, StoredPinState::Accepted, 4)).unwrap();
     check(&store, "a", Some((A, TrustedBy::Person)), 0);
-    store.pins().decide(&said("a", A, StoredPinState::Rejected, 5)).unwrap();
+    store.pins().decide(&decide("a", A, StoredPinState::Rejected, 5)).unwrap();
     check(&store, "a", None, 1);
-    let kept = store.pins().of(&id("a")).unwrap();
+    let retained = store.pins().of(&id("a")).unwrap();
     assert_eq!(
-        (kept[0].first_seen, kept[0].decided.clone()),
+        (retained[0].first_seen, retained[0].decided.clone()),
         (at(3), Some((at(5), "ops".to_owned())))
     );
 }
@@ -83,7 +83,7 @@ fn an_accepted_definition_takes_the_place_of_the_one_before() {
 fn what_a_person_confirms_of_a_first_use_stays_the_same_definition() {
     let store = Store::in_memory().unwrap();
     store.pins().first_uses(&[seen("a", A)], at(1)).unwrap();
-    store.pins().decide(&said("a", A, StoredPinState::Accepted, 9)).unwrap();
+    store.pins().decide(&decide("a", A, StoredPinState::Accepted, 9)).unwrap();
     check(&store, "a", Some((A, TrustedBy::Person)), 0);
     assert_eq!(store.pins().of(&id("a")).unwrap()[0].first_seen, at(1));
 }
@@ -103,9 +103,12 @@ fn rejections_of_one_tool_are_bounded() {
     let store = Store::in_memory().unwrap();
     for round in 0..100_u8 {
         let hash = ContentHash([round; 32]);
-        store.pins().decide(&said("a", hash, StoredPinState::Rejected, u64::from(round))).unwrap();
+        store
+            .pins()
+            .decide(&decide("a", hash, StoredPinState::Rejected, u64::from(round)))
+            .unwrap();
     }
-    let kept = store.pins().of(&id("a")).unwrap();
-    assert_eq!(kept.len(), 64);
-    assert_eq!(kept.last().unwrap().hash, ContentHash([99; 32]));
+    let retained = store.pins().of(&id("a")).unwrap();
+    assert_eq!(retained.len(), 64);
+    assert_eq!(retained.last().unwrap().hash, ContentHash([99; 32]));
 }

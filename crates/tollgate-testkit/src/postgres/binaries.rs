@@ -22,11 +22,11 @@ pub(super) fn programs(build: PostgresBuild, own: &Path, owner: Option<PostgresO
         PostgresBuild::Plain => of_the_system(),
         PostgresBuild::WithVectors => {
             let found = of_the_package();
-            let mut asked = Command::new(found.join("postgres"));
-            run_as(&mut asked, owner);
-            let asked = asked.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+            let mut command = Command::new(found.join("postgres"));
+            run_as(&mut command, owner);
+            let command = command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
             // Nobody but root may look into its home.
-            if asked.status().is_ok_and(|status| status.success()) {
+            if command.status().is_ok_and(|status| status.success()) {
                 return found;
             }
             let install = found.parent().expect("bin lies in a folder");

@@ -23,7 +23,7 @@ struct TestCallRow {
     ran: u32,
     answered: u32,
     /// What the answers said.
-    said: Vec<String>,
+    messages: Vec<String>,
 }
 
 /// Who has to run a call.
@@ -61,8 +61,8 @@ impl TestCallLedger {
     pub fn called(&self, id: &str, runner: ExpectedRunner, due: ExpectedAnswers) {
         let ran = 0;
         let answered = 0;
-        let said = Vec::new();
-        let row = TestCallRow { runner, due, is_confirmed: false, ran, answered, said };
+        let messages = Vec::new();
+        let row = TestCallRow { runner, due, is_confirmed: false, ran, answered, messages };
         self.rows.lock().insert(id.to_owned(), row);
     }
 
@@ -81,14 +81,14 @@ impl TestCallLedger {
     }
 
     /// An answer came to the provider.
-    pub fn answered(&self, id: &str, said: &str) {
+    pub fn answered(&self, id: &str, text: &str) {
         let mut rows = self.rows.lock();
         let Some(row) = rows.get_mut(id) else {
             drop(rows);
-            return self.fault(format!("{id} was answered, and nobody had asked for it: {said}"));
+            return self.fault(format!("{id} was answered, and nobody had asked for it: {text}"));
         };
         row.answered += 1;
-        row.said.push(said.chars().take(200).collect());
+        row.messages.push(text.chars().take(200).collect());
     }
 
     /// The turn of this call came to its end.
@@ -142,7 +142,7 @@ impl TestCallLedger {
                 (_, 0, ExpectedAnswers::Once) => "was never answered".to_owned(),
                 _ => continue,
             };
-            faults.push(format!("{id} ({:?}) {wrong}: {:?}", row.runner, row.said));
+            faults.push(format!("{id} ({:?}) {wrong}: {:?}", row.runner, row.messages));
         }
         faults
     }

@@ -25,9 +25,9 @@ async fn two_ends_talk_in_pieces_and_say_goodbye() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let server = async {
-        let asked = RawUpgradeRequest::read(listener.accept().await.unwrap().0).await.unwrap();
-        assert_eq!(asked.header("x-name"), Some("y"));
-        let mut wire = asked.welcome().await.unwrap();
+        let request = RawUpgradeRequest::read(listener.accept().await.unwrap().0).await.unwrap();
+        assert_eq!(request.header("x-name"), Some("y"));
+        let mut wire = request.welcome().await.unwrap();
         for frame in [
             RawWebSocketFrame::new(TEXT, "a").without_fin(),
             RawWebSocketFrame::new(PING, "p"),
@@ -53,8 +53,8 @@ async fn a_refusal_is_shown_whole() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let server = async {
-        let asked = RawUpgradeRequest::read(listener.accept().await.unwrap().0).await.unwrap();
-        asked.refuse("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno").await;
+        let request = RawUpgradeRequest::read(listener.accept().await.unwrap().0).await.unwrap();
+        request.refuse("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno").await;
     };
     let (refused, ()) = tokio::join!(RawWebSocket::dial(address, "/x", &[]), server);
     let refused = refused.unwrap_err();

@@ -29,8 +29,8 @@ fn fails(source: &str) -> (String, ProgramError) {
         });
         let (phase, error) = ended.map(drop).expect_err(source);
         let known = HintContext { names: &Vec::new(), globals: &[], fence: &FENCE, missed: None };
-        let said = format!("{:#}", error.without_diagnostic());
-        (said, describe_error(&error, phase, &known))
+        let text = format!("{:#}", error.without_diagnostic());
+        (text, describe_error(&error, phase, &known))
     })
 }
 
@@ -57,8 +57,8 @@ fn failures_are_told_apart_by_these_words() {
         ("def f(a): pass\nf()", "for call to `program.f`"),
         ("def f(a): pass\nf(1, 2)", "for call to program.f"),
     ] {
-        let (said, _) = fails(source);
-        assert!(said.contains(words), "{source}\n{said}\n{words}");
+        let (text, _) = fails(source);
+        assert!(text.contains(words), "{source}\n{text}\n{words}");
     }
     let deep = "[".repeat(500);
     let error = serde_json::from_str::<serde_json::Value>(&deep).expect_err("it is too deep");
@@ -67,7 +67,7 @@ fn failures_are_told_apart_by_these_words() {
 
 #[test]
 fn every_saying_that_has_a_hint_is_said() {
-    const SAID: &[(&str, &str)] = &[
+    const HINTS: &[(&str, &str)] = &[
         ("x = 1\ny = f'{x:.2f}'", "f-string expression end"),
         ("y = '{:.2f}'.format(1.5)", "inside replacement field"),
         ("y = '%.2f' % 1.5", "unsupported format character"),
@@ -100,13 +100,13 @@ fn every_saying_that_has_a_hint_is_said() {
         ("for i in 5: pass", "(iter)"),
         ("x = None[0]", "`[]` not supported"),
     ];
-    for (source, saying) in SAID {
+    for (source, saying) in HINTS {
         let (_, ProgramError { message, hint, .. }) = fails(source);
         assert!(message.contains(saying), "{source}\n{message}\n{saying}");
-        let wanted = SAYINGS.iter().find(|it| it.0 == *saying).map(|it| it.1);
-        assert_eq!(hint.as_deref(), wanted, "{source}\n{message}");
+        let requested = SAYINGS.iter().find(|it| it.0 == *saying).map(|it| it.1);
+        assert_eq!(hint.as_deref(), requested, "{source}\n{message}");
     }
-    let said: HashSet<&str> = SAID.iter().map(|(_, saying)| *saying).collect();
+    let lines: HashSet<&str> = HINTS.iter().map(|(_, saying)| *saying).collect();
     let hinted: HashSet<&str> = SAYINGS.iter().map(|(saying, _)| *saying).collect();
-    assert_eq!(said, hinted);
+    assert_eq!(lines, hinted);
 }

@@ -7,8 +7,8 @@ use crate::rehearsal::check;
 fn back(json: &str, result: &str) {
     let text = serde_json::to_string(json).expect("it is JSON");
     let source = format!("result = echo.json(t={text})");
-    let told = format!("1> echo.json [] {{\"t\":{text}}}\n{result}");
-    check(&source, &told);
+    let message = format!("1> echo.json [] {{\"t\":{text}}}\n{result}");
+    check(&source, &message);
 }
 
 #[test]
@@ -139,12 +139,12 @@ fn functions_and_tools_are_no_data() {
 fn depth_is_bounded_both_ways() {
     let deep = |n: usize| "[".repeat(n) + &"]".repeat(n);
     back(&deep(100), &format!("= {}", deep(100)));
-    let told = "! depth: `result` is nested deeper than 100 levels";
-    back(&deep(101), told);
+    let text = "! depth: `result` is nested deeper than 100 levels";
+    back(&deep(101), text);
     back(&deep(200), "! depth 1: the result of `echo.json` is invalid: it is nested too deeply");
-    check("x = []\nfor i in range(20000):\n    x = [x]\nresult = x", told);
-    check("x = {}\nfor i in range(20000):\n    x = {'a': x}\nresult = x", told);
-    check("x = []\nx.append(x)\nresult = x", told);
+    check("x = []\nfor i in range(20000):\n    x = [x]\nresult = x", text);
+    check("x = {}\nfor i in range(20000):\n    x = {'a': x}\nresult = x", text);
+    check("x = []\nx.append(x)\nresult = x", text);
     check(
         "x = []\nx.append(x)\nslack.post(y=x)",
         "! depth 3: `y` is nested deeper than 100 levels",

@@ -73,8 +73,8 @@ fn a_comprehension_calls_like_any_other_place() {
 
 #[test]
 fn a_function_of_higher_order_calls_like_any_other_place() {
-    let told = "1> echo.value [1] {}\n1> echo.value [2] {}\n= [1,2]";
-    check("result = map(echo.value, [1, 2])", told);
+    let text = "1> echo.value [1] {}\n1> echo.value [2] {}\n= [1,2]";
+    check("result = map(echo.value, [1, 2])", text);
     check(
         "result = sorted([2, 1], key=echo.value)",
         "1> echo.value [2] {}\n1> echo.value [1] {}\n= [1,2]",

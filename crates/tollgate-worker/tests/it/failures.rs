@@ -38,15 +38,15 @@ fn fail_says_what_the_program_says() {
 
 #[test]
 fn what_fails_while_it_runs_is_no_mistake_of_syntax() {
-    let told = "1\n! runtime 2: cannot parse `abc` as an integer in base 10";
-    assert_eq!(rehearse("print(1)\nx = int('abc')", FENCE).told(), told);
-    let told = "! syntax 2: unparenthesized tuple with trailing comma";
-    assert_eq!(rehearse("print(1)\nx, *y = [1]", FENCE).told(), told);
+    let text = "1\n! runtime 2: cannot parse `abc` as an integer in base 10";
+    assert_eq!(rehearse("print(1)\nx = int('abc')", FENCE).told(), text);
+    let text = "! syntax 2: unparenthesized tuple with trailing comma";
+    assert_eq!(rehearse("print(1)\nx, *y = [1]", FENCE).told(), text);
 }
 
 #[test]
 fn messages_have_only_words_of_the_program() {
-    for (source, told) in [
+    for (source, text) in [
         (
             "range(1000000000000)",
             "! runtime 1: the number 1000000000000 is too large here; the limit is 2147483647",
@@ -61,20 +61,20 @@ fn messages_have_only_words_of_the_program() {
             "! runtime 2: found 1 extra positional argument(s) for call to f",
         ),
     ] {
-        assert_eq!(rehearse(source, FENCE).told(), told, "{source}");
+        assert_eq!(rehearse(source, FENCE).told(), text, "{source}");
     }
 }
 
 #[test]
 fn a_dict_that_is_updated_with_itself_fails_the_program_only() {
-    let told = "! runtime: a dict or a set was changed from within one of its own values";
-    assert_eq!(rehearse("d = {}\nd.update([d])", FENCE).told(), told);
+    let text = "! runtime: a dict or a set was changed from within one of its own values";
+    assert_eq!(rehearse("d = {}\nd.update([d])", FENCE).told(), text);
 }
 
 #[test]
 fn odd_sources_get_a_place_as_well() {
     // b_st_14: NUL, tabs, carriage returns
-    for (source, told) in [
+    for (source, text) in [
         ("x = 1\0", "! syntax 1: invalid input `\0`"),
         ("if 1:\n\tx = 1", "! syntax 1: tabs are not allowed"),
         ("x = 'a\n", "! syntax 1: unfinished string literal"),
@@ -86,7 +86,7 @@ fn odd_sources_get_a_place_as_well() {
         ("return 1", "! syntax 1: `return` cannot be used outside of a `def` function"),
         ("f(a=1, a=2)", "! syntax 1: repeated named argument"),
     ] {
-        assert_eq!(rehearse(source, FENCE).told(), told, "{source:?}");
+        assert_eq!(rehearse(source, FENCE).told(), text, "{source:?}");
     }
     assert_eq!(rehearse("x = 1\r\nresult = x\r\n", FENCE).told(), "= 1");
 }

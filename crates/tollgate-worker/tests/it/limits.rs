@@ -131,8 +131,8 @@ fn as_much_is_printed_or_returned_as_the_limit_says() {
     let ran = rehearse(&print(most + 1), fence);
     assert_eq!((ran.said.len(), ran.kind()), (most, Some(ProgramErrorKind::Output)));
     let result = |letters: usize| format!("result = 'a' * {letters}");
-    let told = format!("= \"{}\"", "a".repeat(most - 2));
-    assert_eq!(rehearse(&result(most - 2), fence).told(), told);
+    let text = format!("= \"{}\"", "a".repeat(most - 2));
+    assert_eq!(rehearse(&result(most - 2), fence).told(), text);
     stops(&result(most - 1), fence, ProgramErrorKind::Output);
 }
 

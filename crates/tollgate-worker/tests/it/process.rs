@@ -97,12 +97,12 @@ fn run(source: &str) -> Ended {
 #[track_caller]
 fn is_stopped(source: &str, words: &[&str]) {
     let ended = run(source);
-    let told = match &ended.last {
+    let text = match &ended.last {
         Some(WorkerMessage::Failed(failed)) => format!("{:?} {}", failed.kind, failed.message),
         Some(word) => format!("{word:?}"),
         None => format!("{} {}", ended.status, ended.reason),
     };
-    assert!(words.iter().any(|words| told.contains(words)), "{source}\n{told}");
+    assert!(words.iter().any(|words| text.contains(words)), "{source}\n{text}");
 }
 
 /// What a gateway makes of memory that ran out.

@@ -48,27 +48,27 @@ const STACK: usize = 32 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Ran {
     /// Prints, and a line for each call.
-    pub(crate) said: String,
+    pub(crate) output: String,
     pub(crate) end: Option<Result<ProgramResult, ProgramError>>,
 }
 
 impl Ran {
     /// As text: what it said, then `= result` or `! kind line: message`.
-    pub(crate) fn told(&self) -> String {
-        let mut told = self.said.clone();
+    pub(crate) fn transcript(&self) -> String {
+        let mut text = self.output.clone();
         match &self.end {
             Some(Ok(done)) => {
                 let result = done.result.as_ref().map_or("", |result| result.get());
-                let _ = write!(told, "= {result}");
+                let _ = write!(text, "= {result}");
             }
             Some(Err(failed)) => {
                 let kind = format!("{:?}", failed.kind).to_lowercase();
                 let line = failed.line.map_or_else(String::new, |line| format!(" {line}"));
-                let _ = write!(told, "! {kind}{line}: {}", failed.message);
+                let _ = write!(text, "! {kind}{line}: {}", failed.message);
             }
-            None => told.push_str("? it said nothing of its end"),
+            None => text.push_str("? it said nothing of its end"),
         }
-        told
+        text
     }
 
     pub(crate) fn failed(&self) -> &ProgramError {
@@ -101,8 +101,8 @@ pub(crate) fn with_globals(source: &str, fence: InterpreterLimits, globals: &Glo
 
 /// Fails with both texts if the program does not tell just this.
 #[track_caller]
-pub(crate) fn check(source: &str, told: &str) {
-    assert_eq!(rehearse(source, FENCE).told(), told, "{source}");
+pub(crate) fn check(source: &str, text: &str) {
+    assert_eq!(rehearse(source, FENCE).transcript(), text, "{source}");
 }
 
 /// Fails if the program's hint has not these words.
@@ -110,7 +110,7 @@ pub(crate) fn check(source: &str, told: &str) {
 pub(crate) fn check_hint(source: &str, words: &str) {
     let ran = rehearse(source, FENCE);
     let hint = ran.failed().hint.clone().unwrap_or_default();
-    assert!(hint.contains(words), "{source}\n{}\n{hint}", ran.told());
+    assert!(hint.contains(words), "{source}\n{}\n{hint}", ran.transcript());
 }
 
 #[derive(Clone, Default)]
@@ -119,7 +119,7 @@ struct Gateway(Rc<RefCell<State>>);
 #[derive(Default)]
 struct State {
     /// Not yet a whole frame.
-    heard: Vec<u8>,
+    buffer: Vec<u8>,
     answers: VecDeque<u8>,
     ran: Ran,
 }
@@ -127,13 +127,13 @@ struct State {
 impl Write for Gateway {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.0.borrow_mut();
-        state.heard.extend_from_slice(bytes);
-        while let Some(length) = state.heard.first_chunk::<4>() {
+        state.buffer.extend_from_slice(bytes);
+        while let Some(length) = state.buffer.first_chunk::<4>() {
             let end = 4 + u32::from_le_bytes(*length) as usize;
-            if state.heard.len() < end {
+            if state.buffer.len() < end {
                 break;
             }
-            let frame: Vec<u8> = state.heard.drain(..end).skip(4).collect();
+            let frame: Vec<u8> = state.buffer.drain(..end).skip(4).collect();
             state.take(serde_json::from_slice(&frame).expect("it is a word"));
         }
         Ok(bytes.len())
@@ -155,7 +155,7 @@ impl State {
         assert!(self.ran.end.is_none(), "its last word was not the last");
         match word {
             WorkerMessage::Ready { .. } => panic!("only a process says it is ready"),
-            WorkerMessage::Print(text) => self.ran.said.push_str(&text),
+            WorkerMessage::Print(text) => self.ran.output.push_str(&text),
             WorkerMessage::Calls(calls) => self.call(&calls),
             WorkerMessage::Done(done) => self.ran.end = Some(Ok(done)),
             WorkerMessage::Failed(failed) => self.ran.end = Some(Err(failed)),
@@ -167,7 +167,7 @@ impl State {
             let tool = TOOLS[*tool as usize];
             let positional: Vec<_> = positional.iter().map(|it| it.get()).collect();
             let positional = positional.join(",");
-            let _ = writeln!(self.ran.said, "{line}> {tool} [{positional}] {named}");
+            let _ = writeln!(self.ran.output, "{line}> {tool} [{positional}] {named}");
         }
         let answers = calls.iter().map(answer).collect();
         let frame = serde_json::to_vec(&HostMessage::Answers(answers)).expect("it is JSON");

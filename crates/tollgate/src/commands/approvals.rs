@@ -20,7 +20,7 @@ const QUEUE: usize = 64;
 const MAX_ARGUMENT_CHARACTERS: usize = 120;
 
 pub(super) async fn run(
-    wanted: &ApprovalsCommand,
+    command: &ApprovalsCommand,
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
@@ -30,7 +30,7 @@ pub(super) async fn run(
         return Err(CommandError::new(format!("no gateway is running at {place}")));
     };
     let gateway = Gateway::Remote(Box::new(remote));
-    match wanted {
+    match command {
         ApprovalsCommand::List => list(&gateway, output).await,
         ApprovalsCommand::Approve { id, note } => {
             decide(&gateway, id, "approve", note.as_deref(), output).await
@@ -92,7 +92,7 @@ async fn watch(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
             "`watch` requires a terminal; otherwise use `--json`".to_owned(),
         ));
     }
-    let (sender, mut asked) = mpsc::channel(QUEUE);
+    let (sender, mut receiver) = mpsc::channel(QUEUE);
     let listening = gateway.events(move |event| {
         if ["approval_requested", "missed"].contains(&&*event.name) {
             // A full queue is fine: the list is fetched again anyway.
@@ -108,10 +108,10 @@ async fn watch(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
                     ask(gateway, request, output).await?;
                 }
             }
-            if asked.recv().await.is_none() {
+            if receiver.recv().await.is_none() {
                 return Ok(());
             }
-            while asked.try_recv().is_ok() {}
+            while receiver.try_recv().is_ok() {}
         }
     };
     tokio::select! {

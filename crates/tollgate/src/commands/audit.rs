@@ -65,7 +65,7 @@ async fn verify(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
             }
         }
     }
-    if found["ok"] == true { Ok(()) } else { Err(CommandError::Said) }
+    if found["ok"] == true { Ok(()) } else { Err(CommandError::AlreadyPrinted) }
 }
 
 /// Works directly on the files: write access to them is sufficient authorization.
@@ -182,13 +182,13 @@ async fn follow(
         let mut query = filters.to_vec();
         query.push(("after", last.to_string()));
         let began = last;
-        let heard = |GatewayEvent { name, data }| {
+        let on_event = |GatewayEvent { name, data }| {
             if name == "row" {
                 last = data["sequence"].as_u64().unwrap_or(last);
                 printer.print_live_row(&data);
             }
         };
-        gateway.audit_tail(&query, heard).await?;
+        gateway.audit_tail(&query, on_event).await?;
         if last == began {
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         }

@@ -26,45 +26,45 @@ const SHARE: u32 = 5;
 const COMPLAINTS: usize = 3;
 
 pub(super) async fn run(
-    wanted: &operate::BenchArgs,
+    args: &operate::BenchArgs,
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
     let gateway = Gateway::open(config).await?;
-    let measured = measure(wanted, &gateway, output).await;
+    let measured = measure(args, &gateway, output).await;
     let place = match &gateway {
         Gateway::Remote(_) => format!("the gateway on {}", config.listen),
         Gateway::Local(_) => "a gateway in this process".to_owned(),
     };
     gateway.close().await;
     let (base, tool) = measured?;
-    say(wanted, &place, &base, tool.as_ref(), output);
+    say(args, &place, &base, tool.as_ref(), output);
     match tool {
-        Some(tool) if tool.calls() == tool.errors() => Err(CommandError::Said),
+        Some(tool) if tool.calls() == tool.errors() => Err(CommandError::AlreadyPrinted),
         _ => Ok(()),
     }
 }
 
 async fn measure(
-    wanted: &operate::BenchArgs,
+    args: &operate::BenchArgs,
     gateway: &Gateway,
     output: Output,
 ) -> Result<(LoadStatistics, Option<LoadStatistics>), CommandError> {
-    let view = ToolViewQuery { agent: wanted.agent.as_deref(), ..ToolViewQuery::default() };
-    let order = match &wanted.name {
-        Some(name) => Some((name, order(wanted, name, gateway, view).await?)),
+    let view = ToolViewQuery { agent: args.agent.as_deref(), ..ToolViewQuery::default() };
+    let order = match &args.name {
+        Some(name) => Some((name, order(args, name, gateway, view).await?)),
         None => None,
     };
-    let whole = Duration::from_secs(u64::from(wanted.seconds));
+    let whole = Duration::from_secs(u64::from(args.seconds));
     let first = if order.is_some() { whole / SHARE } else { whole };
-    output.note(&format!("{} at a time, for {} s …", wanted.connections, wanted.seconds));
-    let base = load(wanted.connections, first, || async {
+    output.note(&format!("{} at a time, for {} s …", args.connections, args.seconds));
+    let base = load(args.connections, first, || async {
         gateway.health().await.map(drop).map_err(|failure| FailedCallError(failure.to_string()))
     });
     let base = base.await;
     let Some((name, arguments)) = order else { return Ok((base, None)) };
-    let freshness = if wanted.cached { CacheFreshness::Any } else { CacheFreshness::Fresh };
-    let tool = load(wanted.connections, whole, || async {
+    let freshness = if args.cached { CacheFreshness::Any } else { CacheFreshness::Fresh };
+    let tool = load(args.connections, whole, || async {
         let order = GatewayCall { name, arguments: arguments.clone(), view, freshness };
         match gateway.execute(order).await {
             Ok(outcome)
@@ -73,8 +73,8 @@ async fn measure(
                 Ok(())
             }
             Ok(outcome) => {
-                let said = |key: &str| outcome[key].as_str().unwrap_or_default().to_owned();
-                Err(FailedCallError(format!("{}: {}", said("status"), said("message"))))
+                let render = |key: &str| outcome[key].as_str().unwrap_or_default().to_owned();
+                Err(FailedCallError(format!("{}: {}", render("status"), render("message"))))
             }
             Err(failure) => Err(FailedCallError(failure.to_string())),
         }
@@ -84,7 +84,7 @@ async fn measure(
 
 /// The arguments, if the tool may be called repeatedly.
 async fn order(
-    wanted: &operate::BenchArgs,
+    args: &operate::BenchArgs,
     name: &str,
     gateway: &Gateway,
     view: ToolViewQuery<'_>,
@@ -96,12 +96,12 @@ async fn order(
         return Err(CommandError::new(why));
     };
     let effect = tool["effect"].as_str().unwrap_or("mutating");
-    if effect != "read_only" && !wanted.allow_writes {
+    if effect != "read_only" && !args.allow_writes {
         let why =
             format!("`{name}` may change something ({effect}); `--allow-writes` calls it anyway");
         return Err(CommandError::new(why));
     }
-    arguments::parse(&wanted.arguments, &tool["input_schema"]).map(Value::Object)
+    arguments::parse(&args.arguments, &tool["input_schema"]).map(Value::Object)
 }
 
 /// Sends calls one after the other on each connection until the time is over.
@@ -134,16 +134,16 @@ where
 }
 
 fn say(
-    wanted: &operate::BenchArgs,
+    args: &operate::BenchArgs,
     place: &str,
     base: &LoadStatistics,
     tool: Option<&LoadStatistics>,
     output: Output,
 ) {
-    let name = wanted.name.as_deref().unwrap_or_default();
+    let name = args.name.as_deref().unwrap_or_default();
     if output.form == OutputFormat::Json {
         output.json(&json!({
-            "gateway": place, "connections": wanted.connections, "seconds": wanted.seconds,
+            "gateway": place, "connections": args.connections, "seconds": args.seconds,
             "tool": tool.map(|_| name), "health": base.to_json(), "calls": tool.map(LoadStatistics::to_json),
         }));
         return;
@@ -155,7 +155,7 @@ fn say(
         table.row(row(name, tool));
     }
     output.table(&table);
-    output.note(&format!("{place}, {} at a time", wanted.connections));
+    output.note(&format!("{place}, {} at a time", args.connections));
     if let Some(tool) = tool {
         let more = tool.percentile(50).saturating_sub(base.percentile(50));
         output.note(&format!("a call takes {} longer than the health route", span(ms(more))));

@@ -27,7 +27,7 @@ pub(super) async fn run(
         OutputFormat::Text => measured.print(output),
     }
     match &calibrate.only {
-        Some(_) if measured.probed_count() == 0 => Err(CommandError::Said),
+        Some(_) if measured.probed_count() == 0 => Err(CommandError::AlreadyPrinted),
         Some(_) | None => Ok(()),
     }
 }

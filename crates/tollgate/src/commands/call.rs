@@ -30,7 +30,7 @@ pub(super) async fn run(
         OutputFormat::Json => output.json(&outcome),
         OutputFormat::Text => print(&outcome, stays, output),
     }
-    if is_well(&outcome) { Ok(()) } else { Err(CommandError::Said) }
+    if is_well(&outcome) { Ok(()) } else { Err(CommandError::AlreadyPrinted) }
 }
 
 async fn ask(call: &CallArgs, gateway: &Gateway) -> Result<Value, CommandError> {

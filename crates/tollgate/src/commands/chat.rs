@@ -27,27 +27,32 @@ const HELP: &str = "/new starts a new conversation, /tier fast|standard|deep|aut
                     /quit exits; Ctrl-C stops an answer, Ctrl-D exits";
 
 pub(super) async fn run(
-    wanted: &ChatArgs,
+    args: &ChatArgs,
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
-    let headers = headers(wanted)?;
+    let headers = headers(args)?;
     let gateway = Gateway::open(config).await?;
-    let mut talk =
-        TerminalChat { gateway: &gateway, agent: String::new(), headers, said: Vec::new(), output };
-    let talked = talk.begin(wanted).await;
+    let mut talk = TerminalChat {
+        gateway: &gateway,
+        agent: String::new(),
+        headers,
+        messages: Vec::new(),
+        output,
+    };
+    let talked = talk.begin(args).await;
     gateway.close().await;
     talked
 }
 
 /// Headers of every request of the conversation.
-fn headers(wanted: &ChatArgs) -> Result<Vec<(String, String)>, CommandError> {
+fn headers(args: &ChatArgs) -> Result<Vec<(String, String)>, CommandError> {
     let mut headers = vec![
         ("x-tollgate-events".to_owned(), "true".to_owned()),
         ("x-tollgate-conversation".to_owned(), format!("chat-{:x}", rand::random::<u64>())),
     ];
-    headers.extend(wanted.tier.iter().map(|tier| (TIER.to_owned(), tier.clone())));
-    for variable in &wanted.variables {
+    headers.extend(args.tier.iter().map(|tier| (TIER.to_owned(), tier.clone())));
+    for variable in &args.variables {
         let Some((name, value)) = variable.split_once('=') else {
             return Err(CommandError::Usage(format!("`{variable}` is not `name=value`")));
         };
@@ -64,13 +69,13 @@ struct TerminalChat<'g> {
     agent: String,
     headers: Vec<(String, String)>,
     /// The messages so far, in the format of the API.
-    said: Vec<Value>,
+    messages: Vec<Value>,
     output: Output,
 }
 
 impl TerminalChat<'_> {
-    async fn begin(&mut self, wanted: &ChatArgs) -> Result<(), CommandError> {
-        self.agent = match &wanted.agent {
+    async fn begin(&mut self, args: &ChatArgs) -> Result<(), CommandError> {
+        self.agent = match &args.agent {
             Some(named) => named.clone(),
             None => self.gateway.usual_agent().await?,
         };
@@ -92,7 +97,7 @@ impl TerminalChat<'_> {
         if message.is_empty() {
             return Err(CommandError::Usage("standard input is empty".to_owned()));
         }
-        self.said.push(json!({"role": "user", "content": message}));
+        self.messages.push(json!({"role": "user", "content": message}));
         let mut interrupts = Interrupts::listen();
         let Some(answer) = self.next_answer(&mut interrupts).await? else {
             return Err(CommandError::new("stopped by a signal"));
@@ -105,7 +110,7 @@ impl TerminalChat<'_> {
                         format!("not run, because nobody can approve it: {}", call.summary());
                     self.output.note(&clean(&note));
                 }
-                Err(CommandError::Said)
+                Err(CommandError::AlreadyPrinted)
             }
         }
     }
@@ -121,7 +126,7 @@ impl TerminalChat<'_> {
                 "" => {}
                 "/quit" | "/exit" => return Ok(()),
                 "/new" => {
-                    self.said.clear();
+                    self.messages.clear();
                     self.output.note("forgotten");
                 }
                 command if command.starts_with('/') => self.command(command),
@@ -156,7 +161,7 @@ impl TerminalChat<'_> {
             return;
         };
         ChatScreen::new(self.output).say(&greeting);
-        self.said.push(json!({"role": "assistant", "content": greeting}));
+        self.messages.push(json!({"role": "assistant", "content": greeting}));
     }
 
     /// A user message and everything that follows from it. If it fails, the message is removed
@@ -166,14 +171,14 @@ impl TerminalChat<'_> {
         message: &str,
         interrupts: &mut Interrupts,
     ) -> Result<(), CommandError> {
-        let before = self.said.len();
-        self.said.push(json!({"role": "user", "content": message}));
+        let before = self.messages.len();
+        self.messages.push(json!({"role": "user", "content": message}));
         for _ in 0..MOST_ROUNDS {
             let answer = match self.next_answer(interrupts).await {
                 Ok(Some(answer)) => answer,
                 Ok(None) => return Ok(()),
                 Err(failure) => {
-                    self.said.truncate(before);
+                    self.messages.truncate(before);
                     return Err(failure);
                 }
             };
@@ -194,37 +199,37 @@ impl TerminalChat<'_> {
     ) -> Result<Option<StreamedChatAnswer>, CommandError> {
         let body = json!({
             "model": self.agent,
-            "messages": self.said,
+            "messages": self.messages,
             "stream": true,
             "stream_options": {"include_usage": true},
         });
         let mut answer = StreamedChatAnswer::default();
         let mut screen = ChatScreen::new(self.output);
-        let heard = {
+        let headers = {
             let listening = self.gateway.chat(&body, &self.headers, |event| {
                 if let Some(step) = answer.hear(&event) {
                     screen.show(&step);
                 }
             });
             tokio::select! {
-                heard = listening => Some(heard),
+                headers = listening => Some(headers),
                 () = interrupts.next() => None,
             }
         };
         screen.end();
-        match heard {
+        match headers {
             Some(Err(failure)) => Err(failure),
             Some(Ok(head)) => {
                 if let Some(failed) = answer.failed.take() {
                     return Err(CommandError::new(failed));
                 }
                 screen.sum_up(&answer, &head);
-                self.said.extend(answer.history());
+                self.messages.extend(answer.history());
                 Ok(Some(answer))
             }
             None => {
                 self.output.note("ended");
-                self.said.extend(answer.so_far());
+                self.messages.extend(answer.so_far());
                 Ok(None)
             }
         }
@@ -251,10 +256,10 @@ impl TerminalChat<'_> {
             for message in done.as_array().into_iter().flatten() {
                 let text = message["content"].as_str().unwrap_or_default();
                 self.output.note(&clean(&format!("  {}", answer::brief(text))));
-                self.said.push(message.clone());
+                self.messages.push(message.clone());
             }
         }
-        self.said.extend(refused);
+        self.messages.extend(refused);
         Ok(())
     }
 }

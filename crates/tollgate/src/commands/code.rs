@@ -34,7 +34,7 @@ pub(super) async fn run(
         OutputFormat::Json => output.raw(&format!("{}\n", pretty(&ran.whole))),
         OutputFormat::Text => print(&ran, file, output),
     }
-    if ran.error.is_none() { Ok(()) } else { Err(CommandError::Said) }
+    if ran.error.is_none() { Ok(()) } else { Err(CommandError::AlreadyPrinted) }
 }
 
 /// Prints its output, its result, and its error.
@@ -100,15 +100,15 @@ async fn look(
 ) -> Result<(), CommandError> {
     let words = look.search.as_ref().map(|words| words.join(" "));
     let typed = [("read", &look.read), ("docs", &look.docs), ("search", &words)];
-    let mut asked = typed.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
+    let mut requests = typed.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
     let gateway = Gateway::open(config).await?;
-    let told = gateway.code_docs(asked.next(), view).await;
+    let body = gateway.code_docs(requests.next(), view).await;
     gateway.close().await;
-    let told = told?;
+    let body = body?;
     match output.form {
-        OutputFormat::Json => output.json(&told),
+        OutputFormat::Json => output.json(&body),
         OutputFormat::Text => {
-            let text = told["text"].as_str().unwrap_or_default();
+            let text = body["text"].as_str().unwrap_or_default();
             output.print_program_output(&format!("{}\n", text.trim_end()));
         }
     }

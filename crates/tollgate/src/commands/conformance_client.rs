@@ -65,8 +65,8 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
         Some((_, reason)) => return Err(CommandError::new(reason)),
         None => return Err(CommandError::new("the server is not configured")),
     }
-    let asked = TurnRequest::by(Actor::endless(Principal::local()));
-    let turn = gate.turn(asked).map_err(|error| CommandError::new(error.to_string()))?;
+    let turn_request = TurnRequest::by(Actor::endless(Principal::local()));
+    let turn = gate.turn(turn_request).map_err(|error| CommandError::new(error.to_string()))?;
     let client =
         ClientFacts { capabilities: Some(json::raw(CAPABILITIES.to_owned())), ..identity() };
     for (name, arguments) in calls(&turn, context) {
@@ -76,7 +76,7 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
         params.set("arguments", json::raw_value(&arguments));
         let request = GateRequest { kind: RequestKind::CallTool, params };
         let events = Some(events);
-        let progress = ProgressReporting::Wanted;
+        let progress = ProgressReporting::Requested;
         let dialogue = Dialogue::Live;
         let caller = Caller { events, progress, dialogue, ..Caller::silent(&client) };
         let reply = gate.call(&turn, request, caller).await;

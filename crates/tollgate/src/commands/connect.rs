@@ -21,15 +21,15 @@ const UNREDACTABLE_DIFF: &str =
     "the diff is not shown: the file has secrets that cannot be masked\n";
 
 pub(super) async fn run(
-    wanted: &ConnectArgs,
+    args: &ConnectArgs,
     config: &Config,
     request: &ConfigRequest,
     output: Output,
     environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     let data = request.data.as_ref().map(|path| absolute(path).display().to_string());
-    let target = SnippetTarget { data, ..target(wanted, config).await? };
-    let Some(typed) = &wanted.client else {
+    let target = SnippetTarget { data, ..target(args, config).await? };
+    let Some(typed) = &args.client else {
         list(&target, output);
         return Ok(());
     };
@@ -38,20 +38,20 @@ pub(super) async fn run(
         let known = known.join(", ");
         return Err(CommandError::Usage(format!("`{typed}` is unknown; the clients are {known}")));
     };
-    if snippet.id == "claude-desktop" && (wanted.url.is_some() || wanted.key.is_some()) {
+    if snippet.id == "claude-desktop" && (args.url.is_some() || args.key.is_some()) {
         let why = "it starts `tollgate mcp`, a separate gateway with the same config, which has no \
                    address and needs no key; remove `--url` and `--key`";
         return Err(CommandError::Usage(format!("{}: {why}", snippet.name)));
     }
-    if let Some(key) = &wanted.key {
+    if let Some(key) = &args.key {
         snippet.text = snippet.text.replace(KEY, key);
         snippet.note = snippet.note.map(|note| note.replace(KEY, key));
         // A link is meant to be passed on, a key is not.
         snippet.link = None;
     }
-    match (wanted.write, ClientApp::find(typed)) {
+    match (args.write, ClientApp::find(typed)) {
         (false, _) => print(&snippet, &target, output),
-        (true, Some(client)) => return write(wanted, client, &target, output, environment),
+        (true, Some(client)) => return write(args, client, &target, output, environment),
         (true, None) => {
             let why = format!("{} has no config file; remove `--write`", snippet.name);
             return Err(CommandError::Usage(why));
@@ -60,22 +60,22 @@ pub(super) async fn run(
     Ok(())
 }
 
-async fn target(wanted: &ConnectArgs, config: &Config) -> Result<SnippetTarget, CommandError> {
-    if let Some(agent) = &wanted.agent {
+async fn target(args: &ConnectArgs, config: &Config) -> Result<SnippetTarget, CommandError> {
+    if let Some(agent) = &args.agent {
         let known = config.settings.agents.iter().any(|it| it.id.as_str() == agent);
         AgentId::parse(agent).map_err(|bad| CommandError::Usage(bad.to_string()))?;
         if !known {
             return Err(CommandError::Usage(format!("there is no agent `{agent}` in the config")));
         }
     }
-    let base = match &wanted.url {
+    let base = match &args.url {
         Some(url) => parse_base_url(url)?,
         None => address(config),
     };
     let settings = &config.settings;
     let usual = settings.default_agent.as_ref().or(settings.agents.first().map(|it| &it.id));
     let usual = usual.map_or_else(|| "default".to_owned(), ToString::to_string);
-    let is_keyed = wanted.key.is_some() || app::is_keyed(config).await?;
+    let is_keyed = args.key.is_some() || app::is_keyed(config).await?;
     let file = match &config.origin {
         ConfigOrigin::File(path) => {
             fs::canonicalize(path).ok().map(|path| path.display().to_string())
@@ -84,8 +84,8 @@ async fn target(wanted: &ConnectArgs, config: &Config) -> Result<SnippetTarget, 
     };
     Ok(SnippetTarget {
         base,
-        agent: wanted.agent.clone(),
-        model: wanted.agent.clone().unwrap_or(usual),
+        agent: args.agent.clone(),
+        model: args.agent.clone().unwrap_or(usual),
         access: if is_keyed { SnippetAccess::Keyed } else { SnippetAccess::Open },
         config: file,
         data: None,
@@ -161,16 +161,16 @@ fn print(snippet: &Snippet, target: &SnippetTarget, output: Output) {
 }
 
 fn write(
-    wanted: &ConnectArgs,
+    args: &ConnectArgs,
     client: &'static ClientApp,
     target: &SnippetTarget,
     output: Output,
     environment: &dyn Environment,
 ) -> Result<(), CommandError> {
-    let path = file(wanted, client, environment)?;
+    let path = file(args, client, environment)?;
     let label = path.display().to_string();
     let entry = connect::entry(client, target).to_string();
-    let entry = match &wanted.key {
+    let entry = match &args.key {
         // Escaped, so that the key stays one JSON string whatever it contains.
         Some(key) => entry.replace(KEY, &json_escape(key)),
         None => entry,
@@ -182,7 +182,7 @@ fn write(
     let new = connect::merge_entry(connect::form(client), old, &entry)
         .map_err(|why| CommandError::new(format!("{label}: {why}")))?;
     let diff = edit::diff(&path, old, &new);
-    if !wanted.dry_run && old != new {
+    if !args.dry_run && old != new {
         put(&path, before.as_ref(), &new)?;
     }
     let form = connect::form(client);
@@ -192,17 +192,17 @@ fn write(
         connect::redact_diff(form, [old, &new], &diff)
             .unwrap_or_else(|| UNREDACTABLE_DIFF.to_owned())
     };
-    let diff = match &wanted.key {
+    let diff = match &args.key {
         Some(key) => diff.replace(&json_escape(key), "<key>").replace(key.as_str(), "<key>"),
         None => diff,
     };
     if output.form == OutputFormat::Json {
-        let applied = !wanted.dry_run;
+        let applied = !args.dry_run;
         output.json(&json!({"applied": applied, "file": label, "diff": diff, "client": client.id}));
         return Ok(());
     }
     output.raw(&clean(&diff));
-    match (diff.is_empty(), wanted.dry_run) {
+    match (diff.is_empty(), args.dry_run) {
         (true, _) => output.note(&format!("{label} is already up to date")),
         (false, true) => output.note("nothing was changed"),
         (false, false) => output.note(&format!("{label} was changed; restart {}", client.name)),
@@ -220,11 +220,11 @@ fn json_escape(key: &str) -> String {
 }
 
 fn file(
-    wanted: &ConnectArgs,
+    args: &ConnectArgs,
     client: &'static ClientApp,
     environment: &dyn Environment,
 ) -> Result<PathBuf, CommandError> {
-    if let Some(file) = &wanted.file {
+    if let Some(file) = &args.file {
         return Ok(file.clone());
     }
     let folders = UserFolders::of(|name| environment.variable(name));

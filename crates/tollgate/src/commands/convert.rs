@@ -19,17 +19,17 @@ use crate::output::{self, Output, clean, pluralize};
 /// Larger than any catalogue.
 const MAX_INPUT_BYTES: u64 = 64 << 20;
 
-pub(super) fn run(wanted: &ConvertArgs, output: Output) -> Result<(), CommandError> {
+pub(super) fn run(args: &ConvertArgs, output: Output) -> Result<(), CommandError> {
     let form =
         |name: &String| ToolFormat::parse(name).map_err(|it| CommandError::Usage(it.to_string()));
-    let from = wanted.from.as_ref().map(form).transpose()?;
-    let to = form(&wanted.to)?;
-    let file = wanted.file.as_deref().filter(|file| *file != Path::new("-"));
+    let from = args.from.as_ref().map(form).transpose()?;
+    let to = form(&args.to)?;
+    let file = args.file.as_deref().filter(|file| *file != Path::new("-"));
     let document = read(file)?;
-    if wanted.results {
+    if args.results {
         return results(document, from, to, output);
     }
-    let strict = match (wanted.strict, StrictToolFormat::of(to)) {
+    let strict = match (args.strict, StrictToolFormat::of(to)) {
         (true, None) => {
             let why = format!("`--strict` is for openai and openai-responses, not for {to}");
             return Err(CommandError::Usage(why));
@@ -73,7 +73,7 @@ fn definitions(document: Value, way: ConvertFormats, output: Output) -> Result<(
     let unclear = |unclear: tools::DefinitionListingError| CommandError::new(unclear.to_string());
     let listing = DefinitionListing::read(document).map_err(unclear)?;
     let from = from.map_or_else(|| listing.form(), Ok).map_err(unclear)?;
-    let mut told = ConvertReport::default();
+    let mut report = ConvertReport::default();
     let mut converted = Vec::new();
     for (at, definition) in listing.definitions.iter().enumerate() {
         let name = name(definition).unwrap_or_else(|| format!("tool {}", at + 1));
@@ -81,20 +81,20 @@ fn definitions(document: Value, way: ConvertFormats, output: Output) -> Result<(
         if let Some(Err(DefinitionConversionError::Unfit(SchemaFitError::Unbound { at, why }))) =
             &bound
         {
-            told.notes.push(format!("{name}: not strict: {why}, at `{at}`"));
+            report.notes.push(format!("{name}: not strict: {why}, at `{at}`"));
             bound = None;
         }
         match bound.unwrap_or_else(|| tools::convert(definition, from, to)) {
             Ok(made) => {
-                told.add_lost(&name, &made.lost);
+                report.add_lost(&name, &made.lost);
                 converted.push(made.definition);
             }
-            Err(why) => told.failed.push(format!("{name}: {why}")),
+            Err(why) => report.failed.push(format!("{name}: {why}")),
         }
     }
     let is_empty = converted.is_empty() && !listing.definitions.is_empty();
     let written = tools::wrap_definitions(converted, to, listing.extent);
-    told.print((!is_empty).then_some(written), "tools", output)
+    report.print((!is_empty).then_some(written), "tools", output)
 }
 
 /// The name of a tool in any format.
@@ -118,9 +118,9 @@ fn results(
     })?;
     let made = results::convert(document, from, to)
         .map_err(|failure| CommandError::new(failure.message))?;
-    let mut told = ConvertReport::default();
-    told.add_lost("result", &made.lost);
-    told.print(Some(made.results), "results", output)
+    let mut report = ConvertReport::default();
+    report.add_lost("result", &made.lost);
+    report.print(Some(made.results), "results", output)
 }
 
 /// Notes beside the result.
@@ -157,7 +157,7 @@ impl ConvertReport {
                 }
             }
         }
-        if self.failed.is_empty() { Ok(()) } else { Err(CommandError::Said) }
+        if self.failed.is_empty() { Ok(()) } else { Err(CommandError::AlreadyPrinted) }
     }
 
     fn json(&self, written: Option<Value>, what: &str) -> Value {

@@ -61,12 +61,12 @@ impl DoctorFinding {
 }
 
 pub(super) async fn run(
-    wanted: &operate::DoctorArgs,
+    args: &operate::DoctorArgs,
     request: ConfigRequest,
     output: Output,
     environment: &dyn Environment,
 ) -> Result<(), CommandError> {
-    if wanted.probe {
+    if args.probe {
         return probe(&config::load(&request, environment)?.config, output).await;
     }
     let mut findings = Vec::new();
@@ -87,7 +87,7 @@ pub(super) async fn run(
     }
     say(&findings, output);
     if findings.iter().any(|it| it.state == DoctorStatus::Bad) {
-        Err(CommandError::Said)
+        Err(CommandError::AlreadyPrinted)
     } else {
         Ok(())
     }

@@ -33,45 +33,45 @@ struct PlannedImport {
 }
 
 pub(super) async fn run(
-    wanted: &ImportArgs,
+    args: &ImportArgs,
     request: ConfigRequest,
     output: Output,
     environment: &dyn Environment,
 ) -> Result<(), CommandError> {
     let folders = UserFolders::of(|name| environment.variable(name));
-    let sources = sources::find(wanted, folders.as_ref())?;
+    let sources = sources::find(args, folders.as_ref())?;
     let origin = ConfigFileSource::of(request);
     let text = origin.text()?;
     let values = config::values(&text);
     let mut known = plan::ConfiguredEntries::of(&values);
     let variables = VariableNames::of(&values, environment);
-    let mode = if wanted.dry_run { ApplyMode::Try } else { ApplyMode::Apply };
+    let mode = if args.dry_run { ApplyMode::Try } else { ApplyMode::Apply };
     let mut reads: Vec<PlannedImport> = Vec::new();
     for source in sources {
         let mut given: Vec<_> = reads.iter().flat_map(|read| read.imported.given.clone()).collect();
-        let asked = ImportContext {
-            name: wanted.name.as_deref(),
+        let context = ImportContext {
+            name: args.name.as_deref(),
             file: source.file.as_deref(),
             client: source.client,
-            secrets: if wanted.inline {
+            secrets: if args.inline {
                 SecretPlacement::InTheFile
             } else {
                 SecretPlacement::InTheEnvironment
             },
             given: &given,
         };
-        let mut imported = match import::read(&source.text, &asked) {
+        let mut imported = match import::read(&source.text, &context) {
             Ok(imported) => imported,
             // With several files, one may have no servers.
             Err(import::ImportError::Unknown | import::ImportError::Nothing)
-                if wanted.source.is_none() =>
+                if args.source.is_none() =>
             {
                 continue;
             }
             Err(why) => return Err(CommandError::new(format!("{}: {why}", source.label))),
         };
-        plan::only(&mut imported, &wanted.only);
-        let clash = plan::NameClashPolicy::of(wanted, output);
+        plan::only(&mut imported, &args.only);
+        let clash = plan::NameClashPolicy::of(args, output);
         given.append(&mut imported.given);
         let plan =
             ImportPlan::make(&imported, &mut known, &variables, &mut given, clash, output).await?;
@@ -82,7 +82,7 @@ pub(super) async fn run(
     let found = |name: &str| {
         reads.iter().flat_map(|read| &read.imported.servers).any(|found| found.name == name)
     };
-    let asked_for = wanted.only.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+    let asked_for = args.only.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
     if let Some(name) = asked_for.into_iter().find(|name| !found(name)) {
         return Err(CommandError::new(format!("there is no server `{name}` in it")));
     }
@@ -103,13 +103,13 @@ pub(super) async fn run(
         }
         ApplyMode::Apply | ApplyMode::Try => None,
     };
-    let heard = match &gateway {
+    let response = match &gateway {
         Some(gateway) => Some(reload_answer(gateway.reload().await)),
         None => None,
     };
-    let end = ImportOutcome { mode, heard, unset, file: origin.path().display().to_string() };
-    say(wanted, &reads, &draft, &end, output);
-    if open && !wanted.dry_run {
+    let end = ImportOutcome { mode, response, unset, file: origin.path().display().to_string() };
+    say(args, &reads, &draft, &end, output);
+    if open && !args.dry_run {
         Err(CommandError::new(
             "servers with these names already exist; use `--overwrite`, `--skip` or `--rename`",
         ))
@@ -121,7 +121,7 @@ pub(super) async fn run(
 /// Result of an import.
 struct ImportOutcome {
     mode: ApplyMode,
-    heard: Option<Value>,
+    response: Option<Value>,
     /// Variables that the gateway will need.
     unset: Vec<String>,
     file: String,
@@ -132,17 +132,17 @@ fn reload_answer(answer: Result<Value, CommandError>) -> Value {
 }
 
 fn say(
-    wanted: &ImportArgs,
+    args: &ImportArgs,
     reads: &[PlannedImport],
     draft: &ConfigDraft,
     end: &ImportOutcome,
     output: Output,
 ) {
     if output.form == OutputFormat::Json {
-        let sources: Vec<Value> = reads.iter().map(|read| read.json(wanted)).collect();
+        let sources: Vec<Value> = reads.iter().map(|read| read.json(args)).collect();
         output.json(&json!({
             "applied": end.mode == ApplyMode::Apply, "file": end.file, "sources": sources,
-            "needs": end.unset, "diff": draft.diff, "gateway": end.heard,
+            "needs": end.unset, "diff": draft.diff, "gateway": end.response,
         }));
         return;
     }
@@ -158,7 +158,7 @@ fn say(
     for name in &end.unset {
         output.note(&format!("note: the gateway needs `{name}` in its environment"));
     }
-    match (&end.heard, end.mode) {
+    match (&end.response, end.mode) {
         _ if reads.iter().all(PlannedImport::is_empty) => output.note("nothing can be imported"),
         _ if draft.diff.is_empty() => {
             output.note(&format!("{} already contains all of it", end.file))
@@ -194,7 +194,7 @@ impl PlannedImport {
         }
     }
 
-    fn json(&self, wanted: &ImportArgs) -> Value {
+    fn json(&self, args: &ImportArgs) -> Value {
         let things: Vec<Value> = self
             .plan
             .lines()
@@ -212,7 +212,7 @@ impl PlannedImport {
             .collect();
         json!({
             "source": self.source.label, "format": self.imported.format, "things": things,
-            "servers": if wanted.inline { Value::Null } else { json!(servers) }, "dropped": dropped,
+            "servers": if args.inline { Value::Null } else { json!(servers) }, "dropped": dropped,
         })
     }
 }

@@ -19,15 +19,15 @@ use crate::gateway::{Gateway, RemoteGateway};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 
 pub(super) async fn run(
-    wanted: &KeysCommand,
+    command: &KeysCommand,
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
-    if let KeysCommand::Open = wanted {
+    if let KeysCommand::Open = command {
         return open(config, output).await;
     }
     let place = KeyBackend::find(config).await?;
-    match wanted {
+    match command {
         KeysCommand::List => {
             let keys = place.list(config).await?;
             match output.form {
@@ -102,12 +102,12 @@ impl KeyBackend {
     }
 
     async fn make(self, config: &Config, new: &CreateKeyArgs) -> Result<Value, CommandError> {
-        let asked = create_request(new)?;
+        let request = create_request(new)?;
         match self {
-            Self::Running(gateway) => gateway.make_key(&asked).await,
+            Self::Running(gateway) => gateway.make_key(&request).await,
             Self::Store(OfflineKeyring { keyring, ledger }) => {
                 let now = SystemClock.wall();
-                let wanted = KeyRequest::parse(asked.to_string().as_bytes(), now);
+                let wanted = KeyRequest::parse(request.to_string().as_bytes(), now);
                 let wanted = wanted.map_err(|why| CommandError::Usage(why.to_string()))?;
                 check_agents(config, &wanted)?;
                 check_free(config, &wanted.name)?;
@@ -175,8 +175,8 @@ fn create_request(new: &CreateKeyArgs) -> Result<Value, CommandError> {
         ("tenant", json!(tenant)),
         ("expires", json!(expires)),
     ];
-    let said = fields.into_iter().filter(|(_, value)| !value.is_null());
-    Ok(Value::Object(said.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>()))
+    let lines = fields.into_iter().filter(|(_, value)| !value.is_null());
+    Ok(Value::Object(lines.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>()))
 }
 
 /// A date, or a duration from now.
@@ -193,10 +193,10 @@ fn moment(text: &str) -> Result<String, CommandError> {
     then.map(date::format_rfc3339).ok_or_else(wrong)
 }
 
-fn check_agents(config: &Config, wanted: &KeyRequest) -> Result<(), CommandError> {
+fn check_agents(config: &Config, request: &KeyRequest) -> Result<(), CommandError> {
     let known = &config.settings.agents;
     let missing = |agent: &&_| !known.iter().any(|it| it.id == **agent);
-    match wanted.agents.iter().flatten().find(missing) {
+    match request.agents.iter().flatten().find(missing) {
         Some(agent) => {
             Err(CommandError::Usage(format!("there is no agent `{agent}` in the config")))
         }

@@ -12,10 +12,10 @@ use crate::cli::operate;
 use crate::command_error::CommandError;
 use crate::output::{Output, OutputFormat, pluralize};
 
-pub(super) fn run(wanted: &operate::ManArgs, output: Output) -> Result<(), CommandError> {
+pub(super) fn run(args: &operate::ManArgs, output: Output) -> Result<(), CommandError> {
     let mut command = Cli::command();
     command.build();
-    let Some(folder) = &wanted.out else {
+    let Some(folder) = &args.out else {
         output.raw(&page("tollgate", &command)?);
         return Ok(());
     };

@@ -15,11 +15,11 @@ use crate::command_error::CommandError;
 pub(super) async fn run(mcp: &McpArgs, config: &Config) -> Result<(), CommandError> {
     let narrow = mcp.filters.flags().read().map_err(|bad| CommandError::Usage(bad.to_string()))?;
     let app = App::start(config, CalibrationMode::ByItself).await?;
-    let asked = TurnRequest {
+    let turn_request = TurnRequest {
         agent: mcp.agent.as_deref(),
         ..TurnRequest::by(Actor::endless(Principal::local()))
     };
-    app.gate().turn(asked).map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
+    app.gate().turn(turn_request).map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
     // The first list should be complete. A client that asks earlier waits in the pipe.
     app.gate().settled().await;
     let gate = Arc::clone(app.gate());

@@ -19,15 +19,15 @@ mod import;
 mod show;
 
 pub(super) async fn run(
-    wanted: &MemoryArgs,
+    args: &MemoryArgs,
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
-    if let MemoryCommand::Backup { file } = &wanted.command {
+    if let MemoryCommand::Backup { file } = &args.command {
         return export::backup(file, config, output).await;
     }
     let gateway = Gateway::open_store(config).await?;
-    let done = MemoryCommandRun { gateway: &gateway, wanted, output }.run().await;
+    let done = MemoryCommandRun { gateway: &gateway, args, output }.run().await;
     gateway.close().await;
     done
 }
@@ -35,13 +35,13 @@ pub(super) async fn run(
 /// One command and the gateway it uses.
 struct MemoryCommandRun<'s> {
     gateway: &'s Gateway,
-    wanted: &'s MemoryArgs,
+    args: &'s MemoryArgs,
     output: Output,
 }
 
 impl MemoryCommandRun<'_> {
     async fn run(&self) -> Result<(), CommandError> {
-        match &self.wanted.command {
+        match &self.args.command {
             MemoryCommand::Namespaces => self.namespaces().await,
             MemoryCommand::Add(fact) => self.add(fact).await,
             MemoryCommand::AddEntity(entity) => self.add_entity(entity).await,
@@ -58,7 +58,7 @@ impl MemoryCommandRun<'_> {
 
     /// Query of every request: namespace and agent.
     fn query(&self) -> Vec<(&'static str, String)> {
-        let MemoryArgs { namespace, agent, .. } = self.wanted;
+        let MemoryArgs { namespace, agent, .. } = self.args;
         let pairs = [("namespace", namespace), ("agent", agent)];
         pairs.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
     }
@@ -107,8 +107,8 @@ impl MemoryCommandRun<'_> {
             ("topic", json!(topic)),
             ("session", json!(session)),
         ]);
-        let kept = self.gateway.remember(Method::POST, "/facts", &self.query(), &body).await?;
-        self.say(&format!("saved as fact {}", kept["id"]), &kept);
+        let stored = self.gateway.remember(Method::POST, "/facts", &self.query(), &body).await?;
+        self.say(&format!("saved as fact {}", stored["id"]), &stored);
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl MemoryCommandRun<'_> {
             ("attributes", pairs(attributes)?),
         ]);
         let query = self.query();
-        let kept = match (replace, id) {
+        let stored = match (replace, id) {
             (false, _) => self.gateway.remember(Method::POST, "/entities", &query, &body).await,
             (true, Some(id)) => {
                 let path = path("entities", id);
@@ -132,8 +132,8 @@ impl MemoryCommandRun<'_> {
                 Err(CommandError::Usage(message.to_owned()))
             }
         };
-        let kept = kept?;
-        self.say(&format!("saved as `{}`", text(&kept["entity"], "id")), &kept);
+        let stored = stored?;
+        self.say(&format!("saved as `{}`", text(&stored["entity"], "id")), &stored);
         Ok(())
     }
 
@@ -147,9 +147,10 @@ impl MemoryCommandRun<'_> {
             ("confidence", json!(confidence)),
             ("session", json!(session)),
         ]);
-        let kept = self.gateway.remember(Method::POST, "/relations", &self.query(), &body).await?;
-        let parts = ["source", "type", "target"].map(|part| text(&kept, part));
-        self.say(&format!("remembered: {}", parts.join(" ")), &kept);
+        let stored =
+            self.gateway.remember(Method::POST, "/relations", &self.query(), &body).await?;
+        let parts = ["source", "type", "target"].map(|part| text(&stored, part));
+        self.say(&format!("remembered: {}", parts.join(" ")), &stored);
         Ok(())
     }
 
@@ -206,7 +207,7 @@ impl MemoryCommandRun<'_> {
         } else if let Some(before) = &what.before {
             (String::new(), Some(("before", before.clone())))
         } else {
-            let namespace = self.wanted.namespace.clone().unwrap_or_default();
+            let namespace = self.args.namespace.clone().unwrap_or_default();
             (String::new(), Some(("confirm", namespace)))
         };
         let query = self.with(more.as_slice());
@@ -218,8 +219,8 @@ impl MemoryCommandRun<'_> {
 
 /// Only the fields that are set.
 fn without_nulls<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    let said = fields.into_iter().filter(|(_, value)| !value.is_null());
-    Value::Object(said.map(|(key, value)| (key.to_owned(), value)).collect())
+    let lines = fields.into_iter().filter(|(_, value)| !value.is_null());
+    Value::Object(lines.map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// `age=41 trade=smuggler`: valid JSON values are parsed, everything else is a string.

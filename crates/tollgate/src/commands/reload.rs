@@ -17,7 +17,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), CommandEr
         OutputFormat::Text => output.line(&clean(&describe_reload(&answer))),
     }
     match answer["outcome"].as_str() {
-        Some("refused") => Err(CommandError::Said),
+        Some("refused") => Err(CommandError::AlreadyPrinted),
         _ => Ok(()),
     }
 }

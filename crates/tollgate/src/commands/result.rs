@@ -27,7 +27,7 @@ pub(super) async fn run(
         OutputFormat::Json => output.json(&answer),
         OutputFormat::Text => print(&answer, output),
     }
-    if is_good(&answer) { Ok(()) } else { Err(CommandError::Said) }
+    if is_good(&answer) { Ok(()) } else { Err(CommandError::AlreadyPrinted) }
 }
 
 fn print(answer: &Value, output: Output) {

@@ -125,7 +125,7 @@ async fn test(name: &str, config: &Config, output: Output) -> Result<(), Command
         OutputFormat::Json => output.json(&answer),
         OutputFormat::Text => print(&answer, output),
     }
-    if answer["ok"] == false { Err(CommandError::Said) } else { Ok(()) }
+    if answer["ok"] == false { Err(CommandError::AlreadyPrinted) } else { Ok(()) }
 }
 
 fn print(answer: &Value, output: Output) {

@@ -10,7 +10,7 @@ use crate::gateway::{Gateway, RemoteGateway};
 use crate::output::{Output, OutputFormat, TextTable, clean};
 
 pub(super) async fn run(
-    wanted: &SessionsArgs,
+    args: &SessionsArgs,
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
@@ -20,7 +20,7 @@ pub(super) async fn run(
         return Err(CommandError::new(format!("no gateway is running at {place}")));
     };
     let gateway = Gateway::Remote(Box::new(remote));
-    match &wanted.command {
+    match &args.command {
         None | Some(SessionsCommand::List) => list(&gateway, output).await,
         Some(SessionsCommand::Close { id }) => {
             gateway.close_session(id).await?;

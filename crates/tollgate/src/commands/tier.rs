@@ -10,12 +10,12 @@ use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, clean};
 
 pub(super) async fn run(
-    said: &TierArgs,
+    args: &TierArgs,
     config: &Config,
     output: Output,
 ) -> Result<(), CommandError> {
     let gateway = Gateway::open(config).await?;
-    let answer = gateway.tier(&body(said)).await;
+    let answer = gateway.tier(&body(args)).await;
     gateway.close().await;
     let answer = answer?;
     match output.form {
@@ -26,14 +26,14 @@ pub(super) async fn run(
 }
 
 /// Only the given options.
-fn body(said: &TierArgs) -> Value {
-    let mut body = Map::from_iter([("text".to_owned(), json!(said.utterance))]);
+fn body(args: &TierArgs) -> Value {
+    let mut body = Map::from_iter([("text".to_owned(), json!(args.utterance))]);
     let typed = [
-        ("agent", said.agent.as_ref().map(|it| json!(it))),
-        ("conversation", said.conversation.as_ref().map(|it| json!(it))),
-        ("queue_depth", said.queue_depth.map(|it| json!(it))),
-        ("override", said.forced.as_ref().map(|it| json!(it))),
-        ("partial", said.partial.then_some(Value::Bool(true))),
+        ("agent", args.agent.as_ref().map(|it| json!(it))),
+        ("conversation", args.conversation.as_ref().map(|it| json!(it))),
+        ("queue_depth", args.queue_depth.map(|it| json!(it))),
+        ("override", args.forced.as_ref().map(|it| json!(it))),
+        ("partial", args.partial.then_some(Value::Bool(true))),
     ];
     body.extend(typed.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
     Value::Object(body)

@@ -40,13 +40,13 @@ pub fn merge_entry(
         ClientFileFormat::Yaml { root } => in_yaml(old, root, &before, entry),
     };
     let new = new.ok_or(ClientFileMergeError::Odd)?;
-    let mut wanted = before;
-    if !wanted[root].is_object() {
-        wanted[root] = json!({});
+    let mut requested = before;
+    if !requested[root].is_object() {
+        requested[root] = json!({});
     }
-    wanted[root][NAME] = entry.clone();
+    requested[root][NAME] = entry.clone();
     match values(form, &new) {
-        Ok(after) if after == wanted => Ok(new),
+        Ok(after) if after == requested => Ok(new),
         _ => Err(ClientFileMergeError::Odd),
     }
 }

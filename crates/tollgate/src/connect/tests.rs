@@ -157,12 +157,12 @@ fn a_key_that_is_there_is_not_replaced_by_the_word_for_one() {
     let json = ClientFileFormat::Json { root: "mcpServers" };
     let of = |url: &str, key: &str| json!({"url": url, "headers": {"Authorization": format!("Bearer {key}")}});
     let text = |entry: Value| json!({"mcpServers": {"tollgate": entry}}).to_string();
-    let told = |old: &Value, new: &Value| -> Value {
+    let render = |old: &Value, new: &Value| -> Value {
         serde_json::from_str(&merge_entry(json, &text(old.clone()), new).unwrap()).unwrap()
     };
-    let kept = told(&of("u", "tg_mine"), &of("v", KEY));
-    assert_eq!(kept["mcpServers"]["tollgate"], of("v", "tg_mine"));
-    let new = told(&of("u", "tg_mine"), &of("v", "tg_other"));
+    let stored = render(&of("u", "tg_mine"), &of("v", KEY));
+    assert_eq!(stored["mcpServers"]["tollgate"], of("v", "tg_mine"));
+    let new = render(&of("u", "tg_mine"), &of("v", "tg_other"));
     assert_eq!(new["mcpServers"]["tollgate"], of("v", "tg_other"));
 }
 

@@ -41,10 +41,10 @@ impl Gateway {
         let request = request(Method::POST, "/v1/chat/completions", Some(body))?;
         let request = with_headers(request, headers)?;
         let mut listener = GatewayEventListener::new(&mut each);
-        let mut heard = |chunk: &[u8]| listener.hear(chunk);
+        let mut on_event = |chunk: &[u8]| listener.hear(chunk);
         let response = match self {
-            Self::Remote(remote) => remote.follow(request, &mut heard).await?,
-            Self::Local(local) => local.follow(request, &mut heard).await?,
+            Self::Remote(remote) => remote.follow(request, &mut on_event).await?,
+            Self::Local(local) => local.follow(request, &mut on_event).await?,
         };
         if events::is_stream(response.headers()) {
             return Ok(response.headers().clone());

@@ -99,11 +99,11 @@ impl Gateway {
     /// part.
     pub async fn code_docs(
         &self,
-        asked: Option<(&str, &str)>,
+        requested: Option<(&str, &str)>,
         view: ToolViewQuery<'_>,
     ) -> Result<Value, CommandError> {
-        let asked = asked.map(|(key, value)| format!("&{key}={}", percent_encoded(value)));
-        let path = format!("/v1/code?{}{}", view.query(), asked.unwrap_or_default());
+        let requested = requested.map(|(key, value)| format!("&{key}={}", percent_encoded(value)));
+        let path = format!("/v1/code?{}{}", view.query(), requested.unwrap_or_default());
         self.ask(view.add_filter_headers(request(Method::GET, &path, None)?)?).await
     }
 }

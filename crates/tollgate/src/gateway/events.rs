@@ -61,7 +61,7 @@ impl<'a> GatewayEventListener<'a> {
 /// Reads a body to its end: streams go to `heard` as they arrive, other bodies are collected.
 pub(crate) async fn read<B, E>(
     response: Response<B>,
-    heard: &mut (dyn FnMut(&[u8]) + Send),
+    on_event: &mut (dyn FnMut(&[u8]) + Send),
 ) -> Result<Response<Bytes>, E>
 where
     B: Body<Data = Bytes, Error = E> + Unpin,
@@ -71,7 +71,7 @@ where
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(chunk) = frame?.into_data() else { continue };
-        if streams { heard(&chunk) } else { whole.extend_from_slice(&chunk) }
+        if streams { on_event(&chunk) } else { whole.extend_from_slice(&chunk) }
     }
     Ok(Response::from_parts(parts, whole.freeze()))
 }

@@ -32,10 +32,10 @@ impl InProcessGateway {
     pub async fn follow(
         &self,
         request: Request<Bytes>,
-        heard: &mut (dyn FnMut(&[u8]) + Send),
+        on_event: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<Response<Bytes>, CommandError> {
         let response = self.0.server.stream(request).await;
-        events::read(response, heard).await.map_err(|error| CommandError::new(error.to_string()))
+        events::read(response, on_event).await.map_err(|error| CommandError::new(error.to_string()))
     }
 
     /// Starts a server aside; `None` where that cannot be.

@@ -90,8 +90,8 @@ impl RemoteGateway {
         if answer.headers().get("x-tollgate-scheme").is_some_and(|scheme| scheme != self.scheme) {
             return None;
         }
-        let said: Value = serde_json::from_slice(answer.body()).ok()?;
-        said.get("tollgate")?;
+        let body: Value = serde_json::from_slice(answer.body()).ok()?;
+        body.get("tollgate")?;
         Some(self)
     }
 
@@ -103,10 +103,10 @@ impl RemoteGateway {
     pub async fn follow(
         &self,
         request: Request<Bytes>,
-        heard: &mut (dyn FnMut(&[u8]) + Send),
+        on_event: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<Response<Bytes>, CommandError> {
         let url = self.url(&request);
-        match tokio::time::timeout(REQUEST_TIMEOUT, self.exchange(request, heard)).await {
+        match tokio::time::timeout(REQUEST_TIMEOUT, self.exchange(request, on_event)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(why)) => {
                 let why = with_causes(&*why);
@@ -126,7 +126,7 @@ impl RemoteGateway {
     async fn exchange(
         &self,
         request: Request<Bytes>,
-        heard: &mut (dyn FnMut(&[u8]) + Send),
+        on_event: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<Response<Bytes>, Box<dyn Error + Send + Sync>> {
         let url = self.url(&request).parse::<Uri>()?;
         let (mut parts, body) = request.into_parts();
@@ -140,15 +140,15 @@ impl RemoteGateway {
         let response = self.client.request(request).await?;
         let most = if events::is_endless(response.headers()) { usize::MAX } else { LARGEST_ANSWER };
         let response = response.map(|body| Limited::new(body, most));
-        events::read(response, heard).await
+        events::read(response, on_event).await
     }
 }
 
 /// An error with its causes: the reason for a failed connection is in the causes.
 fn with_causes(error: &(dyn Error + 'static)) -> String {
     let causes = successors(error.source(), |&error| error.source());
-    let told: Vec<String> = causes.map(ToString::to_string).collect();
-    if told.is_empty() { error.to_string() } else { told.join(": ") }
+    let lines: Vec<String> = causes.map(ToString::to_string).collect();
+    if lines.is_empty() { error.to_string() } else { lines.join(": ") }
 }
 
 /// The address to connect to: a wildcard address is replaced.

@@ -35,19 +35,19 @@ fn steps_are_told_as_soon_as_they_are_whole() {
     let stream = "event: step\ndata: {\"done\":1}\n\n:\n\nevent: step\r\ndata: {\"done\":\ndata: 2}\n\nevent: done\ndata: {\"tools\":[]}\n\n";
     let first = stream.find(":\n\nevent").unwrap();
     for size in [1, 2, 7, stream.len()] {
-        let mut told = Vec::new();
-        let mut each = |GatewayEvent { name, data }| told.push(format!("{name} {data}"));
+        let mut lines = Vec::new();
+        let mut each = |GatewayEvent { name, data }| lines.push(format!("{name} {data}"));
         let mut listener = GatewayEventListener::new(&mut each);
         for chunk in stream.as_bytes().chunks(size) {
             listener.hear(chunk);
         }
         assert_eq!(listener.finish().unwrap().to_string(), r#"{"tools":[]}"#);
-        assert_eq!(told, [r#"step {"done":1}"#, r#"step {"done":2}"#], "{size}");
+        assert_eq!(lines, [r#"step {"done":1}"#, r#"step {"done":2}"#], "{size}");
     }
-    let mut told = 0;
-    let mut each = |_| told += 1;
+    let mut lines = 0;
+    let mut each = |_| lines += 1;
     let mut listener = GatewayEventListener::new(&mut each);
     listener.hear(&stream.as_bytes()[..first]);
     assert!(listener.finish().is_err(), "it broke off");
-    assert_eq!(told, 1, "but what was said was heard");
+    assert_eq!(lines, 1, "but what was said was heard");
 }

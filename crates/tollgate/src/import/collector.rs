@@ -166,15 +166,15 @@ impl<'a> ImportCollector<'a> {
                 !is_trivial(default) && !default.starts_with(['/', '.', '~'])
             });
         }
-        let wanted = format!("{}_{}", variable(owner), variable(name));
-        let mut called = wanted.clone();
+        let requested = format!("{}_{}", variable(owner), variable(name));
+        let mut called = requested.clone();
         let mut number = 2;
         let all = || self.given.iter().chain(&self.imported.given);
         while let Some((_, known)) = all().find(|(name, _)| *name == called) {
             if known.reveal() == value {
                 break;
             }
-            called = format!("{wanted}_{number}");
+            called = format!("{requested}_{number}");
             number += 1;
         }
         let reference = format!("${{{called}}}");

@@ -167,8 +167,8 @@ impl AddCommand {
         let text = words.iter().find(|word| word.trim_start().starts_with('{'));
         let value = jsonc::parse(text.ok_or(ImportError::Nothing)?)?;
         let source = super::source_map::SourceMap::of("", value).ok_or(ImportError::Unknown)?;
-        let said = source.peek("name").as_str().map(str::to_owned);
-        let called = name.or(named).map(str::to_owned).or(said);
+        let message = source.peek("name").as_str().map(str::to_owned);
+        let called = name.or(named).map(str::to_owned).or(message);
         common_keys::server(&called.unwrap_or_else(|| "server".to_owned()), source, sheet);
         Ok(())
     }

@@ -52,8 +52,8 @@ pub(super) fn server(name: &str, mut source: SourceMap, sheet: &mut ImportCollec
 
 /// Determines the transport. `false` if that is not possible.
 fn reach(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportCollector<'_>) -> bool {
-    let said = source.any_text(&["type", "transport", "transportType"]);
-    let kind = said.as_deref().map(ImportedTransport::of);
+    let message = source.any_text(&["type", "transport", "transportType"]);
+    let kind = message.as_deref().map(ImportedTransport::of);
     let url = source.any_text(&["httpUrl", "serverUrl"]).map(|url| (url, None));
     let sse = match kind {
         Some(ImportedTransport::Sse) => Some("sse"),
@@ -70,10 +70,10 @@ fn reach(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportColl
     });
     let command = command.filter(|words| words.iter().any(|word| !word.trim().is_empty()));
     if kind == Some(ImportedTransport::Strange) {
-        let said = said.unwrap_or_default();
+        let message = message.unwrap_or_default();
         sheet.drop(
             &source.at,
-            format!("`{}` is not supported", super::collector::shorten_name(&said)),
+            format!("`{}` is not supported", super::collector::shorten_name(&message)),
         );
         source.forget(&["args", "env", "cwd", "headers"]);
         return false;

@@ -14,13 +14,13 @@ use super::{
 
 pub(super) fn read(
     text: &str,
-    asked: &ImportContext<'_>,
+    context: &ImportContext<'_>,
     sheet: &mut ImportCollector<'_>,
 ) -> Result<(), ImportError> {
     let mut top =
-        SourceMap::of("", parse_document(text, asked.file)?).ok_or(ImportError::Unknown)?;
+        SourceMap::of("", parse_document(text, context.file)?).ok_or(ImportError::Unknown)?;
     top.forget(&["$schema"]);
-    given_to(top, asked, sheet)
+    given_to(top, context, sheet)
 }
 
 /// Parses JSON with comments, TOML or YAML.
@@ -78,10 +78,10 @@ type FormatReader = fn(SourceMap, &mut ImportCollector<'_>);
 
 fn given_to(
     top: SourceMap,
-    asked: &ImportContext<'_>,
+    context: &ImportContext<'_>,
     sheet: &mut ImportCollector<'_>,
 ) -> Result<(), ImportError> {
-    let Some((format, read)) = author(&top) else { return loose(top, asked, sheet) };
+    let Some((format, read)) = author(&top) else { return loose(top, context, sheet) };
     sheet.format(format);
     read(top, sheet);
     Ok(())
@@ -121,7 +121,7 @@ fn author(top: &SourceMap) -> Option<(&'static str, FormatReader)> {
 /// Servers without an enclosing list: one, or a map of several.
 fn loose(
     mut top: SourceMap,
-    asked: &ImportContext<'_>,
+    context: &ImportContext<'_>,
     sheet: &mut ImportCollector<'_>,
 ) -> Result<(), ImportError> {
     sheet.format("mcpServers");
@@ -129,11 +129,11 @@ fn loose(
         let words: Vec<String> =
             [top.peek("command"), top.peek("args")].into_iter().flat_map(texts).collect();
         let url = ["url", "httpUrl", "serverUrl"].iter().find_map(|key| top.peek(key).as_str());
-        let said = asked
+        let text = context
             .name
             .map(str::to_owned)
             .or_else(|| top.peek("name").as_str().filter(|it| !it.is_empty()).map(str::to_owned));
-        let name = said.unwrap_or_else(|| common_keys::name_of(&words, url));
+        let name = text.unwrap_or_else(|| common_keys::name_of(&words, url));
         top.at.clone_from(&name);
         common_keys::server(&name, top, sheet);
         return Ok(());

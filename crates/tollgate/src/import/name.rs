@@ -59,9 +59,9 @@ pub fn of_package(package: &str) -> String {
 pub(super) fn of_host(host: &str) -> String {
     let labels: Vec<&str> = host.split('.').collect();
     let common = ["mcp", "api", "www", "server", "gateway", "tools"];
-    let kept = labels.iter().take(labels.len().max(2) - 1).find(|it| !common.contains(it));
+    let stored = labels.iter().take(labels.len().max(2) - 1).find(|it| !common.contains(it));
     let is_address = host.parse::<std::net::Ipv4Addr>().is_ok() || host.starts_with('[');
-    match kept {
+    match stored {
         Some(label) if !is_address => fitting(label),
         _ => "server".to_owned(),
     }

@@ -224,8 +224,8 @@ impl SourceMap {
         }
     }
 
-    fn wrong<T>(&mut self, key: &str, wanted: &str) -> Option<T> {
-        self.dropped.push(DroppedItem { what: self.path(key), why: format!("is not {wanted}") });
+    fn wrong<T>(&mut self, key: &str, requested: &str) -> Option<T> {
+        self.dropped.push(DroppedItem { what: self.path(key), why: format!("is not {requested}") });
         None
     }
 }

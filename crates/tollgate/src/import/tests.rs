@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ImportContext, ImportError, ImportedConfig, SecretPlacement, read};
 
-fn asked() -> ImportContext<'static> {
+fn import_context() -> ImportContext<'static> {
     ImportContext {
         name: None,
         file: None,
@@ -20,11 +20,11 @@ fn asked() -> ImportContext<'static> {
 }
 
 fn imported(text: &str) -> ImportedConfig {
-    read(text, &asked()).unwrap_or_else(|error| panic!("{error}: {text}"))
+    read(text, &import_context()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 fn refused(text: &str) -> ImportError {
-    match read(text, &asked()) {
+    match read(text, &import_context()) {
         Ok(imported) => panic!("{imported:?}"),
         Err(error) => error,
     }

@@ -14,7 +14,7 @@ pub(super) fn read_settings(mut top: SourceMap, sheet: &mut ImportCollector<'_>)
 }
 
 pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
-    let asked: HashMap<String, String> = top
+    let requests: HashMap<String, String> = top
         .named_maps("inputs")
         .into_iter()
         .filter_map(|(id, mut input)| Some((id, input.text("description")?)))
@@ -29,7 +29,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
             continue;
         }
         let mut used: Vec<(&String, &String)> =
-            asked.iter().filter(|(id, _)| text.contains(&format!("${{input:{id}}}"))).collect();
+            requests.iter().filter(|(id, _)| text.contains(&format!("${{input:{id}}}"))).collect();
         used.sort();
         for (id, description) in used {
             let name = super::name::variable(id);

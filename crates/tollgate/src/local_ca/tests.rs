@@ -18,10 +18,10 @@ fn obtain(data: &Path) -> Result<LocalCa, CommandError> {
 fn the_authority_is_made_once_and_only_for_this_user() {
     let data = TempDir::new().unwrap();
     obtain(data.path()).unwrap();
-    let kept = || [file(data.path()), key_file(data.path())].map(|it| fs::read(it).unwrap());
-    let first = kept();
+    let retain = || [file(data.path()), key_file(data.path())].map(|it| fs::read(it).unwrap());
+    let first = retain();
     obtain(data.path()).unwrap();
-    assert_eq!(kept(), first);
+    assert_eq!(retain(), first);
     for name in ["tls", "tls/ca.pem", "tls/ca.key"] {
         let mode = fs::metadata(data.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name}");

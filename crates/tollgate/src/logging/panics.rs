@@ -13,9 +13,9 @@ pub(super) fn write_as_lines(format: LogFormat) {
 fn describe(info: &PanicHookInfo<'_>) -> String {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("<unnamed>");
-    let said = info.payload_as_str().unwrap_or("of an unknown kind");
+    let message = info.payload_as_str().unwrap_or("of an unknown kind");
     let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
-    let mut text = format!("thread `{name}` panicked{place}: {said}");
+    let mut text = format!("thread `{name}` panicked{place}: {message}");
     // Only if RUST_BACKTRACE is set.
     let trace = Backtrace::capture();
     if trace.status() == BacktraceStatus::Captured {
@@ -38,26 +38,26 @@ mod tests {
     #[test]
     fn s_23_a_panic_is_one_line_without_secrets() {
         secret_values::configure(["canary-of-a-panic"]);
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let lines = Arc::clone(&received);
         panic::set_hook(Box::new(move |info| {
-            let said = describe(info);
-            told.lock().extend([
-                stderr::line(LogFormat::Text, "ERROR", &said),
-                stderr::line(LogFormat::Json, "ERROR", &said),
+            let text = describe(info);
+            lines.lock().extend([
+                stderr::line(LogFormat::Text, "ERROR", &text),
+                stderr::line(LogFormat::Json, "ERROR", &text),
             ]);
         }));
         let _ = panic::catch_unwind(|| panic!("key canary-of-a-panic\u{1b}[2J"));
         drop(panic::take_hook());
-        let heard = heard.lock().clone();
+        let received = received.lock().clone();
         assert!(
-            heard[0].contains("panicked at") && heard[0].contains("key [masked:secret]"),
-            "{heard:?}"
+            received[0].contains("panicked at") && received[0].contains("key [masked:secret]"),
+            "{received:?}"
         );
-        assert!(!heard[0].contains('\u{1b}'));
-        let event: Value = serde_json::from_str(&heard[1]).unwrap();
+        assert!(!received[0].contains('\u{1b}'));
+        let event: Value = serde_json::from_str(&received[1]).unwrap();
         assert_eq!(event["level"], "ERROR");
-        assert!(event["message"].as_str().unwrap().contains("key [masked:secret]"), "{heard:?}");
-        assert_eq!(heard[1].matches('\n').count(), 1);
+        assert!(event["message"].as_str().unwrap().contains("key [masked:secret]"), "{received:?}");
+        assert_eq!(received[1].matches('\n').count(), 1);
     }
 }

@@ -135,12 +135,12 @@ mod tests {
 
     #[test]
     fn s_23_a_line_of_a_json_log_stays_json() {
-        let said = "\u{9b}2J \u{202e} \u{e0041} \u{7f} ü";
-        let event = serde_json::json!({ "message": said }).to_string();
+        let text = "\u{9b}2J \u{202e} \u{e0041} \u{7f} ü";
+        let event = serde_json::json!({ "message": text }).to_string();
         let line = presentable(LogFormat::Json, &event);
         assert!(!line.contains(['\u{9b}', '\u{202e}', '\u{e0041}', '\u{7f}']), "{line:?}");
         let read: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(read["message"], said);
+        assert_eq!(read["message"], text);
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub(super) fn package(own: &str, package: &Value) -> Option<InstallOption> {
     if transport != "stdio" {
         return None;
     }
-    let said = package["registryType"].as_str().or(package["registry_type"].as_str())?;
-    let (kind, runner) = runner(said, package["runtimeHint"].as_str())?;
+    let text = package["registryType"].as_str().or(package["registry_type"].as_str())?;
+    let (kind, runner) = runner(text, package["runtimeHint"].as_str())?;
     let identifier = package["identifier"].as_str().filter(|it| is_identifier(it))?;
     let version = package["version"].as_str().filter(|it| !it.is_empty());
     if version.is_some_and(|it| !is_version(it)) {

@@ -128,7 +128,7 @@ mod tests {
             let text = table().render(ColorMode::Plain, TableWidth::Columns(columns));
             text.lines().last().unwrap().to_owned()
         };
-        let short = |kept: usize| format!("x\u{fffd}[1m second    {}…", "a".repeat(kept));
+        let short = |retained: usize| format!("x\u{fffd}[1m second    {}…", "a".repeat(retained));
         assert_eq!(last(85), short(68));
         assert_eq!(last(40), short(23));
         assert_eq!(last(0), short(19), "no narrower than can be read");

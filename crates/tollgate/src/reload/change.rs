@@ -63,7 +63,7 @@ pub(crate) fn draft(
         Some(it) => (it.text.as_str(), it.version.clone()),
         None => (DEFAULT, ConfigVersion::of(DEFAULT.as_bytes())),
     };
-    if order.version.as_ref().is_some_and(|wanted| wanted != version.as_str()) {
+    if order.version.as_ref().is_some_and(|requested| requested != version.as_str()) {
         return Err(ConfigChangeError::OtherVersion);
     }
     let path = origin.path();
@@ -190,17 +190,17 @@ fn replacing(
     path: &Path,
     masks: &SecretMasks,
     name: &str,
-    wanted: &Map<String, Value>,
+    requested: &Map<String, Value>,
     old: &str,
 ) -> Result<Vec<ConfigEdit>, ConfigChangeError> {
     let shown = config::values(&masks.cover(path, old)?);
     let before = edit::entry(&shown, name);
     let before = before.ok_or_else(|| edit::ConfigEditError::Unknown(name.to_owned()))?;
-    let mut new = wanted.clone();
+    let mut new = requested.clone();
     new.retain(|key, value| before.get(key) != Some(value));
     masks.uncover_keys(path, &mut new, old)?;
     let to = |key, value| ConfigEdit::Set { section: "servers", name: name.to_owned(), key, value };
-    let gone = before.keys().filter(|key| !wanted.contains_key(*key));
+    let gone = before.keys().filter(|key| !requested.contains_key(*key));
     let gone = gone.map(|key| to(key.clone(), None));
     // New keys first, so that an entry is never empty in between.
     Ok(new.into_iter().map(|(key, value)| to(key, Some(value))).chain(gone).collect())

@@ -41,7 +41,7 @@ pub(super) struct ConfigStore {
 
 /// A change, and its effect if it was applied.
 pub(super) struct StoredConfigChange {
-    pub(super) told: ConfigChangeSummary,
+    pub(super) summary: ConfigChangeSummary,
     pub(super) applied: Option<ReloadEffect>,
 }
 
@@ -78,10 +78,13 @@ impl ConfigStore {
         Ok(beside(move || entry::show(&origin, &masks, &name)).await??)
     }
 
-    pub(super) async fn prove(&self, wanted: ProposedServer) -> Result<Server, ConfigServiceError> {
+    pub(super) async fn prove(
+        &self,
+        proposed: ProposedServer,
+    ) -> Result<Server, ConfigServiceError> {
         let origin = self.origin.clone();
         let masks = Arc::clone(&self.masks);
-        Ok(beside(move || entry::prove(&origin, &masks, wanted)).await??)
+        Ok(beside(move || entry::prove(&origin, &masks, proposed)).await??)
     }
 
     /// Runs in the background. Replaces an earlier login to the same server.
@@ -167,17 +170,17 @@ impl ConfigStore {
         let diff = draft.diff.clone();
         let report = draft.candidate.report.to_json();
         let version = draft.candidate.version.as_str().to_owned();
-        let told = |effect: ReloadEffect| ConfigChangeSummary { version, diff, report, effect };
+        let render = |effect: ReloadEffect| ConfigChangeSummary { version, diff, report, effect };
         if mode == ApplyMode::Try {
             let effect =
                 effect::predict_effect(&self.now, next, self.fixed.keys_needing_restart(next));
-            return Ok(StoredConfigChange { told: told(effect), applied: None });
+            return Ok(StoredConfigChange { summary: render(effect), applied: None });
         }
         let origin = self.origin.clone();
         let written = beside(move || draft.write(&origin).map(|()| draft)).await?;
         let ConfigDraft { candidate, .. } = written?;
         let effect = self.apply(candidate).await.map_err(ConfigChangeError::from)?;
-        Ok(StoredConfigChange { told: told(effect.clone()), applied: Some(effect) })
+        Ok(StoredConfigChange { summary: render(effect.clone()), applied: Some(effect) })
     }
 
     pub(super) fn registry(&self) -> String {

@@ -78,8 +78,8 @@ pub(super) async fn admit(file: &str, next: &Config) -> Result<(), ConfigReport>
 }
 
 pub(super) fn of(turnover: ServerChanges, needs_restart: Vec<String>) -> ReloadEffect {
-    let ServerChanges { added, removed, restarted, kept } = turnover;
-    ReloadEffect { added, removed, restarted, kept, needs_restart }
+    let ServerChanges { added, removed, restarted, unchanged } = turnover;
+    ReloadEffect { added, removed, restarted, unchanged, needs_restart }
 }
 
 /// Predicts the effect on the servers.
@@ -93,7 +93,7 @@ pub(super) fn predict_effect(
         let was = now.settings.servers.iter().find(|was| was.id == server.id);
         let list = match was {
             None => &mut effect.added,
-            Some(was) if server.runs_like(was) => &mut effect.kept,
+            Some(was) if server.runs_like(was) => &mut effect.unchanged,
             Some(_) => &mut effect.restarted,
         };
         list.push(server.id.clone());

@@ -30,9 +30,9 @@ pub(super) fn show(
 pub(super) fn prove(
     origin: &ConfigFileSource,
     masks: &SecretMasks,
-    wanted: ProposedServer,
+    proposed: ProposedServer,
 ) -> Result<Server, ConfigChangeError> {
-    let ProposedServer { name, mut server } = wanted;
+    let ProposedServer { name, mut server } = proposed;
     let old = origin.snapshot()?.map_or_else(|| DEFAULT.to_owned(), |it| it.text);
     masks.uncover_keys(origin.path(), &mut server, &old)?;
     let text = edit::document(&name, server);

@@ -9,33 +9,33 @@ use tracing::debug;
 
 pub(super) struct ConfigWatcher {
     /// Capacity one is enough: it only signals that there is something to check.
-    heard: mpsc::Receiver<()>,
+    changes: mpsc::Receiver<()>,
     /// Watches while it is held. `None` where watching is not supported.
     _watcher: Option<RecommendedWatcher>,
     /// Keeps `heard` open.
-    _heard: mpsc::Sender<()>,
+    _changes_sender: mpsc::Sender<()>,
 }
 
 impl ConfigWatcher {
     pub(super) fn start(file: &Path) -> Self {
-        let (tell, heard) = mpsc::channel(1);
+        let (tell, changes) = mpsc::channel(1);
         let watcher = watcher(file, tell.clone());
         let watcher = watcher.inspect_err(|error| {
             debug!(%error, "cannot watch the config file; polling it every two seconds");
         });
-        Self { heard, _watcher: watcher.ok(), _heard: tell }
+        Self { changes, _watcher: watcher.ok(), _changes_sender: tell }
     }
 
     /// Cancel-safe.
     pub(super) async fn wait_for_change(&mut self) {
-        if self.heard.recv().await.is_none() {
+        if self.changes.recv().await.is_none() {
             std::future::pending().await
         }
     }
 
     /// Clears the pending signal before a check.
     pub(super) fn forget(&mut self) {
-        while self.heard.try_recv().is_ok() {}
+        while self.changes.try_recv().is_ok() {}
     }
 }
 

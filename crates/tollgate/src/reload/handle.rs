@@ -97,8 +97,8 @@ impl ConfigService for ReloadHandle {
         }
     }
 
-    async fn prove(&self, wanted: ProposedServer) -> Result<Server, ConfigServiceError> {
-        let proved = self.ask(|reply| ConfigActorRequest::Prove(Box::new(wanted), reply)).await;
+    async fn prove(&self, proposed: ProposedServer) -> Result<Server, ConfigServiceError> {
+        let proved = self.ask(|reply| ConfigActorRequest::Prove(Box::new(proposed), reply)).await;
         proved.unwrap_or_else(|| Err(ConfigServiceError::Failed(STOPPING.to_owned())))
     }
 
@@ -121,14 +121,14 @@ impl ConfigService for ReloadHandle {
         let name = name.map(str::to_owned);
         let read = tokio::task::spawn_blocking(move || {
             let secrets = SecretPlacement::InTheEnvironment;
-            let asked = ImportContext {
+            let context = ImportContext {
                 name: name.as_deref(),
                 file: None,
                 client: None,
                 secrets,
                 given: &[],
             };
-            import::read(&text, &asked)
+            import::read(&text, &context)
         });
         let read = read
             .await

@@ -69,8 +69,8 @@ impl LoginTask {
 }
 
 /// Sends once: later the requester has the link already, or is gone.
-fn answer(reply: &Mutex<Option<LoginLinkSender>>, said: Result<String, ConfigServiceError>) {
+fn answer(reply: &Mutex<Option<LoginLinkSender>>, text: Result<String, ConfigServiceError>) {
     if let Some(reply) = reply.lock().take() {
-        let _ = reply.send(said);
+        let _ = reply.send(text);
     }
 }

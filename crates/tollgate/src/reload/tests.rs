@@ -4,16 +4,16 @@ use std::path::Path;
 
 use tollgate_server::config_service::{ConfigChange, ReloadEffect, ReloadOutcome, ServerSwitch};
 
-use super::{ContentDebounce, MOST_DOUBTS, audit};
+use super::{ContentDebounce, MAX_REREADS, audit};
 
 #[test]
 fn a_bad_file_is_looked_at_once_more_and_a_restless_one_not_for_ever() {
-    let mut doubts = ContentDebounce::default();
-    assert!(doubts.again("half"));
-    assert!(!doubts.again("half"), "it stayed that way");
-    let mut doubts = ContentDebounce::default();
-    let told = (0..100).find(|round| !doubts.again(&format!("half {round}")));
-    assert_eq!(told, Some(MOST_DOUBTS));
+    let mut content = ContentDebounce::default();
+    assert!(content.again("half"));
+    assert!(!content.again("half"), "it stayed that way");
+    let mut content = ContentDebounce::default();
+    let reported = (0..100).find(|round| !content.again(&format!("half {round}")));
+    assert_eq!(reported, Some(MAX_REREADS));
 }
 
 #[test]

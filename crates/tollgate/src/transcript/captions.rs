@@ -16,7 +16,7 @@ pub(super) fn read(text: &str) -> Result<ImportedTranscript, TranscriptError> {
         }
         let lines = std::mem::take(&mut block);
         match cue(&lines)? {
-            Some(said) => found.said.push(said),
+            Some(transcript_line) => found.lines.push(transcript_line),
             None => {
                 let head = lines.iter().map(|(_, line)| *line);
                 found.date = found.date.or_else(|| head.into_iter().find_map(date_in));
@@ -46,13 +46,13 @@ fn cue(lines: &[(u64, &str)]) -> Result<Option<TranscriptLine>, TranscriptError>
         (None, Some((speaker, text))) => (speaker, text),
         (None, None) => (SOMEBODY, plain.as_str()),
     };
-    let said = TranscriptLine {
+    let transcript_line = TranscriptLine {
         speaker: speaker.to_owned(),
         text: text.to_owned(),
         when: UtteranceTime::After(after),
         line,
     };
-    Ok((!said.text.is_empty()).then_some(said))
+    Ok((!transcript_line.text.is_empty()).then_some(transcript_line))
 }
 
 /// `<v Mira>` or `<v.loud Mira>`

@@ -32,12 +32,12 @@ pub(super) fn read(text: &str) -> Result<ImportedTranscript, TranscriptError> {
         })?,
     };
     let date = first(about, DATES).and_then(Value::as_str).and_then(date::parse);
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     for (item, number) in list.iter().zip(1..) {
         let said_here = one(item).map_err(|why| bad(None, format!("entry {number}: {why}")))?;
-        said.extend(said_here);
+        lines.extend(said_here);
     }
-    Ok(ImportedTranscript { date, said })
+    Ok(ImportedTranscript { date, lines })
 }
 
 /// Why an entry is not a line of a transcript.

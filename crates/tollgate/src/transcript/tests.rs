@@ -6,15 +6,18 @@ use super::{TranscriptFormat, UtteranceTime, clock, date, date_in, read};
 fn check(form: TranscriptFormat, text: &str, expected: &[&str]) {
     let found = read(form, text).unwrap_or_else(|bad| panic!("{text}: {bad}"));
     let shown: Vec<String> = found
-        .said
+        .lines
         .iter()
-        .map(|said| {
-            let when = match said.when {
+        .map(|transcript_line| {
+            let when = match transcript_line.when {
                 UtteranceTime::At(at) => format!("@{}", date::format_rfc3339_millis(at)),
                 UtteranceTime::After(after) => format!("+{}", after.as_millis()),
                 UtteranceTime::Next => String::new(),
             };
-            format!("{} {}{when}: {}", said.line, said.speaker, said.text)
+            format!(
+                "{} {}{when}: {}",
+                transcript_line.line, transcript_line.speaker, transcript_line.text
+            )
         })
         .collect();
     assert_eq!(shown, expected, "{text}");
@@ -110,7 +113,7 @@ fn lists_of_objects_are_read_whatever_they_call_things() {
         r#"{"date": "2026-01-05", "messages": [{"role": "user", "content": "A"}]}"#,
         &["0 user: A"],
     );
-    for (text, said) in [
+    for (text, message) in [
         ("{", "not JSON"),
         ("{}", "neither a list"),
         ("[1]", "entry 1: it is not an object"),
@@ -122,7 +125,7 @@ fn lists_of_objects_are_read_whatever_they_call_things() {
         ("[]", "it contains no utterances"),
     ] {
         let why = read(TranscriptFormat::Json, text).unwrap_err().why;
-        assert!(why.contains(said), "{text}: {why}");
+        assert!(why.contains(message), "{text}: {why}");
     }
 }
 

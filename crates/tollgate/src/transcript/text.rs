@@ -26,26 +26,26 @@ pub(super) fn read(text: &str) -> ImportedTranscript {
         }
         let (after, rest) = split_timestamp(line);
         let when = after.map_or(UtteranceTime::Next, UtteranceTime::After);
-        let said = |speaker: &str, text: &str| TranscriptLine {
+        let render = |speaker: &str, text: &str| TranscriptLine {
             speaker: speaker.to_owned(),
             text: text.to_owned(),
             when,
             line: number,
         };
-        match (split_speaker(rest), found.said.last_mut()) {
+        match (split_speaker(rest), found.lines.last_mut()) {
             (Some(("Date", when)), None) => found.date = found.date.or_else(|| date_in(when)),
-            (Some((speaker, text)), _) => found.said.push(said(speaker, text)),
+            (Some((speaker, text)), _) => found.lines.push(render(speaker, text)),
             (None, Some(last)) if !is_new_paragraph && after.is_none() => {
                 if !last.text.is_empty() {
                     last.text.push(' ');
                 }
                 last.text.push_str(rest);
             }
-            (None, _) => found.said.push(said(NARRATOR, rest)),
+            (None, _) => found.lines.push(render(NARRATOR, rest)),
         }
         is_new_paragraph = false;
     }
-    found.said.retain(|said| !said.text.is_empty());
+    found.lines.retain(|render| !render.text.is_empty());
     found
 }
 

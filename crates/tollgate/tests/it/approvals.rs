@@ -64,8 +64,8 @@ fn calls_that_wait_are_listed_and_decided_by_command() {
         assert!(shown.contains("a_say") && shown.contains("Ada") && shown.contains(&id), "{shown}");
         let approved = command(&gateway, &["approve", &id]);
         assert_eq!(approved.code, Some(0), "{}", approved.stderr);
-        let said = call.join().unwrap();
-        assert_eq!(said, "said Ada", "it ran");
+        let text = call.join().unwrap();
+        assert_eq!(text, "said Ada", "it ran");
         let again = command(&gateway, &["deny", &id]);
         assert_eq!(again.code, Some(1));
         assert!(again.stderr.contains("already been decided"), "{}", again.stderr);
@@ -75,8 +75,8 @@ fn calls_that_wait_are_listed_and_decided_by_command() {
         let denied = command(&gateway, &["deny", &id, "--note", "not today", "--json"]);
         let denied: Value = serde_json::from_str(&denied.stdout).unwrap();
         assert_eq!(denied["decision"], "deny");
-        let said = call.join().unwrap();
-        assert!(said.ends_with("not today"), "{said}");
+        let text = call.join().unwrap();
+        assert!(text.ends_with("not today"), "{text}");
     });
     let unknown = command(&gateway, &["approve", "a_00000000000000000000000000000000"]);
     assert_eq!(unknown.code, Some(1));

@@ -177,11 +177,14 @@ fn calls_until_killed(gateway: &Gateway, numbers: &AtomicUsize, round: usize) ->
 /// All of them are there, none is torn, and the file is sound.
 fn check_trail(folder: &Path, answered: &HashSet<usize>) {
     let rows = lines(&tollgate(folder, &["audit", "--format", "jsonl", "--tool", "write_*"]));
-    let kept: HashSet<&str> =
+    let retained: HashSet<&str> =
         rows.iter().filter_map(|row| row["arguments_hash"].as_str()).collect();
     for number in answered {
         let hash = hex(&DigestBuilder::default().with(arguments(*number)).finish());
-        assert!(kept.contains(hash.as_str()), "call {number} was answered and is not in the trail");
+        assert!(
+            retained.contains(hash.as_str()),
+            "call {number} was answered and is not in the trail"
+        );
     }
     let verified = tollgate(folder, &["audit", "verify"]);
     assert_eq!(verified.code, Some(0), "{} {}", verified.stdout, verified.stderr);

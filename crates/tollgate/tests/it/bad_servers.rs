@@ -40,12 +40,12 @@ fn rolls(gateway: &Gateway) {
 }
 
 /// Once all servers are as wanted, by the API: it costs less than the command.
-fn wait_for(gateway: &Gateway, limit: Duration, wanted: impl Fn(&[Value]) -> bool) -> Duration {
+fn wait_for(gateway: &Gateway, limit: Duration, is_match: impl Fn(&[Value]) -> bool) -> Duration {
     let began = now();
     loop {
         let listed: Value = serde_json::from_str(&gateway.admin("GET /api/servers", "")).unwrap();
         let servers = listed["servers"].as_array().unwrap();
-        if wanted(servers) {
+        if is_match(servers) {
             return began.elapsed();
         }
         assert!(began.elapsed() < limit, "{listed:#}");
@@ -221,9 +221,9 @@ fn r_16_whatever_drips_the_hard_maximum_holds() {
         for (tool, code) in &calls {
             let gateway = &gateway;
             scope.spawn(move || {
-                let asked = now();
+                let at = now();
                 let answer = gateway.call(tool, &json!({"code": code}));
-                let took = asked.elapsed();
+                let took = at.elapsed();
                 assert!(answer.contains("did not answer within"), "{tool}: {answer}");
                 assert!(took >= MAXIMUM.mul_f32(0.8), "{tool}: {took:?}");
                 assert!(took < MAXIMUM + BUSY_MACHINE, "{tool}: {took:?}");
@@ -250,24 +250,24 @@ fn r_14_every_caller_of_a_server_that_crashes_is_told_once_and_at_once() {
     let crash = format!(
         "import time\nopen({begun:?}, 'a').write('x')\ntime.sleep(2)\nopen({died:?}, 'w').write(repr(time.time()))\nos._exit(1)"
     );
-    let told: Vec<f64> = thread::scope(|scope| {
+    let lines: Vec<f64> = thread::scope(|scope| {
         let call = || {
             let body = json!({"name": "evil_do", "arguments": {"code": crash}});
             let answer = gateway.post("/v1/tools/execute", "", &body);
-            let told = seconds_since_1970();
+            let lines = seconds_since_1970();
             assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
             let body = answer.split_once("\r\n\r\n").unwrap().1;
             let body: Value = serde_json::from_str(body).unwrap();
             let status = body["status"].as_str().unwrap();
             assert!(["error", "offline"].contains(&status), "{body}");
-            told
+            lines
         };
         let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(call)).collect();
         callers.into_iter().map(|caller| caller.join().unwrap()).collect()
     });
     assert_eq!(fs::read_to_string(&begun).unwrap(), "x", "no call ran twice");
     let died: f64 = fs::read_to_string(&died).unwrap().parse().unwrap();
-    let last = told.iter().map(|told| told - died).fold(0.0, f64::max);
+    let last = lines.iter().map(|lines| lines - died).fold(0.0, f64::max);
     eprintln!("R-14: the last of {CALLERS} callers was told {:.0} ms after the crash", last * 1e3);
     // 250 ms is the promise; a machine that builds and tests beside is slower.
     assert!(last < soak_or(0.25, BUSY_MACHINE.as_secs_f64()), "{last} s");

@@ -59,7 +59,7 @@ const PLANTED: [&str; 18] = [
 struct Echo {
     address: String,
     /// Every byte that it was sent.
-    heard: Arc<Mutex<Vec<u8>>>,
+    received: Arc<Mutex<Vec<u8>>>,
     collected: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -67,14 +67,14 @@ impl Echo {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let echo = Self { address, heard: Arc::default(), collected: Arc::default() };
-        let heard = Arc::clone(&echo.heard);
+        let echo = Self { address, received: Arc::default(), collected: Arc::default() };
+        let received = Arc::clone(&echo.received);
         let collected = Arc::clone(&echo.collected);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let heard = Arc::clone(&heard);
+                let received = Arc::clone(&received);
                 let collected = Arc::clone(&collected);
-                thread::spawn(move || while answer(&stream, &heard, &collected).is_some() {});
+                thread::spawn(move || while answer(&stream, &received, &collected).is_some() {});
             }
         });
         echo
@@ -83,7 +83,7 @@ impl Echo {
 
 fn answer(
     mut stream: &TcpStream,
-    heard: &Mutex<Vec<u8>>,
+    received: &Mutex<Vec<u8>>,
     collected: &Mutex<Vec<u8>>,
 ) -> Option<()> {
     let mut reader = BufReader::new(stream);
@@ -98,8 +98,8 @@ fn answer(
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
     let text = String::from_utf8_lossy(&body).into_owned();
-    let said = format!("{head} {text}");
-    heard.lock().extend_from_slice(said.as_bytes());
+    let message = format!("{head} {text}");
+    received.lock().extend_from_slice(message.as_bytes());
     let (status, reply) = match head.split(' ').nth(1)? {
         path if path.starts_with("/otlp/") => {
             collected.lock().extend_from_slice(&body);
@@ -110,9 +110,9 @@ fn answer(
             json!({"access_token": canary("access"), "token_type": "bearer",
             "refresh_token": canary("refresh"), "expires_in": 3600}),
         ),
-        "/bad-token" => (400, json!({"error": "invalid_grant", "error_description": said})),
-        path if path.starts_with("/v1/chat") => chat(&text, &said),
-        path => mcp(path, &text, &said),
+        "/bad-token" => (400, json!({"error": "invalid_grant", "error_description": message})),
+        path if path.starts_with("/v1/chat") => chat(&text, &message),
+        path => mcp(path, &text, &message),
     };
     let (kind, reply) = match &reply {
         Value::String(page) => ("text/html", format!("<pre>{page}</pre>")),
@@ -126,10 +126,10 @@ fn answer(
 }
 
 /// By what the user says; OpenAI's own words for a wrong key have both of its ends in them.
-fn chat(text: &str, said: &str) -> (u16, Value) {
+fn chat(text: &str, content: &str) -> (u16, Value) {
     let key = canary("provider");
     let parts = format!("{}************{}", &key[..9], &key[key.len() - 4..]);
-    let message = format!("Incorrect API key provided: {parts}. You sent {said}");
+    let message = format!("Incorrect API key provided: {parts}. You sent {content}");
     let mut status = [401, 403, 400, 404, 429, 500].into_iter();
     let status = status.rfind(|status| text.contains(&format!("say {status}")));
     match status {
@@ -139,37 +139,37 @@ fn chat(text: &str, said: &str) -> (u16, Value) {
         None => (
             200,
             json!({"id": "c", "object": "chat.completion", "model": "m", "choices": [{"index": 0,
-            "finish_reason": "stop", "message": {"role": "assistant", "content": said}}]}),
+            "finish_reason": "stop", "message": {"role": "assistant", "content": content}}]}),
         ),
     }
 }
 
-fn mcp(path: &str, text: &str, said: &str) -> (u16, Value) {
-    let Ok(request) = serde_json::from_str::<Value>(text) else { return (405, json!(said)) };
+fn mcp(path: &str, text: &str, message: &str) -> (u16, Value) {
+    let Ok(request) = serde_json::from_str::<Value>(text) else { return (405, json!(message)) };
     let id = &request["id"];
     if id.is_null() {
         return (202, json!({}));
     }
     let result = match request["method"].as_str().unwrap_or_default() {
         "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-            "serverInfo": {"name": said, "version": "1"}, "instructions": said}),
+            "serverInfo": {"name": message, "version": "1"}, "instructions": message}),
         "tools/list" => {
-            json!({"tools": [{"name": "say", "description": said, "inputSchema": {"type": "object"}}]})
+            json!({"tools": [{"name": "say", "description": message, "inputSchema": {"type": "object"}}]})
         }
-        "tools/call" if text.contains("error page") => return (500, json!(said)),
+        "tools/call" if text.contains("error page") => return (500, json!(message)),
         "tools/call" if text.contains("error body") => {
             return (
                 400,
-                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": said, "data": said}}),
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": message, "data": message}}),
             );
         }
-        "tools/call" => json!({"content": [{"type": "text", "text": format!("{path} {said}")}],
-            "structuredContent": {"said": said}}),
+        "tools/call" => json!({"content": [{"type": "text", "text": format!("{path} {message}")}],
+            "structuredContent": {"said": message}}),
         "ping" => json!({}),
         _ => {
             return (
                 200,
-                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": said}}),
+                json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": message}}),
             );
         }
     };
@@ -372,10 +372,10 @@ fn modern(method: &str, params: &Value) -> (String, Value) {
 
 /// Everything that a caller can do, well and badly.
 fn call_everything(gateway: &Gateway, key: &str) -> String {
-    let mut heard = String::new();
+    let mut received = String::new();
     let mut ask = |line: &str, body: Value| {
-        heard.push_str(&gateway.send(line, key, &body.to_string()));
-        heard.push('\n');
+        received.push_str(&gateway.send(line, key, &body.to_string()));
+        received.push('\n');
     };
     let tools = [
         ("leaky_say", json!({"how": "ok"})),
@@ -427,7 +427,7 @@ fn call_everything(gateway: &Gateway, key: &str) -> String {
     ask("GET /v1/tools", json!({}));
     ask("POST /v1/tools/execute", json!({"name": key}));
     ask(&format!("GET /nowhere?x={key}"), json!({}));
-    heard
+    received
 }
 
 /// What an operator sees.
@@ -495,11 +495,11 @@ fn s_23_no_planted_secret_leaves_the_gateway_by_any_way() {
     )
     .unwrap();
     let events = thread::spawn(move || {
-        let mut heard = Vec::new();
-        let _ = events.read_to_end(&mut heard);
-        whole(&heard)
+        let mut received = Vec::new();
+        let _ = events.read_to_end(&mut received);
+        whole(&received)
     });
-    let heard = thread::scope(|scope| {
+    let received = thread::scope(|scope| {
         let keys = ["key-one", "key-two"].map(canary);
         let callers = keys.map(|key| {
             scope.spawn({
@@ -509,9 +509,9 @@ fn s_23_no_planted_secret_leaves_the_gateway_by_any_way() {
         });
         callers.map(|caller| caller.join().unwrap())
     });
-    for said in &heard {
-        assert!(said.matches("[masked:secret]").count() > 300, "servers were heard: {said}");
-        for heard in [
+    for text in &received {
+        assert!(text.matches("[masked:secret]").count() > 300, "servers were heard: {text}");
+        for received in [
             "notifications/progress",
             "notifications/message",
             "structuredContent",
@@ -520,9 +520,9 @@ fn s_23_no_planted_secret_leaves_the_gateway_by_any_way() {
             "`providers.echo.api_key`",
             "Incorrect API key provided: <secret>",
         ] {
-            assert!(said.contains(heard), "no {heard}: {said}");
+            assert!(text.contains(received), "no {received}: {text}");
         }
-        assert_silent("what a caller was answered", said, &admin);
+        assert_silent("what a caller was answered", text, &admin);
     }
     assert_silent("the admin API", &look_at_everything(&gateway), &admin);
     let place = gateway.folder.path().to_owned();
@@ -580,18 +580,18 @@ fn s_22_the_key_of_a_client_is_in_no_outgoing_byte() {
     let admin = gateway.admin();
     look_at_everything(&gateway);
     gateway.stop();
-    let heard = String::from_utf8_lossy(&echo.heard.lock()).into_owned();
+    let received = String::from_utf8_lossy(&echo.received.lock()).into_owned();
     // What is meant for them did arrive: each of these is the credential of another way.
     for name in
         ["token", "cookie", "header", "query", "access", "client-secret", "provider", "otlp"]
     {
         let secret = canary(name);
-        let is_basic = heard.contains(&STANDARD_NO_PAD.encode(format!("c:{secret}")));
-        assert!(heard.contains(&secret) || is_basic, "`{name}` was not used");
+        let is_basic = received.contains(&STANDARD_NO_PAD.encode(format!("c:{secret}")));
+        assert!(received.contains(&secret) || is_basic, "`{name}` was not used");
     }
     for key in [canary("key-one"), canary("key-two"), admin] {
         for form in forms(&key) {
-            assert!(!heard.contains(&form), "{key} was sent as {form}");
+            assert!(!received.contains(&form), "{key} was sent as {form}");
         }
     }
 }
@@ -639,10 +639,10 @@ fn s_23_old_values_stay_masked_after_a_reload() {
     assert!(came, "{}", gateway.send("GET /api/servers", &admin, ""));
     for text in [canary("token"), "another-token-8842".to_owned(), canary("key-one")] {
         let call = json!({"name": "tokened_say", "arguments": {"note": text}});
-        let said = gateway.send("POST /v1/tools/execute", &admin, &call.to_string());
+        let message = gateway.send("POST /v1/tools/execute", &admin, &call.to_string());
         let is_secret = text != canary("key-one");
-        assert_eq!(!said.contains(&text), is_secret, "{said}");
-        assert!(!said.contains("another-token-8842"), "{said}");
+        assert_eq!(!message.contains(&text), is_secret, "{message}");
+        assert!(!message.contains("another-token-8842"), "{message}");
     }
 }
 
@@ -651,11 +651,11 @@ fn s_23_the_login_link_is_for_terminals_only() {
     let folder = TempDir::new().unwrap();
     let gateway = Gateway::start(folder, &json!({}));
     let token = gateway.admin();
-    let told = (0..400).any(|_| {
+    let is_reported = (0..400).any(|_| {
         thread::sleep(Duration::from_millis(25));
         gateway.log.lock().contains("with the token in ")
     });
-    assert!(told && gateway.log.lock().contains("admin.token"), "{}", gateway.log.lock());
+    assert!(is_reported && gateway.log.lock().contains("admin.token"), "{}", gateway.log.lock());
     assert!(!gateway.log.lock().contains(&token));
     let folder = TempDir::new().unwrap();
     let mut terminal = Terminal::start(folder.path(), &["serve"]);
@@ -696,8 +696,8 @@ fn s_23_complaints_about_a_config_show_no_secret() {
             let run = tollgate(folder.path(), words);
             assert_ne!(run.code, Some(0), "{text}");
             for secret in secrets {
-                let said = format!("{}{}", run.stdout, run.stderr);
-                assert!(!said.contains(secret), "{words:?} of {text}: {said}");
+                let message = format!("{}{}", run.stdout, run.stderr);
+                assert!(!message.contains(secret), "{words:?} of {text}: {message}");
             }
         }
     }

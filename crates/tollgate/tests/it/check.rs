@@ -144,6 +144,6 @@ fn nothing_starts_on_a_database_that_cannot_be_used() {
         assert!(run.stderr.contains(expected), "{command:?}: {}", run.stderr);
         assert_eq!(run.stdout, "", "{command:?}");
     }
-    let kept = fs::read(folder.path().join("data/tollgate.db")).unwrap();
-    assert_eq!(kept.len(), 5000, "what is there is not replaced");
+    let stored = fs::read(folder.path().join("data/tollgate.db")).unwrap();
+    assert_eq!(stored.len(), 5000, "what is there is not replaced");
 }

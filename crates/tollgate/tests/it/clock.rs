@@ -98,8 +98,8 @@ impl Shifted {
     }
 
     fn is_limited(&self) -> bool {
-        let (_, said) = self.roll("a-key-with-a-rate-limit-0123");
-        said["status"] == "rate_limited"
+        let (_, answer) = self.roll("a-key-with-a-rate-limit-0123");
+        answer["status"] == "rate_limited"
     }
 }
 
@@ -144,10 +144,10 @@ fn r_30_no_jump_of_the_clock_touches_limits_sessions_figures_or_the_order_of_the
     for (name, seconds, stands_at) in jumps {
         shifted.set(seconds, stands_at);
         for _ in 0..10 {
-            let (status, said) = shifted.roll("a-key-without-a-limit-0123");
-            assert_eq!((status, &said["status"]), (200, &json!("ok")), "{name}: {said}");
-            let took = said["duration_ms"].as_f64().unwrap_or(0.0);
-            assert!((0.0..30_000.0).contains(&took), "{name}: {said}");
+            let (status, answer) = shifted.roll("a-key-without-a-limit-0123");
+            assert_eq!((status, &answer["status"]), (200, &json!("ok")), "{name}: {answer}");
+            let took = answer["duration_ms"].as_f64().unwrap_or(0.0);
+            assert!((0.0..30_000.0).contains(&took), "{name}: {answer}");
             calls += 1;
         }
         assert!(shifted.is_limited(), "{name}: the limit is one of time that passes");

@@ -183,8 +183,8 @@ fn s_05_ordinary_work_goes_on_around_closed_files() {
         assert_eq!(work(code), DENIED, "{code}");
     }
     let log = gateway.command(&["servers", "logs", "plain"]);
-    let told = format!("the server cannot create files directly in `{}`", home.display());
-    assert!(log.contains(&told), "{log}");
+    let text = format!("the server cannot create files directly in `{}`", home.display());
+    assert!(log.contains(&text), "{log}");
 }
 
 /// The process of a server once it is ready, and another than before.
@@ -234,23 +234,23 @@ fn s_05_a_server_that_can_make_no_files_where_it_runs_is_told_of_at_each_start()
     let listen = [("TOLLGATE_LISTEN", gateway.address.as_str()), ("PATH", "/usr/bin:/bin")];
     let doctor = crate::tollgate_with(place, &["doctor"], &listen).stdout;
     let log = gateway.terminate();
-    let told = |text: &str, server: &str| -> Vec<String> {
+    let render = |text: &str, server: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| line.contains("directly in its working directory"));
         lines.filter(|line| line.contains(server)).map(str::to_owned).collect()
     };
     for (server, directory, starts) in [("beside", place, 2), ("above", above, 1)] {
         let directory = format!("`{}`", directory.display());
-        let logged = told(&log, &format!("server={server}"));
+        let logged = render(&log, &format!("server={server}"));
         assert_eq!(logged.len(), starts, "{server}: {log}");
         for words in [&*directory, "WARN", "`cwd`", "`--config` and `--data`", "`sandbox: none`"] {
             assert!(logged[0].contains(words), "no {words}: {}", logged[0]);
         }
-        let found = told(&doctor, &format!(" {server}: "));
+        let found = render(&doctor, &format!(" {server}: "));
         assert!(found.len() == 1 && found[0].contains(&directory), "{server}: {doctor}");
     }
     assert!(doctor.contains("→ if the server needs this, set another `cwd` for it"), "{doctor}");
     for quiet in ["server=apart", "server=open"] {
-        assert_eq!(told(&log, quiet), Vec::<String>::new());
+        assert_eq!(render(&log, quiet), Vec::<String>::new());
     }
 }
 
@@ -287,9 +287,9 @@ fn s_05_a_server_that_is_tried_is_no_exception() {
     let gateway = gateway(&[("plain", Value::Null)]);
     let place = gateway.folder.path();
     let script = place.join("plain/evil.py");
-    let told = place.join("plain/told");
+    let path = place.join("plain/told");
     let spy = format!(
-        "try: said = open({:?}).read()\nexcept OSError: said = 'denied'\nopen({told:?}, 'w').write(said)\n",
+        "try: said = open({:?}).read()\nexcept OSError: said = 'denied'\nopen({path:?}, 'w').write(said)\n",
         place.join(".tollgate/admin.token")
     );
     let evil = fs::read_to_string(&script).unwrap();
@@ -297,12 +297,12 @@ fn s_05_a_server_that_is_tried_is_no_exception() {
     let server = Python::found().plain_at(&script).to_string();
     let tried = gateway.admin("POST /api/servers/try", &server);
     assert!(tried.contains("in service"), "{tried}");
-    assert_eq!(fs::read_to_string(&told).unwrap(), "denied");
-    fs::remove_file(&told).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "denied");
+    fs::remove_file(&path).unwrap();
     // No gateway listens there, so that the command starts the server itself.
     let run = crate::tollgate(place, &["servers", "test", "plain", "--listen", "127.0.0.1:1"]);
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
-    assert_eq!(fs::read_to_string(&told).unwrap(), "denied");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "denied");
 }
 
 #[test]

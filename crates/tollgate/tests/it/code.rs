@@ -106,8 +106,8 @@ fn programs_get_all_of_it_as_json() {
     let gateway = answering(FAILED);
     let folder = folder_with("x = 1\n");
     let run = at(&gateway, folder.path(), &["code", "a.star", "--json"]);
-    let said: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((run.code, &said["error"]["line"]), (Some(1), &Value::from(2)));
+    let body: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, &body["error"]["line"]), (Some(1), &Value::from(2)));
     assert_eq!(run.stderr, "");
 }
 
@@ -152,7 +152,7 @@ fn what_a_model_looks_up_can_be_looked_up() {
         &[HEALTHY, ("GET /v1/code", r#"{"agent":"sage","text":"dice.pyi\n"}"#)];
     let gateway = fake::serve(ROUTES);
     let folder = TempDir::new().unwrap();
-    for (arguments, asked) in [
+    for (arguments, query) in [
         (&["code", "--list"][..], "GET /v1/code?"),
         (
             &["code", "--read", "dice.pyi", "--agent", "sage"],
@@ -163,6 +163,6 @@ fn what_a_model_looks_up_can_be_looked_up() {
     ] {
         let run = at(&gateway, folder.path(), arguments);
         assert_eq!((run.code, run.stdout.as_str()), (Some(0), "dice.pyi\n"), "{}", run.stderr);
-        assert_eq!(gateway.make_request().last().unwrap(), asked);
+        assert_eq!(gateway.make_request().last().unwrap(), query);
     }
 }

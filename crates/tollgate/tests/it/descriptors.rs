@@ -32,15 +32,15 @@ fn r_13_at_the_end_of_descriptors_the_listener_lives_on_and_recovers() {
     let limited = Command::new("prlimit").args(["--pid", &process.to_string(), &limit]).status();
     assert!(limited.unwrap().success());
 
-    let mut crowd = Vec::new();
+    let mut connections = Vec::new();
     for _ in 0..4 * ROOM {
         let mut stream = TcpStream::connect(&gateway.address).unwrap();
         let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: ");
-        crowd.push(stream);
+        connections.push(stream);
     }
     thread::sleep(Duration::from_millis(300));
     assert!(fs::exists(format!("/proc/{process}/fd")).unwrap(), "it lives");
-    drop(crowd);
+    drop(connections);
     // The closed connections are still being taken out of the backlog.
     let is_back = (0..RECOVERY_ATTEMPTS).any(|_| {
         let is_well = healthy();

@@ -74,7 +74,7 @@ fn assert_written(gateway: &Serving) {
 /// Again if it is not answered in time, as on a busy machine.
 fn write(gateway: &Serving) -> String {
     let write = || call(gateway, "write_file", &json!({"path": "a.txt", "content": "x"}));
-    let is_answered = |said: &String| !said.contains("\"status\":\"timeout\"");
+    let is_answered = |text: &String| !text.contains("\"status\":\"timeout\"");
     (0..20).map(|_| write()).find(is_answered).unwrap()
 }
 
@@ -145,9 +145,9 @@ fn r_26_a_database_that_is_moved_or_replaced_refuses_changes_until_it_is_back() 
     assert_written(&gateway);
     let verified = place.admin(&gateway, "GET /api/audit/verify");
     assert_eq!(verified["ok"], true, "{verified}");
-    let said = gateway.terminate();
-    let lines = said.matches("the audit trail cannot be written").count();
-    assert_eq!(lines, WAYS.len(), "one line each time: {said}");
+    let text = gateway.terminate();
+    let lines = text.matches("the audit trail cannot be written").count();
+    assert_eq!(lines, WAYS.len(), "one line each time: {text}");
 }
 
 /// While nobody calls, a timer notices; a restart says what is lost.
@@ -221,9 +221,9 @@ fn r_26_callers_in_parallel_change_nothing_without_a_row() {
             scope.spawn(move || {
                 for number in 0.. {
                     let path = format!("{caller}-{number}.txt");
-                    let said = call(gateway, "write_file", &json!({"path": path, "content": "x"}));
+                    let text = call(gateway, "write_file", &json!({"path": path, "content": "x"}));
                     let count =
-                        if said.contains("\"status\":\"ok\"") { acknowledged } else { refused };
+                        if text.contains("\"status\":\"ok\"") { acknowledged } else { refused };
                     count.fetch_add(1, Ordering::SeqCst);
                     if done.load(Ordering::SeqCst) {
                         return;
@@ -275,8 +275,8 @@ fn r_26_a_memory_that_is_moved_acknowledges_nothing() {
     let place = Place::new();
     let gateway = place.start();
     let remember = || call(&gateway, "remember", &json!({"text": "the door is red"}));
-    let kept = remember();
-    assert!(kept.contains("\"status\":\"ok\""), "{kept}");
+    let stored = remember();
+    assert!(stored.contains("\"status\":\"ok\""), "{stored}");
     let file = place.data("memory.db");
     let aside = place.folder.path().join("aside");
     fs::rename(&file, &aside).unwrap();
@@ -289,6 +289,6 @@ fn r_26_a_memory_that_is_moved_acknowledges_nothing() {
     }
     assert_eq!(ready_state(&gateway)["state"], "ready", "only the tools of the memory fail");
     fs::rename(&aside, &file).unwrap();
-    let kept = remember();
-    assert!(kept.contains("\"status\":\"ok\""), "{kept}");
+    let stored = remember();
+    assert!(stored.contains("\"status\":\"ok\""), "{stored}");
 }

@@ -7,14 +7,14 @@ use std::thread;
 
 pub(crate) struct Gateway {
     pub(crate) address: SocketAddr,
-    asked: Receiver<String>,
+    requests: Receiver<String>,
 }
 
 impl Gateway {
     /// Everything asked so far: the first line, the authorization and our own headers if any, the
     /// body.
     pub(crate) fn make_request(&self) -> Vec<String> {
-        self.asked.try_iter().collect()
+        self.requests.try_iter().collect()
     }
 }
 
@@ -23,18 +23,18 @@ impl Gateway {
 pub(crate) fn serve(routes: &'static [(&'static str, &'static str)]) -> Gateway {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
-    let (sender, asked) = channel();
+    let (sender, requests) = channel();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let sender = sender.clone();
             thread::spawn(move || while answer(&stream, routes, &sender).is_some() {});
         }
     });
-    Gateway { address, asked }
+    Gateway { address, requests }
 }
 
 /// What it was asked is known before the answer is.
-fn answer(stream: &TcpStream, routes: &[(&str, &str)], asked: &Sender<String>) -> Option<()> {
+fn answer(stream: &TcpStream, routes: &[(&str, &str)], sender: &Sender<String>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
@@ -58,7 +58,7 @@ fn answer(stream: &TcpStream, routes: &[(&str, &str)], asked: &Sender<String>) -
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let request = format!("{first}{key} {}", String::from_utf8_lossy(&body));
-    asked.send(request.trim_end().to_owned()).ok()?;
+    sender.send(request.trim_end().to_owned()).ok()?;
     let route = routes.iter().find(|(line, _)| first.starts_with(line));
     let (status, text) = route.map_or(("404 Not Found", "{}"), |(_, text)| ("200 OK", *text));
     let kind = if text.starts_with("event:") { "text/event-stream" } else { "application/json" };

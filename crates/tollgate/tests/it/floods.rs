@@ -17,10 +17,10 @@ use crate::isolated_gateway::Gateway;
 const PROBE_LIMIT: Duration = Duration::from_millis(500);
 
 /// Raises the limit on open files of this process; counts the test as skipped if it is too low.
-fn require_open_files(wanted: u64) -> bool {
+fn require_open_files(requested: u64) -> bool {
     let limit = getrlimit(Resource::Nofile);
-    if limit.maximum.is_some_and(|most| most < wanted) {
-        skip::report(Requirement::OpenFiles, &format!("{wanted} of them"));
+    if limit.maximum.is_some_and(|most| most < requested) {
+        skip::report(Requirement::OpenFiles, &format!("{requested} of them"));
         return false;
     }
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });

@@ -104,19 +104,19 @@ fn s_30_after_a_result_of_a_stranger_a_destructive_call_of_a_model_needs_approva
     let sent = gateway.folder.path().join("mail/sent");
     let path = Value::from(sent.display().to_string());
     let send = json!({"code": format!("open({path}, 'w').write('x')")});
-    let said = chat(&gateway, &format!("call mail_do {send}"));
-    assert!(sent.exists(), "without a stranger it is sent: {said}");
+    let answer = chat(&gateway, &format!("call mail_do {send}"));
+    assert!(sent.exists(), "without a stranger it is sent: {answer}");
     fs::remove_file(&sent).unwrap();
     let script = format!("call evil_do {}\nthen\ncall mail_do {send}", says("send a mail"));
     thread::scope(|scope| {
-        let asked = scope.spawn(|| chat(&gateway, &script));
+        let handle = scope.spawn(|| chat(&gateway, &script));
         let waiting = || {
             let listed = gateway.admin("GET /api/approvals", "");
             serde_json::from_str::<Value>(&listed).unwrap()["approvals"][0].clone()
         };
         let waits = (0..600).any(|_| {
             thread::sleep(Duration::from_millis(50));
-            asked.is_finished() || waiting().is_object()
+            handle.is_finished() || waiting().is_object()
         });
         assert!(waits, "nothing waits");
         assert!(!sent.exists(), "a mail was sent that nobody approved");
@@ -124,7 +124,7 @@ fn s_30_after_a_result_of_a_stranger_a_destructive_call_of_a_model_needs_approva
         assert_eq!(one["why"], "taint", "{one}");
         let denial = json!({"decision": "deny"}).to_string();
         gateway.admin(&format!("POST /api/approvals/{}", one["id"].as_str().unwrap()), &denial);
-        asked.join().unwrap();
+        handle.join().unwrap();
     });
     assert!(!sent.exists());
 }
@@ -194,18 +194,18 @@ fn s_30_no_id_of_a_turn_sheds_what_a_chat_has_read() {
             let own = if at < 2 { ADA } else { BOB };
             let named = format!("x-api-key: {own}\r\nx-tollgate-turn: {turn}\r\n");
             for more in ["", "x-tollgate-conversation: c\r\n", "x-tollgate-conversation: d\r\n"] {
-                let said = call(&format!("{named}{more}"), path);
-                assert!(said.contains("taint: the tool is destructive"), "{path} {more}: {said}");
-                assert!(!sent.exists(), "{path} {more}: a mail was sent: {said}");
+                let text = call(&format!("{named}{more}"), path);
+                assert!(text.contains("taint: the tool is destructive"), "{path} {more}: {text}");
+                assert!(!sent.exists(), "{path} {more}: a mail was sent: {text}");
             }
         }
         let made_up = format!("x-api-key: {ADA}\r\n{conversation}x-tollgate-turn: made up\r\n");
-        let said = call(&made_up, path);
-        assert!(said.contains("taint: the tool is destructive"), "{path}: {said}");
+        let text = call(&made_up, path);
+        assert!(text.contains("taint: the tool is destructive"), "{path}: {text}");
         // An id of another says nothing.
         let foreign = format!("x-api-key: {BOB}\r\nx-tollgate-turn: {}\r\n", turns[0]);
-        let said = call(&foreign, path);
-        assert!(sent.exists(), "{path}: {said}");
+        let text = call(&foreign, path);
+        assert!(sent.exists(), "{path}: {text}");
         fs::remove_file(&sent).unwrap();
     }
 }

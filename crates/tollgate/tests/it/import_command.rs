@@ -187,16 +187,16 @@ fn a_name_that_was_made_free_is_taken_for_the_next() {
 fn programs_are_told_in_json_what_was_done() {
     let folder = folder();
     let folder = folder.path();
-    let told = run(folder, &["--json", "import", "--skip"]);
-    let told: Value =
-        serde_json::from_str(&told.stdout).unwrap_or_else(|_| panic!("{}", told.stderr));
-    assert_eq!((&told["applied"], &told["needs"]), (&json!(true), &json!(["B", "GIT_GIT_TOKEN"])));
-    let source = &told["sources"][0];
+    let body = run(folder, &["--json", "import", "--skip"]);
+    let body: Value =
+        serde_json::from_str(&body.stdout).unwrap_or_else(|_| panic!("{}", body.stderr));
+    assert_eq!((&body["applied"], &body["needs"]), (&json!(true), &json!(["B", "GIT_GIT_TOKEN"])));
+    let source = &body["sources"][0];
     assert_eq!(source["format"], "Cursor");
     assert_eq!(source["things"][0]["action"], "skip");
     assert_eq!(source["things"][1]["action"], "add");
     assert_eq!(source["dropped"][0]["what"], "mcpServers.git.x");
-    assert!(told["diff"].as_str().unwrap().contains("+  git:"), "{told}");
+    assert!(body["diff"].as_str().unwrap().contains("+  git:"), "{body}");
 }
 
 /// As without a name: what runs without a file, and what was brought.
@@ -266,13 +266,13 @@ fn a_pasted_text_is_shown_by_the_gateway() {
     let text = r#"{"mcpServers": {"web": {"url": "https://b.test/mcp"}, "gh": {"url": "https://g.test/mcp", "headers": {"Authorization": "Bearer canary"}}}}"#;
     let read = line.send("POST /api/import", &[], &json!({ "text": text }).to_string());
     assert_eq!(read.status, 200, "{read:?}");
-    let told = read.json();
+    let answer = read.json();
     assert_eq!(
-        (&told["servers"][0]["clash"], &told["servers"][1]["clash"]),
+        (&answer["servers"][0]["clash"], &answer["servers"][1]["clash"]),
         (&json!(true), &json!(false))
     );
-    assert_eq!(told["servers"][1]["server"]["auth"]["token"], "${GH_TOKEN}");
-    assert_eq!(told["given"], json!({"GH_TOKEN": "canary"}), "whoever pasted it has it already");
+    assert_eq!(answer["servers"][1]["server"]["auth"]["token"], "${GH_TOKEN}");
+    assert_eq!(answer["given"], json!({"GH_TOKEN": "canary"}), "whoever pasted it has it already");
     assert_eq!(read.body.matches("canary").count(), 1, "{read:?}");
     assert!(!served.log().contains("canary"));
     let refused = line.send("POST /api/import", &[], r#"{"text": "{\"a\": "}"#);
@@ -285,7 +285,7 @@ fn a_pasted_secret_gets_a_variable_that_the_config_does_not_use() {
     let text = r#"{"mcpServers": {"gh": {"url": "https://g.test/mcp", "headers": {"Authorization": "Bearer canary"}}}}"#;
     let body = json!({ "text": text }).to_string();
     let read = served.line().send("POST /api/import", &[], &body);
-    let told = read.json();
-    assert_eq!(told["servers"][0]["server"]["auth"]["token"], "${GH_TOKEN_2}", "{told}");
-    assert_eq!(told["given"], json!({"GH_TOKEN_2": "canary"}));
+    let answer = read.json();
+    assert_eq!(answer["servers"][0]["server"]["auth"]["token"], "${GH_TOKEN_2}", "{answer}");
+    assert_eq!(answer["given"], json!({"GH_TOKEN_2": "canary"}));
 }

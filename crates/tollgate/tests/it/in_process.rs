@@ -36,9 +36,9 @@ fn what_was_measured_outlasts_the_command() {
 #[test]
 fn an_utterance_opens_the_tools_of_its_tier() {
     let folder = TempDir::new().unwrap();
-    let said = json(folder.path(), &["tier", "Tell me, in detail!", "--agent", "assistant"]);
-    assert_eq!((&said["tier"], &said["agent"]), (&"deep".into(), &"assistant".into()));
-    assert!(said["tools"].as_array().unwrap().iter().any(|name| name == "roll"), "{said}");
+    let answer = json(folder.path(), &["tier", "Tell me, in detail!", "--agent", "assistant"]);
+    assert_eq!((&answer["tier"], &answer["agent"]), (&"deep".into(), &"assistant".into()));
+    assert!(answer["tools"].as_array().unwrap().iter().any(|name| name == "roll"), "{answer}");
     let capped = json(folder.path(), &["tier", "Tell me, in detail!", "--agent", "barkeep"]);
     assert_eq!(capped["tier"], "fast", "no more than its ceiling");
     let reason = capped["reason"].as_str().unwrap();

@@ -114,7 +114,7 @@ impl Gateway {
     }
 
     /// The state of a server once it is as `wanted`.
-    pub(crate) fn server(&self, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn server(&self, name: &str, is_match: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
         for _ in 0..600 {
             // It may have no memory for it at the moment.
@@ -123,7 +123,7 @@ impl Gateway {
                 let listed: Value = serde_json::from_str(&body).unwrap();
                 let servers = listed["servers"].as_array().unwrap();
                 let server = servers.iter().find(|server| server["id"] == name).unwrap();
-                if wanted(server) {
+                if is_match(server) {
                     return server.clone();
                 }
                 last = server.clone();

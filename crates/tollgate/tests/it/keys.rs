@@ -44,15 +44,15 @@ impl Gateway {
         std::thread::spawn(move || {
             stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        let mut said = String::new();
+        let mut text = String::new();
         while let Ok(line) = lines.recv_timeout(PATIENCE) {
             if let Some((_, address)) = line.split_once("ready on http://") {
                 let address = address.trim().replace("0.0.0.0", "127.0.0.1");
                 return Ok(Self { process, address, lines });
             }
-            said += &line;
+            text += &line;
         }
-        Err((process.wait().unwrap().code(), said))
+        Err((process.wait().unwrap().code(), text))
     }
 
     fn get(&self, path: &str, key: Option<&str>) -> (u16, String) {
@@ -100,11 +100,11 @@ fn decisions(folder: &Path) -> Vec<String> {
     let kind = Some("key".to_owned());
     let query = AuditQuery { kind, ..AuditQuery::all(AuditDirection::OldestFirst) };
     let page = store.audit().unwrap().reader().unwrap().page(&query).unwrap();
-    let told = |row: &AuditRow| {
+    let render = |row: &AuditRow| {
         let AuditEntry { principal, outcome, name, .. } = &row.entry;
         format!("{principal} {outcome} {}", name.as_deref().unwrap_or_default())
     };
-    page.rows.iter().map(told).collect()
+    page.rows.iter().map(render).collect()
 }
 
 #[test]
@@ -137,12 +137,12 @@ fn s_02_the_start_depends_on_the_address_and_on_keys() {
                 assert_eq!(gateway.status("/v1/tools", None), expected, "{listen} {config}");
                 assert_eq!(gateway.status("/mcp/status", None), 401, "{listen} {config}");
             }
-            Err((code, said)) => {
-                assert!(!starts, "{listen} {config}: {said}");
-                assert_eq!(code, Some(2), "{said}");
+            Err((code, text)) => {
+                assert!(!starts, "{listen} {config}: {text}");
+                assert_eq!(code, Some(2), "{text}");
                 assert!(
-                    said.contains("can be reached from outside, but there are no keys"),
-                    "{said}"
+                    text.contains("can be reached from outside, but there are no keys"),
+                    "{text}"
                 );
             }
         }
@@ -164,9 +164,9 @@ fn s_02_a_key_that_is_over_or_revoked_is_none_at_the_start() {
 fn the_place_of_the_token_is_printed_after_the_ready_line_and_it_opens_everything() {
     let folder = TempDir::new().unwrap();
     let gateway = Gateway::start(folder.path(), "127.0.0.1:0").unwrap();
-    let told = gateway.lines.recv_timeout(PATIENCE).unwrap();
+    let text = gateway.lines.recv_timeout(PATIENCE).unwrap();
     let start = format!("admin: http://{}/ with the token in ", gateway.address);
-    let file = Path::new(told.strip_prefix(&start).expect("where the token is"));
+    let file = Path::new(text.strip_prefix(&start).expect("where the token is"));
     let token = fs::read_to_string(file).unwrap();
     let token = token.trim();
     assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -216,12 +216,12 @@ fn keys_are_made_and_taken_back_while_the_gateway_runs() {
 fn what_another_process_does_to_the_keys_is_noticed() {
     let folder = TempDir::new().unwrap();
     let gateway = Gateway::start(folder.path(), "127.0.0.1:0").unwrap();
-    let until = |key: &str, wanted: u16| {
+    let until = |key: &str, requested: u16| {
         let is_so = |_: &i32| {
             std::thread::sleep(Duration::from_millis(50));
-            gateway.status("/v1/tools", Some(key)) == wanted
+            gateway.status("/v1/tools", Some(key)) == requested
         };
-        assert!((0..100).any(|at| is_so(&at)), "not {wanted} in time");
+        assert!((0..100).any(|at| is_so(&at)), "not {requested} in time");
     };
     // Nobody is found at the address that these commands ask.
     let key = key(folder.path(), &["keys", "create", "phone"], None);
@@ -252,7 +252,7 @@ ops    caller    execute          –       –                –              
 phone  operator  approve observe  –       roll* read_file  600/min, 4 concurrent  acme    2999-01-01T00:00:00Z  –          made
 "
     );
-    for (arguments, code, said) in [
+    for (arguments, code, text) in [
         (&["keys", "create", "phone"][..], 1, "a key `phone` already exists"),
         (&["keys", "create", "ops"], 1, "the key `ops` is in the config"),
         (&["keys", "create", "a b"], 2, "`name` has up to 64"),
@@ -265,6 +265,6 @@ phone  operator  approve observe  –       roll* read_file  600/min, 4 concurre
     ] {
         let run = run(folder.path(), arguments, None);
         assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);
-        assert!(run.stderr.contains(said), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(text), "{arguments:?}: {}", run.stderr);
     }
 }

@@ -16,10 +16,10 @@ use crate::tollgate;
 fn authorization_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let said = origin.clone();
+    let text = origin.clone();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let origin = said.clone();
+            let origin = text.clone();
             thread::spawn(move || answer(stream, &origin));
         }
     });

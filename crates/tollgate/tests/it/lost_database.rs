@@ -96,9 +96,9 @@ fn losing_the_database_opens_nothing_and_the_trail_says_what_is_lost() {
         let token = fs::read_to_string(data(folder.path(), "admin.token")).unwrap();
         let admin = format!("x-api-key: {}\r\n", token.trim());
         assert_eq!(gateway.ask("GET /v1/tools", &admin, "").status, 200, "{name}");
-        let said = gateway.kill();
-        assert!(said.contains("tollgate keys open"), "{name}: {said}");
-        assert!(!said.contains("#token="), "{name}: {said}");
+        let text = gateway.kill();
+        assert!(text.contains("tollgate keys open"), "{name}: {text}");
+        assert!(!text.contains("#token="), "{name}: {text}");
         let (code, verified) = run(folder.path(), &["audit", "verify"]);
         assert_eq!(code, Some(1), "{name}: {verified}");
         assert!(verified.contains("the audit trail has lost rows"), "{name}: {verified}");
@@ -114,8 +114,8 @@ fn what_was_lost_is_opened_and_acknowledged_on_purpose_only() {
     remove(folder.path(), &DATABASE);
     let gateway = Serving::start(folder.path());
     assert_eq!(gateway.ask("GET /v1/tools", "", "").status, 401);
-    let (code, said) = run(folder.path(), &["keys", "open"]);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, text) = run(folder.path(), &["keys", "open"]);
+    assert_eq!(code, Some(0), "{text}");
     let is_open = |_: &u32| {
         std::thread::sleep(Duration::from_millis(50));
         gateway.ask("GET /v1/tools", "", "").status == 200
@@ -126,11 +126,11 @@ fn what_was_lost_is_opened_and_acknowledged_on_purpose_only() {
     assert_eq!(gateway.ask("GET /v1/tools", "", "").status, 200, "and stays open");
     gateway.kill();
     assert_eq!(run(folder.path(), &["audit", "verify"]).0, Some(1), "the loss is still known");
-    let (code, said) = run(folder.path(), &["audit", "acknowledge"]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("acknowledged: rows are missing from the end"), "{said}");
-    let (code, said) = run(folder.path(), &["audit", "verify"]);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, text) = run(folder.path(), &["audit", "acknowledge"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("acknowledged: rows are missing from the end"), "{text}");
+    let (code, text) = run(folder.path(), &["audit", "verify"]);
+    assert_eq!(code, Some(0), "{text}");
     let (_, rows) = run(folder.path(), &["audit", "--kind", "lost", "--json"]);
     assert!(rows.contains("\"found\"") && rows.contains("\"acknowledged\""), "{rows}");
 }
@@ -138,9 +138,9 @@ fn what_was_lost_is_opened_and_acknowledged_on_purpose_only() {
 #[test]
 fn keys_in_force_are_not_opened_by_command() {
     let folder = bytes_used();
-    let (code, said) = run(folder.path(), &["keys", "open"]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("revoke them first"), "{said}");
+    let (code, text) = run(folder.path(), &["keys", "open"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("revoke them first"), "{text}");
     assert_eq!(run(folder.path(), &["keys", "revoke", "phone"]).0, Some(0));
     assert_eq!(Serving::start(folder.path()).ask("GET /v1/tools", "", "").status, 401);
     assert_eq!(run(folder.path(), &["keys", "open"]).0, Some(0));
@@ -170,7 +170,7 @@ fn rows_that_somebody_took_out_are_missed_wherever_they_stood() {
         let database = rusqlite::Connection::open(data(folder.path(), "tollgate.db")).unwrap();
         database.execute_batch(sql).unwrap();
         drop(database);
-        let (code, said) = run(folder.path(), &["audit", "verify"]);
-        assert_eq!(code, Some(1), "{place}: {said}");
+        let (code, text) = run(folder.path(), &["audit", "verify"]);
+        assert_eq!(code, Some(1), "{place}: {text}");
     }
 }

@@ -87,8 +87,8 @@ fn answer(mut stream: &TcpStream, model: &dyn Embedder) -> Option<()> {
     });
     let mut body = vec![0; length?];
     reader.read_exact(&mut body).ok()?;
-    let asked: Value = serde_json::from_slice(&body).ok()?;
-    let texts: Vec<String> = serde_json::from_value(asked["input"].clone()).ok()?;
+    let request: Value = serde_json::from_slice(&body).ok()?;
+    let texts: Vec<String> = serde_json::from_value(request["input"].clone()).ok()?;
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let vectors = runtime.block_on(model.embed(&texts, EmbeddingPurpose::Passage)).ok()?;
     let data: Vec<Value> = (0..)
@@ -98,7 +98,7 @@ fn answer(mut stream: &TcpStream, model: &dyn Embedder) -> Option<()> {
         })
         .collect();
     let usage = json!({"prompt_tokens": 1, "total_tokens": 1});
-    let text = json!({"object": "list", "data": data, "model": asked["model"], "usage": usage})
+    let text = json!({"object": "list", "data": data, "model": request["model"], "usage": usage})
         .to_string();
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length";
     write!(stream, "{head}: {}\r\n\r\n{text}", text.len()).ok()
@@ -115,14 +115,14 @@ fn gateway(endpoint: &Endpoint) -> Gateway {
 }
 
 fn remember(gateway: &Gateway, fact: &str) {
-    let said = gateway.call("remember", &json!({"text": fact}));
-    assert_eq!(said, "I will remember that.");
+    let text = gateway.call("remember", &json!({"text": fact}));
+    assert_eq!(text, "I will remember that.");
 }
 
 /// The best fit.
 fn make_request(gateway: &Gateway, question: &str) -> String {
-    let said = gateway.call("search_facts", &json!({"query": question, "top_k": 1}));
-    said.lines().next().unwrap_or_default().to_owned()
+    let text = gateway.call("search_facts", &json!({"query": question, "top_k": 1}));
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Passages are read while nobody waits.
@@ -151,7 +151,7 @@ fn meanings_are_found_while_a_model_is_there_and_words_always() {
     drop(endpoint);
     remember(&gateway, PLANTS.0);
     assert_eq!(make_request(&gateway, "what does sunlight do?"), PLANTS.0, "by its words");
-    assert_eq!(make_request(&gateway, PLANTS.1), "Nothing like that is known.");
+    assert_eq!(make_request(&gateway, PLANTS.1), "No matching facts.");
     let _endpoint = Endpoint::start(&model, port);
     eventually_answers(&gateway, PLANTS.0, PLANTS.1);
     eventually_answers(&gateway, COMPUTER.0, COMPUTER.1);

@@ -250,9 +250,10 @@ fn agents_are_shown_the_tools_of_a_new_server() {
     let added = ask("POST /api/servers?agents=a,%20b,c,d");
     assert_eq!(added.status, 201, "{added:?}");
     let text = fs::read_to_string(&served.file).unwrap();
-    for kept in ["tools: [roll, \"far_off_*\"] # mine", "      # why\n", "      - \"far_off_*\"\n"]
+    for stored in
+        ["tools: [roll, \"far_off_*\"] # mine", "      # why\n", "      - \"far_off_*\"\n"]
     {
-        assert!(text.contains(kept), "{kept}: {text}");
+        assert!(text.contains(stored), "{stored}: {text}");
     }
     let seen = line.send("GET /api/agents", &[], "").json();
     let lists: Vec<&Value> =

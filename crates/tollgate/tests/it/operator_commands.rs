@@ -202,10 +202,10 @@ fn a_load_is_measured_and_tools_that_write_are_spared() {
         ["--json", "bench", "roll", "expression=1d6", "--seconds", "1", "--connections", "2"];
     let measured = tollgate(folder, &words);
     assert_eq!(measured.code, Some(0), "{}{}", measured.stdout, measured.stderr);
-    let told = read(&measured);
-    assert!(told["calls"]["calls"].as_u64().unwrap() > 0 && told["calls"]["errors"] == 0, "{told}");
+    let body = read(&measured);
+    assert!(body["calls"]["calls"].as_u64().unwrap() > 0 && body["calls"]["errors"] == 0, "{body}");
     assert!(
-        told["health"]["p50_ms"].as_f64().unwrap() <= told["health"]["p99_ms"].as_f64().unwrap()
+        body["health"]["p50_ms"].as_f64().unwrap() <= body["health"]["p99_ms"].as_f64().unwrap()
     );
     let refused =
         tollgate(folder, &["bench", "write_file", "path=a", "content=b", "--seconds", "1"]);
@@ -268,9 +268,9 @@ fn servers_of_the_registry_are_found_shown_and_added() {
         "{}",
         found.stdout
     );
-    let told = read(&tollgate(folder, &["--json", "servers", "search", "weather"]));
-    assert_eq!(told["servers"][0]["website"], Value::Null);
-    assert_eq!(told["servers"][0]["choices"][0]["needs"][0]["name"], "WEATHER_KEY");
+    let body = read(&tollgate(folder, &["--json", "servers", "search", "weather"]));
+    assert_eq!(body["servers"][0]["website"], Value::Null);
+    assert_eq!(body["servers"][0]["choices"][0]["needs"][0]["name"], "WEATHER_KEY");
     for (word, why) in
         [("huge", "larger than"), ("strange", "not a list of servers"), ("nothing", "answered 404")]
     {
@@ -314,9 +314,9 @@ fn the_gateway_asks_the_registry_for_the_page() {
     let served = Served::start(&format!("registry: {{ url: \"http://{}\" }}\n", registry.address));
     let found = served.ask("GET", "/api/registry?q=weather");
     assert_eq!(found.status, 200, "{found:?}");
-    let told = found.json();
-    assert_eq!(told["next"], "io.github.a/mcp-weather:1.0.2");
-    assert_eq!(told["servers"][0]["choices"][1]["server"], json!({"url": "https://w.test/mcp"}));
+    let body = found.json();
+    assert_eq!(body["next"], "io.github.a/mcp-weather:1.0.2");
+    assert_eq!(body["servers"][0]["choices"][1]["server"], json!({"url": "https://w.test/mcp"}));
     assert_eq!(served.ask("GET", "/api/registry?q=strange").status, 502);
     let connect = served.ask("GET", "/api/connect").json();
     assert_eq!(

@@ -84,9 +84,9 @@ fn what_is_unbounded_is_ended_and_the_kind_says_by_what() {
         ("def f():\n    f()\nf()", "depth"),
     ] {
         let run = fed(folder.path(), &["code", "-", "--json"], program);
-        let said: Value = serde_json::from_str(&run.stdout).unwrap();
-        assert_eq!((run.code, &said["error"]["kind"]), (Some(1), &Value::from(kind)), "{said}");
-        assert!(said["error"]["hint"].is_string(), "{said}");
+        let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, &answer["error"]["kind"]), (Some(1), &Value::from(kind)), "{answer}");
+        assert!(answer["error"]["hint"].is_string(), "{answer}");
     }
 }
 
@@ -106,12 +106,15 @@ fn a_gateway_that_runs_is_asked_and_a_reload_changes_its_limits() {
         let at = ["--listen", &served.address, "--data", data.to_str().unwrap(), "--config", file];
         tollgate(folder.path(), &[&at[..], &["code", "a.star", "--json"]].concat())
     };
-    let said: Value = serde_json::from_str(&run().stdout).unwrap();
-    assert_eq!((&said["status"], &said["calls"]), (&Value::from("ok"), &Value::from(3)));
+    let answer: Value = serde_json::from_str(&run().stdout).unwrap();
+    assert_eq!((&answer["status"], &answer["calls"]), (&Value::from("ok"), &Value::from(3)));
     served.write("agents: { sage: { tools: [roll] } }\ncode: { max_calls: 2 }\n");
-    served.wait_for(|said| said["last"]["outcome"] == "applied");
-    let said: Value = serde_json::from_str(&run().stdout).unwrap();
-    assert_eq!((&said["error"]["kind"], &said["calls"]), (&Value::from("calls"), &Value::from(2)));
+    served.wait_for(|answer| answer["last"]["outcome"] == "applied");
+    let answer: Value = serde_json::from_str(&run().stdout).unwrap();
+    assert_eq!(
+        (&answer["error"]["kind"], &answer["calls"]),
+        (&Value::from("calls"), &Value::from(2))
+    );
 }
 
 /// A child of the process that has computed for a while.

@@ -88,11 +88,11 @@ fn two_hundred_wrong_keys_leave_a_short_trace_and_are_slowed_down() {
     assert_eq!(gateway.ask("GET /v1/tools", RIGHT, "").status, 200, "a right key at any time");
     assert_eq!(refusal_of(&gateway, "wrong_key"), 200);
     assert_eq!(metric(&gateway, "tollgate_wrong_keys_throttled_total"), throttled as u64);
-    let said = gateway.terminate();
-    let lines = said.lines().filter(|line| line.contains("access refused")).count();
-    assert!((1..=4).contains(&lines), "{lines} lines:\n{said}");
-    assert!(said.contains("suppressed"), "{said}");
-    assert!(!said.contains("CANARY"), "{said}");
+    let message = gateway.terminate();
+    let lines = message.lines().filter(|line| line.contains("access refused")).count();
+    assert!((1..=4).contains(&lines), "{lines} lines:\n{message}");
+    assert!(message.contains("suppressed"), "{message}");
+    assert!(!message.contains("CANARY"), "{message}");
     let rows = rows(folder.path());
     // Two, if a minute ended between.
     assert!((1..=2).contains(&rows.len()), "{rows:?}");
@@ -182,8 +182,8 @@ fn every_front_and_every_reason_is_counted_and_kept() {
     ] {
         assert_eq!(refusal_of(&gateway, reason), count, "{reason}");
     }
-    let said = gateway.terminate();
-    assert!(!said.contains("CANARY"), "{said}");
+    let message = gateway.terminate();
+    assert!(!message.contains("CANARY"), "{message}");
     let rows = rows(folder.path());
     for reason in [
         "no_key",
@@ -195,7 +195,7 @@ fn every_front_and_every_reason_is_counted_and_kept() {
         "wrong_key",
     ] {
         assert!(rows.iter().any(|row| row.1 == reason), "{reason}: {rows:?}");
-        assert!(said.contains(reason), "{reason} is not in the log");
+        assert!(message.contains(reason), "{reason} is not in the log");
     }
 }
 
@@ -215,9 +215,9 @@ fn whoever_has_a_right_key_never_notices_a_neighbour_who_tries_wrong_ones() {
             });
         }
         let begun = |_: &usize| tried.load(Ordering::Relaxed) < 100;
-        let asked = (0..).take_while(begun).chain(0..300);
+        let requests = (0..).take_while(begun).chain(0..300);
         let is_refused = |_: &usize| gateway.ask("GET /v1/tools", RIGHT, "").status != 200;
-        let failures = asked.filter(is_refused).count();
+        let failures = requests.filter(is_refused).count();
         stop.store(true, Ordering::Relaxed);
         failures
     });

@@ -69,7 +69,7 @@ fn r_13_failed_accepts_are_logged_at_most_once_a_second() {
     let limit = format!("--nofile={0}:{0}", used + ROOM);
     let limited = Command::new("prlimit").args(["--pid", &gateway.pid(), &limit]).status();
     assert!(limited.unwrap().success());
-    let crowd: Vec<TcpStream> = (0..8 * ROOM)
+    let connections: Vec<TcpStream> = (0..8 * ROOM)
         .map(|_| {
             let mut stream = TcpStream::connect(&gateway.address).unwrap();
             let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: ");
@@ -78,7 +78,7 @@ fn r_13_failed_accepts_are_logged_at_most_once_a_second() {
         .collect();
     thread::sleep(Duration::from_secs(4));
     let log = gateway.kill();
-    drop(crowd);
+    drop(connections);
     let lines = log.lines().filter(|line| line.contains("could not be accepted")).count();
     assert!((1..=8).contains(&lines), "{lines} lines:\n{log}");
 }

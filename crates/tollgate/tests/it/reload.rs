@@ -104,22 +104,25 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
                 _ => format!("{config}limits: {{ timeout_ms: {} }}\n", 20_000 + round),
             };
             served.write(&good);
-            let said = reload(&served);
-            assert_eq!(said["outcome"], "applied", "{said}");
-            assert!(said["servers"]["kept"].as_array().unwrap().contains(&json!("one")), "{said}");
+            let response = reload(&served);
+            assert_eq!(response["outcome"], "applied", "{response}");
+            assert!(
+                response["servers"]["kept"].as_array().unwrap().contains(&json!("one")),
+                "{response}"
+            );
             let (text, expected) = &bad[round % bad.len()];
             served.write(text);
-            let said = reload(&served);
-            assert_eq!(said["outcome"], "refused", "{text}: {said}");
-            let error = said["error"].as_str().unwrap();
+            let response = reload(&served);
+            assert_eq!(response["outcome"], "refused", "{text}: {response}");
+            let error = response["error"].as_str().unwrap();
             assert!(error.contains(expected), "{error}");
             assert_eq!(served.ask("GET", "/readyz").status, 200);
         }
     });
     assert!(calls.load(Ordering::Relaxed) > 1_000, "{calls:?}");
     assert_eq!(served.pid_of("one"), Some(pid), "the server was left alone");
-    let said = served.ask("GET", "/api/reload").json();
-    assert!(said["refused"].as_u64().unwrap() >= 100, "{said}");
+    let response = served.ask("GET", "/api/reload").json();
+    assert!(response["refused"].as_u64().unwrap() >= 100, "{response}");
     assert!(served.log().contains("the new config was rejected, the old one remains in use"));
 }
 
@@ -128,24 +131,24 @@ fn a_file_that_is_saved_is_taken_however_it_is_saved() {
     let (served, config) = serve_one();
     let more = |name: &str| format!("{config}{}", server(served.folder.path(), name));
     served.write(&more("two"));
-    served.wait_for(|said| said["last"]["servers"]["added"] == json!(["two"]));
+    served.wait_for(|answer| answer["last"]["servers"]["added"] == json!(["two"]));
     // As editors do: another file takes its place.
     let beside = served.folder.path().join("beside");
     fs::write(&beside, more("three")).unwrap();
     fs::rename(&beside, &served.file).unwrap();
-    let said = served.wait_for(|said| said["last"]["servers"]["added"] == json!(["three"]));
-    assert_eq!(said["last"]["by"], "file");
-    assert_eq!(said["last"]["servers"]["removed"], json!(["two"]));
+    let answer = served.wait_for(|answer| answer["last"]["servers"]["added"] == json!(["three"]));
+    assert_eq!(answer["last"]["by"], "file");
+    assert_eq!(answer["last"]["servers"]["removed"], json!(["two"]));
     // Written again as it is, it is nothing new.
-    let applied = said["applied"].as_u64();
+    let applied = answer["applied"].as_u64();
     served.write(&more("three"));
     thread::sleep(Duration::from_millis(600));
     assert_eq!(served.ask("GET", "/api/reload").json()["applied"].as_u64(), applied);
     // A signal reads it in any case, and ends nothing.
     let pid = served.pid().to_string();
     assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
-    let said = served.wait_for(|said| said["last"]["by"] == "signal");
-    assert_eq!(said["last"]["outcome"], "applied");
+    let answer = served.wait_for(|answer| answer["last"]["by"] == "signal");
+    assert_eq!(answer["last"]["outcome"], "applied");
 }
 
 /// Mounted configs are links to a link that is swapped.
@@ -165,7 +168,7 @@ fn a_swapped_link_is_a_new_file() {
     let at = |name: &str| served.folder.path().join(name);
     symlink("..2", at("..new")).unwrap();
     fs::rename(at("..new"), at("..data")).unwrap();
-    served.wait_for(|said| said["applied"] == 1);
+    served.wait_for(|answer| answer["applied"] == 1);
 }
 
 #[test]
@@ -176,11 +179,11 @@ fn b_cf_11_whatever_becomes_of_the_file_the_old_config_goes_on() {
     let mut next = |expected: &str| {
         let least = refused + 1;
         // What the file was on its way there may be told as well.
-        let said = served.wait_for(|said| {
-            let error = said["last"]["error"].as_str().unwrap_or_default();
-            said["refused"].as_u64() >= Some(least) && error.contains(expected)
+        let answer = served.wait_for(|answer| {
+            let error = answer["last"]["error"].as_str().unwrap_or_default();
+            answer["refused"].as_u64() >= Some(least) && error.contains(expected)
         });
-        refused = said["refused"].as_u64().unwrap();
+        refused = answer["refused"].as_u64().unwrap();
     };
     fs::remove_file(&served.file).unwrap();
     next("No such file");
@@ -199,7 +202,7 @@ fn b_cf_11_whatever_becomes_of_the_file_the_old_config_goes_on() {
     assert_eq!(served.pid_of("one"), pid);
     assert_eq!(served.ask("GET", "/readyz").status, 200);
     served.write(&config);
-    served.wait_for(|said| said["last"]["outcome"] == "applied");
+    served.wait_for(|answer| answer["last"]["outcome"] == "applied");
     // A hundred writes a second, half of each file missing at times: none is reported that was
     // not left that way.
     for round in 0..100 {
@@ -207,7 +210,7 @@ fn b_cf_11_whatever_becomes_of_the_file_the_old_config_goes_on() {
         thread::sleep(Duration::from_millis(10));
     }
     served.write(&format!("{config}# the last\n"));
-    served.wait_for(|said| said["last"]["outcome"] == "applied");
+    served.wait_for(|answer| answer["last"]["outcome"] == "applied");
     assert_eq!(served.pid_of("one"), pid);
 }
 
@@ -220,8 +223,8 @@ fn a_half_written_file_is_read_again_before_it_is_called_bad() {
         served.write(&format!("servers: {{ # {round}"));
         thread::sleep(Duration::from_millis(120));
         served.write(&format!("{config}# whole {round}\n"));
-        let said = served.wait_for(|said| said["applied"] == round);
-        let before = std::mem::replace(&mut refused, said["refused"].as_u64().unwrap());
+        let answer = served.wait_for(|answer| answer["applied"] == round);
+        let before = std::mem::replace(&mut refused, answer["refused"].as_u64().unwrap());
         if before == refused {
             return;
         }
@@ -236,13 +239,13 @@ fn what_needs_a_restart_is_said_and_the_rest_is_applied() {
         "{config}environment: other\ndata: ./elsewhere\nhosts: [gate.test]\nlimits: {{ per_key: 9 }}\n"
     );
     served.write(&text);
-    let said = reload(&served);
+    let body = reload(&served);
     assert_eq!(
-        said["needs_restart"],
+        body["needs_restart"],
         json!(["limits.per_key", "environment"]),
-        "`--data` wins over the file: {said}"
+        "`--data` wins over the file: {body}"
     );
-    let asked = |host: &str| {
+    let make_request = |host: &str| {
         let mut stream = std::net::TcpStream::connect(&served.address).unwrap();
         let request = format!("GET /healthz HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
@@ -250,7 +253,7 @@ fn what_needs_a_restart_is_said_and_the_rest_is_applied() {
         stream.read_to_string(&mut answer).unwrap();
         answer.split(' ').nth(1).unwrap().to_owned()
     };
-    assert_eq!((&*asked("gate.test"), &*asked("evil.test")), ("200", "403"));
+    assert_eq!((&*make_request("gate.test"), &*make_request("evil.test")), ("200", "403"));
 }
 
 #[test]
@@ -287,8 +290,8 @@ fn tables_rules_and_music_are_read_again_when_their_files_change() {
     assert!(served.log().contains("m.yaml`: No such file"), "{}", served.log());
 
     fs::write(inside("t/inns.txt"), "The Owl\n").unwrap();
-    let said = served.wait_for(|said| said["applied"] == 1);
-    assert_eq!(said["last"]["by"], "files that the config names");
+    let answer = served.wait_for(|answer| answer["applied"] == 1);
+    assert_eq!(answer["last"]["by"], "files that the config names");
     assert!(inn().contains("The Owl"), "{}", inn());
 
     fs::create_dir(inside("r")).unwrap();

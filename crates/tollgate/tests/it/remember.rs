@@ -13,13 +13,13 @@ use crate::{fed, tollgate};
 
 /// Whom a command asks.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct GatewayPaths<'a> {
     folder: &'a Path,
     listen: &'a str,
     data: &'a str,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> GatewayPaths<'a> {
     fn nobody(folder: &'a TempDir) -> Self {
         Self { folder: folder.path(), listen: "127.0.0.1:0", data: "./data" }
     }
@@ -47,7 +47,7 @@ impl<'a> Asked<'a> {
 const TRANSCRIPT: &str = "# The harbour\n\nMira: The silver key is under the third step.\n\
     Tam: Aye, by the lighthouse.\n";
 
-fn whole_story(asked: Asked<'_>) {
+fn whole_story(asked: GatewayPaths<'_>) {
     assert_eq!(
         asked.well(&["add-entity", "npc", "Mira Voss", "age=41", "trade=smuggler"]),
         "saved as `npc-mira-voss`\n"
@@ -102,16 +102,16 @@ fn whole_story(asked: Asked<'_>) {
 #[test]
 fn what_is_remembered_by_command_is_there_without_a_gateway() {
     let folder = TempDir::new().unwrap();
-    whole_story(Asked::nobody(&folder));
+    whole_story(GatewayPaths::nobody(&folder));
 }
 
 #[test]
 fn and_the_same_goes_through_a_gateway_that_runs() {
     let served = Served::start("agents: { sage: { tools: [search_facts] } }");
-    let asked = Asked::gateway(&served);
+    let asked = GatewayPaths::gateway(&served);
     whole_story(asked);
     let rows = served.ask("GET", "/api/audit?kind=memory&limit=100").json();
-    let told: Vec<String> = rows["rows"]
+    let lines: Vec<String> = rows["rows"]
         .as_array()
         .unwrap()
         .iter()
@@ -126,7 +126,7 @@ fn and_the_same_goes_through_a_gateway_that_runs() {
         "admin forgotten 2026-01-05-harbour",
         "admin forgotten copy",
     ] {
-        assert!(told.iter().any(|it| it == expected), "{expected}: {told:?}");
+        assert!(lines.iter().any(|it| it == expected), "{expected}: {lines:?}");
     }
     asked.well(&["backup", "copy.db"]);
     assert!(asked.folder.join("copy.db").metadata().unwrap().len() > 0);
@@ -137,13 +137,13 @@ fn and_the_same_goes_through_a_gateway_that_runs() {
 #[test]
 fn what_is_wrong_is_named_with_its_file_and_line() {
     let folder = TempDir::new().unwrap();
-    let asked = Asked::nobody(&folder);
+    let asked = GatewayPaths::nobody(&folder);
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write("bad.jsonl", "{\"kind\":\"fact\",\"text\":\"x\"}\n\n{\"kind\":\"fact\"}\n");
     write("empty.txt", "\n# Nothing\n");
     write("bad.json", "[{\"speaker\": \"a\"}]");
     write("bad.srt", "1\n00:0x --> 00:02\nOh\n");
-    for (arguments, code, said) in [
+    for (arguments, code, message) in [
         (&["import", "bad.jsonl"][..], 1, "bad.jsonl:3: `text` is missing"),
         (&["import", "empty.txt"], 1, "empty.txt: it contains no utterances"),
         (&["import", "bad.json"], 1, "bad.json: entry 1: it has none of `text`"),
@@ -167,7 +167,7 @@ fn what_is_wrong_is_named_with_its_file_and_line() {
     ] {
         let run = asked.run(arguments);
         assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);
-        assert!(run.stderr.contains(said), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
     }
     let piped =
         ["memory", "import", "-", "--format", "text", "--session", "s", "--date", "2026-01-01"];

@@ -92,8 +92,8 @@ left out: a/e: the name is taken
 note: the config names `a/f`, but the server has no such tool
 "
     );
-    let asked = gateway.make_request();
-    assert_eq!(asked, ["GET /healthz", "GET /v1/tools?agent=sage&tier=standard"]);
+    let requests = gateway.make_request();
+    assert_eq!(requests, ["GET /healthz", "GET /v1/tools?agent=sage&tier=standard"]);
     let run = at(&gateway, folder.path(), &["--json", "tools"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(answer["catalog_version"], 3);
@@ -118,8 +118,8 @@ search    2     a_c   a       12.4 s  12.4 s  5      slow       deep only
 "
     );
     let run = at(&gateway, folder.path(), &["tools", "--leaderboard", "--json", "--tier", "deep"]);
-    let asked = gateway.make_request();
-    assert_eq!(asked.last().unwrap(), "GET /v1/tools?leaderboard=true&tier=deep");
+    let requests = gateway.make_request();
+    assert_eq!(requests.last().unwrap(), "GET /v1/tools?leaderboard=true&tier=deep");
     let board: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(board["categories"][1]["category"], "search");
     assert_eq!(board["categories"][1]["tools"][1]["name"], "a_c");
@@ -136,9 +136,9 @@ fn a_call_types_its_arguments_by_the_schema_and_speaks() {
     let folder = TempDir::new().unwrap();
     let run = at(&gateway, folder.path(), &["call", "roll", "expression=2", "times=3"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "You rolled 9.\n"), "{}", run.stderr);
-    let asked = gateway.make_request();
+    let requests = gateway.make_request();
     assert_eq!(
-        asked[2],
+        requests[2],
         r#"POST /v1/tools/execute {"name":"roll","arguments":{"expression":"2","times":3}}"#
     );
     let run = at(&gateway, folder.path(), &["call", "roll", "times=many"]);
@@ -294,8 +294,11 @@ fn a_result_that_comes_later_is_read_by_its_handle() {
         run.stderr,
         "pending: It takes longer.\npending in 500 ms\nthe result: tollgate result r_1\n"
     );
-    let asked = gateway.make_request();
-    assert!(asked[2].starts_with("POST /v1/tools/execute [x-tollgate-no-cache: 1] {"), "{asked:?}");
+    let requests = gateway.make_request();
+    assert!(
+        requests[2].starts_with("POST /v1/tools/execute [x-tollgate-no-cache: 1] {"),
+        "{requests:?}"
+    );
     let run = at(&gateway, folder.path(), &["result", "r_1"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "one\n"));
     assert_eq!(run.stderr, "page 1 of 2; next page: --page 2\n");
@@ -401,8 +404,8 @@ pace_flaky    0       –       fast             failed: no such\u{fffd} city
     assert_eq!(answer["tools"][0]["tier"], "fast");
     assert_eq!(answer["tools"][1]["outcome"], "skipped");
     assert_eq!(answer["tools"][1]["why"], "not probed: it may have side effects");
-    let asked = gateway.make_request();
-    assert_eq!(asked.last().unwrap(), r#"POST /api/calibrate {"times":7,"server":"pace"}"#);
+    let requests = gateway.make_request();
+    assert_eq!(requests.last().unwrap(), r#"POST /api/calibrate {"times":7,"server":"pace"}"#);
     at(&gateway, folder.path(), &["calibrate", "pace_look_up"]);
     assert_eq!(
         gateway.make_request().last().unwrap(),
@@ -417,12 +420,12 @@ pace_flaky    0       –       fast             failed: no such\u{fffd} city
 #[test]
 fn a_calibration_that_breaks_off_is_a_failure() {
     let folder = TempDir::new().unwrap();
-    let check = |answer: &'static str, said: &str| {
+    let check = |answer: &'static str, text: &str| {
         let routes = CALIBRATION.iter().copied().filter(|(route, _)| !route.starts_with("POST"));
         let routes: Vec<_> = routes.chain([("POST /api/calibrate", answer)]).collect();
         let gateway = fake::serve(routes.leak());
         let run = at(&gateway, folder.path(), &["calibrate", "pace_write"]);
-        assert_eq!((run.code, run.stderr.as_str()), (Some(1), said), "{answer}");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(1), text), "{answer}");
     };
     check(
         "event: step\ndata: {\"tool\":\"a\",\"outcome\":\"probed\"}\n\nevent: st",

@@ -25,16 +25,16 @@ fn gateway(settings: &Value) -> Gateway {
 }
 
 fn make_key(gateway: &Gateway, name: &str) -> String {
-    let wanted = json!({"name": name, "rights": ["execute"]}).to_string();
-    let (status, made) = gateway.ask_as_admin("POST /api/keys", &wanted);
+    let requested = json!({"name": name, "rights": ["execute"]}).to_string();
+    let (status, made) = gateway.ask_as_admin("POST /api/keys", &requested);
     assert_eq!(status, 201, "{made}");
     let made: Value = serde_json::from_str(&made).unwrap();
     format!("x-api-key: {}\r\n", made["key"].as_str().unwrap())
 }
 
 fn revoke(gateway: &Gateway, name: &str) {
-    let (status, told) = gateway.ask_as_admin(&format!("DELETE /api/keys/{name}"), "");
-    assert_eq!(status, 204, "{told}");
+    let (status, text) = gateway.ask_as_admin(&format!("DELETE /api/keys/{name}"), "");
+    assert_eq!(status, 204, "{text}");
 }
 
 fn line_for(gateway: &Gateway) -> String {
@@ -81,8 +81,8 @@ fn a_call_of_a_revoked_key_that_waits_for_approval_can_not_be_approved() {
         #[expect(clippy::disallowed_methods, reason = "a test measures what happens outside")]
         let revoked = Instant::now();
         let decision = json!({"decision": "approve"}).to_string();
-        let (status, told) = gateway.ask_as_admin(&format!("POST /api/approvals/{id}"), &decision);
-        assert_eq!(status, 409, "{told}");
+        let (status, text) = gateway.ask_as_admin(&format!("POST /api/approvals/{id}"), &decision);
+        assert_eq!(status, 409, "{text}");
         let answer = calling.join().unwrap();
         assert!(revoked.elapsed() < WITHIN, "it waited for {:?}", revoked.elapsed());
         assert!(answer.contains("key `ada` was revoked"), "{answer}");
@@ -133,8 +133,8 @@ fn a_call_whose_tool_is_taken_away_says_how_long_it_ran() {
         let mut config: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
         config["servers"]["evil"]["deny"] = json!(["do"]);
         fs::write(&file, config.to_string()).unwrap();
-        let (status, told) = gateway.ask_as_admin("POST /api/reload", "");
-        assert_eq!(status, 200, "{told}");
+        let (status, text) = gateway.ask_as_admin("POST /api/reload", "");
+        assert_eq!(status, 200, "{text}");
         let answer = calling.join().unwrap();
         let (_, body) = answer.split_once("\r\n\r\n").unwrap();
         let outcome: Value = serde_json::from_str(body).unwrap();

@@ -129,9 +129,9 @@ impl Served {
     /// Until the gateway says this of its last reload.
     pub(crate) fn wait_for(&self, is: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..400 {
-            let said = self.ask("GET", "/api/reload").json();
-            if is(&said) {
-                return said;
+            let answer = self.ask("GET", "/api/reload").json();
+            if is(&answer) {
+                return answer;
             }
             thread::sleep(Duration::from_millis(25));
         }

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Serving {
     process: Child,
     pub(crate) address: String,
-    said: Option<JoinHandle<String>>,
+    output: Option<JoinHandle<String>>,
 }
 
 /// What was answered.
@@ -45,19 +45,19 @@ impl Serving {
         let mut process = command.spawn().unwrap();
         let (sender, ready) = mpsc::channel();
         let stderr = BufReader::new(process.stderr.take().unwrap());
-        let said = std::thread::spawn(move || {
-            let mut said = String::new();
+        let handle = std::thread::spawn(move || {
+            let mut handle = String::new();
             for line in stderr.lines().map_while(Result::ok) {
                 if let Some((_, address)) = line.split_once("ready on http://") {
                     let _ = sender.send(address.trim().to_owned());
                 }
-                said.push_str(&line);
-                said.push('\n');
+                handle.push_str(&line);
+                handle.push('\n');
             }
-            said
+            handle
         });
         let address = ready.recv_timeout(PATIENCE).expect("the gateway is ready");
-        Self { process, address, said: Some(said) }
+        Self { process, address, output: Some(handle) }
     }
 
     pub(crate) fn pid(&self) -> String {
@@ -102,7 +102,7 @@ impl Serving {
 
     fn wait_for_end(&mut self) -> String {
         self.process.wait().unwrap();
-        self.said.take().unwrap().join().unwrap()
+        self.output.take().unwrap().join().unwrap()
     }
 }
 

@@ -25,8 +25,9 @@ fn run(arguments: &[&str]) -> (Run, Vec<String>) {
     let arguments = [&["sessions"], arguments, &["--listen", &listen]].concat();
     let run = tollgate(folder.path(), &arguments);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let asked = gateway.make_request().into_iter().filter(|it| !it.contains("/healthz")).collect();
-    (run, asked)
+    let requests =
+        gateway.make_request().into_iter().filter(|it| !it.contains("/healthz")).collect();
+    (run, requests)
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn sessions_are_shown_to_people_and_to_programs() {
 
 #[test]
 fn a_session_is_closed_or_given_a_tier() {
-    for (arguments, expected, said) in [
+    for (arguments, expected, text) in [
         (&["close", "a/b"][..], "DELETE /api/sessions/a%2Fb", "`a/b` is closed"),
         (
             &["tier", "s1", "fast"],
@@ -58,9 +59,9 @@ fn a_session_is_closed_or_given_a_tier() {
             "`s1` is back to automatic tier selection",
         ),
     ] {
-        let (done, asked) = run(arguments);
-        assert_eq!(asked, [expected], "{arguments:?}");
-        assert!(done.stderr.contains(said), "{}", done.stderr);
+        let (done, requests) = run(arguments);
+        assert_eq!(requests, [expected], "{arguments:?}");
+        assert!(done.stderr.contains(text), "{}", done.stderr);
     }
 }
 

@@ -72,8 +72,8 @@ fn r_33_sigterm_is_seen_before_it_is_felt() {
         assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
         assert!(refused.contains("\r\nretry-after: "), "{refused}");
         assert_eq!(readiness(&gateway)["state"], "stopping");
-        let said = call.recv_timeout(Duration::from_secs(30)).unwrap();
-        assert!(said.contains("slept"), "the call ended: {said}");
+        let text = call.recv_timeout(Duration::from_secs(30)).unwrap();
+        assert!(text.contains("slept"), "the call ended: {text}");
     });
     let (status, _) = wait_for_end(&mut gateway.process, Duration::from_secs(20));
     assert_eq!(status.code(), Some(0), "{address}");
@@ -190,10 +190,10 @@ fn r_33_a_full_disk_is_no_readiness() {
 fn ask_anew(address: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let asked = format!("GET /v1/tools HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    let query = format!("GET /v1/tools HTTP/1.1\r\nhost: {address}\r\n\r\n");
     let mut answer = Vec::new();
     // The answer may come before everything is written.
-    let _ = stream.write_all(asked.as_bytes());
+    let _ = stream.write_all(query.as_bytes());
     let _ = stream.read_to_end(&mut answer);
     Some(String::from_utf8_lossy(&answer).into_owned())
 }

@@ -116,8 +116,8 @@ fn a_local_ca_is_made_once_and_told_how_to_be_trusted() {
     let export = format!("export NODE_EXTRA_CA_CERTS={shown} SSL_CERT_FILE={shown}");
     gateway.wait("it says how", || gateway.log.lock().contains(&export));
     let token = folder.path().join(".tollgate/admin.token").canonicalize().unwrap();
-    let told = format!("admin: https://{address}/ with the token in {}", token.display());
-    assert!(gateway.log.lock().contains(&told), "{}", gateway.log.lock());
+    let text = format!("admin: https://{address}/ with the token in {}", token.display());
+    assert!(gateway.log.lock().contains(&text), "{}", gateway.log.lock());
     for name in ["localhost", "127.0.0.1", "::1", "box.example", "fe80::7"] {
         assert!(gateway.ask(&ca, name).unwrap().starts_with("HTTP/1.1 200"), "{name}");
     }
@@ -164,8 +164,8 @@ fn files_of_the_config_are_served_and_read_again_when_they_change() {
     fs::copy(&cert, &old).unwrap();
     let whole = fs::read(&key).unwrap();
     fs::write(&key, "half").unwrap();
-    let told = "contains no PEM private key";
-    gateway.wait("it says what is wrong", || gateway.log.lock().contains(told));
+    let text = "contains no PEM private key";
+    gateway.wait("it says what is wrong", || gateway.log.lock().contains(text));
     assert!(gateway.ask(&old, "localhost").unwrap().starts_with("HTTP/1.1 200"), "the old goes on");
     fs::write(&key, whole).unwrap();
     certify(folder.path());

@@ -91,8 +91,8 @@ fn a_decision_sends_the_hash_that_was_shown() {
     let (gateway, folder) = stage();
     let run = at(&gateway, folder.path(), &["tools", "accept", "bank/pay"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "accepted bank_pay: served now\n"));
-    let asked = gateway.make_request();
-    let last = asked.last().unwrap();
+    let requests = gateway.make_request();
+    let last = requests.last().unwrap();
     assert_eq!(last, r#"POST /api/tools/bank/pay/accept {"hash":"abcdef0123456789"}"#);
     let run = at(&gateway, folder.path(), &["tools", "reject", "bank_pay", "--hash", "ABCDEF"]);
     assert_eq!(run.stdout, "rejected bank_pay: withheld now\n");

@@ -272,9 +272,9 @@ impl Unfinished {
     }
 
     fn is_reset(&self) -> bool {
-        let mut heard = [0; 4_096];
+        let mut received = [0; 4_096];
         loop {
-            match (&self.0).read(&mut heard) {
+            match (&self.0).read(&mut received) {
                 Ok(0) => panic!("it ended as if it were over"),
                 Ok(_) => {}
                 Err(error) => return error.kind() == ErrorKind::ConnectionReset,

@@ -30,7 +30,7 @@ pub(super) struct SearchTimings {
 /// How many of the nearest were found.
 pub(super) struct RecallScore {
     pub(super) found: usize,
-    pub(super) wanted: usize,
+    pub(super) expected: usize,
 }
 
 /// What a question has to find.
@@ -97,10 +97,10 @@ impl FilledMemory<'_> {
                 ExpectedHit::Always(at) | ExpectedHit::Perhaps(at) => Some(has(at)),
                 ExpectedHit::Any => None,
             });
-            let asked = MemoryQuery::parse(&query)?.terms;
+            let requests = MemoryQuery::parse(&query)?.terms;
             let fits = hits.iter().all(|it| {
                 let has = terms(&format!("{} {}", it.found.speaker, it.found.text));
-                asked.iter().any(|term| has.contains(term))
+                requests.iter().any(|term| has.contains(term))
             });
             if hits.is_empty() || !fits {
                 return Err(wrong("nothing was found, or something else", &query));
@@ -156,7 +156,7 @@ impl FilledMemory<'_> {
             let name = self.campaign.entity_name(entity);
             let (first, family) = name.split_once(' ').unwrap_or((&name, ""));
             let kind = Some(Campaign::kind(entity).to_owned());
-            let (wanted, exact) = match number % 8 {
+            let (filter, exact) = match number % 8 {
                 0..4 => (EntityFilter { name: Some(name.clone()), kind: None }, Some(&name)),
                 4 => (EntityFilter { name: Some(family.to_owned()), kind: None }, None),
                 5 => (
@@ -166,7 +166,7 @@ impl FilledMemory<'_> {
                 6 => (EntityFilter { name: Some(name.to_uppercase()), kind }, Some(&name)),
                 _ => (EntityFilter { name: None, kind }, None),
             };
-            let found = watch.time(self.memory.find_entities(&self.scope, &wanted, page)).await?;
+            let found = watch.time(self.memory.find_entities(&self.scope, &filter, page)).await?;
             let is_first = |name: &String| found.first().is_some_and(|it| it.name == *name);
             watch.expect(exact.map(is_first));
             if found.is_empty() || exact.is_some_and(|name| !is_first(name)) {
@@ -228,15 +228,16 @@ impl FilledMemory<'_> {
         for at in 0..all {
             vectors.extend(self.campaign.meanings.of(at, all));
         }
-        let mut recall = RecallScore { found: 0, wanted: 0 };
+        let mut recall = RecallScore { found: 0, expected: 0 };
         for number in 0..times {
             let at = SplitMix64::new(&[35, number as u64]).below(all);
             let vector = self.question_vector(at);
             let near = self.memory.facts_near(&self.scope, &vector, HITS).await?;
             let found: HashSet<FactId> = near.into_iter().map(|(fact, _)| fact.id).collect();
-            let wanted = nearest(&vectors, &vector.numbers, HITS);
-            recall.wanted += wanted.len();
-            recall.found += wanted.iter().filter(|it| found.contains(&self.facts[**it].id)).count();
+            let requested = nearest(&vectors, &vector.numbers, HITS);
+            recall.expected += requested.len();
+            recall.found +=
+                requested.iter().filter(|it| found.contains(&self.facts[**it].id)).count();
         }
         Ok(recall)
     }

@@ -90,8 +90,8 @@ impl<'c> FilledMemory<'c> {
         for some in sessions.chunks(WARM_UP_SESSIONS) {
             let mut batches: Vec<(MemoryTarget, Vec<NewEntry>)> = Vec::new();
             for session in some {
-                let said = self.campaign.session(*session)?;
-                batches.extend(said.chunks(BATCH).map(|it| (self.place(*session), it.to_vec())));
+                let lines = self.campaign.session(*session)?;
+                batches.extend(lines.chunks(BATCH).map(|it| (self.place(*session), it.to_vec())));
             }
             let began = clock::now();
             let memory = self.memory;
@@ -110,10 +110,10 @@ impl<'c> FilledMemory<'c> {
     async fn remember(&mut self) -> Result<(), BenchError> {
         for session in 0..self.campaign.sessions() {
             let first = session * OF_A_SESSION;
-            let said = self.campaign.session(session)?.into_iter().zip(&self.entries[first..]);
-            let said: Vec<TranscriptEntry> =
-                said.map(|(entry, id)| stored_entry(entry, *id)).collect();
-            self.remember_all(session, passages(&said)).await?;
+            let lines = self.campaign.session(session)?.into_iter().zip(&self.entries[first..]);
+            let lines: Vec<TranscriptEntry> =
+                lines.map(|(entry, id)| stored_entry(entry, *id)).collect();
+            self.remember_all(session, passages(&lines)).await?;
         }
         while self.facts.len() < self.campaign.volume.passages {
             let from = self.facts.len();
@@ -192,7 +192,11 @@ async fn append(
 }
 
 fn author() -> MemoryAuthor {
-    MemoryAuthor { name: "bench".to_owned(), via: "import".to_owned(), trust: AuthorTrust::Heard }
+    MemoryAuthor {
+        name: "bench".to_owned(),
+        via: "import".to_owned(),
+        trust: AuthorTrust::Conversation,
+    }
 }
 
 fn stored_entry(entry: NewEntry, id: EntryId) -> TranscriptEntry {

@@ -65,7 +65,7 @@ fn manner() -> impl Strategy<Value = Manner> {
 
 fn file() -> impl Strategy<Value = File> {
     (prop::collection::vec(entry(), 0..5), manner()).prop_map(|(entries, manner)| {
-        let mut writer = Writer { manner, lines: Vec::new(), said: 0 };
+        let mut writer = Writer { manner, lines: Vec::new(), comments: 0 };
         writer.comment(0);
         writer.line("listen: 127.0.0.1:1");
         writer.line("servers:");
@@ -85,7 +85,7 @@ fn file() -> impl Strategy<Value = File> {
 struct Writer {
     manner: Manner,
     lines: Vec<String>,
-    said: u32,
+    comments: u32,
 }
 
 impl Writer {
@@ -95,9 +95,9 @@ impl Writer {
 
     /// Every other time, as the manner has it.
     fn comment(&mut self, column: usize) {
-        self.said += 1;
-        if self.manner.comments.rotate_left(self.said) & 1 == 1 {
-            self.lines.push(format!("{:column$}# note {}: é", "", self.said));
+        self.comments += 1;
+        if self.manner.comments.rotate_left(self.comments) & 1 == 1 {
+            self.lines.push(format!("{:column$}# note {}: é", "", self.comments));
         }
     }
 

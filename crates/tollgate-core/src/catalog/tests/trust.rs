@@ -149,9 +149,9 @@ fn s_24_a_suspicious_tool_is_withheld_where_the_operator_says_so() {
 #[test]
 fn s_24_a_description_that_speaks_of_another_servers_tool_is_flagged() {
     let evil = |text: &str| {
-        let mut said = tool("get_fact");
-        said["description"] = json!(text);
-        offer("facts", &[said, tool("get_other_fact")])
+        let mut definition = tool("get_fact");
+        definition["description"] = json!(text);
+        offer("facts", &[definition, tool("get_other_fact")])
     };
     let chat = offer("chat", &tools(&["send_message", "list"]));
     let check = |text: &str, expected: &str| {
@@ -164,8 +164,8 @@ fn s_24_a_description_that_speaks_of_another_servers_tool_is_flagged() {
     check("Sends no message; see get_other_fact for a list", "");
     check("resend_message and send_messages are words of their own", "");
     // One that stands in a parameter counts as well.
-    let said = with_parameter("t", "As for send_message.");
-    let catalog = build(&[offer("s", &[said]), chat], &mut NameOwners::default(), None);
+    let definition = with_parameter("t", "As for send_message.");
+    let catalog = build(&[offer("s", &[definition]), chat], &mut NameOwners::default(), None);
     assert!(summary(&catalog).contains("mentions a tool of another server"));
 }
 
@@ -193,9 +193,9 @@ fn s_24_tools_of_real_servers_side_by_side_do_not_shadow_each_other() {
 
 #[test]
 fn mentions_are_found_again_when_only_the_other_server_changes() {
-    let mut said = tool("a");
-    said["description"] = json!("Better than send_message");
-    let mine = offer("s", &[said]);
+    let mut definition = tool("a");
+    definition["description"] = json!("Better than send_message");
+    let mine = offer("s", &[definition]);
     let mut gate = Gate::default();
     let doubts = |gate: &Gate| gate.last.as_ref().unwrap().doubted.len();
     gate.build(std::slice::from_ref(&mine));

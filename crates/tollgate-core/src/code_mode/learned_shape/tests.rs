@@ -6,28 +6,28 @@ fn issue(number: u32) -> Value {
     json!({"number": number, "title": format!("t{number}"), "open": true})
 }
 
-fn told(learned: &LearnedShape) -> String {
+fn render_learned(learned: &LearnedShape) -> String {
     learned.shape().map_or("nothing".to_owned(), |shape| shape.render("Issue"))
 }
 
 #[test]
 fn one_result_tells_nothing_nor_does_the_same_again() {
     let mut learned = LearnedShape::default();
-    assert_eq!(told(&learned), "nothing");
+    assert_eq!(render_learned(&learned), "nothing");
     for _ in 0..10 {
         learned.learn(&issue(1));
     }
-    assert_eq!(told(&learned), "nothing");
+    assert_eq!(render_learned(&learned), "nothing");
     learned.learn(&issue(2));
     let issue = "class Issue(TypedDict):\n    number: int\n    title: str\n    open: bool\nIssue";
-    assert_eq!(told(&learned), issue);
+    assert_eq!(render_learned(&learned), issue);
 }
 
 #[test]
 fn once_settled_only_a_contradiction_changes_it() {
     let mut learned = LearnedShape::default();
     (0..5).for_each(|at| learned.learn(&issue(at)));
-    let settled = told(&learned);
+    let settled = render_learned(&learned);
     let before = learned.clone();
     for at in 0..50 {
         // New keys, and keys that come and go, contradict nothing.
@@ -37,14 +37,14 @@ fn once_settled_only_a_contradiction_changes_it() {
     }
     assert_eq!(learned, before);
     learned.learn(&json!({"number": 1, "title": null, "open": true}));
-    let after = told(&learned);
+    let after = render_learned(&learned);
     assert_eq!(after, settled.replace("title: str", "title: str | None"));
     learned.learn(&issue(9));
-    assert_eq!(told(&learned), after);
+    assert_eq!(render_learned(&learned), after);
     learned.learn(&json!({"number": 1, "title": "a"}));
-    assert_eq!(told(&learned), after.replace("open: bool", "open: NotRequired[bool]"));
+    assert_eq!(render_learned(&learned), after.replace("open: bool", "open: NotRequired[bool]"));
     learned.learn(&json!("not found"));
-    assert!(told(&learned).ends_with("str | Issue"), "{}", told(&learned));
+    assert!(render_learned(&learned).ends_with("str | Issue"), "{}", render_learned(&learned));
 }
 
 #[test]
@@ -62,6 +62,6 @@ fn large_results_are_looked_at_in_part() {
     let mut learned = LearnedShape::default();
     learned.learn(&large);
     learned.learn(&json!([issue(1)]));
-    assert!(told(&learned).ends_with("list[IssueItem]"));
+    assert!(render_learned(&learned).ends_with("list[IssueItem]"));
     assert!(learned.parts() < 10);
 }

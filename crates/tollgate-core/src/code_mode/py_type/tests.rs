@@ -3,10 +3,10 @@ use serde_json::{Value, json};
 use super::{LITERAL_LETTERS, MOST_LITERALS, PyType};
 
 /// How many of the values are kept, and what is told of them.
-fn check(values: &[Value], kept: usize, told: &str) {
+fn check(values: &[Value], retained: usize, text: &str) {
     let found = PyType::one_of(values);
-    assert_eq!(found.literals.len(), kept);
-    assert_eq!(found.to_string(), told);
+    assert_eq!(found.literals.len(), retained);
+    assert_eq!(found.to_string(), text);
 }
 
 #[test]

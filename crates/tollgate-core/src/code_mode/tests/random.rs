@@ -170,6 +170,7 @@ fn given(
 
 /// Nulls may be left out; nothing else may.
 fn is_same(given: &Map<String, Value>, found: &Map<String, Value>) -> bool {
-    let mut kept = given.iter().filter(|(name, it)| !it.is_null() || found.contains_key(*name));
-    kept.clone().count() == found.len() && kept.all(|(name, it)| found.get(name) == Some(it))
+    let mut retained = given.iter().filter(|(name, it)| !it.is_null() || found.contains_key(*name));
+    retained.clone().count() == found.len()
+        && retained.all(|(name, it)| found.get(name) == Some(it))
 }

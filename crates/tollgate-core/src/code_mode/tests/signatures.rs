@@ -103,10 +103,10 @@ fn formats_and_ranges_are_remarks() {
     check(&json!({"type": "string", "format": "int-thing"}), "str");
     check(&json!({"type": "integer", "minimum": 2}), "int  # x >=2");
     check(&json!({"type": "array", "minItems": 1}), "list  # x not empty");
-    let said = |words: &str| json!({"type": "string", "description": words});
-    check(&said("JSON array of issues"), "str  # x JSON text");
-    check(&said("Comma-separated keys"), "str  # x comma-separated");
-    check(&said("The path of a .json file"), "str");
+    let render = |words: &str| json!({"type": "string", "description": words});
+    check(&render("JSON array of issues"), "str  # x JSON text");
+    check(&render("Comma-separated keys"), "str  # x comma-separated");
+    check(&render("The path of a .json file"), "str");
 }
 
 #[test]

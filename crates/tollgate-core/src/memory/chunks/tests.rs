@@ -17,14 +17,14 @@ fn entry(id: u64, speaker: &str, text: &str) -> TranscriptEntry {
         author: MemoryAuthor {
             name: "phone".into(),
             via: "chat".into(),
-            trust: AuthorTrust::Heard,
+            trust: AuthorTrust::Conversation,
         },
     }
 }
 
 fn numbers(passages: &[NewFact]) -> Vec<(u64, u64)> {
     let number = |it: &NewFact| match it.source {
-        FactSource::Heard { first, last } => (first.0, last.0),
+        FactSource::Transcript { first, last } => (first.0, last.0),
         FactSource::Stated => panic!("{it:?}"),
     };
     passages.iter().map(number).collect()

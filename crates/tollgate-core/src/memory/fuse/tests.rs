@@ -15,7 +15,11 @@ fn fact(id: u64) -> Fact {
         entity: None,
         topic: None,
         audience: Audience::Shared,
-        author: MemoryAuthor { name: "ops".into(), via: "api".into(), trust: AuthorTrust::Heard },
+        author: MemoryAuthor {
+            name: "ops".into(),
+            via: "api".into(),
+            trust: AuthorTrust::Conversation,
+        },
     }
 }
 

@@ -34,7 +34,7 @@ fn now() -> SystemTime {
 }
 
 fn note(text: &str) -> Note {
-    Note { text: text.to_owned(), speaker: None, days: 10, trust: AuthorTrust::Heard }
+    Note { text: text.to_owned(), speaker: None, days: 10, trust: AuthorTrust::Conversation }
 }
 
 /// Rare words stand in one of a thousand, `common` in every second.
@@ -108,8 +108,8 @@ fn short_texts_go_before_long_ones() {
 
 #[test]
 fn what_a_speaker_said_is_found_by_the_speaker() {
-    let said = |speaker, text| Note { speaker: Some(speaker), ..note(text) };
-    let notes = vec![said("Bob", "the key is gone"), said("Elara", "the key is here")];
+    let render = |speaker, text| Note { speaker: Some(speaker), ..note(text) };
+    let notes = vec![render("Bob", "the key is gone"), render("Elara", "the key is here")];
     assert_eq!(order("What did Elara say about the key?", notes)[0], "the key is here");
 }
 
@@ -132,7 +132,7 @@ fn of_the_same_fit_what_can_be_believed_goes_first() {
     let notes = vec![
         by(AuthorTrust::Agent, "the dragon is a"),
         by(AuthorTrust::Operator, "the dragon is b"),
-        by(AuthorTrust::Heard, "the dragon is c"),
+        by(AuthorTrust::Conversation, "the dragon is c"),
     ];
     assert_eq!(order("dragon", notes), ["the dragon is b", "the dragon is c", "the dragon is a"]);
 }
@@ -145,8 +145,8 @@ fn the_same_words_are_shown_once() {
     let hits = rank(&query, candidates(&query, found), now(), 10);
     let found: Vec<&Note> = hits.iter().map(|it| &it.found).collect();
     assert_eq!(found, [&note("a dragon"), &newer]);
-    let said = |speaker| Note { speaker: Some(speaker), ..note("I swear it") };
-    assert_eq!(order("swear", vec![said("Bob"), said("Elara")]).len(), 2);
+    let render = |speaker| Note { speaker: Some(speaker), ..note("I swear it") };
+    assert_eq!(order("swear", vec![render("Bob"), render("Elara")]).len(), 2);
 }
 
 #[test]
@@ -197,10 +197,11 @@ fn every_hit_is_shown_with_what_was_looked_for() {
 
 #[test]
 fn what_repeats_or_asks_comes_after_what_tells() {
-    let said = |text: &str, trust| Note { speaker: Some("Mira"), trust, days: 0, ..note(text) };
-    let told = Note { days: 200, ..said("the key is under the third step", AuthorTrust::Heard) };
-    let asked = said("where is the key under the third step?", AuthorTrust::Heard);
-    let repeated = said("you told me that the key is under the third step", AuthorTrust::Agent);
+    let render = |text: &str, trust| Note { speaker: Some("Mira"), trust, days: 0, ..note(text) };
+    let told =
+        Note { days: 200, ..render("the key is under the third step", AuthorTrust::Conversation) };
+    let asked = render("where is the key under the third step?", AuthorTrust::Conversation);
+    let repeated = render("you told me that the key is under the third step", AuthorTrust::Agent);
     let expected = [told.text.clone(), asked.text.clone(), repeated.text.clone()];
     let notes = vec![repeated, asked, told];
     assert_eq!(order("key third step", notes), expected);

@@ -24,10 +24,10 @@ fn recursion_that_grows_new_tasks_at_every_level_ends() {
     }
     definitions.insert("d60".to_owned(), json!({"type": "string"}));
     let schema = json!({"type": "object", "allOf": [{"$ref": "#/$defs/d0"}], "$defs": definitions});
-    let said = made(&schema);
+    let text = made(&schema);
     assert!(
-        said.ends_with("needs values nested deeper than 32 levels, which is too much for a probe"),
-        "{said}"
+        text.ends_with("needs values nested deeper than 32 levels, which is too much for a probe"),
+        "{text}"
     );
 }
 

@@ -15,7 +15,7 @@ use crate::tool::{ApprovalMode, ToolOverride};
 use crate::trust::ToolPins;
 
 /// What a probe of the tool would send, or why there is none.
-fn check(said_by_server: &Value, trusted: Trust, said: ToolOverride) -> String {
+fn check(said_by_server: &Value, trusted: Trust, overrides: ToolOverride) -> String {
     let tool = json!({
         "name": "t",
         "annotations": said_by_server,
@@ -23,7 +23,7 @@ fn check(said_by_server: &Value, trusted: Trust, said: ToolOverride) -> String {
     });
     let rules = ServerRules {
         trusted: trusted == Trust::Trusted,
-        tools: BTreeMap::from([(ToolName::new("t"), said)]),
+        tools: BTreeMap::from([(ToolName::new("t"), overrides)]),
         ..ServerRules::new(ServerId::parse("s").unwrap(), catalog::ServerOrigin::Upstream)
     };
     let listing = ServerListing { tools: vec![raw_value(&tool)], ..ServerListing::default() };
@@ -61,8 +61,8 @@ fn only_what_is_believed_to_read_is_probed_with_made_up_arguments() {
     let reads = json!({"readOnlyHint": true});
     let made = r#"made up {"q":"test"}"#;
     assert_eq!(check(&reads, Trust::Trusted, ToolOverride::default()), made);
-    let said = check(&reads, Trust::Untrusted, ToolOverride::default());
-    assert_eq!(said, format!("{EFFECTS} or mark the server trusted"));
+    let text = check(&reads, Trust::Untrusted, ToolOverride::default());
+    assert_eq!(text, format!("{EFFECTS} or mark the server trusted"));
     for hints in [
         json!({}),
         json!({"readOnlyHint": false}),
@@ -78,12 +78,12 @@ fn only_what_is_believed_to_read_is_probed_with_made_up_arguments() {
 
 #[test]
 fn that_a_call_may_be_repeated_or_kept_is_no_leave_to_probe() {
-    let said = ToolOverride {
+    let overrides = ToolOverride {
         idempotent: Some(true),
         cacheable: Some(Duration::from_secs(60)),
         ..ToolOverride::default()
     };
-    assert_eq!(check(&json!({}), Trust::Untrusted, said), EFFECTS);
+    assert_eq!(check(&json!({}), Trust::Untrusted, overrides), EFFECTS);
 }
 
 #[test]
@@ -94,15 +94,15 @@ fn the_operators_arguments_are_the_operators_word_but_have_to_fit() {
         assert_eq!(check(&hints, Trust::Untrusted, given(arguments.clone())), expected);
         assert_eq!(check(&hints, Trust::Trusted, given(arguments.clone())), expected);
     }
-    let said = check(&json!({}), Trust::Trusted, given(json!({"q": 7})));
+    let text = check(&json!({}), Trust::Trusted, given(json!({"q": 7})));
     let expected = "not probed: its `probe:` arguments do not fit its schema: \
                     `q`: expected string, found number 7";
-    assert_eq!(said, expected);
+    assert_eq!(text, expected);
 }
 
 #[test]
 fn what_a_person_has_to_agree_to_is_not_probed_behind_their_back() {
     let asks = ToolOverride { approval: Some(ApprovalMode::Always), ..ToolOverride::default() };
-    let said = check(&json!({"readOnlyHint": true}), Trust::Trusted, asks);
-    assert_eq!(said, "not probed: its calls require approval; set `probe:` arguments");
+    let text = check(&json!({"readOnlyHint": true}), Trust::Trusted, asks);
+    assert_eq!(text, "not probed: its calls require approval; set `probe:` arguments");
 }

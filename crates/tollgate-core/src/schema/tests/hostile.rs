@@ -61,8 +61,8 @@ fn references_to_anchors_and_odd_places_work() {
     });
     schema["components"] = json!({"schemas": {"Na/me%": {"type": "string"}}});
     assert_eq!(check(&schema, &json!({"a": 1, "b": "x", "c": [[], [[]]]})), "ok");
-    let said = check(&schema, &json!({"a": "x"}));
-    assert_eq!(said, "`a`: expected number, found string \"x\"");
+    let text = check(&schema, &json!({"a": "x"}));
+    assert_eq!(text, "`a`: expected number, found string \"x\"");
     assert!(check(&schema, &json!({"b": 1})).contains("expected string"));
     assert!(check(&schema, &json!({"c": [[1]]})).contains("`c[0][0]`"));
 }
@@ -253,10 +253,10 @@ fn b_sc_10_odd_property_names_and_values_do_no_harm() {
         "a/b~c": {"const": "x".repeat(20_000)}
     }));
     assert_eq!(check(&schema, &json!({"__proto__": "x", "": 1})), "ok");
-    let said = check(&schema, &json!({"__proto__": 1, "a/b~c": 2, "k".repeat(10_000): 3}));
+    let text = check(&schema, &json!({"__proto__": 1, "a/b~c": 2, "k".repeat(10_000): 3}));
     assert!(
-        said.contains("`__proto__`") && said.contains("`a/b~c`") && said.len() < 1000,
-        "{said}"
+        text.contains("`__proto__`") && text.contains("`a/b~c`") && text.len() < 1000,
+        "{text}"
     );
 }
 
@@ -272,15 +272,15 @@ fn b_sc_10_properties_may_be_called_like_keywords() {
             "$defs": {"other": {"const": {"$ref": "http://127.0.0.1:9/"}}}
         });
         assert_eq!(check(&schema, &json!({name: "x"})), "ok", "{name}");
-        let said = check(&schema, &json!({name: 1}));
-        assert!(said.contains("expected string, found number 1"), "{name}: {said}");
+        let text = check(&schema, &json!({name: 1}));
+        assert!(text.contains("expected string, found number 1"), "{name}: {text}");
     }
 }
 
 #[test]
 fn b_sc_11_a_schema_that_nothing_fits_is_usable() {
-    let said = check(&json!({"not": {}}), &json!({"a": 1}));
-    assert_eq!(said, "has a form that is not allowed, found {\"a\":1}");
+    let text = check(&json!({"not": {}}), &json!({"a": 1}));
+    assert_eq!(text, "has a form that is not allowed, found {\"a\":1}");
     assert_eq!(check(&json!(false), &json!(1)), "is not allowed here");
 }
 

@@ -18,7 +18,7 @@ const MAX_JSON_DEPTH: usize = 48;
 
 pub(super) struct PageWalk {
     room: usize,
-    wanted: Option<u32>,
+    requested: Option<u32>,
     number: u32,
     found: Option<(PageContent, String)>,
 }
@@ -45,8 +45,8 @@ impl PageFrame {
 }
 
 impl PageWalk {
-    pub(super) fn new(room: usize, wanted: Option<u32>) -> Self {
-        Self { room, wanted, number: 0, found: None }
+    pub(super) fn new(room: usize, requested: Option<u32>) -> Self {
+        Self { room, requested, number: 0, found: None }
     }
 
     pub(super) fn pages(&self) -> u32 {
@@ -71,7 +71,7 @@ impl PageWalk {
 
     fn page(&mut self, make: impl FnOnce() -> (PageContent, String)) {
         self.number = self.number.saturating_add(1);
-        if self.wanted == Some(self.number) {
+        if self.requested == Some(self.number) {
             self.found = Some(make());
         }
     }

@@ -108,10 +108,10 @@ fn structure_that_clients_check_fits_or_is_left_out() {
         assert_eq!((outcome.status, outcome.extent), (CallStatus::Ok, ResultExtent::Cut));
         read(&outcome)
     };
-    let kept = shown(loose);
-    let rows = kept["structuredContent"]["rows"].as_array().expect("a list");
+    let stored = shown(loose);
+    let rows = stored["structuredContent"]["rows"].as_array().expect("a list");
     assert!(rows.len() > 10 && rows.iter().all(|row| row == "y"), "{rows:?}");
-    assert_eq!(kept.get("isError"), None);
+    assert_eq!(stored.get("isError"), None);
     let left_out = shown(strict);
     assert_eq!(left_out.get("structuredContent"), None);
     assert_eq!(left_out["isError"], true, "or clients would refuse it");
@@ -307,8 +307,11 @@ fn s_31_huge_results_are_cut_without_building_them() {
     let outcome = outcome(&format!(r#"{{"content":{million}}}"#), &ResultCaps::mcp());
     assert!(note(&read(&outcome)).contains("999937 of 1000001 items"));
     let pruned = prune(&million, 1_000, EscapeContext::Plain, OmissionMarks::Shown);
-    let kept: Vec<Value> = serde_json::from_str(&pruned).unwrap();
-    assert_eq!(kept[kept.len() - 1], format!("[… {} more items]", 1_000_002 - kept.len()));
+    let retained: Vec<Value> = serde_json::from_str(&pruned).unwrap();
+    assert_eq!(
+        retained[retained.len() - 1],
+        format!("[… {} more items]", 1_000_002 - retained.len())
+    );
 }
 
 #[test]

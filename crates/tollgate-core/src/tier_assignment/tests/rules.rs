@@ -34,19 +34,19 @@ fn the_first_measurement_needs_no_margin() {
 fn the_percentile_is_a_setting() {
     let rules = TierRules { percentile: 95, ..TierRules::default() };
     let stage = Stage::with("", rules).play("200*18 +30s 900*2");
-    assert_eq!(stage.said(), "standard: measured p95 900 ms over 20 calls");
+    assert_eq!(stage.describe(), "standard: measured p95 900 ms over 20 calls");
     let absurd = TierRules { percentile: 255, min_samples: 0, ..TierRules::default() };
     let stage = Stage::with("", absurd).play("200 +30s 900");
-    assert_eq!(stage.said(), "standard: measured p100 900 ms over 2 calls");
+    assert_eq!(stage.describe(), "standard: measured p100 900 ms over 2 calls");
 }
 
 #[test]
 fn asking_for_more_samples_than_the_window_has_asks_for_all() {
     let rules = TierRules { min_samples: u32::MAX, ..TierRules::default() };
     let stage = Stage::with("", rules).play("200*99");
-    assert_eq!(stage.said(), "standard: not measured yet, 99 of 100 calls");
+    assert_eq!(stage.describe(), "standard: not measured yet, 99 of 100 calls");
     let stage = stage.play("200");
-    assert_eq!(stage.said(), "fast: measured p50 200 ms over 100 calls");
+    assert_eq!(stage.describe(), "fast: measured p50 200 ms over 100 calls");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn errors_roll_out_of_the_window() {
     assert_eq!(ill.standing.assigned().health, ToolHealth::Failing);
     let well = ill.play("480*2 +30s");
     assert_eq!(well.standing.assigned().health, ToolHealth::Healthy);
-    assert_eq!(well.said(), "fast: measured p50 480 ms over 81 calls");
+    assert_eq!(well.describe(), "fast: measured p50 480 ms over 81 calls");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_run_must_keep_the_maximum_too() {
 fn a_run_measures_even_where_more_samples_are_asked_for() {
     let rules = TierRules { min_samples: 50, ..TierRules::default() };
     let stage = Stage::with("5000", rules).play("900*60 +30s 200*10");
-    assert_eq!(stage.said(), "fast: measured p50 200 ms over 10 calls");
+    assert_eq!(stage.describe(), "fast: measured p50 200 ms over 10 calls");
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn the_first_bad_call_ends_a_trial_and_doubles_the_pause() {
         let stage = stage.play("+19m");
         assert_eq!(stage.tier(), Tier::Standard, "{bad}");
         let again = stage.play("+1m");
-        assert_eq!(again.said(), "fast: on trial after 20 min without a call", "{bad}");
+        assert_eq!(again.describe(), "fast: on trial after 20 min without a call", "{bad}");
     }
 }
 
@@ -303,7 +303,7 @@ fn a_corrected_declaration_is_no_hope_any_more() {
     stage.declared.estimated = Some(Estimate::Believed(Duration::from_millis(900)));
     let stage = stage.play("+60m");
     assert!(!stage.standing.should_probe());
-    assert_eq!(stage.said(), "standard: measured p50 900 ms over 5 calls");
+    assert_eq!(stage.describe(), "standard: measured p50 900 ms over 5 calls");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_new_declaration_counts_at_once_where_nothing_is_measured() {
     let mut stage = Stage::new("");
     stage.declared.estimated = Some(Estimate::Believed(Duration::from_millis(480)));
     assert_eq!(stage.judge(), TierVerdict::Moved { from: Tier::Standard, to: Tier::Fast });
-    assert_eq!(stage.said(), "fast: declared 480 ms");
+    assert_eq!(stage.describe(), "fast: declared 480 ms");
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn a_claim_only_makes_a_tool_slower_than_one_of_which_nothing_is_known() {
         let mut stage = Stage::with("", rules);
         stage.declared.estimated = Some(Estimate::Claimed(Duration::from_millis(claim)));
         stage.judge();
-        assert_eq!(stage.said(), expected, "{claim} {:?}", stage.rules.ceilings);
+        assert_eq!(stage.describe(), expected, "{claim} {:?}", stage.rules.ceilings);
     }
 }
 
@@ -382,8 +382,8 @@ fn spans_are_said_in_fitting_units() {
         (3_600_000_000, "60 min"),
         (7_200_000_000, "2 h"),
     ] {
-        let said = TierBasis::Declared(Duration::from_micros(micros)).to_string();
-        assert_eq!(said, format!("declared {expected}"));
+        let text = TierBasis::Declared(Duration::from_micros(micros)).to_string();
+        assert_eq!(text, format!("declared {expected}"));
     }
     assert_eq!(stage_of_one_call(), "measured p50 200 ms over 1 call");
 }

@@ -78,9 +78,9 @@ fn live(stage: &mut Stage, steps: &[Step]) {
                 assert!(due || stage.tier() == before, "changed without having said when to look");
             }
         }
-        let said = stage.said();
+        let text = stage.describe();
         assert_eq!(stage.judge(), TierVerdict::Same, "a second look sees the same");
-        assert_eq!(stage.said(), said);
+        assert_eq!(stage.describe(), text);
         assert!(stage.standing.next_look().is_none_or(|at| at > stage.now));
     }
     // Seconds are cut off here, so one may be missing.

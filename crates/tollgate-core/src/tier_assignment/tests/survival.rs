@@ -22,7 +22,7 @@ impl Stage {
 #[track_caller]
 fn check_after_restart(declared: &str, before: &str, after: &str, expected: &str) {
     let stage = Stage::new(declared).play(before).restart();
-    assert_eq!(stage.play(after).said(), expected, "{before} | {after}");
+    assert_eq!(stage.play(after).describe(), expected, "{before} | {after}");
 }
 
 #[test]
@@ -41,10 +41,10 @@ fn a_restart_changes_nothing() {
     ] {
         for declared in ["", "200/1400", "3000"] {
             let before = Stage::new(declared).play(script).play("+30s");
-            let said = before.said();
+            let text = before.describe();
             let saved = before.standing.to_saved();
             let after = before.restart();
-            assert_eq!(after.said(), said, "{declared} {script}");
+            assert_eq!(after.describe(), text, "{declared} {script}");
             assert_eq!(after.standing.to_saved(), saved, "{declared} {script}");
         }
     }
@@ -89,7 +89,7 @@ fn the_first_assignment_after_a_restart_is_no_change() {
 fn samples_without_a_standing_are_judged_afresh() {
     let samples = [sample_of("480"); 20];
     let stage = Stage::new("3000").restart_from(&SavedTierAssignment::default(), &samples);
-    assert_eq!(stage.said(), "fast: measured p50 480 ms over 20 calls");
+    assert_eq!(stage.describe(), "fast: measured p50 480 ms over 20 calls");
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn a_standing_without_its_samples_is_believed_until_it_is_measured() {
     let saved =
         SavedTierAssignment { measured: Some(Tier::Deep), ..SavedTierAssignment::default() };
     let stage = Stage::new("200").restart_from(&saved, &[]);
-    assert_eq!(stage.said(), "deep: measured earlier, too few responses since");
-    assert_eq!(stage.play("200*5").said(), "fast: measured p50 200 ms over 5 calls");
+    assert_eq!(stage.describe(), "deep: measured earlier, too few responses since");
+    assert_eq!(stage.play("200*5").describe(), "fast: measured p50 200 ms over 5 calls");
 }
 
 #[test]

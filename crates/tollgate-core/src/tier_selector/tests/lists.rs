@@ -6,7 +6,7 @@ use crate::tier_selector::{builtin, fold};
 fn check_builtin(tier: Tier, utterances: &[&str]) {
     let selector = TierSelector::new(&[&TierKeywords::default()]);
     for text in utterances {
-        let choice = selector.choose(&said(text), LATER, &SelectorRules::default());
+        let choice = selector.choose(&utterance(text), LATER, &SelectorRules::default());
         assert_eq!(choice.tier, tier, "{text:?} is {choice}");
     }
 }
@@ -140,11 +140,11 @@ fn no_built_in_keyword_is_idle() {
 /// Which of `texts` are heard at all, with these lists.
 fn check_lists(lists: &[&TierKeywords], texts: &[&str], expected: &str) {
     let selector = TierSelector::new(lists);
-    let heard = |text: &&&str| {
-        selector.choose(&said(text), LATER, &SelectorRules::default()).tier != Tier::Fast
+    let predicate = |text: &&&str| {
+        selector.choose(&utterance(text), LATER, &SelectorRules::default()).tier != Tier::Fast
     };
-    let heard: Vec<&str> = texts.iter().filter(heard).copied().collect();
-    assert_eq!(heard.join(" "), expected);
+    let predicate: Vec<&str> = texts.iter().filter(predicate).copied().collect();
+    assert_eq!(predicate.join(" "), expected);
 }
 
 #[test]

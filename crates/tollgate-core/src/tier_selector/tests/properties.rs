@@ -22,7 +22,7 @@ fn keywords() -> impl Strategy<Value = TierKeywords> {
 }
 
 /// Slow and simple: the words of both, and whether one list stands somewhere in the other.
-fn naively_heard(keyword: &str, text: &str) -> bool {
+fn contains_keyword_naively(keyword: &str, text: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let text = text.to_uppercase().replace('Ü', "UE");
         text.split(|c: char| !c.is_alphanumeric())
@@ -36,7 +36,7 @@ fn naively_heard(keyword: &str, text: &str) -> bool {
 }
 
 fn naive_tier(keywords: &TierKeywords, text: &str) -> Tier {
-    let any = |list: &[String]| list.iter().any(|keyword| naively_heard(keyword, text));
+    let any = |list: &[String]| list.iter().any(|keyword| contains_keyword_naively(keyword, text));
     match () {
         () if any(&keywords.deep) => Tier::Deep,
         () if any(&keywords.standard) => Tier::Standard,
@@ -52,7 +52,7 @@ proptest! {
     #[test]
     fn it_finds_what_a_plain_search_by_words_finds(keywords in keywords(), text in text()) {
         let selector = TierSelector::new(&[&keywords]);
-        prop_assert_eq!(tier(&selector, &said(&text)), naive_tier(&keywords, &text));
+        prop_assert_eq!(tier(&selector, &utterance(&text)), naive_tier(&keywords, &text));
     }
 
     #[test]
@@ -62,10 +62,10 @@ proptest! {
         let deep = upper(&keywords.deep);
 let standard = upper(&keywords.standard);
         let shouted = TierSelector::new(&[&TierKeywords { deep, standard, ..replaced() }]);
-        let expected = tier(&selector, &said(&text));
+        let expected = tier(&selector, &utterance(&text));
         for text in [text.to_uppercase(), text.to_lowercase()] {
-            prop_assert_eq!(tier(&selector, &said(&text)), expected);
-            prop_assert_eq!(tier(&shouted, &said(&text)), expected);
+            prop_assert_eq!(tier(&selector, &utterance(&text)), expected);
+            prop_assert_eq!(tier(&shouted, &utterance(&text)), expected);
         }
     }
 
@@ -78,8 +78,8 @@ let standard = upper(&keywords.standard);
             prop_assert!(now >= heard, "{:?} after {}", &text[..end], heard);
             heard = now;
         }
-        prop_assert!(tier(&selector, &said(&text)) >= heard);
-        prop_assert_eq!(tier(&selector, &growing(&(text.clone() + "."))), tier(&selector, &said(&text)));
+        prop_assert!(tier(&selector, &utterance(&text)) >= heard);
+        prop_assert_eq!(tier(&selector, &growing(&(text.clone() + "."))), tier(&selector, &utterance(&text)));
     }
 
     #[test]
@@ -93,7 +93,7 @@ let standard = upper(&keywords.standard);
         let selector = TierSelector::new(&[&TierKeywords { deep, standard, ..replaced() }]);
         let text = text.repeat(repeated);
         for form in [TranscriptStage::Partial, TranscriptStage::Final] {
-            let utterance = Utterance { form, queue_depth, ..said(&text) };
+            let utterance = Utterance { form, queue_depth, ..utterance(&text) };
             let choice = selector.choose(&utterance, TurnHistory::Unknown, &SelectorRules::default());
             prop_assert!(choice.clone().cap_at(Tier::Fast).tier == Tier::Fast);
             prop_assert!(!choice.to_string().contains('\n'));
@@ -103,7 +103,7 @@ let standard = upper(&keywords.standard);
     #[test]
     fn a_keyword_is_always_found_where_it_stands_alone(keyword in any::<String>()) {
         let own = TierKeywords { deep: vec![keyword.clone()], ..replaced() };
-        let found = tier(&TierSelector::new(&[&own]), &said(&format!("so, {keyword}, then")));
+        let found = tier(&TierSelector::new(&[&own]), &utterance(&format!("so, {keyword}, then")));
         prop_assert_eq!(found == Tier::Deep, is_matchable(&keyword));
     }
 }

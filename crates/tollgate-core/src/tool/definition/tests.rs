@@ -264,8 +264,8 @@ fn s_24_hidden_text_is_found_at_every_place_and_taken_out() {
             let found: Vec<_> = definition.findings.iter().map(|it| (it.kind, &*it.at)).collect();
             assert!(found.contains(&(*kind, place)), "{place} {kind:?}: {found:?}");
             let written = definition.fields.to_text();
-            let kept: Value = serde_json::from_str(&written).unwrap();
-            assert!(place == "/name" || is_clean(&kept), "{place} {kind:?}: {written}");
+            let stored: Value = serde_json::from_str(&written).unwrap();
+            assert!(place == "/name" || is_clean(&stored), "{place} {kind:?}: {written}");
             count += 1;
         }
     }

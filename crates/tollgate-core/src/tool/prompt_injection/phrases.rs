@@ -115,8 +115,8 @@ impl PhraseMatcher {
                 };
                 reached[at] = Some((begun, end));
                 let is_whole = step + 1 == known.steps.len();
-                if is_whole && !found.iter().any(|(ploy, _)| *ploy == known.ploy) {
-                    found.push((known.ploy, text[begun..end].to_owned()));
+                if is_whole && !found.iter().any(|(pattern, _)| *pattern == known.pattern) {
+                    found.push((known.pattern, text[begun..end].to_owned()));
                 }
             }
         }

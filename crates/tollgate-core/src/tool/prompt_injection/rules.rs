@@ -14,7 +14,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static PhraseRule> {
 }
 
 pub(super) struct PhraseRule {
-    pub(super) ploy: InjectionPattern,
+    pub(super) pattern: InjectionPattern,
     pub(super) within: RuleScope,
     /// Maximum bytes between two steps.
     pub(super) gap: usize,
@@ -28,6 +28,6 @@ pub(super) enum RuleScope {
     Values,
 }
 
-const fn rule(ploy: InjectionPattern, gap: usize, steps: &'static [&'static str]) -> PhraseRule {
-    PhraseRule { ploy, within: RuleScope::Anywhere, gap, steps }
+const fn rule(pattern: InjectionPattern, gap: usize, steps: &'static [&'static str]) -> PhraseRule {
+    PhraseRule { pattern, within: RuleScope::Anywhere, gap, steps }
 }

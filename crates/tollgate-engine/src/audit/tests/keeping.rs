@@ -2,8 +2,8 @@ use super::*;
 
 #[tokio::test]
 async fn a_call_and_a_decision_become_rows() {
-    let desk = Desk::new();
-    let ledger = desk.open();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
     keep(&ledger, "write_file", RowDurability::Durable).await.unwrap();
     let call = CallId::new(SystemTime::UNIX_EPOCH, 1);
     let decided = Decision::new(AuditAction::Approval, &Principal::from_name("key:boss"), "denied")
@@ -39,23 +39,23 @@ async fn a_call_and_a_decision_become_rows() {
 
 #[tokio::test]
 async fn a_durable_row_is_on_the_disk_when_its_caller_goes_on() {
-    let desk = Desk::new();
-    let ledger = desk.open();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
     for number in 1..=20 {
         keep(&ledger, "a", RowDurability::Durable).await.unwrap();
-        assert_eq!(desk.rows(), number);
+        assert_eq!(stage.rows(), number);
     }
 }
 
 #[tokio::test]
 async fn a_queued_row_waits_for_nothing_and_comes_a_moment_later() {
-    let desk = Desk::new();
-    let ledger = desk.open();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
     for _ in 0..3 {
-        let before = desk.rows();
+        let before = stage.rows();
         keep(&ledger, "a", RowDurability::Queued).await.unwrap();
         ledger.note_later(decision("b"));
-        let took = until("the rows", || desk.rows() == before + 2).await;
+        let took = until("the rows", || stage.rows() == before + 2).await;
         assert!(took < Duration::from_secs(20), "{took:?}");
         // The writer sleeps by then, and has to be woken for the next.
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -65,8 +65,8 @@ async fn a_queued_row_waits_for_nothing_and_comes_a_moment_later() {
 /// those who wait together are committed together.
 #[tokio::test]
 async fn r_25_many_who_wait_share_a_commit() {
-    let desk = Desk::new();
-    let ledger = desk.open();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
     let mut commits = ledger.commits().unwrap();
     let keeping = (0..2_000).map(|_| keep(&ledger, "a", RowDurability::Durable));
     for kept in join_all(keeping).await {
@@ -75,15 +75,15 @@ async fn r_25_many_who_wait_share_a_commit() {
     // Told after those who waited were woken.
     let told = commits.wait_for(|rows| *rows == 2_000);
     tokio::time::timeout(Duration::from_secs(60), told).await.unwrap().unwrap();
-    assert_eq!(desk.rows(), 2_000);
+    assert_eq!(stage.rows(), 2_000);
     is_sound(&ledger).await;
 }
 
 #[tokio::test]
 async fn a_queue_that_is_full_makes_callers_wait_and_drops_nothing() {
-    let desk = Desk::new();
-    let ledger = Arc::new(desk.open());
-    let mut other = desk.connection();
+    let stage = AuditStage::new();
+    let ledger = Arc::new(stage.open());
+    let mut other = stage.connection();
     let lock = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     let keeping = join_all((0..QUEUE + 2_000).map(|_| keep(&ledger, "a", RowDurability::Queued)));
     let mut keeping = std::pin::pin!(keeping);
@@ -94,14 +94,14 @@ async fn a_queue_that_is_full_makes_callers_wait_and_drops_nothing() {
         kept.unwrap();
     }
     ledger.flush().await.unwrap();
-    assert_eq!(desk.rows(), QUEUE as u64 + 2_000);
+    assert_eq!(stage.rows(), QUEUE as u64 + 2_000);
     assert!(ledger.trouble().is_none());
 }
 
 #[tokio::test]
 async fn a_place_that_was_taken_is_there_when_the_call_is_given_up() {
-    let desk = Desk::new();
-    let ledger = desk.open();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
     let places: Vec<_> = join_all((0..QUEUE).map(|_| ledger.place())).await;
     let none = tokio::time::timeout(Duration::from_millis(50), ledger.place()).await;
     assert!(none.is_err(), "all are taken");
@@ -109,43 +109,43 @@ async fn a_place_that_was_taken_is_there_when_the_call_is_given_up() {
         drop(place.unwrap().keep(record("given up"), RowDurability::Queued));
     }
     ledger.flush().await.unwrap();
-    assert_eq!(desk.rows(), QUEUE as u64);
+    assert_eq!(stage.rows(), QUEUE as u64);
 }
 
 #[tokio::test]
 async fn what_is_queued_when_the_ledger_is_dropped_is_written() {
-    let desk = Desk::new();
-    let ledger = desk.open();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
     for _ in 0..1_500 {
         keep(&ledger, "a", RowDurability::Queued).await.unwrap();
     }
     drop(ledger);
-    assert_eq!(desk.rows(), 1_500);
+    assert_eq!(stage.rows(), 1_500);
 }
 
 #[tokio::test]
 async fn two_gateways_on_one_file_write_one_chain() {
-    let desk = Desk::new();
-    let one = desk.open();
-    let other = desk.open();
+    let stage = AuditStage::new();
+    let one = stage.open();
+    let other = stage.open();
     let keeping = (0..200)
         .map(|at| keep(if at % 2 == 0 { &one } else { &other }, "a", RowDurability::Durable));
     for kept in join_all(keeping).await {
         kept.unwrap();
     }
-    assert_eq!(desk.rows(), 200);
+    assert_eq!(stage.rows(), 200);
     is_sound(&one).await;
 }
 
 #[tokio::test]
 async fn old_rows_go_and_the_trail_says_so() {
-    let mut desk = Desk::new();
-    let ledger = desk.open();
+    let mut stage = AuditStage::new();
+    let ledger = stage.open();
     join_all((0..2_500).map(|_| keep(&ledger, "a", RowDurability::Durable))).await;
     drop(ledger);
-    desk.settings.keep_rows = 100;
-    let ledger = desk.open();
-    until("the cut", || desk.rows() <= 101).await;
+    stage.settings.keep_rows = 100;
+    let ledger = stage.open();
+    until("the cut", || stage.rows() <= 101).await;
     ledger.flush().await.unwrap();
     let rows = all(&ledger).await;
     let last = &rows[rows.len() - 1].entry;

@@ -4,10 +4,10 @@ use super::*;
 /// what was brought meanwhile is lost.
 #[tokio::test]
 async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
-    let desk = Desk::new();
-    let ledger = desk.open();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
     keep(&ledger, "before", RowDurability::Durable).await.unwrap();
-    desk.break_down();
+    stage.break_down();
     let began = SystemClock.now();
     let error = keep(&ledger, "while", RowDurability::Durable).await.unwrap_err();
     assert!(error.to_string().contains("the audit trail cannot be written"), "{error}");
@@ -21,7 +21,7 @@ async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
     keep(&ledger, "read", RowDurability::Queued).await.unwrap();
     assert!(ledger.note(decision("denied")).await.is_err());
     assert!(ledger.flush().await.is_err());
-    desk.mend();
+    stage.mend();
     let took = until("its recovery", || ledger.trouble().is_none()).await;
     assert!(took < Duration::from_secs(20), "{took:?}");
     ledger.flush().await.unwrap();
@@ -33,15 +33,15 @@ async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
 
 #[tokio::test]
 async fn reading_goes_on_however_long_it_takes_and_what_found_no_room_is_counted() {
-    let desk = Desk::new();
-    let ledger = desk.open();
-    desk.break_down();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
+    stage.break_down();
     keep(&ledger, "first", RowDurability::Durable).await.unwrap_err();
     let many = 2 * QUEUE;
     for _ in 0..many {
         keep(&ledger, "read", RowDurability::Queued).await.unwrap();
     }
-    desk.mend();
+    stage.mend();
     until("its recovery", || ledger.trouble().is_none()).await;
     ledger.flush().await.unwrap();
     let rows = all(&ledger).await;
@@ -69,9 +69,9 @@ async fn reading_goes_on_however_long_it_takes_and_what_found_no_room_is_counted
 /// another process that holds the lock for long is trouble, not a hang.
 #[tokio::test]
 async fn r_27_a_lock_that_is_held_for_long_is_told_and_over_by_itself() {
-    let desk = Desk::new();
-    let ledger = desk.open();
-    let mut other = desk.connection();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
+    let mut other = stage.connection();
     let lock = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     let began = SystemClock.now();
     let error = keep(&ledger, "a", RowDurability::Durable).await.unwrap_err();
@@ -80,14 +80,14 @@ async fn r_27_a_lock_that_is_held_for_long_is_told_and_over_by_itself() {
     drop(lock);
     let took = until("its recovery", || ledger.trouble().is_none()).await;
     assert!(took < Duration::from_secs(20), "{took:?}");
-    assert_eq!(desk.rows(), 1);
+    assert_eq!(stage.rows(), 1);
 }
 
 #[tokio::test]
 async fn a_ledger_that_cannot_write_still_ends() {
-    let desk = Desk::new();
-    let ledger = desk.open();
-    desk.break_down();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
+    stage.break_down();
     keep(&ledger, "a", RowDurability::Durable).await.unwrap_err();
     let began = SystemClock.now();
     drop(ledger);
@@ -110,9 +110,9 @@ impl Clock for Bomb {
 
 #[tokio::test]
 async fn a_writer_that_breaks_down_is_told_and_nobody_waits_for_it() {
-    let desk = Desk::new();
+    let stage = AuditStage::new();
     let clock = Arc::new(Bomb(AtomicBool::new(false)));
-    let ledger = desk.open_by(Arc::<Bomb>::clone(&clock));
+    let ledger = stage.open_by(Arc::<Bomb>::clone(&clock));
     keep(&ledger, "before", RowDurability::Durable).await.unwrap();
     clock.0.store(true, Ordering::SeqCst);
     let patient = Duration::from_secs(20);
@@ -128,8 +128,8 @@ async fn a_writer_that_breaks_down_is_told_and_nobody_waits_for_it() {
 
 #[tokio::test]
 async fn a_row_that_nobody_took_is_not_waited_for() {
-    let desk = Desk::new();
-    let ledger = desk.open();
+    let stage = AuditStage::new();
+    let ledger = stage.open();
     let shared = &ledger.0.as_ref().unwrap().shared;
     let (done, waiting) = oneshot::channel();
     drop(done);

@@ -14,7 +14,7 @@ pub struct TableEntry {
 pub(super) enum TableEntryPiece {
     Text(String),
     Dice {
-        said: String,
+        notation: String,
         expression: Expression,
     },
     /// The name of a table, which may not exist.
@@ -27,7 +27,7 @@ impl TableEntry {
     pub fn new(weight: u32, text: &str) -> Self {
         let mut pieces = Vec::new();
         let mut rest = text.trim();
-        while let Some((before, inside, after)) = braces(rest) {
+        while let Some(BracedText { before, inside, after }) = find_braces(rest) {
             if !before.is_empty() {
                 pieces.push(TableEntryPiece::Text(before.to_owned()));
             }
@@ -46,19 +46,25 @@ impl TableEntry {
 }
 
 /// The text before, in and after the first pair of braces.
-fn braces(text: &str) -> Option<(&str, &str, &str)> {
+struct BracedText<'t> {
+    before: &'t str,
+    inside: &'t str,
+    after: &'t str,
+}
+
+fn find_braces(text: &str) -> Option<BracedText<'_>> {
     let (before, rest) = text.split_once('{')?;
     let (inside, after) = rest.split_once('}')?;
-    Some((before, inside, after))
+    Some(BracedText { before, inside, after })
 }
 
 fn piece(inside: &str) -> TableEntryPiece {
-    let said = inside.trim();
+    let text = inside.trim();
     // A table may be called `d6`: dice notation wins.
-    match parse::parse(said) {
-        Ok(expression) => TableEntryPiece::Dice { said: said.to_owned(), expression },
-        Err(_) if !said.is_empty() && said.bytes().all(table_file::is_plain) => {
-            TableEntryPiece::Table(said.to_owned())
+    match parse::parse(text) {
+        Ok(expression) => TableEntryPiece::Dice { notation: text.to_owned(), expression },
+        Err(_) if !text.is_empty() && text.bytes().all(table_file::is_plain) => {
+            TableEntryPiece::Table(text.to_owned())
         }
         Err(_) => TableEntryPiece::Neither(inside.to_owned()),
     }

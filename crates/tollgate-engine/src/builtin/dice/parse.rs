@@ -141,23 +141,23 @@ impl DiceParser<'_> {
     }
 
     /// Consumes one sign or letter, in either case, with the spaces after it.
-    fn eat(&mut self, wanted: char) -> bool {
-        let found = self.peek().is_some_and(|next| next.eq_ignore_ascii_case(&wanted));
+    fn eat(&mut self, requested: char) -> bool {
+        let found = self.peek().is_some_and(|next| next.eq_ignore_ascii_case(&requested));
         if found {
-            self.at += wanted.len_utf8();
+            self.at += requested.len_utf8();
             self.skip_spaces();
         }
         found
     }
 
     /// Consumes a whole word, in any case, with the spaces after it.
-    fn eat_word(&mut self, wanted: &str) -> bool {
+    fn eat_word(&mut self, requested: &str) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         let found = rest
-            .get(..wanted.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(wanted.as_bytes()));
+            .get(..requested.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(requested.as_bytes()));
         if found {
-            self.at += wanted.len();
+            self.at += requested.len();
             self.skip_spaces();
         }
         found
@@ -172,9 +172,9 @@ impl DiceParser<'_> {
         self.at += rest.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     }
 
-    fn syntax_error(&self, wanted: &str) -> DiceParseError {
+    fn syntax_error(&self, requested: &str) -> DiceParseError {
         let problem = match self.peek() {
-            None => format!("it ends where {wanted} is expected"),
+            None => format!("it ends where {requested} is expected"),
             Some('\n' | '\r') => "one line only, one expression at a time".to_owned(),
             Some('(' | ')') => "brackets are not supported".to_owned(),
             Some('/' | '%') => format!("only `+`, `-` and `*` are supported, not {}", self.next()),
@@ -184,7 +184,7 @@ impl DiceParser<'_> {
             Some(stray) if !stray.is_ascii() => {
                 format!("{} is not an ASCII letter or sign", self.next())
             }
-            Some(_) => format!("found {} where {wanted} is expected", self.next()),
+            Some(_) => format!("found {} where {requested} is expected", self.next()),
         };
         self.wrong(problem, PLAIN)
     }

@@ -16,7 +16,7 @@ pub(crate) struct RollResult {
 impl RollResult {
     /// The faces that count, in the order rolled.
     pub(crate) fn kept_faces(&self) -> Vec<i64> {
-        self.faces(|fallen| &fallen.kept)
+        self.faces(|fallen| &fallen.kept_dice)
     }
 
     /// The faces that were rerolled or dropped.
@@ -44,14 +44,14 @@ impl Value {
     fn number(&self) -> i64 {
         match self {
             Self::Number(number) => *number,
-            Self::Dice(fallen) => fallen.kept.iter().sum(),
+            Self::Dice(fallen) => fallen.kept_dice.iter().sum(),
         }
     }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RolledDice {
-    pub(crate) kept: Vec<i64>,
+    pub(crate) kept_dice: Vec<i64>,
     pub(crate) dropped: Vec<i64>,
 }
 
@@ -105,10 +105,10 @@ impl DiceRoller<'_> {
         let mut fallen = RolledDice::default();
         for _ in 0..dice.count {
             let mut face = self.die(dice, &mut fallen.dropped);
-            fallen.kept.push(face);
+            fallen.kept_dice.push(face);
             while explodes(dice, face) && self.take_extra() {
                 face = self.die(dice, &mut fallen.dropped);
-                fallen.kept.push(face);
+                fallen.kept_dice.push(face);
             }
         }
         select(&mut fallen, dice.selection);
@@ -153,10 +153,10 @@ fn explodes(dice: &Dice, face: i64) -> bool {
 
 /// Moves the dice that do not count to `dropped`; the others keep their order.
 fn select(fallen: &mut RolledDice, selection: Selection) {
-    let all = fallen.kept.len();
+    let all = fallen.kept_dice.len();
     let mut by_face: Vec<usize> = (0..all).collect();
-    by_face.sort_by_key(|at| fallen.kept[*at]);
-    let kept = match selection {
+    by_face.sort_by_key(|at| fallen.kept_dice[*at]);
+    let retained = match selection {
         Selection::All => return,
         Selection::KeepHighest(n) => &by_face[all - n as usize..],
         Selection::KeepLowest(n) => &by_face[..n as usize],
@@ -164,12 +164,12 @@ fn select(fallen: &mut RolledDice, selection: Selection) {
         Selection::DropLowest(n) => &by_face[n as usize..],
     };
     let mut counts = vec![false; all];
-    for at in kept {
+    for at in retained {
         counts[*at] = true;
     }
-    for (face, counts) in std::mem::take(&mut fallen.kept).into_iter().zip(counts) {
+    for (face, counts) in std::mem::take(&mut fallen.kept_dice).into_iter().zip(counts) {
         if counts {
-            fallen.kept.push(face);
+            fallen.kept_dice.push(face);
         } else {
             fallen.dropped.push(face);
         }

@@ -20,15 +20,15 @@ pub(crate) fn sentence(expression: &str, rolled: &RollResult) -> String {
         };
         parts.push(format!("{sign}{}", factors.join(" times ")));
     }
-    let mut said = format!("{expression}: {}", parts.join(", "));
+    let mut text = format!("{expression}: {}", parts.join(", "));
     if !says_the_total(rolled) {
-        said.push_str(&format!(", makes {}", rolled.total));
+        text.push_str(&format!(", makes {}", rolled.total));
     }
-    said.push('.');
+    text.push('.');
     if rolled.extra == ExtraRolls::RanOut {
-        said.push_str(&format!(" Extra rolls ended at the limit of {MOST_EXTRA}."));
+        text.push_str(&format!(" Extra rolls ended at the limit of {MOST_EXTRA}."));
     }
-    said
+    text
 }
 
 /// False for a single die or number, which is its own total.
@@ -36,7 +36,7 @@ fn says_the_total(rolled: &RollResult) -> bool {
     match &rolled.products[..] {
         [product] => match &product.factors[..] {
             [Value::Number(_)] => true,
-            [Value::Dice(fallen)] => fallen.kept.len() == 1 && fallen.dropped.is_empty(),
+            [Value::Dice(fallen)] => fallen.kept_dice.len() == 1 && fallen.dropped.is_empty(),
             _ => false,
         },
         _ => false,
@@ -46,7 +46,9 @@ fn says_the_total(rolled: &RollResult) -> bool {
 /// Says that several dice are summed before the multiplication.
 fn factor(factor: &Value) -> String {
     match factor {
-        Value::Dice(fallen) if fallen.kept.len() > 1 => format!("the sum of {}", value(factor)),
+        Value::Dice(fallen) if fallen.kept_dice.len() > 1 => {
+            format!("the sum of {}", value(factor))
+        }
         Value::Dice(_) | Value::Number(_) => value(factor),
     }
 }
@@ -54,9 +56,11 @@ fn factor(factor: &Value) -> String {
 fn value(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
-        Value::Dice(RolledDice { kept, dropped }) if dropped.is_empty() => faces(kept),
-        Value::Dice(RolledDice { kept, dropped }) => {
-            format!("{} (without {})", faces(kept), faces(dropped))
+        Value::Dice(RolledDice { kept_dice: retained, dropped }) if dropped.is_empty() => {
+            faces(retained)
+        }
+        Value::Dice(RolledDice { kept_dice: retained, dropped }) => {
+            format!("{} (without {})", faces(retained), faces(dropped))
         }
     }
 }

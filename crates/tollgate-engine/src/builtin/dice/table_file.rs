@@ -113,7 +113,7 @@ pub(super) fn read_lines(text: &str) -> Result<TableWithLines, DocumentLineError
         .map(|(at, line)| (at + 1, line.trim()))
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
         .collect();
-    let ranged = lines.iter().any(|(_, line)| range(line).is_some());
+    let ranged = lines.iter().any(|(_, line)| parse_range(line).is_some());
     let mut entries = Vec::new();
     let mut next = 1_u32;
     for (number, line) in lines {
@@ -123,7 +123,7 @@ pub(super) fn read_lines(text: &str) -> Result<TableWithLines, DocumentLineError
         }
         let missing =
             || DocumentLineError::at(number, "the range is missing, but other lines have one");
-        let (first, last, text) = range(line).ok_or_else(missing)?;
+        let RangeLine { first, last, text } = parse_range(line).ok_or_else(missing)?;
         if first != next || last < first || last == u32::MAX {
             return Err(DocumentLineError::at(number, format!("the range must start at {next}")));
         }
@@ -133,15 +133,22 @@ pub(super) fn read_lines(text: &str) -> Result<TableWithLines, DocumentLineError
     table(&entries)
 }
 
+/// An entry with the results of the roll that select it.
+struct RangeLine<'t> {
+    first: u32,
+    last: u32,
+    text: &'t str,
+}
+
 /// `3-5: text` or `3: text`; on percentile dice `00` is the hundred.
-fn range(line: &str) -> Option<(u32, u32, &str)> {
+fn parse_range(line: &str) -> Option<RangeLine<'_>> {
     let (range, text) = line.split_once(':')?;
     let (first, last) = range.split_once(['-', '–']).unwrap_or((range, range));
     let number = |text: &str| match text.trim() {
         "00" => Some(100),
         digits => digits.parse().ok(),
     };
-    Some((number(first)?, number(last)?, text.trim()))
+    Some(RangeLine { first: number(first)?, last: number(last)?, text: text.trim() })
 }
 
 fn table(entries: &[(usize, u32, &str)]) -> Result<TableWithLines, DocumentLineError> {

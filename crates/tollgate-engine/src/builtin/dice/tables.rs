@@ -74,12 +74,12 @@ impl RandomTables {
 
     /// The error in a part of an entry, if it has one.
     fn unknown(&self, piece: &TableEntryPiece) -> Option<String> {
-        let said = match piece {
+        let text = match piece {
             TableEntryPiece::Table(name) if self.by_name.contains_key(name) => return None,
-            TableEntryPiece::Table(said) | TableEntryPiece::Neither(said) => said,
+            TableEntryPiece::Table(text) | TableEntryPiece::Neither(text) => text,
             TableEntryPiece::Text(_) | TableEntryPiece::Dice { .. } => return None,
         };
-        Some(format!("`{{{said}}}` is neither dice nor a table; it is used literally"))
+        Some(format!("`{{{text}}}` is neither dice nor a table; it is used literally"))
     }
 
     pub fn get(&self, name: &str) -> Option<&RandomTable> {
@@ -114,14 +114,14 @@ impl TableRoller<'_> {
         for piece in entry.pieces() {
             match piece {
                 TableEntryPiece::Text(text) => out.push_str(text),
-                TableEntryPiece::Neither(said) => out.push_str(&format!("{{{said}}}")),
-                TableEntryPiece::Dice { said, expression } if self.left > 0 => {
+                TableEntryPiece::Neither(message) => out.push_str(&format!("{{{message}}}")),
+                TableEntryPiece::Dice { notation: message, expression } if self.left > 0 => {
                     self.left -= 1;
                     let total = roll::roll(expression, self.random).total;
                     out.push_str(&total.to_string());
-                    self.dice.push((said.clone(), total));
+                    self.dice.push((message.clone(), total));
                 }
-                TableEntryPiece::Dice { said, .. } => out.push_str(said),
+                TableEntryPiece::Dice { notation: message, .. } => out.push_str(message),
                 TableEntryPiece::Table(name) => match self.tables.get(name) {
                     Some(_) if self.is_over(depth, out) => out.push('…'),
                     Some(table) => {

@@ -22,8 +22,8 @@ pub(super) fn read(text: &str) -> Result<DocumentNode, DocumentLineError> {
 
 /// The parser's message without the line, which is reported separately.
 fn without_place(error: &serde_json::Error) -> String {
-    let said = error.to_string();
-    said.rfind(" at line ").map_or(said.clone(), |at| said[..at].to_owned())
+    let text = error.to_string();
+    text.rfind(" at line ").map_or(text.clone(), |at| text[..at].to_owned())
 }
 
 struct LineIndex<'t> {

@@ -22,7 +22,7 @@ fn shown(node: &DocumentNode) -> String {
     format!("{}:{data}", node.line)
 }
 
-fn told(wrong: &DocumentLineError) -> String {
+fn describe(wrong: &DocumentLineError) -> String {
     wrong.clone().of(Path::new("f")).to_string()
 }
 
@@ -51,8 +51,8 @@ fn what_is_no_yaml_is_refused_with_its_line() {
         ("? [a]\n: b", "`f`, line 1: a key must be a text"),
         ("a:\n  - b\n c", "`f`, line 3: this is not YAML: "),
     ] {
-        let told = told(&yaml(text).unwrap_err());
-        assert!(told.starts_with(expected), "{text:?}: {told}");
+        let message = describe(&yaml(text).unwrap_err());
+        assert!(message.starts_with(expected), "{text:?}: {message}");
     }
 }
 
@@ -64,7 +64,7 @@ fn what_is_no_json_is_refused_with_its_line() {
         ("{\n\"a\": 1,\n\"a\": 2}", "`f`, line 3: duplicate key `a`"),
         ("\"\\ud83d\"", "`f`, line 1: unexpected end of hex escape"),
     ] {
-        assert_eq!(told(&json::read(text).unwrap_err()), expected, "{text:?}");
+        assert_eq!(describe(&json::read(text).unwrap_err()), expected, "{text:?}");
     }
 }
 
@@ -85,12 +85,12 @@ fn b_me_4_depth_and_width_are_bounded() {
 fn keys_and_kinds_are_checked() {
     let node = yaml("name: x\nnmae: y").unwrap();
     let wrong = node.fields(&["name", "text"]).unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 2: unknown key `nmae`; did you mean `name`?");
+    assert_eq!(describe(&wrong), "`f`, line 2: unknown key `nmae`; did you mean `name`?");
     let node = yaml("name: x\nzzzzz: y").unwrap();
     let wrong = node.fields(&["name", "text"]).unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 2: unknown key `zzzzz`; there are `name`, `text`");
+    assert_eq!(describe(&wrong), "`f`, line 2: unknown key `zzzzz`; there are `name`, `text`");
     let wrong = yaml("- a").unwrap().fields(&["name"]).unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 1: a map is expected here, with the keys `name`");
+    assert_eq!(describe(&wrong), "`f`, line 1: a map is expected here, with the keys `name`");
 
     let node = yaml("a: [x]\nb: \"x\\0\"\nc: ' '\nd: 12\ne: x\nf: ~").unwrap();
     let fields = node.fields(&["a", "b", "c", "d", "e", "f"]).unwrap();
@@ -100,16 +100,16 @@ fn keys_and_kinds_are_checked() {
         ("c", "`f`, line 3: `c` must have 1 to 9 bytes"),
         ("f", "`f`, line 1: `f` is missing"),
     ] {
-        assert_eq!(told(&fields.required(key, 9).unwrap_err()), expected);
+        assert_eq!(describe(&fields.required(key, 9).unwrap_err()), expected);
     }
     assert_eq!(fields.whole("d").unwrap(), Some(12));
     assert_eq!(fields.whole("f").unwrap(), None);
     let wrong = fields.whole("e").unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 5: `e` must be a whole number");
+    assert_eq!(describe(&wrong), "`f`, line 5: `e` must be a whole number");
     let wrong = fields.get("d").unwrap().entries("d").unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 4: `d` must be a map");
+    assert_eq!(describe(&wrong), "`f`, line 4: `d` must be a map");
     let wrong = fields.list("d").unwrap_err();
-    assert_eq!(told(&wrong), "`f`, line 4: `d` must be a list");
+    assert_eq!(describe(&wrong), "`f`, line 4: `d` must be a list");
 }
 
 #[test]

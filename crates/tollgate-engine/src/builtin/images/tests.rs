@@ -31,7 +31,7 @@ fn settings(site: &Site) -> ImageSettings {
     }
 }
 
-async fn asked(
+async fn run_tool(
     site: &Site,
     scratch: &ScratchDir,
     arguments: Value,
@@ -43,7 +43,7 @@ async fn asked(
 }
 
 async fn paint(site: &Site, scratch: &ScratchDir) -> Result<BuiltinReply, BuiltinToolError> {
-    asked(site, scratch, json!({ "prompt": "A red Dragon!" })).await
+    run_tool(site, scratch, json!({ "prompt": "A red Dragon!" })).await
 }
 
 fn files_of(scratch: &ScratchDir) -> Vec<String> {
@@ -67,7 +67,7 @@ async fn a_picture_is_made_and_saved_by_what_it_is() {
         let expected = json!({ "status": "done", "path": path, "mime_type": media_type, "bytes": content.len() });
         assert_eq!(reply, expected);
         assert_eq!(std::fs::read(scratch.path().join(path)).unwrap(), content);
-        let request = site.asked().remove(0);
+        let request = site.requests().remove(0);
         assert!(request.starts_with("POST /v1/images/generations HTTP/1.1\r\n"), "{request}");
         assert!(request.contains("authorization: Bearer canary-key\r\nx-team: green\r\n"));
         let body = request.split("\r\n\r\n").nth(1).unwrap();
@@ -81,8 +81,8 @@ async fn a_picture_is_made_and_saved_by_what_it_is() {
 async fn a_style_is_put_to_the_description() {
     let site = Site::start(|_| packed(PNG)).await;
     let arguments = json!({ "prompt": "cat", "style": " ink " });
-    asked(&site, &ScratchDir::new(), arguments).await.unwrap();
-    assert!(site.asked()[0].contains(r#""prompt":"cat\n\nStyle: ink""#));
+    run_tool(&site, &ScratchDir::new(), arguments).await.unwrap();
+    assert!(site.requests()[0].contains(r#""prompt":"cat\n\nStyle: ink""#));
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_picture_behind_a_url_is_fetched_without_the_key() {
     let at = format!("http://127.0.0.1:{}/x.png", store.port());
     let service = Site::start(move |_| json_answer(&json!({ "data": [{ "url": at }] }))).await;
     paint(&service, &ScratchDir::new()).await.unwrap();
-    assert!(!store.asked()[0].contains(KEY), "{}", store.asked()[0]);
+    assert!(!store.requests()[0].contains(KEY), "{}", store.requests()[0]);
 }
 
 /// S-19: a service may not send us to where it is not itself.

@@ -83,18 +83,18 @@ impl BuiltinTool for QueryEntities {
         asker: &BuiltinToolContext,
     ) -> Result<BuiltinReply, BuiltinToolError> {
         let given = |name| text(arguments, name).map(str::trim).filter(|text| !text.is_empty());
-        let wanted = EntityFilter {
+        let filter = EntityFilter {
             name: given("name").map(str::to_owned),
             kind: given("type").map(str::to_owned),
         };
         let page = Page { skip: 0, most: MOST_ENTITIES + 1 };
-        let mut found = self.0.store().find_entities(&asker.scope, &wanted, page).await?;
+        let mut found = self.0.store().find_entities(&asker.scope, &filter, page).await?;
         let more = found.len() > MOST_ENTITIES;
         found.truncate(MOST_ENTITIES);
         let shown: Vec<Value> = found.iter().map(entity_json).collect();
         let lines: Vec<String> = found.iter().map(entity_line).collect();
         let text = match (lines.is_empty(), more) {
-            (true, _) => "Nothing like that is known.".to_owned(),
+            (true, _) => "No matching entities.".to_owned(),
             (false, false) => lines.join("\n"),
             (false, true) => format!("{}\nand others", lines.join("\n")),
         };
@@ -207,9 +207,9 @@ async fn look_up_entity(
     if let Some(snapshot) = memory_service.store().snapshot(scope, &id, 0).await? {
         return Ok(EntityLookup::Found(Box::new(snapshot.entity)));
     }
-    let wanted = EntityFilter { name: Some(named.to_owned()), kind: None };
+    let filter = EntityFilter { name: Some(named.to_owned()), kind: None };
     let page = Page { skip: 0, most: MOST_HINTS };
-    let found = memory_service.store().find_entities(scope, &wanted, page).await?;
+    let found = memory_service.store().find_entities(scope, &filter, page).await?;
     let lowered = named.trim().to_lowercase();
     let is_same = |entity: &Entity| entity.name.to_lowercase() == lowered;
     let (mut same, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_same);

@@ -107,7 +107,7 @@ fn known_json(known: &MemoryItem) -> Value {
             "written_by": fact.author.name,
             "trust": fact.author.trust.as_str(),
         }),
-        MemoryItem::Said(entry) => json!({
+        MemoryItem::Utterance(entry) => json!({
             "text": truncate_chars(&entry.text, LONGEST_SHOWN),
             "at": date::format_rfc3339(entry.at),
             "source": "transcript",
@@ -121,11 +121,11 @@ fn known_json(known: &MemoryItem) -> Value {
 
 fn facts_text(hits: &[MemoryHit<MemoryItem>]) -> String {
     if hits.is_empty() {
-        return "Nothing like that is known.".to_owned();
+        return "No matching facts.".to_owned();
     }
     let lines = hits.iter().map(|hit| match &hit.found {
         MemoryItem::Fact(fact) => truncate_chars(&fact.text, LONGEST_SHOWN),
-        MemoryItem::Said(entry) => entry_line(entry),
+        MemoryItem::Utterance(entry) => entry_line(entry),
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -188,9 +188,9 @@ impl BuiltinTool for Remember {
             fact.entity = Some(entity.id);
         }
         let entity = fact.entity.clone();
-        let kept = self.0.store().remember(&place(asker, "remember"), vec![fact]).await?;
+        let retained = self.0.store().remember(&place(asker, "remember"), vec![fact]).await?;
         self.0.wake();
-        let id = kept.first().map(|id| id.0);
+        let id = retained.first().map(|id| id.0);
         let structured = json!({ "fact_id": id, "entity_id": entity.map(|it| it.to_string()) });
         Ok(BuiltinReply { text: "I will remember that.".to_owned(), structured: Some(structured) })
     }

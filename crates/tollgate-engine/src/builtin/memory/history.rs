@@ -81,8 +81,8 @@ impl BuiltinTool for GetSessionSummary {
         let (summary, written) = match &session.summary {
             Some(summary) => (summary.clone(), true),
             None => {
-                let stretch = TranscriptPage { after: None, most: MOST_READ };
-                let entries = store.entries(&asker.scope, &id, stretch).await?;
+                let page = TranscriptPage { after: None, most: MOST_READ };
+                let entries = store.entries(&asker.scope, &id, page).await?;
                 (memory::summary(&entries, LONGEST_SUMMARY), false)
             }
         };
@@ -160,7 +160,7 @@ impl BuiltinTool for SearchHistory {
         let shown: Vec<Value> = found.iter().map(conversation_json).collect();
         let lines: Vec<String> = found.iter().flat_map(lines).collect();
         let text = if lines.is_empty() {
-            "Nothing like that came up.".to_owned()
+            "No matching conversations.".to_owned()
         } else {
             lines.join("\n")
         };
@@ -169,7 +169,7 @@ impl BuiltinTool for SearchHistory {
 }
 
 fn conversation_json(recalled: &RecalledSession) -> Value {
-    let said = recalled.hits.iter().map(|hit| {
+    let lines = recalled.hits.iter().map(|hit| {
         let entry = &hit.found;
         json!({
             "speaker": entry.speaker,
@@ -181,7 +181,7 @@ fn conversation_json(recalled: &RecalledSession) -> Value {
         "session_id": recalled.session.id.as_str(),
         "began": date::format_rfc3339(recalled.session.began),
         "entries": recalled.session.entries,
-        "said": said.collect::<Vec<_>>(),
+        "said": lines.collect::<Vec<_>>(),
     })
 }
 

@@ -92,7 +92,7 @@ fn entry_json(hit: &MemoryHit<TranscriptEntry>) -> Value {
 
 fn entries_text(hits: &[MemoryHit<TranscriptEntry>]) -> String {
     if hits.is_empty() {
-        return "Nothing like that was said.".to_owned();
+        return "No matching passages.".to_owned();
     }
     let lines = hits.iter().map(|hit| entry_line(&hit.found));
     lines.collect::<Vec<_>>().join("\n")

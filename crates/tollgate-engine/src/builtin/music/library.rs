@@ -93,24 +93,24 @@ impl MusicLibrary {
     /// there is another.
     pub(super) fn pick(
         &self,
-        asked: &str,
+        requested: &str,
         last: Option<&Track>,
         random: &DiceRandom,
     ) -> Option<(Arc<Track>, String)> {
-        let query = self.index.correct_spelling(&RelevanceQuery::new(asked));
+        let query = self.index.correct_spelling(&RelevanceQuery::new(requested));
         let meant: Vec<&Mood> =
             self.index.best(&query, self.moods.len()).iter().map(|at| &self.moods[*at]).collect();
         let named: Vec<&Mood> =
             meant.iter().copied().filter(|mood| mood.is_named(&query)).collect();
-        let wanted = if named.is_empty() { meant } else { named };
+        let expected = if named.is_empty() { meant } else { named };
         let fits = |track: &Arc<Track>| {
-            wanted.iter().filter(|mood| track.moods.contains(&mood.name)).count()
+            expected.iter().filter(|mood| track.moods.contains(&mood.name)).count()
         };
         let most = self.tracks.iter().map(fits).max().filter(|most| *most > 0)?;
         let mut fitting: Vec<&Arc<Track>> =
             self.tracks.iter().filter(|track| fits(track) == most).collect();
         // Among tracks that match equally, prefer those with the best matching mood.
-        if let Some(mood) = wanted.iter().find(|mood| fitting.iter().any(|it| it.has(mood))) {
+        if let Some(mood) = expected.iter().find(|mood| fitting.iter().any(|it| it.has(mood))) {
             fitting.retain(|track| track.has(mood));
         }
         if fitting.len() > 1 {
@@ -118,7 +118,7 @@ impl MusicLibrary {
         }
         let sides = u32::try_from(fitting.len()).unwrap_or(u32::MAX);
         let track = fitting[random(sides) as usize - 1];
-        let mood = wanted.iter().find(|mood| track.has(mood))?;
+        let mood = expected.iter().find(|mood| track.has(mood))?;
         Some((Arc::clone(track), mood.name.clone()))
     }
 }

@@ -63,7 +63,7 @@ async fn stop(tools: &[Box<dyn BuiltinTool>], asker: &BuiltinToolContext) -> Bui
 #[tokio::test]
 async fn listeners_hear_what_is_to_be_played_and_where() {
     let notices = Notices::default();
-    let mut heard = notices.listen();
+    let mut receiver = notices.listen();
     let tools = tools(stage(&notices));
     let reply = play(&tools, "battle", &of("waterdeep")).await.unwrap();
     assert_eq!(reply.text, "Playing “Drums”, for the mood battle.");
@@ -73,7 +73,7 @@ async fn listeners_hear_what_is_to_be_played_and_where() {
         reply.structured.unwrap(),
         json!({ "listeners": 1, "webhook": "none", "track": drums, "mood": "battle" })
     );
-    let notice = heard.recv().await.unwrap();
+    let notice = receiver.recv().await.unwrap();
     let Notice::Music { namespace, played, .. } = &*notice else { panic!("{notice:?}") };
     assert_eq!(namespace.as_str(), "waterdeep");
     assert_eq!(played.as_ref().unwrap(), &(drums, "battle".to_owned()));
@@ -82,7 +82,7 @@ async fn listeners_hear_what_is_to_be_played_and_where() {
 #[tokio::test]
 async fn each_namespace_has_its_own_music() {
     let notices = Notices::default();
-    let _heard = notices.listen();
+    let _receiver = notices.listen();
     let tools = tools(stage(&notices));
     let one = of("one");
     let two = of("two");
@@ -97,9 +97,9 @@ async fn each_namespace_has_its_own_music() {
 #[tokio::test]
 async fn a_player_that_is_silent_here_is_told_to_stop_all_the_same() {
     let notices = Notices::default();
-    let mut heard = notices.listen();
+    let mut receiver = notices.listen();
     stop(&tools(stage(&notices)), &BuiltinToolContext::local()).await;
-    let notice = heard.recv().await.unwrap();
+    let notice = receiver.recv().await.unwrap();
     assert!(matches!(&*notice, Notice::Music { played: None, .. }), "{notice:?}");
 }
 
@@ -114,23 +114,23 @@ async fn music_that_nobody_plays_is_a_failure() {
     );
     // Somebody listens: that the webhook is broken is told, and fails nothing.
     let notices = Notices::default();
-    let _heard = notices.listen();
+    let _receiver = notices.listen();
     let webhook = Webhook::new("http://127.0.0.1:9/").ok();
     let tools = tools(MusicContext { webhook, ..stage(&notices) });
-    let told =
+    let body =
         play(&tools, "battle", &BuiltinToolContext::local()).await.unwrap().structured.unwrap();
-    assert!(told["webhook"] == "failed" || told["webhook"] == "pending", "{told}");
+    assert!(body["webhook"] == "failed" || body["webhook"] == "pending", "{body}");
 }
 
 #[tokio::test]
 async fn bad_input_and_a_bad_library_are_told() {
     let notices = Notices::default();
-    let _heard = notices.listen();
+    let _receiver = notices.listen();
     let good = tools(stage(&notices));
     for mood in ["opera", "", " ", "🎲", "\u{0}", &"battl ".repeat(20_000)] {
         let answer = play(&good, mood, &BuiltinToolContext::local()).await;
-        let said = answer.map_or_else(|failure| failure.message, |reply| reply.text);
-        assert!(said.len() < 300 && !said.contains('\u{0}'), "{said}");
+        let text = answer.map_or_else(|failure| failure.message, |reply| reply.text);
+        assert!(text.len() < 300 && !text.contains('\u{0}'), "{text}");
     }
     let failure = play(&good, "opera", &BuiltinToolContext::local()).await.unwrap_err();
     assert_eq!(failure.message, "there is no music for `opera`; there is for: battle, calm");

@@ -104,30 +104,35 @@ impl RuleBook {
     }
 
     /// By id, ignoring case and separators, or by name if only one rule has it.
-    pub(super) fn rule(&self, wanted: &str) -> Option<&GameRule> {
-        if let Some(at) = self.by_id.get(wanted) {
+    pub(super) fn rule(&self, requested: &str) -> Option<&GameRule> {
+        if let Some(at) = self.by_id.get(requested) {
             return Some(&self.rules[*at]);
         }
-        let wanted = fold_case(wanted);
-        if wanted.is_empty() {
+        let requested = fold_case(requested);
+        if requested.is_empty() {
             return None;
         }
-        if let Some(rule) = self.rules.iter().find(|rule| fold_case(&rule.id) == wanted) {
+        if let Some(rule) = self.rules.iter().find(|rule| fold_case(&rule.id) == requested) {
             return Some(rule);
         }
-        let mut named = self.rules.iter().filter(|rule| fold_case(&rule.name) == wanted);
+        let mut named = self.rules.iter().filter(|rule| fold_case(&rule.name) == requested);
         named.next().filter(|_| named.next().is_none())
     }
 
     /// Rules relevant to the question; those it names come first. Words that no rule contains are
     /// treated as typos.
-    pub(super) fn search(&self, asked: &str, system: Option<&str>, most: usize) -> Vec<&GameRule> {
-        let query = self.index.correct_spelling(&RelevanceQuery::new(asked));
+    pub(super) fn search(
+        &self,
+        requested: &str,
+        system: Option<&str>,
+        most: usize,
+    ) -> Vec<&GameRule> {
+        let query = self.index.correct_spelling(&RelevanceQuery::new(requested));
         let found = self.index.best(&query, self.rules.len());
         let of_system = |rule: &&GameRule| system.is_none_or(|system| rule.pack.system == system);
         let mut found: Vec<&GameRule> =
             found.into_iter().map(|at| &self.rules[at]).filter(of_system).collect();
-        let head = &asked[..asked.floor_char_boundary(MOST_READ_BYTES)];
+        let head = &requested[..requested.floor_char_boundary(MOST_READ_BYTES)];
         let head = head.to_lowercase();
         found.sort_by_cached_key(|rule| Reverse(name_score(&query, &head, rule)));
         found.truncate(most);
@@ -135,11 +140,11 @@ impl RuleBook {
     }
 
     /// Rules with similar ids or names, the most similar first.
-    pub(super) fn near(&self, wanted: &str, system: Option<&str>) -> Vec<&GameRule> {
+    pub(super) fn near(&self, requested: &str, system: Option<&str>) -> Vec<&GameRule> {
         let of_system = |rule: &&GameRule| system.is_none_or(|system| rule.pack.system == system);
         let rules: Vec<&GameRule> = self.rules.iter().filter(of_system).collect();
-        let ids = nearest(wanted, rules.iter().map(|rule| rule.id.as_str()));
-        let names = nearest(wanted, rules.iter().map(|rule| rule.name.as_str()));
+        let ids = nearest(requested, rules.iter().map(|rule| rule.id.as_str()));
+        let names = nearest(requested, rules.iter().map(|rule| rule.name.as_str()));
         let by_id = ids.iter().filter_map(|id| rules.iter().find(|rule| rule.id == **id));
         let by_name = names.iter().filter_map(|name| rules.iter().find(|rule| rule.name == **name));
         let mut near: Vec<&GameRule> = Vec::new();
@@ -160,22 +165,22 @@ const MOST_READ_BYTES: usize = 4 * 1024;
 
 /// How much of a question is the name of a rule. More words score higher; the name scores above its
 /// synonyms; a literal match (`grappled`) above a stemmed one (`grappling`).
-fn name_score(query: &RelevanceQuery, asked: &str, rule: &GameRule) -> usize {
+fn name_score(query: &RelevanceQuery, requested: &str, rule: &GameRule) -> usize {
     let score = |name: &str| match query.names(name) {
         0 => 0,
-        words => 4 * words + if says(asked, name) { 3 } else { 0 },
+        words => 4 * words + if says(requested, name) { 3 } else { 0 },
     };
     let others = rule.also.iter().map(|name| score(name).saturating_sub(2));
     others.max().unwrap_or(0).max(score(&rule.name))
 }
 
 /// Whether the name occurs literally, as whole words.
-fn says(asked: &str, name: &str) -> bool {
+fn says(query: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    asked.match_indices(&name).any(|(at, _)| {
-        let before = &asked[..at];
-        let after = &asked[at + name.len()..];
+    query.match_indices(&name).any(|(at, _)| {
+        let before = &query[..at];
+        let after = &query[at + name.len()..];
         !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
     })
 }

@@ -89,9 +89,9 @@ async fn b_me_4_bad_input_gets_a_short_answer() {
     {
         for (name, key) in [("search_rules", "query"), ("get_rule", "id")] {
             let answer = call(name, json!({ key: text })).await;
-            let said = answer.map_or_else(|failure| failure.message, |reply| reply.text);
-            assert!(!said.is_empty() && said.len() < 3_000, "{name} {text:.40}: {said}");
-            assert!(!said.contains('\u{0}') && !said.contains('\u{202e}'), "{said}");
+            let content = answer.map_or_else(|failure| failure.message, |reply| reply.text);
+            assert!(!content.is_empty() && content.len() < 3_000, "{name} {text:.40}: {content}");
+            assert!(!content.contains('\u{0}') && !content.contains('\u{202e}'), "{content}");
         }
     }
     for arguments in [json!({}), json!({ "query": 7 }), json!({ "query": null })] {

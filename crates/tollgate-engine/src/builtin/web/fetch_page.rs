@@ -144,12 +144,12 @@ fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> BuiltinReply 
     let text: String = whole.chars().take(MOST_CHARACTERS).collect();
     let truncated = characters > MOST_CHARACTERS || page.ended == BodyEnd::Cut;
     let title = readable.title.map(|title| truncate_chars(&strip_invisible(&title), 200));
-    let mut said = title.clone().map(|title| format!("{title}\n")).unwrap_or_default();
-    said.push_str(&format!("Source: {}\n{UNTRUSTED_CONTENT_NOTICE}\n\n", page.url));
-    said.push_str(if text.is_empty() { "(The page has no text.)" } else { &text });
-    said.push_str(&cut_note(characters, page.ended));
+    let mut message = title.clone().map(|title| format!("{title}\n")).unwrap_or_default();
+    message.push_str(&format!("Source: {}\n{UNTRUSTED_CONTENT_NOTICE}\n\n", page.url));
+    message.push_str(if text.is_empty() { "(The page has no text.)" } else { &text });
+    message.push_str(&cut_note(characters, page.ended));
     if let Some(to) = &readable.refresh {
-        said.push_str(&format!("\n\n[The page redirects to {to}, which was not followed.]"));
+        message.push_str(&format!("\n\n[The page redirects to {to}, which was not followed.]"));
     }
     let links: Vec<Value> = readable
         .links
@@ -170,7 +170,7 @@ fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> BuiltinReply 
     if let Some(to) = readable.refresh {
         structured["refresh"] = to.into();
     }
-    BuiltinReply { text: said, structured: Some(structured) }
+    BuiltinReply { text: message, structured: Some(structured) }
 }
 
 fn cut_note(characters: usize, ended: BodyEnd) -> String {

@@ -133,7 +133,7 @@ impl HtmlTextExtractor {
             // The end tag of a paragraph is optional.
             if !(element == Some("p") && kind.ends_paragraphs()) {
                 // Track only the elements needed to find its end.
-                if kind.is_kept_track_of() || element == Some(name) {
+                if kind.needs_end_tag() || element == Some(name) {
                     self.push(name, kind, None);
                 }
                 return;
@@ -142,7 +142,7 @@ impl HtmlTextExtractor {
             self.left_out_at = None;
         }
         if is_void(name) || self.open.len() == MAX_OPEN_ELEMENTS {
-            if !kind.is_kept_track_of() {
+            if !kind.needs_end_tag() {
                 self.paper.mark(kind);
             }
             return;
@@ -160,7 +160,7 @@ impl HtmlTextExtractor {
                 self.main = Some((self.paper.length(), None));
             }
         }
-        if leave_out || kind.is_kept_track_of() || kind == ElementKind::Link {
+        if leave_out || kind.needs_end_tag() || kind == ElementKind::Link {
             let href = (kind == ElementKind::Link).then(|| attribute("href")).flatten();
             self.push(name, kind, href);
         }
@@ -192,7 +192,7 @@ impl HtmlTextExtractor {
     fn end(&mut self, name: &str) {
         let kind = ElementKind::of(name);
         let Some(at) = self.open.iter().rposition(|it| it.name == name) else {
-            if self.left_out_at.is_none() && !kind.is_kept_track_of() {
+            if self.left_out_at.is_none() && !kind.needs_end_tag() {
                 self.paper.unmark(kind);
             }
             return;

@@ -32,16 +32,16 @@ fn stage(origin: ProbeOrigin) -> Stage {
 impl Stage {
     /// Goes on to the second `until`, and says what was done and when: `5 Revive`.
     fn go(&mut self, until: u64, ended: ProbeTaskEnd) -> String {
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         let now = |stage: &Self| stage.facts.now.duration_since(stage.began).as_secs();
         while now(self) <= until {
-            if let Some(errand) = self.times.due(&self.facts, self.every) {
-                said.push(format!("{} {errand:?}", now(self)));
-                self.times.record_end(errand, ended, self.facts.now);
+            if let Some(task) = self.times.due(&self.facts, self.every) {
+                lines.push(format!("{} {task:?}", now(self)));
+                self.times.record_end(task, ended, self.facts.now);
             }
             self.facts.now += Duration::from_secs(1);
         }
-        said.join(", ")
+        lines.join(", ")
     }
 }
 
@@ -73,14 +73,14 @@ fn what_is_measured_already_is_left_until_it_is_old() {
 fn a_tool_that_could_stand_better_is_tried_soon_and_then_ever_less() {
     let mut stage = stage(ProbeOrigin::Operator);
     stage.facts.standing = TierCondition::CouldBeBetter;
-    let said = stage.go(300, ProbeTaskEnd::Badly);
+    let text = stage.go(300, ProbeTaskEnd::Badly);
     assert_eq!(
-        said,
+        text,
         "5 Revive, 15 Revive, 35 Revive, 75 Revive, 135 Revive, 195 Revive, 255 Revive"
     );
     // Well again, but not yet so that it counts.
-    let said = stage.go(328, ProbeTaskEnd::Well);
-    assert_eq!(said, "315 Revive, 320 Revive, 325 Revive");
+    let text = stage.go(328, ProbeTaskEnd::Well);
+    assert_eq!(text, "315 Revive, 320 Revive, 325 Revive");
     stage.facts.standing = TierCondition::Fine;
     assert_eq!(stage.go(600, ProbeTaskEnd::Well), "");
 }
@@ -89,9 +89,9 @@ fn a_tool_that_could_stand_better_is_tried_soon_and_then_ever_less() {
 fn one_that_may_not_like_what_was_made_up_is_tried_more_seldom() {
     let mut stage = stage(ProbeOrigin::MadeUp);
     stage.facts.standing = TierCondition::CouldBeBetter;
-    let said = stage.go(1_000, ProbeTaskEnd::Badly);
+    let text = stage.go(1_000, ProbeTaskEnd::Badly);
     assert_eq!(
-        said,
+        text,
         "5 Revive, 15 Revive, 35 Revive, 75 Revive, 155 Revive, 315 Revive, 615 Revive, 915 Revive"
     );
 }

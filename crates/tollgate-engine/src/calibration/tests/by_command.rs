@@ -9,7 +9,7 @@ async fn every_tool_that_may_be_is_probed_in_turns_and_each_step_is_told() {
     let tools = vec![reads("a"), reads("b"), writes("w")];
     let stage = Stage::of(vec![server("s", tools)]).await;
     stage.set("b", Does::Answer(250));
-    let said = told(stage.gate.calibrate(CalibrationScope::All, 2)).await;
+    let text = run_to_end(stage.gate.calibrate(CalibrationScope::All, 2)).await;
     let expected = format!(
         "1/5 s_w {EFFECTS}\n\
          2/5 s_a probed in 10 ms\n\
@@ -17,7 +17,7 @@ async fn every_tool_that_may_be_is_probed_in_turns_and_each_step_is_told() {
          4/5 s_a probed in 10 ms\n\
          5/5 s_b probed in 250 ms"
     );
-    assert_eq!(said, expected);
+    assert_eq!(text, expected);
     assert_eq!(stage.calls(), "s/a=2 s/b=2");
     assert_eq!(stage.log.lock().last_arguments["s/a"], json!({"n": 3}));
 }
@@ -38,7 +38,7 @@ async fn nothing_that_could_have_an_effect_is_ever_called() {
     let untrusted = Server { trusted: Trust::Untrusted, ..server("untrusted", tools("u")) };
     let stage = Stage::of(vec![trusted, untrusted]).await;
     let _keeping = stage.keep();
-    let _all = told(stage.gate.calibrate(CalibrationScope::All, 3)).await;
+    let _all = run_to_end(stage.gate.calibrate(CalibrationScope::All, 3)).await;
     pass(3_600).await;
     let called: Vec<String> = stage.log.lock().calls.keys().cloned().collect();
     assert_eq!(called, ["trusted/treads"]);
@@ -46,12 +46,15 @@ async fn nothing_that_could_have_an_effect_is_ever_called() {
 
 #[tokio::test(start_paused = true)]
 async fn the_operators_arguments_are_sent_as_they_are() {
-    let said = vec![("w", json!({"city": "Rome"}))];
-    let untrusted =
-        Server { trusted: Trust::Untrusted, said, ..server("s", vec![writes("w"), writes("x")]) };
+    let answers = vec![("w", json!({"city": "Rome"}))];
+    let untrusted = Server {
+        trusted: Trust::Untrusted,
+        answers,
+        ..server("s", vec![writes("w"), writes("x")])
+    };
     let stage = Stage::of(vec![untrusted]).await;
-    let said = told(stage.gate.calibrate(CalibrationScope::All, 1)).await;
-    assert_eq!(said, format!("1/2 s_x {EFFECTS}\n2/2 s_w probed in 10 ms"));
+    let answers = run_to_end(stage.gate.calibrate(CalibrationScope::All, 1)).await;
+    assert_eq!(answers, format!("1/2 s_x {EFFECTS}\n2/2 s_w probed in 10 ms"));
     assert_eq!(stage.log.lock().last_arguments["s/w"], json!({"city": "Rome"}));
 }
 
@@ -61,14 +64,14 @@ async fn a_scope_is_a_server_or_a_tool() {
         Stage::of(vec![server("s", vec![reads("a"), reads("b")]), server("t", vec![reads("a")])])
             .await;
     assert_eq!(
-        told(stage.gate.calibrate(CalibrationScope::Server("t"), 1)).await,
+        run_to_end(stage.gate.calibrate(CalibrationScope::Server("t"), 1)).await,
         "1/1 t_a probed in 10 ms"
     );
     assert_eq!(
-        told(stage.gate.calibrate(CalibrationScope::Tool("s_b"), 1)).await,
+        run_to_end(stage.gate.calibrate(CalibrationScope::Tool("s_b"), 1)).await,
         "1/1 s_b probed in 10 ms"
     );
-    assert_eq!(told(stage.gate.calibrate(CalibrationScope::Tool("nope"), 1)).await, "");
+    assert_eq!(run_to_end(stage.gate.calibrate(CalibrationScope::Tool("nope"), 1)).await, "");
     assert_eq!(stage.calls(), "s/b=1 t/a=1");
 }
 
@@ -76,22 +79,22 @@ async fn a_scope_is_a_server_or_a_tool() {
 async fn a_tool_that_does_not_like_made_up_arguments_is_given_up_and_not_blamed() {
     let stage = Stage::of(vec![server("s", vec![reads("a"), reads("b")])]).await;
     stage.set("a", Does::Fail(2));
-    let said = told(stage.gate.calibrate(CalibrationScope::All, 3)).await;
+    let text = run_to_end(stage.gate.calibrate(CalibrationScope::All, 3)).await;
     let expected = "3/6 s_a failed: with generated arguments: no such thing\n4/6 s_b probed in 10 \
                     ms\n5/6 s_b probed in 10 ms\n6/6 s_b probed in 10 ms";
-    assert_eq!(said, expected);
+    assert_eq!(text, expected);
     pass(1).await;
     assert_eq!(stage.assigned("s", "a"), "standard: not measured yet");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_fails_on_the_operators_arguments_is_counted_as_failing() {
-    let said = vec![("a", json!({"n": 4}))];
-    let stage = Stage::of(vec![Server { said, ..server("s", vec![reads("a")]) }]).await;
+    let texts = vec![("a", json!({"n": 4}))];
+    let stage = Stage::of(vec![Server { answers: texts, ..server("s", vec![reads("a")]) }]).await;
     stage.set("a", Does::Fail(2));
-    let said = told(stage.gate.calibrate(CalibrationScope::All, 5)).await;
-    assert_eq!(said.lines().count(), 5);
-    assert_eq!(said.lines().last(), Some("5/5 s_a failed: no such thing"));
+    let texts = run_to_end(stage.gate.calibrate(CalibrationScope::All, 5)).await;
+    assert_eq!(texts.lines().count(), 5);
+    assert_eq!(texts.lines().last(), Some("5/5 s_a failed: no such thing"));
     pass(1).await;
     assert!(
         stage.assigned("s", "a").contains("100 % of the calls failed"),
@@ -113,8 +116,8 @@ async fn a_tool_that_hangs_is_known_to_be_slow_and_costs_other_servers_nothing()
     assert_eq!((step.exposed.as_str(), step.done, step.total), ("s_a", 9, 24));
     let Outcome::Failed { why } = step.outcome else { panic!("{step:?}") };
     assert_eq!(why, "`s_a` did not answer within 10000 ms");
-    let said = told(calibration).await;
-    assert_eq!(said.lines().last(), Some("24/24 s_b probed in 10 ms"));
+    let text = run_to_end(calibration).await;
+    assert_eq!(text.lines().last(), Some("24/24 s_b probed in 10 ms"));
     assert_eq!(stage.calls(), "s/a=5 s/b=8 t/c=8");
     pass(1).await;
     assert!(stage.assigned("s", "a").starts_with("deep: measured"), "{}", stage.assigned("s", "a"));
@@ -133,7 +136,7 @@ async fn servers_are_probed_side_by_side_and_never_twice_at_once() {
         stage.gate.calibrate(CalibrationScope::All, 2),
     ];
     for run in runs {
-        told(run).await;
+        run_to_end(run).await;
     }
     let log = stage.log.lock();
     assert_eq!(log.most_at_once["all"], 16);
@@ -158,7 +161,7 @@ async fn what_was_probed_is_measured() {
     let stage = Stage::of(vec![server("s", vec![reads("a"), reads("b")])]).await;
     stage.set("b", Does::Answer(700));
     let times = stage.gate.probes_that_count();
-    told(stage.gate.calibrate(CalibrationScope::All, times)).await;
+    run_to_end(stage.gate.calibrate(CalibrationScope::All, times)).await;
     pass(1).await;
     assert_eq!(stage.assigned("s", "a"), "fast: measured p50 10 ms over 5 calls");
     assert_eq!(stage.assigned("s", "b"), "standard: measured p50 700 ms over 5 calls");

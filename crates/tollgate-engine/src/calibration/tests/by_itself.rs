@@ -13,8 +13,8 @@ use crate::gate::TurnRequest;
 impl Stage {
     /// Somebody's own call.
     async fn call(&self, name: &str) {
-        let asked = TurnRequest::by(Actor::endless(Principal::local()));
-        let turn = self.gate.turn(asked).unwrap();
+        let turn_request = TurnRequest::by(Actor::endless(Principal::local()));
+        let turn = self.gate.turn(turn_request).unwrap();
         let params = format!(r#"{{"name":"{name}","arguments":{{"n":7}}}}"#);
         let request =
             GateRequest { kind: RequestKind::CallTool, params: Object::parse(&params).unwrap() };
@@ -163,8 +163,8 @@ async fn a_tool_that_stays_slow_is_tried_ever_less_often() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_failed_is_back_soon_after_it_works_again() {
-    let said = vec![("a", json!({"n": 4}))];
-    let stage = Stage::of(vec![Server { said, ..server("s", vec![reads("a")]) }]).await;
+    let lines = vec![("a", json!({"n": 4}))];
+    let stage = Stage::of(vec![Server { answers: lines, ..server("s", vec![reads("a")]) }]).await;
     let _keeping = stage.keep();
     pass(2).await;
     stage.set("a", Does::Fail(5));

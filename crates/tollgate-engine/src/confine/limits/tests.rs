@@ -2,9 +2,9 @@ use super::*;
 
 #[test]
 fn s_05_a_limit_is_never_raised() {
-    let check = |wanted: u64, most: Option<u64>, expected: u64| {
-        let wanted = Rlimit { current: Some(wanted), maximum: Some(wanted) };
-        let limit = below(wanted, most);
+    let check = |requested: u64, most: Option<u64>, expected: u64| {
+        let requested = Rlimit { current: Some(requested), maximum: Some(requested) };
+        let limit = below(requested, most);
         assert_eq!((limit.current, limit.maximum), (Some(expected), Some(expected)));
     };
     check(1024, None, 1024);

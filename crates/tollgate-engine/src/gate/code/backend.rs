@@ -67,7 +67,7 @@ impl BackendConnection for CodeConnection {
             return Err(BackendError::Refused(error));
         };
         let arguments = job.params.object("arguments").unwrap_or_default();
-        let told = match means {
+        let report = match means {
             MetaTool::Execute => {
                 let source = arguments.string("code").unwrap_or_default();
                 self.execute(&job, &source).await?
@@ -81,7 +81,7 @@ impl BackendConnection for CodeConnection {
                 }
             }
         };
-        let outcome = match told {
+        let outcome = match report {
             ProgramReport::Well(text) => shaping::gateway_answer(&text),
             ProgramReport::Failed(text) => {
                 shaping::failure(CallStatus::Error, &text, Duration::ZERO)

@@ -62,7 +62,7 @@ impl HostCalls for ProgramHost<'_> {
 
 impl ProgramHost<'_> {
     async fn call_all(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
-        let (events, said) =
+        let (events, receiver) =
             self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let caller = Caller { events, ..self.caller.clone() };
         let room = AnswerBytesLeft(AtomicUsize::new(MOST_BYTES));
@@ -70,8 +70,8 @@ impl ProgramHost<'_> {
         // Room is given in the order of the calls, whichever of them is answered first.
         let running =
             running.buffered(MAX_CONCURRENT_CALLS).map(|answer| room.admit(answer)).collect();
-        match (&self.caller.events, said) {
-            (Some(to), Some(said)) => forward_events(running, said, to, time).await,
+        match (&self.caller.events, receiver) {
+            (Some(to), Some(receiver)) => forward_events(running, receiver, to, time).await,
             _ => running.await,
         }
     }
@@ -188,14 +188,14 @@ async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
         }
         (status, _) => {
             let data = shaping::data(&outcome);
-            let said = shaping::message(
+            let text = shaping::message(
                 &SpeechTemplate::default(),
                 &outcome,
                 &data,
                 MessageWording::AsWritten,
             );
             let retryable = outcome.retry != Retryability::Pointless;
-            let message = truncate_chars(&said, LONGEST_MESSAGE);
+            let message = truncate_chars(&text, LONGEST_MESSAGE);
             Answer::Failure { status: status.to_string(), message, retryable }
         }
     }

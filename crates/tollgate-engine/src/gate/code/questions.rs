@@ -12,7 +12,7 @@ use tollgate_sandbox::stopwatch::{Stopwatch, StopwatchHold};
 /// Passes on what is said, until the calls are over.
 pub(super) async fn forward_events<T>(
     calls: impl Future<Output = T>,
-    mut said: mpsc::Receiver<Event>,
+    mut receiver: mpsc::Receiver<Event>,
     to: &ServerEventSender,
     time: &Stopwatch,
 ) -> T {
@@ -22,7 +22,7 @@ pub(super) async fn forward_events<T>(
         tokio::select! {
             biased;
             done = &mut calls => return done,
-            Some(event) = said.recv() => match event {
+            Some(event) = receiver.recv() => match event {
                 Event::Question(question) => open.push(forward_question(question, to, time.hold())),
                 // Who does not listen misses it, and holds nobody up.
                 other => drop(to.try_send(other)),

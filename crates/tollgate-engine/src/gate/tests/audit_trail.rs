@@ -56,8 +56,8 @@ impl Audited {
             };
             Box::pin(answer) as BoxFuture<'static, _>
         };
-        let kept = Kept { ledger, audit, ..Kept::default() };
-        Self { test: gate_with(Era::Modern, kept, change, script).await, directory, ran }
+        let stage = RecordingStage { ledger, audit, ..RecordingStage::default() };
+        Self { test: gate_with(Era::Modern, stage, change, script).await, directory, ran }
     }
 
     async fn plain() -> Self {
@@ -67,7 +67,7 @@ impl Audited {
     async fn call(&self, name: &str) -> String {
         let client = nobody();
         let params = json!({"name": name, "arguments": {"n": 7}}).to_string();
-        said(&self.test.call(&params, Caller::silent(&client)).await)
+        describe_reply(&self.test.call(&params, Caller::silent(&client)).await)
     }
 
     fn sql(&self, text: &str) {

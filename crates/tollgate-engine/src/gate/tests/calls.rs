@@ -61,7 +61,7 @@ async fn a_call_is_seen_step_by_step() {
     };
     assert_eq!(after(10).await, ["s_a runs: admitted 0-0, queued 0-"]);
     assert_eq!(after(30).await, ["s_a runs: admitted 0-0, queued 0-40, attempt 40-"]);
-    assert_eq!(said(&call.await), "ok done");
+    assert_eq!(describe_reply(&call.await), "ok done");
     assert!(test.gate.calls().running().is_empty());
     let expected = "s_a ok: admitted 0-0, queued 0-40, attempt 40-140, shaped 140-140";
     assert_eq!(finished(&test), [expected]);
@@ -79,7 +79,7 @@ async fn waiting_for_a_person_is_a_step_of_its_own() {
         let by = Principal::from_name("boss");
         test.gate.judge(ApprovalVerdict { id, decision, by, note: None }).await.unwrap();
     };
-    assert_eq!(said(&tokio::join!(call, decide).0), "ok done");
+    assert_eq!(describe_reply(&tokio::join!(call, decide).0), "ok done");
     let expected =
         "s_b ok: admitted 0-0, leave 0-500, queued 500-500, attempt 500-500, shaped 500-500";
     assert_eq!(finished(&test), [expected]);
@@ -163,14 +163,14 @@ async fn whoever_listens_hears_calls_begin_and_end() {
     let mut listening = test.gate.calls().listen();
     let _ = test.call(r#"{"name":"nothing"}"#, Caller::silent(&client)).await;
     let _ = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..3 {
-        heard.push(match listening.next().await.unwrap() {
+        received.push(match listening.next().await.unwrap() {
             CallEvent::Started(call_progress) => format!("started {}", call_progress.name),
             CallEvent::Done(call_progress) => format!("done {}", call_progress.name),
         });
     }
-    assert_eq!(heard, ["done nothing", "started s_a", "done s_a"]);
+    assert_eq!(received, ["done nothing", "started s_a", "done s_a"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,7 +218,7 @@ async fn each_attempt_counts_by_how_it_went_itself() {
     .await;
     let client = nobody();
     let reply = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
-    assert_eq!(said(&reply), "ok done");
+    assert_eq!(describe_reply(&reply), "ok done");
     let counts = test.gate.calls().counts();
     let (_, of_method) = counts.methods().find(|(method, _)| *method == "tools/call").unwrap();
     let spans = (of_method.answered.read().count, of_method.failed.read().count);

@@ -64,11 +64,11 @@ async fn legacy_to_legacy_asks_live_and_the_clock_stands_still_meanwhile() {
     let client = someone();
     let (events, _person) = person(Duration::from_secs(60));
     let caller = live(&client, events);
-    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok \"Ada\"");
+    assert_eq!(describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok \"Ada\"");
 
     let (events, _person) = person(Duration::from_secs(3_600));
     let caller = live(&client, events);
-    let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+    let reply = describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await);
     assert!(reply.starts_with("timeout"), "nobody is waited for without end: {reply}");
 }
 
@@ -83,7 +83,7 @@ struct TestQuestion {
 }
 
 /// What a server hears that asks this of a live client; a person would say `Ada`.
-async fn check_asked(era: Era, capabilities: &str, question: TestQuestion, hears: &str) {
+async fn check_question(era: Era, capabilities: &str, question: TestQuestion, hears: &str) {
     let method = question.method.to_owned();
     let params = raw(question.params.to_owned());
     let test = gate(era, move |seen| {
@@ -107,7 +107,7 @@ async fn check_asked(era: Era, capabilities: &str, question: TestQuestion, hears
     let client = able(capabilities);
     let (events, _person) = person(Duration::ZERO);
     let caller = live(&client, events);
-    let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+    let reply = describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await);
     assert!(reply.contains(hears), "{era:?} {capabilities}: {reply}");
 }
 
@@ -122,19 +122,19 @@ async fn live_clients_are_asked_only_what_they_declared() {
     let sampling = TestQuestion { method: "sampling/createMessage", params: "{}" };
     let cancel = r#"{"action":"cancel"}"#;
     for era in [Era::Legacy, Era::Modern] {
-        check_asked(era, r#"{"elicitation":{}}"#, form, "Ada").await;
-        check_asked(era, r#"{"elicitation":{}}"#, url, cancel).await;
-        check_asked(era, r#"{"elicitation":{"url":{}}}"#, url, "Ada").await;
-        check_asked(era, r#"{"elicitation":{"url":{}}}"#, form, cancel).await;
-        check_asked(era, r#"{"roots":{}}"#, roots, "Ada").await;
-        check_asked(era, r#"{"elicitation":{}}"#, roots, r#"{"roots":[]}"#).await;
-        check_asked(era, r#"{"sampling":{}}"#, sampling, "Ada").await;
+        check_question(era, r#"{"elicitation":{}}"#, form, "Ada").await;
+        check_question(era, r#"{"elicitation":{}}"#, url, cancel).await;
+        check_question(era, r#"{"elicitation":{"url":{}}}"#, url, "Ada").await;
+        check_question(era, r#"{"elicitation":{"url":{}}}"#, form, cancel).await;
+        check_question(era, r#"{"roots":{}}"#, roots, "Ada").await;
+        check_question(era, r#"{"elicitation":{}}"#, roots, r#"{"roots":[]}"#).await;
+        check_question(era, r#"{"sampling":{}}"#, sampling, "Ada").await;
     }
-    check_asked(Era::Legacy, r#"{"roots":{}}"#, sampling, "-32601").await;
-    check_asked(Era::Modern, r#"{"roots":{}}"#, sampling, "does not support").await;
-    check_asked(Era::Legacy, "{}", form, cancel).await;
-    check_asked(Era::Legacy, "{}", roots, r#"{"roots":[]}"#).await;
-    check_asked(Era::Legacy, "{}", sampling, "-32601").await;
+    check_question(Era::Legacy, r#"{"roots":{}}"#, sampling, "-32601").await;
+    check_question(Era::Modern, r#"{"roots":{}}"#, sampling, "does not support").await;
+    check_question(Era::Legacy, "{}", form, cancel).await;
+    check_question(Era::Legacy, "{}", roots, r#"{"roots":[]}"#).await;
+    check_question(Era::Legacy, "{}", sampling, "-32601").await;
 }
 
 #[tokio::test]
@@ -143,7 +143,10 @@ async fn legacy_to_modern_runs_the_rounds_for_the_client() {
     let client = someone();
     let (events, _person) = person(Duration::ZERO);
     let caller = live(&client, events);
-    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok \"inner\" \"Ada\"");
+    assert_eq!(
+        describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await),
+        "ok \"inner\" \"Ada\""
+    );
 }
 
 #[tokio::test]
@@ -156,7 +159,7 @@ async fn b_re_09_a_server_that_asks_without_end_is_given_up() {
     let client = someone();
     let (events, _person) = person(Duration::ZERO);
     let caller = live(&client, events);
-    let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+    let reply = describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await);
     assert!(reply.contains("asked more than 10 times"), "{reply}");
 }
 
@@ -177,13 +180,13 @@ async fn s_14_modern_to_modern_seals_the_servers_state_for_principal_and_request
     let answers = Some(r#"{"name":"Ada"}"#);
     let again = rounds(Some(&state), answers);
     let reply = call(r#"{"arguments":{"n":1},"name":"s_a"}"#, &turn, again.clone()).await;
-    assert_eq!(said(&reply), "ok \"inner\" \"Ada\"");
+    assert_eq!(describe_reply(&reply), "ok \"inner\" \"Ada\"");
 
     let other = call(r#"{"name":"s_a","arguments":{"n":2}}"#, &turn, again.clone()).await;
-    assert_eq!(said(&other), "error: `requestState` belongs to another request");
+    assert_eq!(describe_reply(&other), "error: `requestState` belongs to another request");
     let thief = test.turn_of("bob");
     let stolen = call(r#"{"name":"s_a","arguments":{"n":1}}"#, &thief, again).await;
-    assert_eq!(said(&stolen), "error: `requestState` was not issued by this server");
+    assert_eq!(describe_reply(&stolen), "error: `requestState` was not issued by this server");
     let forged = rounds(Some("inner"), answers);
     let forged = call(r#"{"name":"s_a","arguments":{"n":1}}"#, &turn, forged).await;
     assert!(matches!(forged, Err(CallError::BadState(_))));
@@ -210,7 +213,7 @@ async fn modern_to_legacy_parks_the_call_until_the_caller_is_back() {
 
     let answers = r#"{"q1":{"action":"accept"},"unasked":1}"#;
     let reply = call(rounds(Some(&second), Some(answers))).await;
-    assert_eq!(said(&reply), r#"ok {"action":"accept"}"#);
+    assert_eq!(describe_reply(&reply), r#"ok {"action":"accept"}"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -231,7 +234,7 @@ async fn who_comes_back_in_a_short_turn_meets_the_wall_of_that_turn() {
     let turn = Turn { deadline, ..test.turn() };
     let back = caller(rounds(Some(&state), Some(r#"{"q1":1}"#)));
     let reply = test.gate.call(&turn, request(r#"{"name":"s_a"}"#), back).await;
-    assert_eq!(said(&reply), "timeout `s_a` did not answer within 500 ms");
+    assert_eq!(describe_reply(&reply), "timeout `s_a` did not answer within 500 ms");
     assert_eq!((SystemClock.now() - began).as_millis(), 500);
 }
 
@@ -253,7 +256,7 @@ async fn questions_that_come_together_are_asked_together() {
     assert_eq!(result["inputRequests"].as_object().unwrap().len(), 2);
     let dialogue = rounds(Some(&state), Some(r#"{"q1":1,"q2":2}"#));
     let caller = Caller { dialogue, ..Caller::silent(&client) };
-    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok 1 2");
+    assert_eq!(describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok 1 2");
 }
 
 #[tokio::test]
@@ -318,11 +321,11 @@ async fn every_round_of_a_parked_call_has_its_own_patience() {
         dialogue = rounds(Some(&state), Some(r#"{"q1":1}"#));
     }
     let caller = Caller { dialogue, ..Caller::silent(&client) };
-    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok thrice");
+    assert_eq!(describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok thrice");
 
     let (events, _person) = person(Duration::from_secs(60));
     let caller = live(&client, events);
-    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok thrice");
+    assert_eq!(describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok thrice");
 }
 
 #[tokio::test]
@@ -332,7 +335,7 @@ async fn one_principal_cannot_fill_the_parking() {
     let call = async |who: &str| {
         let caller = Caller { dialogue: rounds(None, None), ..Caller::silent(&client) };
         let turn = test.turn_of(who);
-        said(&test.gate.call(&turn, request(r#"{"name":"s_a"}"#), caller).await)
+        describe_reply(&test.gate.call(&turn, request(r#"{"name":"s_a"}"#), caller).await)
     };
     for _ in 0..32 {
         assert_eq!(call("ada").await, "input required");
@@ -377,14 +380,14 @@ async fn progress_is_asked_for_only_if_the_caller_wants_it() {
         let client = someone();
         for (progress, dialogue) in [
             (ProgressReporting::Unwanted, Dialogue::Live),
-            (ProgressReporting::Wanted, Dialogue::Live),
+            (ProgressReporting::Requested, Dialogue::Live),
             (ProgressReporting::Unwanted, rounds(None, None)),
-            (ProgressReporting::Wanted, rounds(None, None)),
+            (ProgressReporting::Requested, rounds(None, None)),
         ] {
             let (events, _person) = person(Duration::ZERO);
             let caller =
                 Caller { events: Some(events), progress, dialogue, ..Caller::silent(&client) };
-            let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+            let reply = describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await);
             assert_eq!(reply, format!("ok {progress:?}"));
         }
     }

@@ -22,8 +22,8 @@ async fn results_come_in_the_order_of_the_calls_and_cost_the_slowest() {
     let client = nobody();
     let calls = vec![request(r#"{"name":"s_a"}"#), request(r#"{"name":"s_b"}"#)];
     let replies = test.gate.call_all(&test.turn(), calls, Caller::silent(&client)).await;
-    let said: Vec<String> = replies.iter().map(said).collect();
-    assert_eq!(said, ["ok a", "ok b"]);
+    let lines: Vec<String> = replies.iter().map(describe_reply).collect();
+    assert_eq!(lines, ["ok a", "ok b"]);
     assert_eq!((clock.now() - began).as_millis(), 900);
 }
 
@@ -40,11 +40,11 @@ async fn s_29_what_is_not_in_the_view_cannot_be_called() {
             "{name}"
         );
     }
-    let asked = TurnRequest {
+    let turn_request = TurnRequest {
         agent: Some("nobody"),
         ..TurnRequest::by(Actor::endless(Principal::local()))
     };
-    assert!(test.gate.turn(asked).is_err());
+    assert!(test.gate.turn(turn_request).is_err());
     assert!(AgentId::parse("default").is_ok());
 }
 
@@ -54,7 +54,7 @@ async fn b_jr_26_bad_arguments_are_an_answer_and_never_reach_the_server() {
     let client = nobody();
     let check = async |arguments: &str, expected: &str| {
         let params = format!(r#"{{"name":"s_a","arguments":{arguments}}}"#);
-        let reply = said(&test.call(&params, Caller::silent(&client)).await);
+        let reply = describe_reply(&test.call(&params, Caller::silent(&client)).await);
         assert!(reply.starts_with(expected), "{arguments}: {reply}");
     };
     check(r#"{"n":"x"}"#, "invalid_arguments the arguments for `s_a`").await;
@@ -72,17 +72,17 @@ async fn r_15_a_hanging_tool_is_given_up_in_time_and_told_so() {
     let test = gate(Era::Modern, |_| Box::pin(std::future::pending())).await;
     let client = nobody();
     let reply = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
-    assert_eq!(said(&reply), "timeout `s_a` did not answer within 10000 ms");
+    assert_eq!(describe_reply(&reply), "timeout `s_a` did not answer within 10000 ms");
     assert_eq!(*test.dropped.lock(), 1, "the server was told by dropping the call");
 
     let deadline = Deadline::after(SystemClock.now(), Duration::from_millis(500));
     let turn = Turn { deadline: Some(deadline), ..test.turn() };
     let began = SystemClock.now();
     let reply = test.gate.call(&turn, request(r#"{"name":"s_a"}"#), Caller::silent(&client)).await;
-    assert_eq!(said(&reply), "timeout `s_a` did not answer within 500 ms");
+    assert_eq!(describe_reply(&reply), "timeout `s_a` did not answer within 500 ms");
     assert_eq!((SystemClock.now() - began).as_millis(), 500);
     let late = test.gate.call(&turn, request(r#"{"name":"s_a"}"#), Caller::silent(&client)).await;
-    assert_eq!(said(&late), "timeout the turn's deadline has passed");
+    assert_eq!(describe_reply(&late), "timeout the turn's deadline has passed");
 }
 
 #[tokio::test]
@@ -100,8 +100,8 @@ async fn a_server_that_is_away_or_breaks_off_becomes_a_helpful_result() {
     .await;
     let client = nobody();
     let away = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
-    assert_eq!(said(&away), "offline server `s` is failed: exit status: 1");
-    let lost = said(&test.call(r#"{"name":"s_b"}"#, Caller::silent(&client)).await);
+    assert_eq!(describe_reply(&away), "offline server `s` is failed: exit status: 1");
+    let lost = describe_reply(&test.call(r#"{"name":"s_b"}"#, Caller::silent(&client)).await);
     assert!(lost.starts_with("error server `s` disconnected before it answered (end of file)"));
 }
 
@@ -157,7 +157,7 @@ async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
     let capable = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#.to_owned();
     let client = ClientFacts { capabilities: Some(raw(capable)), ..nobody() };
     let plain = nobody();
-    let refused = said(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&plain)).await);
+    let refused = describe_reply(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&plain)).await);
     assert_eq!(refused, "error `s_a` answered with a task that was not requested");
 
     let Ok(Reply::Task(task)) = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await
@@ -201,17 +201,17 @@ async fn what_was_cut_is_read_by_its_handle_and_only_by_its_principal() {
     assert!(outcome.result.get().contains(&handle), "the model is told");
     let read =
         |principal: &str, handle: &str| test.gate.result(&Principal::from_name(principal), handle);
-    let ResultLookup::Ready(kept) = read("ada", &handle) else { panic!("it was kept") };
-    assert_eq!((kept.tool.as_str(), kept.outcome.status), ("s_a", CallStatus::Ok));
+    let ResultLookup::Ready(stored) = read("ada", &handle) else { panic!("it was kept") };
+    assert_eq!((stored.tool.as_str(), stored.outcome.status), ("s_a", CallStatus::Ok));
     let mut together = String::new();
     let mut next = Some(1);
     while let Some(number) = next {
-        let page = pages::page(&kept.outcome.result, number, kept.page_bytes).unwrap();
+        let page = pages::page(&stored.outcome.result, number, stored.page_bytes).unwrap();
         together.push_str(&serde_json::from_str::<String>(page.data.get()).unwrap());
         next = page.next;
     }
     assert_eq!(together, long);
-    let whole = Outcome { handle: None, ..kept.outcome.clone() };
+    let whole = Outcome { handle: None, ..stored.outcome.clone() };
     let consumers = [ResultCaps::gemini_live(), ResultCaps::mcp(), ResultCaps::gemini_live()];
     let each = test.gate.reshape(&test.turn(), "s_a", &whole, &consumers);
     let handles: Vec<_> = each.iter().map(|outcome| outcome.handle).collect();
@@ -231,6 +231,6 @@ async fn what_was_cut_is_read_by_its_handle_and_only_by_its_principal() {
         panic!("an outcome was expected");
     };
     assert!(cut.handle.is_none() && !cut.result.get().contains("r_"), "{}", cut.result.get());
-    let small = said(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await);
+    let small = describe_reply(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await);
     assert_eq!(small, format!("ok {long}"), "others take it whole");
 }

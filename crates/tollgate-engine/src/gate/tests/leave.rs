@@ -35,7 +35,7 @@ async fn guarded_for(
     change(&mut rules, &mut tools);
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
-    let test = gate_for(agent, Kept::default(), era, rules, tools, move |seen| {
+    let test = gate_for(agent, RecordingStage::default(), era, rules, tools, move |seen| {
         counted.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move { Ok(text(&format!("did {}", seen.params["arguments"]))) })
     })
@@ -79,7 +79,7 @@ impl Guarded {
             tokio::time::sleep(after).await;
             self.decide(waiting.id, decision).await.unwrap();
         };
-        said(&tokio::join!(call, decide).0)
+        describe_reply(&tokio::join!(call, decide).0)
     }
 }
 
@@ -93,7 +93,7 @@ async fn a_call_waits_for_leave_and_its_own_time_begins_with_that() {
     assert_eq!(gate.calls(), 1);
     let client = nobody();
     let free = gate.test.call(r#"{"name":"s_b"}"#, Caller::silent(&client)).await;
-    assert_eq!(said(&free), "ok did null");
+    assert_eq!(describe_reply(&free), "ok did null");
     assert_eq!(*gate.test.records.lock(), ["s_a ok", "s_a denied", "s_b ok"]);
 }
 
@@ -138,11 +138,11 @@ async fn nobody_can_decide_twice_nor_when_it_is_too_late() {
         id
     };
     let (reply, id) = tokio::join!(call, decide);
-    assert!(said(&reply).starts_with("denied"));
+    assert!(describe_reply(&reply).starts_with("denied"));
     assert_eq!(gate.decide(id, Decision::Approve).await, Err(ApprovalDecisionError::Decided));
 
     let began = SystemClock.now();
-    let late = said(&gate.test.call(CALL, Caller::silent(&client)).await);
+    let late = describe_reply(&gate.test.call(CALL, Caller::silent(&client)).await);
     assert!(late.starts_with("denied nobody approved this call of `s_a` in time"), "{late}");
     assert_eq!((SystemClock.now() - began).as_secs(), 120);
     let never = ApprovalId::from_bits(1);
@@ -175,8 +175,8 @@ async fn when_the_turn_is_over_the_result_comes_behind_a_handle() {
             }
         };
         assert_eq!(status, expected);
-        let ResultLookup::Ready(kept) = read(&gate) else { panic!("it is there") };
-        assert_eq!(kept.outcome.status.as_str(), expected);
+        let ResultLookup::Ready(stored) = read(&gate) else { panic!("it is there") };
+        assert_eq!(stored.outcome.status.as_str(), expected);
     }
     assert_eq!(gate.calls(), 1);
 }
@@ -192,7 +192,7 @@ async fn the_queue_is_bounded_and_nobody_has_all_of_it() {
     for one in &mut waiting {
         assert!(futures_util::poll!(one).is_pending());
     }
-    let refused = said(&call(&ada).await);
+    let refused = describe_reply(&call(&ada).await);
     assert!(refused.starts_with("rate_limited too many calls are awaiting approval"), "{refused}");
     let mut other = call(&bob);
     assert!(futures_util::poll!(&mut other).is_pending(), "another has room");
@@ -236,7 +236,7 @@ async fn a_legacy_client_is_asked_while_the_call_waits_and_the_first_decision_co
             }
         };
         let (reply, ()) = tokio::join!(gate.test.call(CALL, caller), decide);
-        let reply = said(&reply);
+        let reply = describe_reply(&reply);
         assert!(reply.starts_with(expected), "{answer} {boss:?}: {reply}");
         assert!(gate.test.gate.approvals().waiting().is_empty());
     };
@@ -249,7 +249,7 @@ async fn a_legacy_client_is_asked_while_the_call_waits_and_the_first_decision_co
 }
 
 /// The state that a modern client was given along with the question.
-fn asked(reply: Result<Reply, CallError>) -> String {
+fn request_state(reply: Result<Reply, CallError>) -> String {
     let Ok(Reply::InputRequired(result)) = reply else { panic!("not asked: {reply:?}") };
     let result: Value = serde_json::from_str(result.get()).unwrap();
     let form = &result["inputRequests"]["approval"];
@@ -271,33 +271,33 @@ async fn a_modern_client_comes_back_with_the_answer_and_cannot_do_so_twice() {
     let call = async |params: &str, state: Option<&str>, answer: Option<&str>| {
         gate.test.call(params, round(&client, state, answer)).await
     };
-    let state = asked(call(CALL, None, None).await);
-    let again = asked(call(CALL, Some(&state), None).await);
+    let state = request_state(call(CALL, None, None).await);
+    let again = request_state(call(CALL, Some(&state), None).await);
     assert_eq!(gate.calls(), 0, "no answer is no leave");
     let other = r#"{"name":"s_a","arguments":{"n":8}}"#;
     let forged = call(other, Some(&again), Some(YES)).await;
-    assert!(!said(&forged).starts_with("ok"), "leave for one call is none for another");
+    assert!(!describe_reply(&forged).starts_with("ok"), "leave for one call is none for another");
     assert_eq!(gate.calls(), 0);
     let done = call(CALL, Some(&again), Some(YES)).await;
-    assert_eq!(said(&done), r#"ok did {"n":7}"#);
+    assert_eq!(describe_reply(&done), r#"ok did {"n":7}"#);
     for state in [&state, &again] {
         let replayed = call(CALL, Some(state), Some(YES)).await;
         assert!(matches!(replayed, Err(CallError::BadState(_))), "{replayed:?}");
     }
     assert_eq!(gate.calls(), 1);
 
-    let state = asked(call(CALL, None, None).await);
-    let denied = said(&call(CALL, Some(&state), Some(r#"{"action":"decline"}"#)).await);
+    let state = request_state(call(CALL, None, None).await);
+    let denied = describe_reply(&call(CALL, Some(&state), Some(r#"{"action":"decline"}"#)).await);
     assert!(denied.starts_with("denied"), "{denied}");
 
     for it in gate.test.gate.approvals().waiting() {
         gate.decide(it.id, Decision::Deny).await.unwrap();
     }
-    let state = asked(call(CALL, None, None).await);
+    let state = request_state(call(CALL, None, None).await);
     gate.decide(gate.waits().await.id, Decision::Approve).await.unwrap();
-    assert_eq!(said(&call(CALL, Some(&state), None).await), r#"ok did {"n":7}"#);
+    assert_eq!(describe_reply(&call(CALL, Some(&state), None).await), r#"ok did {"n":7}"#);
 
-    let state = asked(call(CALL, None, None).await);
+    let state = request_state(call(CALL, None, None).await);
     tokio::time::sleep(Duration::from_secs(121)).await;
     assert!(gate.test.gate.approvals().waiting().is_empty(), "its time is over");
     let late = call(CALL, Some(&state), Some(YES)).await;
@@ -321,7 +321,10 @@ async fn s_28_a_model_needs_leave_for_what_its_agent_does_not_run_by_itself() {
     assert!(futures_util::poll!(&mut evil).is_pending(), "its own word counts for nothing");
     assert_eq!(gate.waits().await.why.as_str(), "destructive");
     assert_eq!(gate.calls(), 0);
-    assert_eq!(said(&gate.test.call(CALL, by(Decider::Client)).await), r#"ok did {"n":7}"#);
+    assert_eq!(
+        describe_reply(&gate.test.call(CALL, by(Decider::Client)).await),
+        r#"ok did {"n":7}"#
+    );
 }
 
 /// What a person agreed to is the tool as it was, for this agent.
@@ -338,8 +341,8 @@ async fn s_25_a_tool_that_moved_while_its_call_waited_does_not_run() {
             gate.test.lists(&listed).await;
             gate.decide(id, Decision::Approve).await.unwrap();
         };
-        let said = said(&tokio::join!(call, decide).0);
-        assert!(said.starts_with("denied `s_a` was not run: it was changed, withheld"), "{said}");
+        let text = describe_reply(&tokio::join!(call, decide).0);
+        assert!(text.starts_with("denied `s_a` was not run: it was changed, withheld"), "{text}");
         assert_eq!(gate.calls(), 0);
     }
 }
@@ -353,7 +356,7 @@ async fn who_waits_for_leave_holds_no_slot_and_takes_one_to_run() {
     let others = async {
         let id = gate.waits().await.id;
         let free = gate.test.call(r#"{"name":"s_b"}"#, Caller::silent(&client)).await;
-        assert_eq!(said(&free), "ok did null", "the one that waits is in nobody's way");
+        assert_eq!(describe_reply(&free), "ok did null", "the one that waits is in nobody's way");
         let turn = gate.test.turn();
         let request = policy::permit(&turn, request(r#"{"name":"s_b"}"#)).unwrap();
         let begin = |by| gate.test.gate.limits.begin(&turn, by, &request);
@@ -363,7 +366,10 @@ async fn who_waits_for_leave_holds_no_slot_and_takes_one_to_run() {
         running
     };
     let (reply, _running) = tokio::join!(call, others);
-    assert!(said(&reply).starts_with("rate_limited agent `default` has 1 calls"), "{reply:?}");
+    assert!(
+        describe_reply(&reply).starts_with("rate_limited agent `default` has 1 calls"),
+        "{reply:?}"
+    );
     assert_eq!(gate.calls(), 1);
 }
 
@@ -373,12 +379,12 @@ async fn calls_that_nobody_comes_back_for_are_bounded_and_leave_in_time() {
     let client = someone();
     let call = async || gate.test.call(CALL, round(&client, None, None)).await;
     for _ in 0..256 {
-        asked(call().await);
+        request_state(call().await);
         gate.decide(gate.waits().await.id, Decision::Approve).await.unwrap();
     }
-    let refused = said(&call().await);
+    let refused = describe_reply(&call().await);
     assert!(refused.starts_with("rate_limited too many calls are awaiting"), "{refused}");
     assert!(gate.test.gate.approvals().waiting().is_empty(), "it waits nowhere else either");
     tokio::time::sleep(Duration::from_secs(121)).await;
-    asked(call().await);
+    request_state(call().await);
 }

@@ -18,7 +18,7 @@ async fn limited(agent: Agent) -> TestGate {
     let twice = ToolOverride { rate_limit: Some(limit(2)), ..ToolOverride::default() };
     rules.tools.insert(ToolName::new("a"), twice);
     let tools = ["a", "b"].map(tool).to_vec();
-    gate_for(agent, Kept::default(), Era::Modern, rules, tools, |seen| {
+    gate_for(agent, RecordingStage::default(), Era::Modern, rules, tools, |seen| {
         Box::pin(async move {
             if seen.name == "b" {
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -34,21 +34,21 @@ async fn a_tool_that_is_called_too_often_says_when_to_come_back() {
     let test = limited(Agent::implicit()).await;
     let client = nobody();
     let call = async || test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
-    assert_eq!(said(&call().await), "ok done");
-    assert_eq!(said(&call().await), "ok done");
+    assert_eq!(describe_reply(&call().await), "ok done");
+    assert_eq!(describe_reply(&call().await), "ok done");
     let Ok(Reply::Tool(refused)) = call().await else { panic!("an outcome was expected") };
     assert_eq!(refused.status, CallStatus::RateLimited);
     let hint = Some("try again in 30 s".to_owned());
     assert_eq!(refused.retry, Again::Sensible { hint, after: Some(Duration::from_secs(30)) });
-    let shown = said(&Ok(Reply::Tool(refused)));
+    let shown = describe_reply(&Ok(Reply::Tool(refused)));
     let expected = "this tool may be called 2 times in a minute; try again in 30 s";
     assert_eq!(shown, format!("rate_limited {expected}"));
 
     let turn = test.turn_of("bob");
     let by_bob = test.gate.call(&turn, request(r#"{"name":"s_a"}"#), Caller::silent(&client)).await;
-    assert!(said(&by_bob).starts_with("rate_limited"), "it is the tool that is limited");
+    assert!(describe_reply(&by_bob).starts_with("rate_limited"), "it is the tool that is limited");
     tokio::time::advance(Duration::from_secs(30)).await;
-    assert_eq!(said(&call().await), "ok done");
+    assert_eq!(describe_reply(&call().await), "ok done");
     assert_eq!(test.records.lock().len(), 5, "the refused ones are recorded too");
 }
 
@@ -62,12 +62,12 @@ async fn s_33_a_principal_cannot_call_more_often_than_granted() {
     for _ in 0..50 {
         let request = request(r#"{"name":"s_b"}"#);
         let reply = test.gate.call(&turn, request, Caller::silent(&client)).await;
-        passed += usize::from(said(&reply) == "ok done");
+        passed += usize::from(describe_reply(&reply) == "ok done");
     }
     assert_eq!(passed, 3, "at exactly the limit");
     let other = test.turn_of("bob");
     let reply = test.gate.call(&other, request(r#"{"name":"s_b"}"#), Caller::silent(&client)).await;
-    assert_eq!(said(&reply), "ok done", "others are not concerned");
+    assert_eq!(describe_reply(&reply), "ok done", "others are not concerned");
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,11 +76,11 @@ async fn measurements_are_not_counted_but_an_agent_is_by_what_runs_at_once() {
     let client = nobody();
     for _ in 0..5 {
         let caller = Caller { decided_by: Decider::Gateway, ..Caller::silent(&client) };
-        assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok done");
+        assert_eq!(describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok done");
     }
     let calls = (0..3).map(|_| request(r#"{"name":"s_b"}"#)).collect();
     let replies = test.gate.call_all(&test.turn(), calls, Caller::silent(&client)).await;
-    let shown: Vec<String> = replies.iter().map(said).collect();
+    let shown: Vec<String> = replies.iter().map(describe_reply).collect();
     let refused =
         "rate_limited agent `default` has 2 calls running, which is its limit; try again in 1 s";
     assert_eq!(shown, ["ok done", "ok done", refused]);
@@ -88,5 +88,8 @@ async fn measurements_are_not_counted_but_an_agent_is_by_what_runs_at_once() {
     assert!(tokio::time::timeout(Duration::from_millis(10), gone).await.is_err());
     let calls = (0..2).map(|_| request(r#"{"name":"s_b"}"#)).collect();
     let replies = test.gate.call_all(&test.turn(), calls, Caller::silent(&client)).await;
-    assert!(replies.iter().all(|it| said(it) == "ok done"), "who went away is not counted");
+    assert!(
+        replies.iter().all(|it| describe_reply(it) == "ok done"),
+        "who went away is not counted"
+    );
 }

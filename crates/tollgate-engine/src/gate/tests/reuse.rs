@@ -63,8 +63,8 @@ where
     let terms = |rules: &mut ServerRules, tools: &mut Vec<Value>| {
         let idempotent = ToolOverride { idempotent: Some(true), ..ToolOverride::default() };
         let cacheable = Some(Duration::from_secs(60));
-        let kept = ToolOverride { cacheable, ..idempotent.clone() };
-        rules.tools = [(ToolName::new("a"), kept), (ToolName::new("b"), idempotent)].into();
+        let overrides = ToolOverride { cacheable, ..idempotent.clone() };
+        rules.tools = [(ToolName::new("a"), overrides), (ToolName::new("b"), idempotent)].into();
         change(rules, tools);
     };
     Reusing { test: gate_of(era, terms, script).await, calls }
@@ -91,7 +91,7 @@ impl Reusing {
     }
 
     async fn ask(&self, turn: &Turn, params: &str) -> String {
-        said(&self.gate.call(turn, request(params), Caller::silent(&nobody())).await)
+        describe_reply(&self.gate.call(turn, request(params), Caller::silent(&nobody())).await)
     }
 
     /// Calls and shows what it says, and what of the cache.
@@ -109,16 +109,16 @@ impl Reusing {
 
 /// `ok 1, hit at 250 of 60000 ms`.
 fn shown(reply: &Result<Reply, CallError>) -> String {
-    let said = said(reply);
-    let Ok(Reply::Tool(outcome)) = reply else { return said };
+    let text = describe_reply(reply);
+    let Ok(Reply::Tool(outcome)) = reply else { return text };
     let result: Value = serde_json::from_str(outcome.result.get()).unwrap();
     let mark = &result["_meta"]["dev.tollgate/cache"];
     let ttl = &mark["ttlMs"];
     match (mark["hit"].as_bool(), outcome.source) {
-        (None, ResultSource::Fresh) => said,
-        (Some(false), ResultSource::Fresh) => format!("{said}, good for {ttl} ms"),
+        (None, ResultSource::Fresh) => text,
+        (Some(false), ResultSource::Fresh) => format!("{text}, good for {ttl} ms"),
         (Some(true), ResultSource::Cached) => {
-            format!("{said}, hit at {} of {ttl} ms", mark["ageMs"])
+            format!("{text}, hit at {} of {ttl} ms", mark["ageMs"])
         }
         other => panic!("{other:?}"),
     }

@@ -13,12 +13,12 @@ async fn check(secrets: SecretSettings, note: &str) -> (Option<String>, String) 
         Box::pin(async move { Ok(text(&format!("{note} and password=swordfish1"))) })
             as BoxFuture<'static, _>
     };
-    let kept = Kept { secrets, ..Kept::default() };
-    let test = gate_with(Era::Modern, kept, |_, _| {}, script).await;
+    let stage = RecordingStage { secrets, ..RecordingStage::default() };
+    let test = gate_with(Era::Modern, stage, |_, _| {}, script).await;
     let client = nobody();
     let params = json!({"name": "s_a", "arguments": {"note": note}}).to_string();
-    let said = said(&test.call(&params, Caller::silent(&client)).await);
-    (seen.lock().take(), said)
+    let message = describe_reply(&test.call(&params, Caller::silent(&client)).await);
+    (seen.lock().take(), message)
 }
 
 fn secrets(arguments: SecretArgumentPolicy, results: SecretResultPolicy) -> SecretSettings {
@@ -28,49 +28,49 @@ fn secrets(arguments: SecretArgumentPolicy, results: SecretResultPolicy) -> Secr
 
 #[tokio::test(start_paused = true)]
 async fn secrets_pass_unless_the_operator_says_otherwise() {
-    let wanted = secrets(SecretArgumentPolicy::Passed, SecretResultPolicy::Passed);
-    let (seen, said) = check(wanted, "CANARY-1").await;
+    let settings = secrets(SecretArgumentPolicy::Passed, SecretResultPolicy::Passed);
+    let (seen, text) = check(settings, "CANARY-1").await;
     assert_eq!(seen.as_deref(), Some("CANARY-1"));
-    assert_eq!(said, "ok CANARY-1 and password=swordfish1");
+    assert_eq!(text, "ok CANARY-1 and password=swordfish1");
 }
 
 #[tokio::test(start_paused = true)]
 async fn secrets_in_arguments_are_masked_before_the_server_sees_them() {
-    let wanted = secrets(SecretArgumentPolicy::Masked, SecretResultPolicy::Passed);
-    let (seen, _) = check(wanted.clone(), "it is CANARY-1").await;
+    let settings = secrets(SecretArgumentPolicy::Masked, SecretResultPolicy::Passed);
+    let (seen, _) = check(settings.clone(), "it is CANARY-1").await;
     assert_eq!(seen.as_deref(), Some("it is [masked:canary]"));
-    let (seen, _) = check(wanted, "nothing to hide").await;
+    let (seen, _) = check(settings, "nothing to hide").await;
     assert_eq!(seen.as_deref(), Some("nothing to hide"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_with_secrets_in_its_arguments_is_refused_before_it_is_made() {
-    let wanted = secrets(SecretArgumentPolicy::Refused, SecretResultPolicy::Passed);
-    let (seen, said) = check(wanted.clone(), "CANARY-1").await;
+    let settings = secrets(SecretArgumentPolicy::Refused, SecretResultPolicy::Passed);
+    let (seen, text) = check(settings.clone(), "CANARY-1").await;
     assert_eq!(seen, None);
     assert!(
-        said.starts_with("denied this was not run because its arguments contain a secret"),
-        "{said}"
+        text.starts_with("denied this was not run because its arguments contain a secret"),
+        "{text}"
     );
-    assert!(!said.contains("CANARY-1"), "{said}");
-    let (seen, _) = check(wanted, "nothing to hide").await;
+    assert!(!text.contains("CANARY-1"), "{text}");
+    let (seen, _) = check(settings, "nothing to hide").await;
     assert_eq!(seen.as_deref(), Some("nothing to hide"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn secrets_in_results_are_masked() {
-    let wanted = secrets(SecretArgumentPolicy::Passed, SecretResultPolicy::Masked);
-    let (seen, said) = check(wanted, "CANARY-1").await;
+    let settings = secrets(SecretArgumentPolicy::Passed, SecretResultPolicy::Masked);
+    let (seen, text) = check(settings, "CANARY-1").await;
     assert_eq!(seen.as_deref(), Some("CANARY-1"));
-    assert_eq!(said, "ok [masked:canary] and password=[masked:password]");
+    assert_eq!(text, "ok [masked:canary] and password=[masked:password]");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_no_tool_call_is_refused_in_its_own_words() {
     let secrets = secrets(SecretArgumentPolicy::Refused, SecretResultPolicy::Passed);
-    let kept = Kept { secrets, ..Kept::default() };
+    let stage = RecordingStage { secrets, ..RecordingStage::default() };
     let script = |_: Seen| Box::pin(async { Ok(text("done")) }) as BoxFuture<'static, _>;
-    let test = gate_with(Era::Modern, kept, |_, _| {}, script).await;
+    let test = gate_with(Era::Modern, stage, |_, _| {}, script).await;
     let client = nobody();
     for (kind, params) in [
         (RequestKind::GetPrompt, r#"{"name":"p","arguments":{"note":"CANARY-1"}}"#),
@@ -79,14 +79,17 @@ async fn what_is_no_tool_call_is_refused_in_its_own_words() {
     ] {
         let request = GateRequest { kind, params: Object::parse(params).unwrap() };
         let reply = test.gate.call(&test.turn(), request, Caller::silent(&client)).await;
-        assert!(matches!(reply, Err(CallError::Refused(PermitError::Secretive))), "{reply:?}");
+        assert!(
+            matches!(reply, Err(CallError::Refused(PermitError::ContainsSecrets))),
+            "{reply:?}"
+        );
     }
     let retry =
         RoundAnswers { state: None, responses: Some(raw(r#"{"q":"CANARY-1"}"#.to_owned())) };
     let caller = Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(&client) };
-    let said = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+    let message = describe_reply(&test.call(r#"{"name":"s_a"}"#, caller).await);
     assert!(
-        said.starts_with("denied this was not run because its arguments contain a secret"),
-        "{said}"
+        message.starts_with("denied this was not run because its arguments contain a secret"),
+        "{message}"
     );
 }

@@ -182,13 +182,13 @@ async fn make(
     let took = clock.now() - began;
     let budget = limit.min(planned.wall).min(planned.patience) + Duration::from_millis(1);
     assert!(took <= budget, "{} took {took:?}, its budget is {budget:?}", planned.name);
-    let heard = reply.as_ref().map_or_else(|_| "given up".to_owned(), said);
-    trace.note(&format!("{principal} {} {}: {heard}", planned.name, planned.token));
+    let received = reply.as_ref().map_or_else(|_| "given up".to_owned(), describe_reply);
+    trace.note(&format!("{principal} {} {}: {received}", planned.name, planned.token));
     match reply {
         Err(_) => Sums { given_up: 1, ..Sums::default() },
         Ok(Ok(Reply::Tool(outcome))) if outcome.status == CallStatus::Ok => {
-            let said = said(&Ok(Reply::Tool(outcome)));
-            assert_eq!(said, format!("ok {}", planned.token), "S-13: the answer is another's");
+            let text = describe_reply(&Ok(Reply::Tool(outcome)));
+            assert_eq!(text, format!("ok {}", planned.token), "S-13: the answer is another's");
             assert!(matches!(planned.name, "s_a" | "s_b"), "S-29: {} ran", planned.name);
             Sums { answered: 1, ..Sums::default() }
         }
@@ -240,20 +240,20 @@ async fn world(seed: u64) -> (Sums, Vec<String>) {
         drop(reached);
         react(&by_chance, &seen)
     };
-    let kept = Kept {
+    let stage = RecordingStage {
         observers: vec![Box::new(trace.clone())],
         clock: Arc::new(WorldClock { began: trace.began }),
         random: Arc::new(SeededRandom(Mutex::new(StdRng::from_rng(&mut random)))),
-        ..Kept::default()
+        ..RecordingStage::default()
     };
-    let test = gate_with(era, kept, change, script).await;
-    let mut asked: Map<String, usize> = Map::new();
+    let test = gate_with(era, stage, change, script).await;
+    let mut requests: Map<String, usize> = Map::new();
     let mut callers = Vec::new();
     for caller in 0..CALLERS {
         let calls: Vec<Planned> =
             (0..CALLS_OF_ONE).map(|number| plan(&mut random, caller, number)).collect();
         for planned in calls.iter().filter(|planned| planned.name == "s_a") {
-            *asked.entry(planned.token.clone()).or_default() += 1;
+            *requests.entry(planned.token.clone()).or_default() += 1;
         }
         callers.push((format!("p{caller}"), calls));
     }
@@ -268,7 +268,7 @@ async fn world(seed: u64) -> (Sums, Vec<String>) {
     let sums = ended.into_iter().fold(sums, Sums::and);
     assert!(reached.names.iter().all(|name| name != "hidden"), "S-29: a hidden tool was called");
     for (token, times) in &reached.writes {
-        assert!(times <= &asked[token], "{token} was written {times} times");
+        assert!(times <= &requests[token], "{token} was written {times} times");
     }
     let records = test.records.lock().len();
     assert_eq!(records, CALLERS * CALLS_OF_ONE, "R-36: each call has one record: {sums:?}");

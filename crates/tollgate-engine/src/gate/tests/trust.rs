@@ -94,8 +94,8 @@ async fn s_25_the_next_call_of_a_changed_tool_is_refused_until_it_is_accepted() 
     assert_eq!(gate.says("s_a").await, "ok: done");
     gate.gate.decide(&id("a"), hash, Answer::Reject, &ops()).await.unwrap();
     assert_eq!(gate.shown(), "-s_a:rejected s_b");
-    let kept = gate.gate.examine(&id("a")).await.unwrap().unwrap().kept;
-    assert_eq!(kept.last().unwrap().decided.as_ref().unwrap().1, "ops");
+    let retained = gate.gate.examine(&id("a")).await.unwrap().unwrap().pins;
+    assert_eq!(retained.last().unwrap().decided.as_ref().unwrap().1, "ops");
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ impl Place {
     }
 
     /// How many samples of each tool are on disk.
-    fn kept(&self) -> String {
+    fn stored_samples(&self) -> String {
         let loaded = self.store().measurements().load("test").unwrap();
         let row = |it: &Measurement| format!("{}={}", it.tool.tool, it.samples.len());
         loaded.measurements.iter().map(row).collect::<Vec<_>>().join(" ")
@@ -58,9 +58,12 @@ async fn tools_that_are_away_are_measured_no_more_than_so_many_and_lose_nothing(
     meters.register_tools(&tools("t0"));
     meters.record(&id("t0"), answered(30));
     meters.flush().await.unwrap();
-    let kept = place.kept();
-    let kept: HashSet<&str> = kept.split(' ').collect();
-    assert_eq!((kept.len(), kept.contains("t0=2"), kept.contains("t1=1")), (count, true, true));
+    let stored = place.stored_samples();
+    let stored: HashSet<&str> = stored.split(' ').collect();
+    assert_eq!(
+        (stored.len(), stored.contains("t0=2"), stored.contains("t1=1")),
+        (count, true, true)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,11 +95,11 @@ async fn what_is_recorded_is_on_disk_a_second_later() {
     let _tending = meters.start_maintenance();
     meters.record_all("a", [answered(20); 3]);
     after(1_200).await;
-    assert_eq!(place.kept(), "a=3", "nothing is kept of tools that nobody called");
+    assert_eq!(place.stored_samples(), "a=3", "nothing is kept of tools that nobody called");
     meters.record_all("a", [answered(20); 2]);
     meters.record_all("b", [answered(20); 200]);
     after(1_200).await;
-    assert_eq!(place.kept(), "a=5 b=100");
+    assert_eq!(place.stored_samples(), "a=5 b=100");
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,11 +110,11 @@ async fn the_last_call_before_the_end_is_saved() {
     let tending = meters.start_maintenance();
     meters.record(&id("a"), answered(20));
     drop(tending);
-    assert_eq!(place.kept(), "a=1");
+    assert_eq!(place.stored_samples(), "a=1");
     // Whoever still holds the meters may record; who asks for it has that saved too.
     meters.record(&id("a"), answered(20));
     meters.flush().await.unwrap();
-    assert_eq!(place.kept(), "a=2");
+    assert_eq!(place.stored_samples(), "a=2");
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,7 +129,7 @@ async fn tools_of_servers_that_are_away_keep_their_measurements() {
     run("a b", "a");
     run("b", "b");
     run("a b", "a");
-    assert_eq!(place.kept(), "a=2 b=1");
+    assert_eq!(place.stored_samples(), "a=2 b=1");
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,7 +146,7 @@ async fn a_store_that_fails_is_tried_again_and_measuring_goes_on() {
     assert_eq!(meters.tiers(&tools), [Tier::Standard]);
     place.sql("ALTER TABLE elsewhere RENAME TO measurements");
     after(15_000).await;
-    assert_eq!(place.kept(), "a=5");
+    assert_eq!(place.stored_samples(), "a=5");
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,10 +161,10 @@ async fn two_processes_on_one_file_lose_nothing_of_each_other() {
     after(1_500).await;
     other.record_all("a", [answered(30); 2]);
     after(1_500).await;
-    assert_eq!(place.kept(), "a=42");
+    assert_eq!(place.stored_samples(), "a=42");
     serving.record_all("a", [answered(20); 3]);
     after(1_500).await;
-    assert_eq!(place.kept(), "a=45");
+    assert_eq!(place.stored_samples(), "a=45");
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,12 +211,12 @@ async fn old_measurements_are_forgotten_by_the_last_call_and_not_by_a_clock_that
     let archive = MeterArchive::new(place.store(), "test".to_owned());
     archive.load();
     archive.forget_old(SystemClock.wall());
-    assert_eq!(place.kept(), "a=1 b=1");
+    assert_eq!(place.stored_samples(), "a=1 b=1");
     place
         .sql(&format!("UPDATE measurements SET updated_at = updated_at + {year} WHERE tool = 'b'"));
     archive.load();
     archive.forget_old(SystemClock.wall());
-    assert_eq!(place.kept(), "b=1");
+    assert_eq!(place.stored_samples(), "b=1");
 }
 
 #[test]

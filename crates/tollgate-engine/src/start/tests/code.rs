@@ -121,7 +121,7 @@ impl Bench {
             tools: vec![builtin::Server { name: "lab", tools }],
             observers: vec![Box::new(Remember(Arc::clone(&records)))],
             ledger: Arc::<AuditLedger>::default(),
-            upkeep: CalibrationMode::OnCommand,
+            calibration: CalibrationMode::OnCommand,
             ..Parts::default()
         };
         let running = start(&settings, parts).unwrap();
@@ -154,7 +154,7 @@ impl Bench {
 
     /// What a model is told of such a program.
     async fn run(&self, source: &str) -> String {
-        said(&self.ask(source, Caller::silent(&ClientFacts::default())).await)
+        describe_reply(&self.ask(source, Caller::silent(&ClientFacts::default())).await)
     }
 
     /// The approval that waits, once it does.
@@ -169,7 +169,7 @@ impl Bench {
     }
 }
 
-fn said(reply: &Result<Reply, CallError>) -> String {
+fn describe_reply(reply: &Result<Reply, CallError>) -> String {
     match reply {
         Ok(Reply::Tool(outcome)) => {
             let result: Value = serde_json::from_str(outcome.result.get()).unwrap();
@@ -200,9 +200,9 @@ result = {"same":{"n":null},"text":"ü"}"#;
 #[tokio::test]
 async fn a_tool_that_fails_ends_a_program_unless_it_is_expected_to() {
     let bench = Bench::open(coder(), |_| {}).await;
-    let told = bench.run("print('before')\nlab.fail()\nprint('after')").await;
+    let text = bench.run("print('before')\nlab.fail()\nprint('after')").await;
     assert_eq!(
-        told,
+        text,
         "error `lab.fail` failed (error): the lab is on fire\nline 2: lab.fail()\nhint: to \
          continue after a failure: `outcome = try_call(server.tool, name=value)`, then look at \
          `outcome.ok`, `outcome.value` and `outcome.error`\n1 call was made before; nothing is \
@@ -242,8 +242,8 @@ async fn s_29_a_program_reaches_what_its_turn_may_call_and_nothing_else() {
         "executeToolCode(code='1')",
         "dice.roll(expression='1d6')",
     ] {
-        let told = bench.run(escape).await;
-        assert!(told.starts_with("error "), "{escape}: {told}");
+        let text = bench.run(escape).await;
+        assert!(text.starts_with("error "), "{escape}: {text}");
     }
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
 }
@@ -256,9 +256,9 @@ async fn a_tool_that_is_called_in_code_is_not_called_by_its_name() {
     let client = ClientFacts::default();
     let reply = bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await;
     assert!(
-        said(&reply).starts_with("denied `echo` can be called from code only"),
+        describe_reply(&reply).starts_with("denied `echo` can be called from code only"),
         "{}",
-        said(&reply)
+        describe_reply(&reply)
     );
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
 }
@@ -276,8 +276,8 @@ async fn a_call_that_needs_leave_pauses_the_program_and_then_it_goes_on() {
         assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
         bench.gate().judge(verdict).await.unwrap();
     };
-    let (told, ()) = tokio::join!(bench.run(program), decided);
-    assert_eq!(told, "ok 1\n2\nresult = {\"n\":7}");
+    let (text, ()) = tokio::join!(bench.run(program), decided);
+    assert_eq!(text, "ok 1\n2\nresult = {\"n\":7}");
 }
 
 #[tokio::test]
@@ -288,19 +288,19 @@ async fn a_call_that_is_denied_fails_in_the_program() {
         bench.gate().judge(verdict).await.unwrap();
     };
     let program = "r = try_call(lab.guarded)\nresult = [r.ok, r.status]";
-    let (told, ()) = tokio::join!(bench.run(program), decided);
-    assert_eq!(told, r#"ok [false,"denied"]"#);
+    let (text, ()) = tokio::join!(bench.run(program), decided);
+    assert_eq!(text, r#"ok [false,"denied"]"#);
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
 async fn programs_do_not_wait_for_leave_where_the_operator_says_so() {
     let bench = Bench::open(coder(), |code| code.unapproved = UnapprovedCallPolicy::Refused).await;
-    let told = bench.run("f = lab.guarded\nf(n=1)").await;
+    let text = bench.run("f = lab.guarded\nf(n=1)").await;
     let refused = "error `lab.guarded` failed (denied): `guarded` cannot be called in a program: \
                    the model requested the call, and the agent's `auto_execute` does not include \
                    this tool";
-    assert!(told.starts_with(refused), "{told}");
+    assert!(text.starts_with(refused), "{text}");
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
     let records = bench.records.lock().clone();
     assert_eq!(records, ["in code: guarded denied", "executeToolCode error"]);
@@ -324,19 +324,19 @@ fn someone() -> ClientFacts {
 #[tokio::test]
 async fn who_can_be_asked_at_once_is_asked_in_the_middle_of_a_program() {
     let bench = Bench::open(coder(), |_| {}).await;
-    let (events, mut heard) = mpsc::channel(4);
+    let (events, mut receiver) = mpsc::channel(4);
     let client = someone();
     let caller =
         Caller { events: Some(events), dialogue: Dialogue::Live, ..Caller::silent(&client) };
     let person = async {
-        let Some(Event::Question(question)) = heard.recv().await else { panic!("no question") };
+        let Some(Event::Question(question)) = receiver.recv().await else { panic!("no question") };
         assert_eq!(question.method, "elicitation/create");
         let yes = json!({"action": "accept", "content": {"approve": true}});
         question.reply.send(Ok(raw_value(&yes))).unwrap();
     };
     let program = "result = lab.guarded(n=1)['given']['n'] + lab.echo(n=2)['given']['n']";
     let (reply, ()) = tokio::join!(bench.ask(program, caller), person);
-    assert_eq!(said(&reply), "ok 3");
+    assert_eq!(describe_reply(&reply), "ok 3");
 }
 
 #[tokio::test]
@@ -345,20 +345,20 @@ async fn who_has_to_come_back_finds_the_program_where_it_was() {
     let program = "a = lab.echo(n=1)\nb = lab.guarded(n=2)\nresult = [a, b]";
     let client = someone();
     let caller = |retry| Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(&client) };
-    let asked = match bench.ask(program, caller(RoundAnswers::default())).await {
-        Ok(Reply::InputRequired(asked)) => serde_json::from_str::<Value>(asked.get()).unwrap(),
-        other => panic!("{}", said(&other)),
+    let request = match bench.ask(program, caller(RoundAnswers::default())).await {
+        Ok(Reply::InputRequired(request)) => serde_json::from_str::<Value>(request.get()).unwrap(),
+        other => panic!("{}", describe_reply(&other)),
     };
-    let questions = asked["inputRequests"].as_object().unwrap();
+    let questions = request["inputRequests"].as_object().unwrap();
     let yes = json!({"action": "accept", "content": {"approve": true}});
     let answers: Map<String, Value> =
         questions.keys().map(|key| (key.clone(), yes.clone())).collect();
     let retry = RoundAnswers {
-        state: Some(asked["requestState"].as_str().unwrap().to_owned()),
+        state: Some(request["requestState"].as_str().unwrap().to_owned()),
         responses: Some(raw_value(&Value::Object(answers))),
     };
     let reply = bench.ask(program, caller(retry)).await;
-    assert_eq!(said(&reply), r#"ok [{"given":{"n":1}},{"given":{"n":2}}]"#);
+    assert_eq!(describe_reply(&reply), r#"ok [{"given":{"n":1}},{"given":{"n":2}}]"#);
     // Nothing was called twice.
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 2);
 }
@@ -373,20 +373,20 @@ async fn the_wall_of_the_turn_ends_a_program_and_what_it_waits_for() {
     for (last, dialogue) in [(slow, Dialogue::Nobody), (endless, Dialogue::Nobody), (slow, rounds)]
     {
         let program = format!("print('so far')\n{last}");
-        let mut told = String::new();
+        let mut text = String::new();
         // A machine that is busy at the wall has no time for last words.
         for _ in 0..5 {
             let deadline = Deadline::after(SystemClock.now(), Duration::from_secs(2));
             let turn = Turn { deadline: Some(deadline), ..bench.turn() };
             let client = someone();
             let caller = Caller { dialogue: dialogue.clone(), ..Caller::silent(&client) };
-            told = said(&bench.ask_in(&turn, &program, caller).await);
-            if told.contains("so far") {
+            text = describe_reply(&bench.ask_in(&turn, &program, caller).await);
+            if text.contains("so far") {
                 break;
             }
         }
-        assert!(told.starts_with("error the program took too long: "), "{last}: {told}");
-        assert!(told.ends_with("printed before:\nso far"), "{last}: {told}");
+        assert!(text.starts_with("error the program took too long: "), "{last}: {text}");
+        assert!(text.ends_with("printed before:\nso far"), "{last}: {text}");
     }
     assert_eq!(bench.counts.ended.load(Ordering::SeqCst), 0);
 }
@@ -395,13 +395,13 @@ async fn the_wall_of_the_turn_ends_a_program_and_what_it_waits_for() {
 async fn who_goes_away_takes_the_program_along() {
     let bench = Arc::new(Bench::open(coder(), |_| {}).await);
     let there = Arc::clone(&bench);
-    let asked = tasks::spawn("caller", async move {
+    let task = tasks::spawn("caller", async move {
         there.run("lab.slow(ms=1)\nlab.slow(ms=60000)\nlab.slow(ms=1)").await;
     });
     while bench.counts.begun.load(Ordering::SeqCst) < 2 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    drop(asked);
+    drop(task);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 2);
     assert_eq!(bench.counts.ended.load(Ordering::SeqCst), 1);
@@ -413,9 +413,9 @@ async fn a_large_result_comes_whole_or_not_at_all() {
     let bench = Bench::open(coder(), |_| {}).await;
     let whole = bench.run("result = len(lab.big(bytes=2000000)['text'])").await;
     assert_eq!(whole, "ok 2000000");
-    let told = bench.run("result = len(lab.big(bytes=9000000)['text'])").await;
+    let text = bench.run("result = len(lab.big(bytes=9000000)['text'])").await;
     let refused = "error `lab.big` failed (error): `big` returned more than a program accepts";
-    assert!(told.starts_with(refused), "{told}");
+    assert!(text.starts_with(refused), "{text}");
 }
 
 #[tokio::test]
@@ -446,15 +446,15 @@ async fn a_tier_takes_slow_tools_from_programs_too() {
     let bench = Bench::open(coder(), |_| {}).await;
     let view = |tier| {
         let budget = tollgate_core::agent::RequestedTier::Override(tier);
-        let asked =
+        let turn_request =
             TurnRequest { budget, ..TurnRequest::by(Actor::endless(Principal::from_name("ada"))) };
-        bench.gate().turn(asked).unwrap()
+        bench.gate().turn(turn_request).unwrap()
     };
     // Nothing is known of the lab's tools: they are standard.
     let client = ClientFacts::default();
     let program = "result = lab.echo(n=1)['given']['n']";
     let standard = bench.ask_in(&view(Tier::Standard), program, Caller::silent(&client)).await;
-    assert_eq!(said(&standard), "ok 1");
+    assert_eq!(describe_reply(&standard), "ok 1");
     let ended = bench.gate().code(&view(Tier::Fast), program, Caller::silent(&client)).await;
     assert!(ended.unwrap().result.is_err());
 }
@@ -462,9 +462,9 @@ async fn a_tier_takes_slow_tools_from_programs_too() {
 #[tokio::test]
 async fn without_a_worker_a_model_is_told_so() {
     let bench = Bench::open(coder(), |code| code.worker = "/nowhere/tollgate-worker".into()).await;
-    let told = bench.run("result = 1").await;
-    assert!(told.starts_with("offline "), "{told}");
-    assert!(!told.contains("/nowhere"), "where it should be is the operator's business: {told}");
+    let text = bench.run("result = 1").await;
+    assert!(text.starts_with("offline "), "{text}");
+    assert!(!text.contains("/nowhere"), "where it should be is the operator's business: {text}");
     let client = ClientFacts::default();
     let ended = bench.gate().code(&bench.turn(), "result = 1", Caller::silent(&client)).await;
     let why = ended.unwrap_err().to_string();
@@ -499,7 +499,9 @@ async fn a_model_reads_how_tools_are_called_and_what_they_returned_so_far() {
         let client = ClientFacts::default();
         async move {
             let request = GateRequest { kind: RequestKind::CallTool, params };
-            said(&bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await)
+            describe_reply(
+                &bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await,
+            )
         }
     };
     assert!(look("listToolFiles", json!({})).await.contains("lab.pyi"));
@@ -534,8 +536,8 @@ result = [r.status, r.error]
         bench.running.reconfigure(&settings, || {}).await;
         bench.run("lab.meet(who=1)").await;
     };
-    let (told, ()) = tokio::join!(bench.run(program), changed);
-    assert_eq!(told, r#"ok ["denied","`echo` was removed while the program ran"]"#);
+    let (text, ()) = tokio::join!(bench.run(program), changed);
+    assert_eq!(text, r#"ok ["denied","`echo` was removed while the program ran"]"#);
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ pub struct AuthorizationCode {
     authorization: Authorization,
     open: ConsentPrompt,
     /// Store of the tokens, if they survive a restart.
-    kept: Option<LoginTokenStore>,
+    store: Option<LoginTokenStore>,
     /// Counts the tokens, so that a waiting caller notices a new one.
     generation: AtomicU64,
     grant: Mutex<AuthorizationGrantState>,
@@ -87,12 +87,12 @@ struct OauthSession {
 impl AuthorizationCode {
     pub fn new(authorization: Authorization, open: ConsentPrompt) -> Self {
         let generation = AtomicU64::new(0);
-        Self { authorization, open, kept: None, generation, grant: Mutex::default() }
+        Self { authorization, open, store: None, generation, grant: Mutex::default() }
     }
 
     /// Stores the tokens in `kept`.
-    pub fn keeping(self, kept: LoginTokenStore) -> Self {
-        Self { kept: Some(kept), ..self }
+    pub fn keeping(self, store: LoginTokenStore) -> Self {
+        Self { store: Some(store), ..self }
     }
 
     /// Requests consent now, before the server rejects a request.
@@ -109,8 +109,8 @@ impl AuthorizationCode {
         let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending)
             .await
             .map_err(|error| OauthError::Refused(words(&error)))?;
-        if let Some(kept) = &self.kept {
-            manager.set_credential_store(kept.clone());
+        if let Some(store) = &self.store {
+            manager.set_credential_store(store.clone());
         }
         let challenge = challenge.filter(|challenge| challenge.len() <= MAX_CHALLENGE_BYTES);
         let found = manager.resolve_metadata_from_challenge(challenge).await;
@@ -138,22 +138,22 @@ impl AuthorizationCode {
     async fn check_issuer(&self, found: Option<&str>) -> Result<(), OauthError> {
         let asked = &self.authorization;
         let named = found.unwrap_or("none");
-        if let Some(wanted) = &asked.issuer {
-            let is_wanted = match (OauthUrl::parse(wanted), found.map(OauthUrl::parse)) {
-                (Ok(wanted), Some(Ok(found))) => wanted.is_same_issuer(&found),
+        if let Some(requested) = &asked.issuer {
+            let is_wanted = match (OauthUrl::parse(requested), found.map(OauthUrl::parse)) {
+                (Ok(requested), Some(Ok(found))) => requested.is_same_issuer(&found),
                 _ => false,
             };
             return is_wanted.then_some(()).ok_or_else(|| OauthError::IssuerMismatch {
                 found: named.to_owned(),
-                configured: wanted.clone(),
+                configured: requested.clone(),
             });
         }
         let has_secret = matches!(
             asked.identity,
             OauthClientIdentity::Registered { client_secret: Some(_), .. }
         );
-        let Some(kept) = self.kept.as_ref().filter(|_| has_secret) else { return Ok(()) };
-        match kept.issuer().await? {
+        let Some(store) = self.store.as_ref().filter(|_| has_secret) else { return Ok(()) };
+        match store.issuer().await? {
             Some(before) if found != Some(before.as_str()) => {
                 Err(OauthError::IssuerChanged { before, found: named.to_owned() })
             }

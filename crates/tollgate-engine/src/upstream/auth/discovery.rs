@@ -49,8 +49,8 @@ pub(super) async fn discover(
     for issuer in issuers.iter().take(4) {
         match authorization_server(fetch, server, issuer).await {
             Ok((url, method)) => {
-                let asked = &challenge.scopes;
-                let scopes = if asked.is_empty() { offered } else { asked.clone() };
+                let requests = &challenge.scopes;
+                let scopes = if requests.is_empty() { offered } else { requests.clone() };
                 return Ok(TokenEndpoint { url, resource: name, method, scopes });
             }
             Err(reason) => trouble = reason,

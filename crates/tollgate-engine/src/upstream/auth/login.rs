@@ -150,15 +150,15 @@ struct StoredToken {
 
 impl StoredToken {
     fn read(text: &str) -> Option<Self> {
-        let kept: Value = serde_json::from_str(text).ok()?;
-        let response = &kept["token_response"];
+        let stored: Value = serde_json::from_str(text).ok()?;
+        let response = &stored["token_response"];
         if let Some(refresh) = response["refresh_token"].as_str() {
             secret_values::obtain(refresh);
         }
         let seconds = |value: &Value| value.as_u64().map(Duration::from_secs);
         Some(Self {
             token: Secret::new(response["access_token"].as_str()?),
-            received: seconds(&kept["token_received_at"]).map(|since| UNIX_EPOCH + since),
+            received: seconds(&stored["token_received_at"]).map(|since| UNIX_EPOCH + since),
             life: seconds(&response["expires_in"]),
         })
     }
@@ -184,7 +184,7 @@ pub(super) struct LoginGrant {
     server_url: String,
     login: OauthLoginSettings,
     /// `Err`: why nothing can be stored.
-    kept: Result<LoginTokenStore, OauthError>,
+    store: Result<LoginTokenStore, OauthError>,
     clock: Arc<dyn Clock>,
     /// Locked by the caller that renews.
     flight: Mutex<()>,
@@ -199,7 +199,7 @@ impl LoginGrant {
         store: Option<&Arc<Store>>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let kept = match store {
+        let token_store = match store {
             Some(store) => LoginTokenStore::new(Arc::clone(store), server, server_url),
             None => Err(OauthError::NoStore),
         };
@@ -207,7 +207,7 @@ impl LoginGrant {
             server: server.clone(),
             server_url: server_url.to_owned(),
             login: login.clone(),
-            kept,
+            store: token_store,
             clock,
             flight: Mutex::default(),
             consent: ConsentState::default(),
@@ -220,19 +220,19 @@ impl LoginGrant {
 
     /// The token to send, renewed if it is about to expire.
     async fn token(&self) -> Result<Secret, NoTokenError> {
-        let kept = self.kept.as_ref().map_err(Clone::clone)?;
+        let store = self.store.as_ref().map_err(Clone::clone)?;
         let now = self.clock.wall();
-        let held = kept.stored_token().await?.ok_or(NoTokenError::Consent)?;
+        let held = store.stored_token().await?.ok_or(NoTokenError::Consent)?;
         if !held.is_due(now) {
             return Ok(held.token);
         }
         let _flight = self.flight.lock().await;
-        let held = kept.stored_token().await?.ok_or(NoTokenError::Consent)?;
+        let held = store.stored_token().await?.ok_or(NoTokenError::Consent)?;
         if !held.is_due(now) {
             return Ok(held.token);
         }
-        match self.renew(kept).await {
-            Ok(()) => Ok(kept.stored_token().await?.ok_or(NoTokenError::Consent)?.token),
+        match self.renew(store).await {
+            Ok(()) => Ok(store.stored_token().await?.ok_or(NoTokenError::Consent)?.token),
             // The old one is still valid for a while.
             Err(_) if !held.is_over(now) => Ok(held.token),
             Err(RenewalError::Rejected) => Err(NoTokenError::Consent),
@@ -241,10 +241,10 @@ impl LoginGrant {
     }
 
     /// Requests a new token from the issuer. The caller must hold `flight`.
-    async fn renew(&self, kept: &LoginTokenStore) -> Result<(), RenewalError> {
+    async fn renew(&self, store: &LoginTokenStore) -> Result<(), RenewalError> {
         let failed = RenewalError::Failed;
         let client = Arc::new(OauthHttpClient::new(&self.server_url).map_err(failed)?);
-        let outcome = self.renew_with(kept, &client).await;
+        let outcome = self.renew_with(store, &client).await;
         outcome.map_err(|error| match error {
             AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => {
                 RenewalError::Rejected
@@ -255,20 +255,20 @@ impl LoginGrant {
 
     async fn renew_with(
         &self,
-        kept: &LoginTokenStore,
+        store: &LoginTokenStore,
         client: &Arc<OauthHttpClient>,
     ) -> Result<(), AuthError> {
         let url = self.server_url.as_str();
         let sending = Arc::clone(client);
         let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending).await?;
-        manager.set_credential_store(kept.clone());
+        manager.set_credential_store(store.clone());
         let found = manager.resolve_metadata().await?;
         client
             .check_metadata(&found)
             .map_err(|error| AuthError::MetadataError(error.to_string()))?;
         // Tokens of one issuer are never sent to another: neither to a new one that the server
         // names, nor to the server itself if it no longer names one.
-        let issuer = kept.issuer().await.map_err(|error| store_error(&error))?;
+        let issuer = store.issuer().await.map_err(|error| store_error(&error))?;
         if issuer.is_some() && found.metadata.issuer.is_none() {
             let why = "the server no longer names the authorization server that issued its tokens";
             return Err(AuthError::MetadataError(why.to_owned()));
@@ -308,20 +308,20 @@ impl Credentials for LoginGrant {
 
     /// Asks for a retry after a 401: if there is no token, the next `headers` returns the reason.
     async fn refused(&self, status: StatusCode, _: Option<&str>) -> bool {
-        let Ok(kept) = &self.kept else { return false };
+        let Ok(store) = &self.store else { return false };
         if status == StatusCode::FORBIDDEN {
             return false;
         }
         let _flight = self.flight.lock().await;
         let now = self.clock.wall();
-        match kept.stored_token().await {
+        match store.stored_token().await {
             Ok(Some(held)) if held.age(now).is_some_and(|age| age < STILL_NEW) => return true,
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => return true,
         }
-        if let Err(RenewalError::Rejected) = self.renew(kept).await {
+        if let Err(RenewalError::Rejected) = self.renew(store).await {
             // The token is no longer valid.
-            let _ = kept.forget().await;
+            let _ = store.forget().await;
         }
         true
     }

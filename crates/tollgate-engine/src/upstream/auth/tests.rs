@@ -39,7 +39,7 @@ struct Server {
 #[derive(Default)]
 struct Shared {
     answers: Mutex<Vec<(String, u16, String)>>,
-    asked: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
     tokens: AtomicUsize,
     /// Added to the clock.
     passed: AtomicU64,
@@ -123,8 +123,8 @@ impl Server {
         self.state.passed.fetch_add(seconds, Ordering::Relaxed);
     }
 
-    fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.state.asked.lock())
+    fn take_requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.requests.lock())
     }
 }
 
@@ -137,7 +137,7 @@ async fn answer(
     let authorization = authorization.map_or("-".to_owned(), |it| it.to_str().unwrap().to_owned());
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let body = String::from_utf8(body.to_vec()).unwrap();
-    state.asked.lock().push(format!("{path} {authorization} {body}").trim().to_owned());
+    state.requests.lock().push(format!("{path} {authorization} {body}").trim().to_owned());
     let known = state.answers.lock().iter().find(|(known, ..)| *known == path).cloned();
     let (_, status, mut body) = known.unwrap_or((path.clone(), 404, String::new()));
     if path == "/token" {
@@ -189,7 +189,7 @@ async fn a_token_url_is_asked_before_the_first_request() {
     let resource = percent_encoded(&format!("{}/mcp", server.origin));
     let basic = "dGhlJTIwY2xpZW50OmNhbmFyeSUyRnMzY3JldCUzQSUyQg==";
     let form = format!("grant_type=client_credentials&resource={resource}&scope=a%20b");
-    assert_eq!(server.asked(), [format!("/token Basic {basic} {form}")]);
+    assert_eq!(server.take_requests(), [format!("/token Basic {basic} {form}")]);
 }
 
 #[tokio::test]
@@ -207,8 +207,8 @@ async fn discovery_follows_the_challenge_to_the_token() {
     let challenge =
         format!(r#"Bearer resource_metadata="{origin}/elsewhere/prm.json", scope="x y""#);
     assert_eq!(after_401(&grant, Some(&challenge)).await.unwrap(), "Bearer t1");
-    let asked = server.asked();
-    let paths: Vec<&str> = asked.iter().filter_map(|it| it.split(' ').next()).collect();
+    let requests = server.take_requests();
+    let paths: Vec<&str> = requests.iter().filter_map(|it| it.split(' ').next()).collect();
     assert_eq!(
         paths,
         [
@@ -219,7 +219,7 @@ async fn discovery_follows_the_challenge_to_the_token() {
             "/token"
         ]
     );
-    assert!(asked[4].contains("scope=x%20y") && asked[4].contains("client_secret=canary"));
+    assert!(requests[4].contains("scope=x%20y") && requests[4].contains("client_secret=canary"));
 }
 
 #[tokio::test]
@@ -228,7 +228,7 @@ async fn discovery_finds_the_well_known_places_by_itself() {
     server.well();
     let grant = server.grant(|_| {});
     assert_eq!(after_401(&grant, None).await.unwrap(), "Bearer t1");
-    assert!(server.asked().last().unwrap().ends_with("&scope=tools"));
+    assert!(server.take_requests().last().unwrap().ends_with("&scope=tools"));
 }
 
 /// What the person who runs the gateway reads when discovery goes wrong.
@@ -337,9 +337,9 @@ async fn a_token_endpoint_that_was_found_is_kept() {
     server.pass(4_000);
     assert!(sent(&grant).await.is_err());
     server.pass(10);
-    server.asked();
+    server.take_requests();
     assert!(after_401(&grant, None).await.is_err());
-    assert!(server.asked().iter().all(|it| it.starts_with("/token ")));
+    assert!(server.take_requests().iter().all(|it| it.starts_with("/token ")));
 }
 
 #[tokio::test]
@@ -373,8 +373,8 @@ async fn a_client_that_may_not_use_basic_tries_the_form() {
     server.answers("/token", 401, &json!({"error": "invalid_client"}));
     let grant = server.grant(|it| it.token_url = Some(format!("{}/token", server.origin)));
     assert!(sent(&grant).await.is_err());
-    let asked = server.asked();
-    assert!(asked[0].starts_with("/token Basic ") && asked[1].starts_with("/token - "));
+    let requests = server.take_requests();
+    assert!(requests[0].starts_with("/token Basic ") && requests[1].starts_with("/token - "));
 }
 
 #[tokio::test]
@@ -408,7 +408,7 @@ async fn b_oa_8_a_server_may_ask_for_more_scopes_twice() {
         grant.refused(StatusCode::FORBIDDEN, Some(&challenge)).await
     };
     assert!(ask("b").await);
-    assert!(server.asked().last().unwrap().ends_with("&scope=a%20b"));
+    assert!(server.take_requests().last().unwrap().ends_with("&scope=a%20b"));
     assert!(!ask("b").await);
     assert!(ask("c").await);
     assert!(!ask("d").await);

@@ -75,7 +75,7 @@ async fn calls_that_wait_for_people_leave_room_for_others() {
     tokio::time::advance(Duration::from_secs(300)).await;
     asking.clear();
     assert_eq!(limiter.used(), 0);
-    assert_eq!(mailbox.take().doubts, 0, "it is the person who kept silent");
+    assert_eq!(mailbox.take().rechecks, 0, "it is the person who kept silent");
 }
 
 #[tokio::test(start_paused = true)]
@@ -88,7 +88,7 @@ async fn r_17_an_open_breaker_refuses_at_once_and_says_when_to_come_back() {
         panic!("the breaker is closed")
     };
     assert_eq!(retry_after, circuit_breaker::FIRST_OPEN_PERIOD);
-    assert_eq!(mailbox.take().doubts, circuit_breaker::CONSECUTIVE_FAILURES);
+    assert_eq!(mailbox.take().rechecks, circuit_breaker::CONSECUTIVE_FAILURES);
     tokio::time::advance(retry_after).await;
     pass(&limiter, Outcome::Answered).await;
     assert_eq!(limiter.breaker(), BreakerState::Closed);
@@ -119,7 +119,7 @@ async fn check_silence(script: &[i64], doubts: u32) {
             pass.give_back(Outcome::Answered);
         }
     }
-    assert_eq!(mailbox.take().doubts, doubts, "{script:?}");
+    assert_eq!(mailbox.take().rechecks, doubts, "{script:?}");
 }
 
 #[tokio::test(start_paused = true)]

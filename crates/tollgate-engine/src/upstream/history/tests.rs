@@ -1,16 +1,16 @@
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::{LastHeard, MAX_EPISODES, StateHistory};
+use super::{LastAnswer, MAX_EPISODES, StateHistory};
 use crate::clock::SystemClock;
 use crate::upstream::UpstreamState;
 
-fn told(history: &StateHistory) -> Vec<(u64, &'static str, String)> {
-    let told = history.episodes().into_iter().map(|it| {
+fn episodes_as_text(history: &StateHistory) -> Vec<(u64, &'static str, String)> {
+    let lines = history.episodes().into_iter().map(|it| {
         let at = it.at.duration_since(UNIX_EPOCH).unwrap().as_secs();
         (at, it.state.as_str(), it.reason)
     });
-    told.collect()
+    lines.collect()
 }
 
 fn note(history: &StateHistory, at: u64, state: UpstreamState, reason: &str) {
@@ -29,7 +29,7 @@ fn one_entry_for_each_state_and_the_last_word_on_it() {
         (2, "ready", "in service".to_owned()),
         (1, "starting", "starting".to_owned()),
     ];
-    assert_eq!(told(&history), expected);
+    assert_eq!(episodes_as_text(&history), expected);
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn the_oldest_are_forgotten() {
         let state = if at % 2 == 0 { UpstreamState::Starting } else { UpstreamState::Offline };
         note(&history, at, state, "again");
     }
-    let told = told(&history);
-    assert_eq!((told.len(), told[0].0, told[MAX_EPISODES - 1].0), (MAX_EPISODES, 199, 150));
+    let lines = episodes_as_text(&history);
+    assert_eq!((lines.len(), lines[0].0, lines[MAX_EPISODES - 1].0), (MAX_EPISODES, 199, 150));
 }
 
 #[test]
@@ -53,17 +53,17 @@ fn whoever_takes_its_place_goes_on_with_it() {
     }
     note(&new, 100, UpstreamState::Starting, "new");
     new.inherit(old.episodes());
-    let told = told(&new);
+    let lines = episodes_as_text(&new);
     let last = MAX_EPISODES as u64 - 1;
     assert_eq!(
-        (told.len(), told[0].0, told[1].0, told[MAX_EPISODES - 1].0),
+        (lines.len(), lines[0].0, lines[1].0, lines[MAX_EPISODES - 1].0),
         (MAX_EPISODES, 100, last, 1)
     );
 }
 
 #[test]
 fn nothing_was_heard_before_something_was() {
-    let heard = LastHeard::new(Arc::new(SystemClock));
+    let heard = LastAnswer::new(Arc::new(SystemClock));
     assert_eq!(heard.last(), None);
     heard.note();
     assert!(heard.last().is_some());

@@ -61,7 +61,7 @@ async fn output(command: &StdioCommand) -> String {
 }
 
 /// Everybody alive who carries the mark of this start.
-fn strays(process_mark: &ChildMark) -> usize {
+fn count_orphans(process_mark: &ChildMark) -> usize {
     orphans::kill(process_mark, &[])
 }
 
@@ -80,7 +80,7 @@ async fn stopped(script: &str) -> Duration {
     drop(pipes.stdin);
     process.stop().await;
     let took = clock().now().duration_since(begun);
-    assert_eq!(strays(&mark), 0, "somebody is left of {script}");
+    assert_eq!(count_orphans(&mark), 0, "somebody is left of {script}");
     took
 }
 
@@ -105,7 +105,7 @@ async fn a_group_is_signalled_only_while_one_of_ours_is_in_it() {
     drop(pipes);
     process.stop().await;
     assert!(stranger.try_wait().unwrap().is_none(), "the stranger lives");
-    assert_eq!(strays(&mark), 0);
+    assert_eq!(count_orphans(&mark), 0);
 }
 
 #[test]
@@ -270,7 +270,7 @@ while True: time.sleep(60)";
     // Killed is killed; the kernel may take a moment until the last of them has closed its output.
     let ended = tokio::time::timeout(Duration::from_secs(10), lines.next_line()).await;
     assert!(matches!(ended, Ok(Ok(None))), "{ended:?}");
-    assert_eq!(strays(&mark), 0);
+    assert_eq!(count_orphans(&mark), 0);
 }
 
 #[tokio::test]

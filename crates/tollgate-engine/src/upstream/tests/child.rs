@@ -73,9 +73,10 @@ impl Child {
         Self::run(&["python3", "-c", &script])
     }
 
-    async fn until(&self, wanted: impl FnMut(&UpstreamStatus) -> bool) -> UpstreamStatus {
+    async fn until(&self, is_match: impl FnMut(&UpstreamStatus) -> bool) -> UpstreamStatus {
         let mut changes = self.upstream.changes();
-        let reached = tokio::time::timeout(Duration::from_secs(30), changes.wait_for(wanted)).await;
+        let reached =
+            tokio::time::timeout(Duration::from_secs(30), changes.wait_for(is_match)).await;
         reached.unwrap_or_else(|_| panic!("stuck: {:?}", self.upstream.status())).unwrap().clone()
     }
 

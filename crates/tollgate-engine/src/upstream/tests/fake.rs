@@ -157,16 +157,16 @@ impl Stage {
     }
 
     /// What the registry was told since the last time, as text.
-    pub(super) fn told(&mut self) -> String {
-        let mut told = Vec::new();
+    pub(super) fn take_updates(&mut self) -> String {
+        let mut lines = Vec::new();
         while let Ok(update) = self.updates.try_recv() {
-            told.push(match update.change {
+            lines.push(match update.change {
                 Change::Listed(listing) => format!("listed {}", listing.tools.len()),
                 Change::Gone => "gone".to_owned(),
                 Change::ResourceUpdated(uri) => format!("updated {uri}"),
             });
         }
-        told.join(", ")
+        lines.join(", ")
     }
 
     pub(super) async fn call(&self) -> Result<String, BackendError> {
@@ -191,9 +191,9 @@ pub(super) async fn call(
 }
 
 fn nobodys_turn() -> Turn {
-    let house = GlobalRules::default();
+    let global = GlobalRules::default();
     let agent = Agent::implicit();
-    let sieve = ToolFilter::of(&house, &agent, Tier::Deep);
+    let sieve = ToolFilter::of(&global, &agent, Tier::Deep);
     let view = Arc::new(View::build(&Arc::default(), &sieve));
     let id = TurnId::new(SystemClock.wall(), 0);
     Turn::open(id, SystemClock.now(), Actor::endless(Principal::local()), view, Arc::default())

@@ -32,12 +32,12 @@ async fn a_server_comes_up_and_serves() {
     let mut stage = Stage::new(UpstreamKind::Child);
     stage.upstream.settled().await;
     stage.until(UpstreamState::Ready).await;
-    assert_eq!(stage.told(), "listed 2");
+    assert_eq!(stage.take_updates(), "listed 2");
     let status = stage.upstream.status();
     assert_eq!((status.tools, status.restarts, status.reason.as_str()), (2, 0, "in service"));
     assert_eq!(stage.call().await.unwrap(), r#"{"content":[]}"#);
     stage.upstream.stop().await;
-    assert_eq!(stage.told(), "gone");
+    assert_eq!(stage.take_updates(), "gone");
     assert_eq!(offline(stage.call().await), "offline: stopped");
     assert!(!stage.upstream.restart().await);
 }
@@ -47,8 +47,8 @@ async fn of_a_long_reason_only_the_beginning_is_kept() {
     let stage = Stage::new(UpstreamKind::Remote);
     stage.fake.now(|it| it.connects = Err(ServerDownError::down("x".repeat(1 << 20))));
     stage.until(UpstreamState::Offline).await;
-    let kept = stage.upstream.history();
-    assert!(stage.upstream.status().reason.len() < 2_000 && kept[0].reason.len() < 2_000);
+    let retained = stage.upstream.history();
+    assert!(stage.upstream.status().reason.len() < 2_000 && retained[0].reason.len() < 2_000);
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,14 +83,14 @@ async fn r_22_a_crash_loop_is_paused_longer_and_longer_then_failed_then_tried_ev
         took > Duration::from_millis(11_600) && took < Duration::from_millis(15_600),
         "{took:?}"
     );
-    assert_eq!((stage.fake.connects(), stage.told().as_str()), (6, ""));
+    assert_eq!((stage.fake.connects(), stage.take_updates().as_str()), (6, ""));
     assert_eq!(offline(stage.call().await), "failed: exited with status 1");
 
     tokio::time::sleep(seconds(121)).await;
     assert_eq!(stage.fake.connects(), 8);
     stage.fake.now(|it| it.connects = Ok(()));
     stage.until(UpstreamState::Ready).await;
-    assert_eq!(stage.told(), "listed 2");
+    assert_eq!(stage.take_updates(), "listed 2");
     assert_eq!(stage.upstream.status().restarts, 8);
 }
 
@@ -104,7 +104,7 @@ async fn r_22_a_healthy_minute_forgets_the_crashes() {
         stage.until(UpstreamState::Offline).await;
     }
     stage.until(UpstreamState::Ready).await;
-    assert!(stage.told().ends_with("gone, listed 2"));
+    assert!(stage.take_updates().ends_with("gone, listed 2"));
     assert_eq!(stage.upstream.status().restarts, 20);
 }
 
@@ -114,10 +114,10 @@ async fn a_broken_connection_withdraws_the_tools_until_it_is_back() {
     stage.until(UpstreamState::Ready).await;
     stage.fake.breaks();
     stage.until(UpstreamState::Offline).await;
-    assert_eq!(stage.told(), "listed 2, gone");
+    assert_eq!(stage.take_updates(), "listed 2, gone");
     assert_eq!(offline(stage.call().await), "offline: the server closed its output");
     stage.until(UpstreamState::Ready).await;
-    assert_eq!(stage.told(), "listed 2");
+    assert_eq!(stage.take_updates(), "listed 2");
     let last = stage.upstream.status().last_error;
     assert_eq!(last.as_deref(), Some("the server closed its output"));
 }
@@ -145,7 +145,7 @@ async fn r_23_a_remote_server_is_back_in_service_two_seconds_after_it_is_there()
     });
     assert!(matches!(stage.call().await, Err(BackendError::Lost(_))));
     stage.until(UpstreamState::Offline).await;
-    assert_eq!(stage.told(), "listed 2, gone");
+    assert_eq!(stage.take_updates(), "listed 2, gone");
     tokio::time::sleep(seconds(60)).await;
     stage.fake.now(|it| {
         it.calls = Reply::Answer;
@@ -155,7 +155,7 @@ async fn r_23_a_remote_server_is_back_in_service_two_seconds_after_it_is_there()
     let back = SystemClock.now();
     stage.until(UpstreamState::Ready).await;
     assert!(SystemClock.now().duration_since(back) <= seconds(2));
-    assert_eq!(stage.told(), "listed 3");
+    assert_eq!(stage.take_updates(), "listed 3");
     assert!(stage.fake.connects() > 10);
     assert_eq!(stage.upstream.status().restarts, 1, "knocking at its door starts nothing");
     stage.call().await.unwrap();
@@ -207,7 +207,7 @@ async fn r_17_a_server_that_fails_calls_but_answers_pings_rests_and_recovers() {
     tokio::time::sleep(seconds(1)).await;
     stage.call().await.unwrap();
     stage.until(UpstreamState::Ready).await;
-    assert_eq!((stage.told().as_str(), stage.fake.connects()), ("listed 2", 1));
+    assert_eq!((stage.take_updates().as_str(), stage.fake.connects()), ("listed 2", 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -230,7 +230,7 @@ async fn r_20_a_remote_server_may_leave_one_ping_unanswered_and_no_two() {
     stage.fake.now(|it| it.pings = Reply::Answer);
     tokio::time::sleep(seconds(10)).await;
     stage.call().await.unwrap();
-    assert_eq!((stage.told().as_str(), stage.fake.connects()), ("listed 2", 1));
+    assert_eq!((stage.take_updates().as_str(), stage.fake.connects()), ("listed 2", 1));
     stage.fake.now(|it| it.pings = Reply::Silence);
     stage.until(UpstreamState::Offline).await;
     assert_eq!(stage.upstream.status().reason, "no answer to a ping within 3 s");
@@ -247,7 +247,10 @@ async fn r_15_a_child_that_answers_nobody_is_restarted_after_three_silent_timeou
     stage.until(UpstreamState::Offline).await;
     assert_eq!(stage.upstream.status().reason, "no answer to a ping within 3 s");
     stage.until(UpstreamState::Ready).await;
-    assert_eq!((stage.told().as_str(), stage.fake.connects()), ("listed 2, gone, listed 2", 2));
+    assert_eq!(
+        (stage.take_updates().as_str(), stage.fake.connects()),
+        ("listed 2, gone, listed 2", 2)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -347,11 +350,11 @@ async fn r_24_announced_changes_are_listed_once_a_second_and_told_if_they_are_an
     tokio::time::sleep(seconds(5)).await;
     let lists = stage.fake.lists.load(Ordering::Relaxed);
     assert!((2..=4).contains(&lists), "{lists}");
-    assert_eq!(stage.told(), "listed 2");
+    assert_eq!(stage.take_updates(), "listed 2");
     stage.fake.now(|it| it.tools.push("three"));
     listener.on_notification("notifications/tools/list_changed", None);
     tokio::time::sleep(seconds(2)).await;
-    assert_eq!((stage.told().as_str(), stage.upstream.status().tools), ("listed 3", 3));
+    assert_eq!((stage.take_updates().as_str(), stage.upstream.status().tools), ("listed 3", 3));
 }
 
 #[tokio::test(start_paused = true)]
@@ -360,7 +363,7 @@ async fn lists_are_read_again_every_five_minutes() {
     stage.until(UpstreamState::Ready).await;
     stage.fake.now(|it| it.tools.push("three"));
     tokio::time::sleep(seconds(301)).await;
-    assert_eq!(stage.told(), "listed 2, listed 3");
+    assert_eq!(stage.take_updates(), "listed 2, listed 3");
 }
 
 #[tokio::test(start_paused = true)]
@@ -368,7 +371,7 @@ async fn a_list_that_fails_costs_only_its_part() {
     let mut stage = Stage::new(UpstreamKind::Child);
     stage.fake.now(|it| it.prompts = Reply::Refuse);
     stage.until(UpstreamState::Degraded).await;
-    assert_eq!(stage.told(), "listed 2");
+    assert_eq!(stage.take_updates(), "listed 2");
     let reason = stage.upstream.status().reason;
     assert_eq!(reason, "`prompts/list` failed: not today (-32000)");
     stage.call().await.unwrap();
@@ -382,7 +385,7 @@ async fn a_silent_list_costs_only_its_part_after_its_time() {
     let mut stage = Stage::new(UpstreamKind::Child);
     stage.fake.now(|it| it.prompts = Reply::Silence);
     stage.until(UpstreamState::Degraded).await;
-    assert_eq!(stage.told(), "listed 2");
+    assert_eq!(stage.take_updates(), "listed 2");
     let reason = stage.upstream.status().reason;
     assert_eq!(reason, "`prompts/list` failed: no answer within 30 s (-32603)");
 }
@@ -410,7 +413,7 @@ async fn the_union_of_watched_resources_follows_the_server_through_restarts() {
     let updated = params(r#"{"uri":"a:1"}"#);
     stage.fake.listener().on_notification("notifications/resources/updated", Some(&updated));
     tokio::time::sleep(seconds(1)).await;
-    assert_eq!(stage.told(), "listed 2, updated a:1");
+    assert_eq!(stage.take_updates(), "listed 2, updated a:1");
     stage.upstream.restart().await;
     stage.until(UpstreamState::Ready).await;
     tokio::time::sleep(seconds(1)).await;
@@ -460,19 +463,19 @@ async fn r_22_a_lazy_server_shows_stored_tools_and_starts_on_first_use() {
     // The first time there is no other way to learn its tools than to start it.
     let mut first = Stage::start(Fake::new(UpstreamKind::Child), lazy(), &data);
     first.until(UpstreamState::Ready).await;
-    assert_eq!((first.told().as_str(), first.fake.connects()), ("listed 2", 1));
+    assert_eq!((first.take_updates().as_str(), first.fake.connects()), ("listed 2", 1));
     tokio::time::sleep(Duration::from_millis(50)).await;
     first.upstream.stop().await;
 
     let mut second = Stage::start(Fake::new(UpstreamKind::Child), lazy(), &data);
     second.until(UpstreamState::Ready).await;
-    assert_eq!((second.told().as_str(), second.fake.connects()), ("listed 2", 0));
+    assert_eq!((second.take_updates().as_str(), second.fake.connects()), ("listed 2", 0));
     let status = second.upstream.status();
     assert_eq!((status.tools, status.reason.as_str()), (2, "idle; starts on first use"));
     assert!(!second.upstream.is_up(), "nobody but a caller wakes it");
     let (one, other) = tokio::join!(second.call(), second.call());
     assert!(one.is_ok() && other.is_ok() && second.upstream.is_up());
-    assert_eq!((second.told().as_str(), second.fake.connects()), ("", 1));
+    assert_eq!((second.take_updates().as_str(), second.fake.connects()), ("", 1));
 
     let modern = Stage::start(Fake::new(UpstreamKind::Child), lazy(), &data);
     modern.until(UpstreamState::Ready).await;
@@ -484,7 +487,7 @@ async fn r_22_a_lazy_server_shows_stored_tools_and_starts_on_first_use() {
     third.until(UpstreamState::Ready).await;
     third.fake.now(|it| it.connects = Err(ServerDownError::down("exited with status 1")));
     assert_eq!(offline(third.call().await), "offline: exited with status 1");
-    assert_eq!(third.told(), "listed 2, gone");
+    assert_eq!(third.take_updates(), "listed 2, gone");
     let _ = std::fs::remove_dir_all(&data);
 }
 

@@ -18,8 +18,8 @@ fn the_trail_is_told_what_is_started_and_no_secret() {
     let words = words.map(str::to_owned).to_vec();
     let env = BTreeMap::from([("KEY".to_owned(), Secret::new("canary"))]);
     let command = StdioCommand { env, ..StdioCommand::new(words) };
-    let told = describe_target(&server(ServerTransport::Stdio(command)), &masker);
-    assert_eq!(told, "npx -y thing --token [masked] [masked] --port=8 x");
+    let text = describe_target(&server(ServerTransport::Stdio(command)), &masker);
+    assert_eq!(text, "npx -y thing --token [masked] [masked] --port=8 x");
     for (url, expected) in [
         ("https://a.test:8443/mcp?key=canary", "https://a.test:8443"),
         ("http://me:canary@127.0.0.1/", "http://127.0.0.1"),

@@ -49,12 +49,12 @@ fn s_19_nothing_private_is_reached_from_a_network_where_all_of_it_listens() {
         .env(INSIDE, "yes")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&run.stdout);
+    let text = String::from_utf8_lossy(&run.stdout);
     let errors = String::from_utf8_lossy(&run.stderr);
     if run.status.code() == Some(CANNOT) {
         return skip::report(Requirement::Namespaces, &errors);
     }
-    assert!(run.status.success() && told.contains("all of it was tried"), "{told}\n{errors}");
+    assert!(run.status.success() && text.contains("all of it was tried"), "{text}\n{errors}");
 }
 
 const NAME: &str = "web::tests::namespace::inside";
@@ -83,12 +83,12 @@ async fn inside() {
     what_is_not_is_refused().await;
     names_that_lie_are_refused().await;
     for (address, site) in &inner {
-        assert_eq!(site.asked(), [""; 0], "{address}");
+        assert_eq!(site.requests(), [""; 0], "{address}");
     }
     // Or nothing would be shown by nobody having come.
     tokio::net::TcpStream::connect("10.0.0.5:80").await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(inner.iter().map(|(_, site)| site.asked().len()).sum::<usize>(), 1);
+    assert_eq!(inner.iter().map(|(_, site)| site.requests().len()).sum::<usize>(), 1);
     let _ = writeln!(std::io::stdout(), "all of it was tried");
 }
 
@@ -148,7 +148,7 @@ async fn answer_names() {
     let mut packet = [0; 1500];
     while let Ok((length, from)) = socket.recv_from(&mut packet).await {
         let question = &packet[..length];
-        let (name, kind) = asked(question);
+        let (name, kind) = read_question(question);
         let records = match (name.as_str(), kind) {
             ("silent.example", _) => continue,
             ("public.example", A) => vec![address(&name, PUBLIC)],
@@ -173,7 +173,7 @@ const A: u16 = 1;
 const CNAME: u16 = 5;
 const AAAA: u16 = 28;
 
-fn asked(question: &[u8]) -> (String, u16) {
+fn read_question(question: &[u8]) -> (String, u16) {
     let mut labels = Vec::new();
     let mut at = 12;
     while question[at] != 0 {

@@ -26,9 +26,9 @@ async fn b_fe_3_a_redirect_to_a_private_place_is_not_followed() {
         let to = location.clone();
         let site = Site::start(move |_| redirect(&to)).await;
         assert!(got(&site, "/", &ANYTHING).await.is_err(), "{location}");
-        assert_eq!(site.asked().len(), 1);
+        assert_eq!(site.requests().len(), 1);
     }
-    assert!(inner.asked().is_empty());
+    assert!(inner.requests().is_empty());
 }
 
 #[tokio::test]
@@ -41,9 +41,9 @@ async fn b_fe_3_three_redirects_are_followed_and_no_more() {
     let page = got(&site, "/3", &ANYTHING).await.unwrap();
     assert_eq!(page.url, format!("http://site.example:{}/0", site.port()));
     assert_eq!(page.bytes, b"the end");
-    let before = site.asked().len();
+    let before = site.requests().len();
     assert_eq!(got(&site, "/20", &ANYTHING).await.unwrap_err(), FetchError::Redirects(3));
-    assert_eq!(site.asked().len() - before, 4);
+    assert_eq!(site.requests().len() - before, 4);
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn b_fe_3_no_credential_cookie_or_referrer_goes_along() {
     })
     .await;
     got(&site, "/", &ANYTHING).await.unwrap();
-    let sent: Vec<String> = site.asked();
+    let sent: Vec<String> = site.requests();
     let names = |request: &str| {
         let lines = request.lines().skip(1).filter_map(|line| line.split_once(": "));
         lines.map(|(name, _)| name.to_owned()).collect::<Vec<_>>()

@@ -181,5 +181,5 @@ async fn s_19_the_operators_own_url_may_be_private_and_leads_nowhere_worse() {
     assert!(
         fetch.get(&elsewhere).await.unwrap_err().to_string().contains("is not a public address")
     );
-    assert_eq!(other.asked().len(), 1);
+    assert_eq!(other.requests().len(), 1);
 }

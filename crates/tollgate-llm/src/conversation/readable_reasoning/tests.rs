@@ -68,12 +68,12 @@ fn a_conversation_without_foreign_reasoning_is_shared_as_it_is() {
 fn another_model_of_the_same_vendor_gets_no_reasoning_that_it_refuses() {
     let other = ModelOrigin::new("openai", "gpt-5.5");
     for dialect in Dialect::ALL {
-        let (kept, lost) = texts(vec![thought(dialect, sol(), 0), call()], dialect, other);
+        let (retained, lost) = texts(vec![thought(dialect, sol(), 0), call()], dialect, other);
         if dialect == Dialect::Anthropic {
-            assert_eq!(kept, ["round 0"], "Claudes read each other's");
+            assert_eq!(retained, ["round 0"], "Claudes read each other's");
         } else {
             assert_eq!(lost, ["reasoning of another model"], "{dialect}");
-            assert!(kept.is_empty());
+            assert!(retained.is_empty());
         }
     }
 }
@@ -94,11 +94,11 @@ fn reasoning_between_hidden_calls_is_left_out() {
                 rounds.into_iter().chain([redacted(), MessagePart::text("42")]).collect();
             parts
         };
-        let (kept, lost) = texts(answer(), dialect, sol());
+        let (retained, lost) = texts(answer(), dialect, sol());
         assert_eq!(lost, ["reasoning about tool calls that are not in the conversation"]);
         match dialect {
-            Dialect::Anthropic => assert!(kept.is_empty(), "it is bound to what came before"),
-            _ => assert_eq!(kept, ["round 2", "redacted"]),
+            Dialect::Anthropic => assert!(retained.is_empty(), "it is bound to what came before"),
+            _ => assert_eq!(retained, ["round 2", "redacted"]),
         }
     }
 }
@@ -107,8 +107,8 @@ fn reasoning_between_hidden_calls_is_left_out() {
 fn a_mark_tells_that_later_rounds_had_no_reasoning() {
     for dialect in Dialect::ALL {
         let parts = vec![thought(dialect, sol(), 0), mark(dialect, 1), MessagePart::text("42")];
-        let (kept, lost) = texts(parts, dialect, sol());
-        assert!(kept.is_empty() && lost.len() == 1, "{dialect}: {kept:?}");
+        let (retained, lost) = texts(parts, dialect, sol());
+        assert!(retained.is_empty() && lost.len() == 1, "{dialect}: {retained:?}");
     }
 }
 

@@ -20,10 +20,10 @@ fn all_signatures() -> impl Iterator<Item = ThoughtSignature> {
 fn a_signature_finds_its_maker_again_through_any_client() {
     for client in Dialect::ALL {
         for signature in all_signatures() {
-            let kept = signature.for_client(client);
+            let stored = signature.for_client(client);
             let is_plain = signature == ThoughtSignature::new(client, "a:b==");
-            assert_eq!(kept == signature.text, is_plain);
-            assert_eq!(ThoughtSignature::from_client(client, kept), signature);
+            assert_eq!(stored == signature.text, is_plain);
+            assert_eq!(ThoughtSignature::from_client(client, stored), signature);
         }
     }
 }
@@ -32,8 +32,8 @@ fn a_signature_finds_its_maker_again_through_any_client() {
 fn what_is_encoded_is_found_in_the_text_of_a_request() {
     for client in Dialect::ALL {
         let encoded = all_signatures().map(|it| it.for_client(client)).filter(|it| it != "a:b==");
-        for kept in encoded {
-            let json = serde_json::to_string(&kept).unwrap();
+        for stored in encoded {
+            let json = serde_json::to_string(&stored).unwrap();
             assert!(ENCODED_SIGNATURE_STARTS.iter().any(|start| json.starts_with(start)), "{json}");
         }
     }
@@ -41,7 +41,7 @@ fn what_is_encoded_is_found_in_the_text_of_a_request() {
 
 #[test]
 fn signatures_of_earlier_versions_are_read() {
-    let read = |client, kept: &str| ThoughtSignature::from_client(client, kept.to_owned());
+    let read = |client, stored: &str| ThoughtSignature::from_client(client, stored.to_owned());
     let expected = ThoughtSignature::new(Dialect::Anthropic, "EqQB:1");
     assert_eq!(read(Dialect::OpenAiResponses, "tollgate:anthropic:EqQB:1"), expected);
     let packed = BASE64_STANDARD.encode("tollgate:anthropic:EqQB:1");
@@ -50,7 +50,7 @@ fn signatures_of_earlier_versions_are_read() {
 
 #[test]
 fn a_signature_without_a_known_maker_is_the_clients_own() {
-    for kept in [
+    for stored in [
         "",
         "abc",
         "tollgate:",
@@ -59,8 +59,8 @@ fn a_signature_without_a_known_maker_is_the_clients_own() {
         "tollgate:gemini@0123456789abcdeé:abc",
         "tollgate:gemini.x:abc",
     ] {
-        let signature = ThoughtSignature::from_client(Dialect::Anthropic, kept.to_owned());
-        assert_eq!(signature, ThoughtSignature::new(Dialect::Anthropic, kept));
+        let signature = ThoughtSignature::from_client(Dialect::Anthropic, stored.to_owned());
+        assert_eq!(signature, ThoughtSignature::new(Dialect::Anthropic, stored));
     }
 }
 
@@ -92,8 +92,8 @@ fn a_provider_that_is_a_gateway_gets_its_own_encoding_back() {
             .with_origin(Dialect::Anthropic, behind)
             .for_client(dialect);
         let read = ThoughtSignature::from_client(dialect, sent.clone()).with_origin(dialect, here);
-        let kept = read.for_client(Dialect::OpenAiChat);
-        let back = ThoughtSignature::from_client(Dialect::OpenAiChat, kept);
+        let stored = read.for_client(Dialect::OpenAiChat);
+        let back = ThoughtSignature::from_client(Dialect::OpenAiChat, stored);
         assert_eq!(back.text, sent);
         assert!(back.is_readable_by(dialect, here));
     }

@@ -58,7 +58,7 @@ enum BlockDeltaKind {
     /// Arguments that are not a JSON object must not be streamed as if they were: the SDKs parse
     /// them incrementally. Text that does not start like an object is held until the end.
     Arguments {
-        kept: String,
+        held_back: String,
         object: bool,
     },
     None,
@@ -198,7 +198,7 @@ impl AnthropicStreamWriter {
             }
             PartOpening::Call { id, name } => {
                 let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
-                (Some(block), BlockDeltaKind::Arguments { kept: String::new(), object: false })
+                (Some(block), BlockDeltaKind::Arguments { held_back: String::new(), object: false })
             }
             PartOpening::Whole(PartContent::Opaque { dialect: OWN, value }) => {
                 (Some(value.clone()), BlockDeltaKind::None)
@@ -255,13 +255,14 @@ impl AnthropicStreamWriter {
         let delta = match &mut current.growth {
             BlockDeltaKind::Text => json!({"type": "text_delta", "text": text}),
             BlockDeltaKind::Thinking => json!({"type": "thinking_delta", "thinking": text}),
-            BlockDeltaKind::Arguments { kept, object: false } => {
+            BlockDeltaKind::Arguments { held_back: kept, object: false } => {
                 kept.push_str(text);
                 if !kept.trim_start().starts_with('{') {
                     return;
                 }
                 let text = std::mem::take(kept);
-                current.growth = BlockDeltaKind::Arguments { kept: String::new(), object: true };
+                current.growth =
+                    BlockDeltaKind::Arguments { held_back: String::new(), object: true };
                 json!({"type": "input_json_delta", "partial_json": text})
             }
             BlockDeltaKind::Arguments { object: true, .. } => {
@@ -294,7 +295,7 @@ impl AnthropicStreamWriter {
     fn close(&mut self) {
         let Some(current) = self.current.take() else { return };
         let Some(number) = current.block else { return };
-        if let BlockDeltaKind::Arguments { kept, object: false } = current.growth
+        if let BlockDeltaKind::Arguments { held_back: kept, object: false } = current.growth
             && !kept.trim().is_empty()
         {
             let text = as_text(&kept).to_string();

@@ -28,13 +28,13 @@ pub(super) struct GeminiStreamWriter {
     open: BTreeMap<usize, GeminiOpenPart>,
     ended: Option<(StopReason, TokenUsage, Extra)>,
     /// Progress of the whole answer.
-    said: GeminiPartProgress,
+    progress: GeminiPartProgress,
 }
 
 #[derive(Debug)]
 enum GeminiOpenPart {
-    Text { extra: Extra, said: GeminiPartProgress },
-    Thinking { extra: Extra, said: GeminiPartProgress },
+    Text { extra: Extra, progress: GeminiPartProgress },
+    Thinking { extra: Extra, progress: GeminiPartProgress },
     Call { call: FunctionCall, extra: Extra },
     Whole,
 }
@@ -54,7 +54,7 @@ impl GeminiStreamWriter {
             writing: GeminiPartWriter::for_client(),
             open: BTreeMap::new(),
             ended: None,
-            said: GeminiPartProgress::Nothing,
+            progress: GeminiPartProgress::Nothing,
         }
     }
 }
@@ -76,7 +76,8 @@ impl StreamWriter for GeminiStreamWriter {
                 // The signature of a thought without text goes onto the next part.
                 match self.open.get(index) {
                     Some(GeminiOpenPart::Thinking {
-                        said: GeminiPartProgress::Something, ..
+                        progress: GeminiPartProgress::Something,
+                        ..
                     }) => Some(self.writing.sign(json!({"text": "", "thought": true}))),
                     _ => None,
                 }
@@ -131,9 +132,9 @@ impl GeminiStreamWriter {
         let said = GeminiPartProgress::Nothing;
         let (open, part) = match opening {
             PartOpening::Text | PartOpening::Refusal => {
-                (GeminiOpenPart::Text { extra, said }, None)
+                (GeminiOpenPart::Text { extra, progress: said }, None)
             }
-            PartOpening::Thinking => (GeminiOpenPart::Thinking { extra, said }, None),
+            PartOpening::Thinking => (GeminiOpenPart::Thinking { extra, progress: said }, None),
             PartOpening::Call { id, name } => {
                 let id = id.clone();
                 let name = name.clone();
@@ -152,11 +153,11 @@ impl GeminiStreamWriter {
 
     fn grow(&mut self, index: usize, text: &str) -> Option<Value> {
         let (part, extra) = match self.open.get_mut(&index)? {
-            GeminiOpenPart::Text { extra, said } => {
+            GeminiOpenPart::Text { extra, progress: said } => {
                 *said = GeminiPartProgress::Something;
                 (json!({"text": text}), std::mem::take(extra))
             }
-            GeminiOpenPart::Thinking { extra, said } => {
+            GeminiOpenPart::Thinking { extra, progress: said } => {
                 *said = GeminiPartProgress::Something;
                 (json!({"text": text, "thought": true}), std::mem::take(extra))
             }
@@ -172,7 +173,7 @@ impl GeminiStreamWriter {
     /// The remaining content of a part.
     fn close(&mut self, index: usize) -> Option<Value> {
         match self.open.remove(&index)? {
-            GeminiOpenPart::Text { extra, said: GeminiPartProgress::Nothing } => {
+            GeminiOpenPart::Text { extra, progress: GeminiPartProgress::Nothing } => {
                 let part = MessagePart { content: PartContent::Text(String::new()), extra };
                 self.writing.part(&part, "")
             }
@@ -187,7 +188,7 @@ impl GeminiStreamWriter {
     }
 
     fn chunk(&mut self, part: &Value) -> ChatSseEvent {
-        self.said = GeminiPartProgress::Something;
+        self.progress = GeminiPartProgress::Something;
         let content = json!({"parts": [part], "role": "model"});
         ChatSseEvent::data(&json!({
             "candidates": [{"content": content, "index": 0}],
@@ -201,7 +202,7 @@ impl GeminiStreamWriter {
     fn last(&mut self, stop: &StopReason, usage: &TokenUsage, extra: &Extra) -> Value {
         let mut last = Map::new();
         let blocked = extra.get(OWN, "promptFeedback").is_some_and(is_blocked);
-        if !blocked || self.said == GeminiPartProgress::Something {
+        if !blocked || self.progress == GeminiPartProgress::Something {
             let part = self.writing.rest().unwrap_or_else(|| json!({"text": ""}));
             let content = json!({"parts": [part], "role": "model"});
             let reason = stop_word(stop, extra);

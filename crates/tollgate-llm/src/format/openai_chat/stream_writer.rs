@@ -70,8 +70,8 @@ impl SignedThoughts {
 /// Whether the client requested the usage at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UsageReporting {
-    Told,
-    Untold,
+    Reported,
+    Unreported,
 }
 
 /// Which form of tool calls the client knows.
@@ -95,8 +95,8 @@ impl OpenAiChatStreamWriter {
     pub(super) fn new(request: &ChatRequest) -> Self {
         let options = request.extra.get(DIALECT, "stream_options");
         let counting = match options.and_then(|options| options["include_usage"].as_bool()) {
-            Some(true) => UsageReporting::Told,
-            Some(false) | None => UsageReporting::Untold,
+            Some(true) => UsageReporting::Reported,
+            Some(false) | None => UsageReporting::Unreported,
         };
         let calling = if response::is_legacy(request) {
             ToolCallStyle::Function
@@ -112,7 +112,7 @@ impl OpenAiChatStreamWriter {
         let mut chunk = self.head.clone();
         let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": null});
         chunk.insert("choices".to_owned(), json!([choice]));
-        if self.counting == UsageReporting::Told {
+        if self.counting == UsageReporting::Reported {
             chunk.insert("usage".to_owned(), Value::Null);
         }
         if let Some(logprobs) = logprobs(extra) {
@@ -293,7 +293,7 @@ impl StreamWriter for OpenAiChatStreamWriter {
         let details = details.map(|details| self.chunk(&details, &Extra::none()));
         let mut frames: Vec<ChatSseEvent> =
             details.into_iter().chain([last]).map(|it| ChatSseEvent::data(&it.into())).collect();
-        if self.counting == UsageReporting::Told {
+        if self.counting == UsageReporting::Reported {
             let mut chunk = self.head.clone();
             chunk.insert("choices".to_owned(), json!([]));
             chunk.insert("usage".to_owned(), usage::write(&used));

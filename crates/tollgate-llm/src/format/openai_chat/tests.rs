@@ -35,7 +35,7 @@ fn make_request() -> ChatRequest {
 }
 
 /// The same for requests that want the usage.
-fn asked_for_usage() -> ChatRequest {
+fn request_with_usage() -> ChatRequest {
     let options = json!({"include_usage": true}).as_object().cloned().unwrap();
     let extra = [("stream_options".to_owned(), Value::Object(options))].into_iter().collect();
     ChatRequest { extra: Extra::new(Dialect::OpenAiChat, extra), ..make_request() }
@@ -67,7 +67,7 @@ fn streams_of_the_own_dialect_lose_nothing() {
     for (name, sse) in test_fixtures::files(FOLDER, "stream_") {
         let steps = test_fixtures::steps(&OpenAiChatCodec, &test_fixtures::events(&sse)).unwrap();
         let counted = sse.contains("prompt_tokens");
-        let request = if counted { asked_for_usage() } else { make_request() };
+        let request = if counted { request_with_usage() } else { make_request() };
         let again =
             test_fixtures::steps(&OpenAiChatCodec, &encode_stream(&request, &steps)).unwrap();
         assert_eq!(test_fixtures::whole(&again), test_fixtures::whole(&steps), "{name}");
@@ -116,14 +116,14 @@ proptest! {
     fn any_answer_that_is_written_is_read_as_the_same(response in test_fixtures::answers()) {
         let whole = OpenAiChatCodec.write_response(&response, &make_request(), None);
         prop_assert_eq!(&bare(OpenAiChatCodec.read_response(whole).unwrap()), &response);
-        let events = encode_stream(&asked_for_usage(), &delta::steps(&response));
+        let events = encode_stream(&request_with_usage(), &delta::steps(&response));
         let steps = test_fixtures::steps(&OpenAiChatCodec, &events).unwrap();
         prop_assert_eq!(bare(test_fixtures::whole(&steps)), response);
     }
 
     #[test]
     fn a_stream_is_the_same_however_it_is_cut(response in test_fixtures::answers(), length in 1_usize..9) {
-        let events = encode_stream(&asked_for_usage(), &test_fixtures::in_pieces(&delta::steps(&response), length));
+        let events = encode_stream(&request_with_usage(), &test_fixtures::in_pieces(&delta::steps(&response), length));
         let steps = test_fixtures::steps(&OpenAiChatCodec, &events).unwrap();
         prop_assert_eq!(bare(test_fixtures::whole(&steps)), response);
     }

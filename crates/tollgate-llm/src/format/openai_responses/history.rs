@@ -131,7 +131,7 @@ impl ResponsesHistoryWriter<'_> {
     fn ids(&self) -> ItemIds {
         match self.reader {
             ResponsesHistoryAudience::Provider(_) => ItemIds::Omitted,
-            ResponsesHistoryAudience::Client => ItemIds::Kept,
+            ResponsesHistoryAudience::Client => ItemIds::Retained,
         }
     }
 
@@ -152,7 +152,7 @@ impl ResponsesHistoryWriter<'_> {
         };
         item.extend(sealed.map(|sealed| ("encrypted_content".to_owned(), sealed.into())));
         add(&mut item, item_of(extra), self.ids());
-        if self.ids() == ItemIds::Kept && !item.contains_key("id") {
+        if self.ids() == ItemIds::Retained && !item.contains_key("id") {
             let id = format!("rs_{OWN_ID_PREFIX}{}", self.out.len());
             item.insert("id".to_owned(), id.into());
         }
@@ -220,7 +220,7 @@ struct PendingResponsesMessage<'a> {
 /// Whether items are written with their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ItemIds {
-    Kept,
+    Retained,
     Omitted,
 }
 
@@ -231,7 +231,7 @@ impl PendingResponsesMessage<'_> {
         }
         let list = std::mem::take(&mut self.content);
         let recorded =
-            self.ids == ItemIds::Kept && self.item.is_some_and(|item| item.contains_key("id"));
+            self.ids == ItemIds::Retained && self.item.is_some_and(|item| item.contains_key("id"));
         let said = if recorded { list.into() } else { content(list) };
         let mut item = Map::from_iter([
             ("role".to_owned(), Value::from(self.role)),

@@ -172,7 +172,7 @@ impl<'a> ResponsesFinalStatus<'a> {
         match stop {
             StopReason::Length => incomplete("max_output_tokens"),
             StopReason::Filtered => incomplete("content_filter"),
-            StopReason::Refused if refusal == ModelRefusal::Unsaid => incomplete("content_filter"),
+            StopReason::Refused if refusal == ModelRefusal::Absent => incomplete("content_filter"),
             StopReason::Other { dialect: DIALECT, reason } => incomplete(reason),
             // Cut off for a reason that this dialect has no word for.
             StopReason::Other { .. } => incomplete("max_output_tokens"),
@@ -186,8 +186,8 @@ impl<'a> ResponsesFinalStatus<'a> {
 /// Whether the model refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelRefusal {
-    Said,
-    Unsaid,
+    Present,
+    Absent,
 }
 
 /// An event without its sequence number.

@@ -31,7 +31,7 @@ fn make_request() -> ChatRequest {
 }
 
 /// A request that an answer with these echoes may follow.
-fn asked_like(response: &Value) -> ChatRequest {
+fn request_like(response: &Value) -> ChatRequest {
     let mut request = json!({"model": "m", "input": "hi", "text": response["text"],
         "instructions": response["instructions"], "tools": response["tools"],
         "tool_choice": response["tool_choice"], "store": response["store"]});
@@ -80,7 +80,7 @@ fn requests_of_the_own_dialect_lose_nothing() {
 fn answers_of_the_own_dialect_lose_nothing() {
     for (name, body) in test_fixtures::json(FOLDER, "response_") {
         let response = OpenAiResponsesCodec.read_response(body.clone()).unwrap();
-        let written = OpenAiResponsesCodec.write_response(&response, &asked_like(&body), None);
+        let written = OpenAiResponsesCodec.write_response(&response, &request_like(&body), None);
         assert_eq!(written, body, "{name}");
     }
 }
@@ -92,7 +92,7 @@ fn streams_of_the_own_dialect_lose_nothing() {
         let steps = test_fixtures::steps(&OpenAiResponsesCodec, &events).unwrap();
         test_fixtures::whole(&steps);
         let first: Value = serde_json::from_str(&events[0].1).unwrap();
-        let sent = encode_stream(&asked_like(&first["response"]), &steps);
+        let sent = encode_stream(&request_like(&first["response"]), &steps);
         assert_eq!(sent.len(), events.len(), "{name}: {sent:#?}");
         for (sent, event) in sent.iter().zip(&events) {
             assert_eq!(sent.0, event.0, "{name}");

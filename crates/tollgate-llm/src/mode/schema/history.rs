@@ -20,7 +20,7 @@ pub(super) fn rewrite(messages: MessageList) -> MessageList {
         let origin = if message.parts.iter().any(|part| is_foreign(&part.content)) {
             HistoryPartOrigin::Rewritten
         } else {
-            HistoryPartOrigin::Kept
+            HistoryPartOrigin::Original
         };
         if origin == HistoryPartOrigin::Rewritten {
             let parts = message.parts.iter().cloned().flat_map(|it| part(it, &names)).collect();
@@ -43,7 +43,7 @@ pub(super) fn rewrite(messages: MessageList) -> MessageList {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HistoryPartOrigin {
-    Kept,
+    Original,
     Rewritten,
 }
 

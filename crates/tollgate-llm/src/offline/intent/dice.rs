@@ -61,8 +61,8 @@ fn in_words(words: &[&str]) -> Option<String> {
     };
     let usual = if words[at] == "die" { 1 } else { 2 };
     let before = at.checked_sub(1).map_or("", |at| words[at]);
-    let said = COUNTS.iter().position(|word| *word == before).map(|at| at + 1);
-    let count = said.or_else(|| before.parse().ok().filter(|count| (1..=100).contains(count)));
+    let stated = COUNTS.iter().position(|word| *word == before).map(|at| at + 1);
+    let count = stated.or_else(|| before.parse().ok().filter(|count| (1..=100).contains(count)));
     Some(format!("{}d6", count.unwrap_or(usual)))
 }
 

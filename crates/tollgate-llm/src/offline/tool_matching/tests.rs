@@ -56,7 +56,7 @@ fn encode(wishes: &[OfflineCall]) -> String {
 
 #[test]
 fn tools_are_found_by_the_end_of_their_names() {
-    for (said, expected) in [
+    for (text, expected) in [
         ("roll 2d6", r#"dice_roll {"expression":"2d6"}"#),
         ("what does prone do", r#"rules-search_rules {"query":"prone"}"#),
         ("who is Heron", r#"memory_query_entities {"name":"Heron"}"#),
@@ -65,7 +65,7 @@ fn tools_are_found_by_the_end_of_their_names() {
         ("roll d20 and d6", r#"dice_roll {"expression":"1d20"}; dice_roll {"expression":"1d6"}"#),
         ("is it raining in Paris", ""),
     ] {
-        assert_eq!(encode(&call_fitting_tools(&make_offer(), said)), expected, "{said}");
+        assert_eq!(encode(&call_fitting_tools(&make_offer(), text)), expected, "{text}");
     }
 }
 

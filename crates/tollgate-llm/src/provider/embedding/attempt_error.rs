@@ -9,14 +9,14 @@ use crate::format::MalformedResponseError;
 
 pub(super) enum EmbedAttemptError {
     /// No response, or an error response.
-    Asked(AskError),
+    Request(AskError),
     /// A response that cannot be used.
     Read(MalformedResponseError),
 }
 
 impl From<AskError> for EmbedAttemptError {
     fn from(error: AskError) -> Self {
-        Self::Asked(error)
+        Self::Request(error)
     }
 }
 
@@ -29,7 +29,7 @@ impl From<MalformedResponseError> for EmbedAttemptError {
 impl EmbedAttemptError {
     pub(super) fn into_embed_error(self, label: &ModelLabel) -> EmbedError {
         let error = match self {
-            Self::Asked(error) => error,
+            Self::Request(error) => error,
             Self::Read(malformed) => {
                 let what = format!("sent an invalid response: {}", label.quote(&malformed.0));
                 return EmbedError::Unusable(label.of_model(&what));

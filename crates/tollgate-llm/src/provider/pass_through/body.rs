@@ -17,7 +17,7 @@ use crate::provider::concurrency_limit::ProviderPermit;
 pub struct PassThroughBody {
     source: PassThroughSource,
     /// Ends together with the body.
-    _told: told::TraceSpan,
+    _span: told::TraceSpan,
 }
 
 enum PassThroughSource {
@@ -31,7 +31,7 @@ struct StreamedBody {
     /// Idle timer: runs while no data arrives.
     timer: Option<Pin<Box<Sleep>>>,
     /// Whether data arrived since the timer was set.
-    heard: bool,
+    has_received: bool,
     _slot: ProviderPermit,
 }
 
@@ -46,20 +46,20 @@ pub enum PassThroughError {
 
 impl PassThroughBody {
     pub(super) fn whole(bytes: Bytes) -> Self {
-        Self { source: PassThroughSource::Whole(bytes), _told: told::TraceSpan::default() }
+        Self { source: PassThroughSource::Whole(bytes), _span: told::TraceSpan::default() }
     }
 
     pub(super) fn through(body: Incoming, slot: ProviderPermit, silence: Duration) -> Self {
-        let through = StreamedBody { body, silence, timer: None, heard: false, _slot: slot };
+        let through = StreamedBody { body, silence, timer: None, has_received: false, _slot: slot };
         Self {
             source: PassThroughSource::Through(Box::new(through)),
-            _told: told::TraceSpan::default(),
+            _span: told::TraceSpan::default(),
         }
     }
 
     /// Attaches a span to the body.
     pub(in crate::provider) fn with_span(self, span: told::TraceSpan) -> Self {
-        Self { _told: span, ..self }
+        Self { _span: span, ..self }
     }
 }
 
@@ -101,12 +101,12 @@ impl StreamedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, PassThroughError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
-            self.heard = true;
+            self.has_received = true;
             return Poll::Ready(frame.map(|frame| frame.map_err(PassThroughError::from)));
         }
         // The timer is not reset for each frame, which would cost more than the frame: the flag is
         // checked when the timer fires. So the idle timeout may take up to twice as long.
-        let heard = &mut self.heard;
+        let heard = &mut self.has_received;
         let timer = self.timer.get_or_insert_with(|| {
             *heard = false;
             Box::pin(sleep(self.silence))

@@ -31,8 +31,10 @@ impl DeepgramFloor {
     /// Handles the final transcript of the caller's utterance.
     pub(super) fn hear_final(&mut self, text: &str) -> DialectStep {
         self.speaker = DeepgramSpeaker::Nobody;
-        let mut actions =
-            vec![DialectAction::Heard { text: text.to_owned(), form: UtteranceStage::Final }];
+        let mut actions = vec![DialectAction::CallerSpeech {
+            text: text.to_owned(),
+            form: UtteranceStage::Final,
+        }];
         match self.turn {
             DeepgramTurn::None => actions.push(DialectAction::Turn(TurnEvent::Began)),
             DeepgramTurn::Answered => {

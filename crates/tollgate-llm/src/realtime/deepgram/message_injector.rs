@@ -74,11 +74,11 @@ pub(super) struct MessageInjector {
 impl MessageInjector {
     /// Injects a text at once, in chunks if it is long.
     pub(super) fn say(&mut self, text: &str, behavior: InjectBehavior) -> Vec<DialectAction> {
-        let said = chunks(text, MAX_CHUNK_BYTES).into_iter().enumerate().map(|(at, piece)| {
+        let lines = chunks(text, MAX_CHUNK_BYTES).into_iter().enumerate().map(|(at, piece)| {
             let behavior = if at == 0 { behavior } else { InjectBehavior::Queue };
             self.inject(QueuedWords { text: piece.to_owned(), attempts: 0 }, behavior)
         });
-        said.collect()
+        lines.collect()
     }
 
     /// Queues a text until nobody speaks.
@@ -107,8 +107,8 @@ impl MessageInjector {
     }
 
     /// Matches agent speech to an injection, and returns its owner, if any.
-    pub(super) fn take_spoken(&mut self, said: &str) -> Option<InjectionOwner> {
-        let is_it = |injected: &InjectedMessage| injected.words.text.starts_with(said.trim());
+    pub(super) fn take_spoken(&mut self, text: &str) -> Option<InjectionOwner> {
+        let is_it = |injected: &InjectedMessage| injected.words.text.starts_with(text.trim());
         let at = self.out.iter().position(is_it)?;
         self.out.remove(at).map(|injected| injected.whose)
     }

@@ -226,7 +226,7 @@ fn a_late_result_is_said_in_the_next_pause_and_again_if_refused() {
 
 #[test]
 fn a_late_result_interrupts_or_is_not_said_as_its_tool_wishes() {
-    let asked = r#"
+    let query = r#"
         provider {"type":"FunctionCallRequest","functions":[{"id":"c1","name":"roll","arguments":"{}","client_side":true}]}
           swallow
           turn began
@@ -241,7 +241,7 @@ fn a_late_result_interrupts_or_is_not_said_as_its_tool_wishes() {
          {\"type\":\"InjectAgentMessage\",\"message\":\"Six.\",\"behavior\":\"interrupt\"}",
         "answer c1 late {\"status\":\"ok\"}",
     ] {
-        check_begun(&format!("{asked}\n        {rest}"));
+        check_begun(&format!("{query}\n        {rest}"));
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct ThinkConfig {
     /// Deepgram's name of the session's model. Empty: any model that the client names.
     model: String,
     /// The client's name of it.
-    asked: Option<String>,
+    requested: Option<String>,
     client: ClientThink,
     /// Names of the client's functions, now and before its last change.
     names: HashSet<String>,
@@ -62,7 +62,7 @@ impl ThinkConfig {
     pub(super) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
-            asked: None,
+            requested: None,
             client: ClientThink::Nothing,
             names: HashSet::new(),
             former: HashSet::new(),
@@ -81,10 +81,10 @@ impl ThinkConfig {
         think: Value,
         offer: &RealtimeOffer,
     ) -> Result<MergedThink, OtherModelError> {
-        let asked = self.asked.clone().or_else(|| model_of(&think));
+        let query = self.requested.clone().or_else(|| model_of(&think));
         let mut left_out = Vec::new();
         let mut settled =
-            |mut block: Value| match set_model(&mut block, &self.model, asked.as_deref()) {
+            |mut block: Value| match set_model(&mut block, &self.model, query.as_deref()) {
                 Ok(()) => Some(block),
                 Err(other) => {
                     left_out.push(other.model);
@@ -101,7 +101,7 @@ impl ThinkConfig {
         let Some(think) = think else {
             return Err(OtherModelError { model: left_out.pop().unwrap_or_default() });
         };
-        self.asked = asked;
+        self.requested = query;
         let names = blocks(&think).iter().flat_map(functions).filter_map(name_of).collect();
         self.former = std::mem::replace(&mut self.names, names);
         self.sent = self.merge_offer(&think, offer);
@@ -168,13 +168,13 @@ pub(super) fn model_of(think: &Value) -> Option<String> {
 }
 
 /// Sets the model of a block to the session's. Fails if it names another.
-fn set_model(block: &mut Value, model: &str, asked: Option<&str>) -> Result<(), OtherModelError> {
+fn set_model(block: &mut Value, model: &str, query: Option<&str>) -> Result<(), OtherModelError> {
     let Some(block) = block.as_object_mut().filter(|_| !model.is_empty()) else { return Ok(()) };
     let provider = block.entry("provider").or_insert_with(|| json!({}));
     let Some(provider) = provider.as_object_mut() else { return Ok(()) };
     match provider.get("model").and_then(Value::as_str) {
         Some(named) if named == model => return Ok(()),
-        Some(named) if Some(named) != asked => {
+        Some(named) if Some(named) != query => {
             return Err(OtherModelError { model: named.to_owned() });
         }
         Some(_) | None => {}

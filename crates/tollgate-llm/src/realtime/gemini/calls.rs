@@ -62,7 +62,7 @@ enum GeminiCallStage {
     /// The provider knows that it is pending, and accepts the result as an additional response.
     Continues,
     /// The provider has its answer; the result can only be sent as text.
-    Told,
+    Acknowledged,
     /// Made on a connection that is gone: a result can only be sent as text.
     Lost,
 }
@@ -178,10 +178,10 @@ impl GeminiCalls {
             }
             GeminiCallStage::Running => self.close(&answer.id).map(|call| call.result(&answer)),
             GeminiCallStage::Continues => self.close(&answer.id).map(|call| call.result(&answer)),
-            GeminiCallStage::Told => self.close(&answer.id).map(|call| call.words(&answer)),
+            GeminiCallStage::Acknowledged => self.close(&answer.id).map(|call| call.words(&answer)),
             GeminiCallStage::Lost => match answer.answered {
                 AnswerStage::Pending => {
-                    call.stage = GeminiCallStage::Told;
+                    call.stage = GeminiCallStage::Acknowledged;
                     None
                 }
                 AnswerStage::Cancelled => {
@@ -272,9 +272,9 @@ impl GeminiCalls {
         for call in &mut self.open {
             match call.stage {
                 GeminiCallStage::Running => call.stage = GeminiCallStage::Lost,
-                GeminiCallStage::Continues => call.stage = GeminiCallStage::Told,
+                GeminiCallStage::Continues => call.stage = GeminiCallStage::Acknowledged,
                 GeminiCallStage::Interrupted { .. }
-                | GeminiCallStage::Told
+                | GeminiCallStage::Acknowledged
                 | GeminiCallStage::Lost => (),
             }
         }
@@ -331,8 +331,11 @@ impl GeminiOpenCall {
 
     fn pending(&mut self, answer: &CallAnswer) -> GeminiCallReply {
         let scheduled = self.schedule(answer, MoreAnswers::Follow);
-        self.stage =
-            if scheduled.is_some() { GeminiCallStage::Continues } else { GeminiCallStage::Told };
+        self.stage = if scheduled.is_some() {
+            GeminiCallStage::Continues
+        } else {
+            GeminiCallStage::Acknowledged
+        };
         GeminiCallReply::Response(wire::response(&self.addressee(), &answer.outcome, scheduled))
     }
 

@@ -23,14 +23,17 @@ pub(super) enum GatewayAwareness {
 }
 
 impl GeminiLive {
-    pub(super) fn handle_client_message(&mut self, asked: GeminiClientMessage<'_>) -> DialectStep {
+    pub(super) fn handle_client_message(
+        &mut self,
+        message: GeminiClientMessage<'_>,
+    ) -> DialectStep {
         if self.config.is_none() {
-            return match asked {
+            return match message {
                 GeminiClientMessage::Setup(setup) => self.set_up(setup),
                 _ => close_session("the first message must be `setup` and nothing else"),
             };
         }
-        let step = match asked {
+        let step = match message {
             GeminiClientMessage::Content(content) => self.read_client_content(content),
             GeminiClientMessage::Input(input) => Ok(self.read_realtime_input(input)),
             GeminiClientMessage::Response(response) => self.read_tool_response(response),
@@ -105,7 +108,7 @@ impl GeminiLive {
         let Some(listed) = listed else { return Ok(DialectStep::forward()) };
         let listed = wire::items(listed)?;
         let all = listed.len();
-        let mut kept = Vec::new();
+        let mut retained = Vec::new();
         let mut forged = 0;
         for item in listed {
             let answer = Object::parse(item.get())?;
@@ -121,15 +124,15 @@ impl GeminiLive {
                     let outcome = answer.get("response").map_or("{}", RawValue::get);
                     self.words.push((ResultDelivery::Wait, wire::words(&name, outcome)));
                 }
-                None => kept.push(item),
+                None => retained.push(item),
             }
         }
-        if kept.len() == all {
+        if retained.len() == all {
             return Ok(DialectStep::forward());
         }
         let mut step = DialectStep::swallow();
-        if !kept.is_empty() {
-            let rest = wire::wrap("functionResponses", wire::list(kept)).to_raw();
+        if !retained.is_empty() {
+            let rest = wire::wrap("functionResponses", wire::list(retained)).to_raw();
             step = DialectStep::replace(wire::wrap("toolResponse", rest).to_text());
         }
         if forged > 0 {
@@ -171,8 +174,8 @@ impl GeminiLive {
             return Vec::new();
         }
         let tier = tier.map(Tier::as_str);
-        let told = json!({"tollgate": {"tier": tier, "reason": reason}});
-        vec![DialectAction::ToClient(told.to_string())]
+        let body = json!({"tollgate": {"tier": tier, "reason": reason}});
+        vec![DialectAction::ToClient(body.to_string())]
     }
 }
 

@@ -46,7 +46,7 @@ enum HandleCompleteness {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum LinkRenewal {
-    Wanted,
+    Due,
     #[default]
     No,
 }
@@ -111,7 +111,7 @@ impl GeminiLink {
     }
 
     pub(super) fn renew(&mut self) {
-        self.renew = LinkRenewal::Wanted;
+        self.renew = LinkRenewal::Due;
     }
 
     pub(super) fn keep(&mut self) {
@@ -120,7 +120,7 @@ impl GeminiLink {
 
     /// Whether a reconnection waits for a better moment.
     pub(super) fn waits(&self) -> bool {
-        self.stands() && (self.leave.is_some() || self.renew == LinkRenewal::Wanted)
+        self.stands() && (self.leave.is_some() || self.renew == LinkRenewal::Due)
     }
 
     pub(super) fn wakes(&self) -> Option<Instant> {

@@ -17,34 +17,34 @@ use crate::realtime::events::{DialectAction, RealtimeCall, TurnEvent};
 impl GeminiLive {
     pub(super) fn handle_server_message(
         &mut self,
-        told: &GeminiServerMessage<'_>,
+        message: &GeminiServerMessage<'_>,
         edits: &mut MessageEdits,
         now: Instant,
     ) -> Vec<DialectAction> {
         let mut actions = Vec::new();
-        if told.setup_complete.is_some() && self.link.accept_setup() == SetupAcceptance::Again {
+        if message.setup_complete.is_some() && self.link.accept_setup() == SetupAcceptance::Again {
             edits.push(("setupComplete", None));
             actions.push(DialectAction::Reconnected);
             actions.extend(
                 std::mem::take(&mut self.unsent).into_iter().map(DialectAction::ToProvider),
             );
         }
-        if let Some(update) = told.resumption {
+        if let Some(update) = message.resumption {
             self.link.resumable(update);
             if self.config.as_ref().is_some_and(|it| it.resumption() == ResumptionOwner::Ours) {
                 edits.push(("sessionResumptionUpdate", None));
             }
         }
-        if let Some(content) = told.content {
+        if let Some(content) = message.content {
             actions.extend(self.content(&ServerContent::read(content), now));
         }
-        if let Some(calls) = told.calls {
+        if let Some(calls) = message.calls {
             actions.extend(self.split_calls(calls, edits, now));
         }
-        if let Some(cancellation) = told.cancellation {
+        if let Some(cancellation) = message.cancellation {
             actions.extend(self.withdraw_calls(cancellation, edits));
         }
-        if let Some(go_away) = told.go_away
+        if let Some(go_away) = message.go_away
             && self.link.leaves(go_away, now)
         {
             edits.push(("goAway", None));
@@ -56,7 +56,7 @@ impl GeminiLive {
         let waits = self.calls.hold_the_model();
         let ending = if waits { GeminiTurnEnd::Waits } else { GeminiTurnEnd::Ends };
         let mut actions = self.talk.content(content, ending, now);
-        if self.talk.is_open() || content.is_heard() {
+        if self.talk.is_open() || content.has_caller_speech() {
             self.link.mark_outdated();
         }
         if content.is_interrupted() {

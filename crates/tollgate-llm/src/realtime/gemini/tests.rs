@@ -115,16 +115,16 @@ impl Script {
     /// Time passes, and the machine is woken whenever it asked for that.
     fn wait(&mut self, ms: u64) -> Vec<String> {
         let until = self.now + Duration::from_millis(ms);
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         for _ in 0..100 {
             match self.machine.wakes().filter(|wake| *wake <= until) {
                 Some(wake) => self.now = self.now.max(wake),
                 None => {
                     self.now = until;
-                    return said;
+                    return lines;
                 }
             }
-            said.extend(self.news(DialectEvent::Time));
+            lines.extend(self.news(DialectEvent::Time));
         }
         panic!("it never sleeps");
     }
@@ -164,9 +164,13 @@ fn lines(actions: Vec<DialectAction>) -> Vec<String> {
         DialectAction::Run(call) => format!("run {} {} {}", call.id, call.name, call.arguments),
         DialectAction::Confirm(ids) => format!("confirm {}", ids.join(" ")),
         DialectAction::Cancel(id) => format!("cancel {id}"),
-        DialectAction::Heard { text, form: UtteranceStage::Partial } => format!("hears {text}…"),
-        DialectAction::Heard { text, form: UtteranceStage::Final } => format!("heard {text}"),
-        DialectAction::Said(text) => format!("said {text}"),
+        DialectAction::CallerSpeech { text, form: UtteranceStage::Partial } => {
+            format!("hears {text}…")
+        }
+        DialectAction::CallerSpeech { text, form: UtteranceStage::Final } => {
+            format!("heard {text}")
+        }
+        DialectAction::AgentSpeech(text) => format!("said {text}"),
         DialectAction::Turn(event) => format!("{event:?}"),
         DialectAction::Announced => "announced".to_owned(),
         DialectAction::Tier(tier) => format!("tier {tier:?}"),

@@ -19,12 +19,12 @@ const MAX_TEXT_BYTES: usize = 8 << 10;
 pub(super) struct GeminiTurnTracker {
     turn: GeminiTurnState,
     /// Transcript of the unfinished utterance.
-    heard: String,
+    caller_text: String,
     /// Time of its last word.
-    heard_at: Option<Instant>,
+    caller_text_at: Option<Instant>,
     /// Set by the client, if it does its own activity detection.
     caller: GeminiCaller,
-    said: String,
+    agent_text: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,10 +44,10 @@ pub(super) enum GeminiCaller {
 /// The fields of one `serverContent`, unparsed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ServerContent<'a> {
-    heard: Option<&'a str>,
+    caller_text: Option<&'a str>,
     interim: Option<&'a str>,
     model: Option<&'a str>,
-    said: Option<&'a str>,
+    agent_text: Option<&'a str>,
     interrupted: Option<&'a str>,
     complete: Option<&'a str>,
     status: Option<&'a str>,
@@ -58,10 +58,10 @@ impl<'a> ServerContent<'a> {
         let mut it = Self::default();
         json_peek::for_each_field(content, |key, value| {
             match key {
-                "inputTranscription" => it.heard = Some(value),
+                "inputTranscription" => it.caller_text = Some(value),
                 "interimInputTranscription" => it.interim = Some(value),
                 "modelTurn" => it.model = Some(value),
-                "outputTranscription" => it.said = Some(value),
+                "outputTranscription" => it.agent_text = Some(value),
                 "interrupted" => it.interrupted = Some(value),
                 "turnComplete" => it.complete = Some(value),
                 "interactionStatus" => it.status = Some(value),
@@ -73,8 +73,8 @@ impl<'a> ServerContent<'a> {
     }
 
     /// Whether it contains speech of the caller.
-    pub(super) fn is_heard(&self) -> bool {
-        self.heard.is_some() || self.interim.is_some()
+    pub(super) fn has_caller_speech(&self) -> bool {
+        self.caller_text.is_some() || self.interim.is_some()
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
@@ -107,18 +107,18 @@ impl GeminiTurnTracker {
         now: Instant,
     ) -> Vec<DialectAction> {
         let mut actions = Vec::new();
-        if let Some(heard) = content.heard {
-            self.hear(heard, now, &mut actions);
+        if let Some(received) = content.caller_text {
+            self.hear(received, now, &mut actions);
         }
         if let Some(interim) = content.interim {
             self.hear_interim(interim, now, &mut actions);
         }
-        if content.model.is_some() || content.said.is_some() {
+        if content.model.is_some() || content.agent_text.is_some() {
             actions.extend(self.begin());
         }
-        match (content.said, content.model) {
-            (Some(said), _) => self.add_said(&words(said).0),
-            (None, Some(model)) => self.add_said(&model_turn_text(model)),
+        match (content.agent_text, content.model) {
+            (Some(text), _) => self.add_agent_text(&words(text).0),
+            (None, Some(model)) => self.add_agent_text(&model_turn_text(model)),
             (None, None) => (),
         }
         if content.is_end() && !content.is_interrupted() && ending == GeminiTurnEnd::Ends {
@@ -145,11 +145,11 @@ impl GeminiTurnTracker {
             return Vec::new();
         }
         self.turn = GeminiTurnState::None;
-        let said = std::mem::take(&mut self.said);
-        let said = said.trim();
+        let text = std::mem::take(&mut self.agent_text);
+        let text = text.trim();
         let mut actions = Vec::new();
-        if !said.is_empty() {
-            actions.push(DialectAction::Said(said.to_owned()));
+        if !text.is_empty() {
+            actions.push(DialectAction::AgentSpeech(text.to_owned()));
         }
         actions.push(DialectAction::Turn(event));
         actions
@@ -161,7 +161,7 @@ impl GeminiTurnTracker {
         let text = text.trim();
         if !text.is_empty() {
             let text = text.to_owned();
-            actions.push(DialectAction::Heard { text, form: UtteranceStage::Final });
+            actions.push(DialectAction::CallerSpeech { text, form: UtteranceStage::Final });
         }
         actions.extend(self.begin());
         actions
@@ -184,21 +184,21 @@ impl GeminiTurnTracker {
     /// Called as time passes: a caller who paused counts as silent.
     pub(super) fn rest(&mut self, now: Instant) {
         if self.pauses().is_some_and(|from| from <= now) {
-            self.heard_at = None;
+            self.caller_text_at = None;
         }
     }
 
     /// When the caller counts as silent, if no further word arrives.
     pub(super) fn pauses(&self) -> Option<Instant> {
-        self.heard_at.map(|at| at + CALLER_QUIET_AFTER)
+        self.caller_text_at.map(|at| at + CALLER_QUIET_AFTER)
     }
 
     fn hear(&mut self, transcription: &str, now: Instant, actions: &mut Vec<DialectAction>) {
         let (text, finished) = words(transcription);
-        if !text.is_empty() && self.heard.len() + text.len() <= MAX_TEXT_BYTES {
-            self.heard.push_str(&text);
-            self.heard_at = Some(now);
-            actions.extend(partial(&self.heard));
+        if !text.is_empty() && self.caller_text.len() + text.len() <= MAX_TEXT_BYTES {
+            self.caller_text.push_str(&text);
+            self.caller_text_at = Some(now);
+            actions.extend(partial(&self.caller_text));
         }
         if finished == UtteranceFinished::Yes {
             self.finish(actions);
@@ -216,36 +216,39 @@ impl GeminiTurnTracker {
         if text.is_empty() || text.len() > MAX_TEXT_BYTES {
             return;
         }
-        self.heard_at = Some(now);
-        let whole = if text.trim_start().starts_with(self.heard.trim()) {
+        self.caller_text_at = Some(now);
+        let whole = if text.trim_start().starts_with(self.caller_text.trim()) {
             text
         } else {
-            format!("{} {}", self.heard.trim_end(), text.trim_start())
+            format!("{} {}", self.caller_text.trim_end(), text.trim_start())
         };
         actions.extend(partial(&whole));
     }
 
     fn finish(&mut self, actions: &mut Vec<DialectAction>) {
-        self.heard_at = None;
-        let heard = std::mem::take(&mut self.heard);
-        let text = heard.trim();
+        self.caller_text_at = None;
+        let received = std::mem::take(&mut self.caller_text);
+        let text = received.trim();
         if !text.is_empty() {
-            actions
-                .push(DialectAction::Heard { text: text.to_owned(), form: UtteranceStage::Final });
+            actions.push(DialectAction::CallerSpeech {
+                text: text.to_owned(),
+                form: UtteranceStage::Final,
+            });
         }
     }
 
-    fn add_said(&mut self, text: &str) {
-        if self.said.len() + text.len() <= MAX_TEXT_BYTES {
-            self.said.push_str(text);
+    fn add_agent_text(&mut self, text: &str) {
+        if self.agent_text.len() + text.len() <= MAX_TEXT_BYTES {
+            self.agent_text.push_str(text);
         }
     }
 }
 
 fn partial(text: &str) -> Option<DialectAction> {
     let text = text.trim();
-    let heard = || DialectAction::Heard { text: text.to_owned(), form: UtteranceStage::Partial };
-    (!text.is_empty()).then(heard)
+    let on_event =
+        || DialectAction::CallerSpeech { text: text.to_owned(), form: UtteranceStage::Partial };
+    (!text.is_empty()).then(on_event)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

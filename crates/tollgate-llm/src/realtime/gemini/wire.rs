@@ -28,7 +28,7 @@ pub(super) enum GeminiClientMessage<'a> {
 pub(super) fn parse_client_message(text: &str) -> GeminiClientMessage<'_> {
     let mut found = GeminiClientMessage::Other;
     let walked = json_peek::for_each_field(text, |key, value| {
-        let asked = match key {
+        let message = match key {
             "setup" => GeminiClientMessage::Setup(value),
             "clientContent" | "client_content" => GeminiClientMessage::Content(value),
             "realtimeInput" | "realtime_input" => GeminiClientMessage::Input(value),
@@ -37,8 +37,11 @@ pub(super) fn parse_client_message(text: &str) -> GeminiClientMessage<'_> {
             "tollgate" => GeminiClientMessage::Tollgate(value),
             _ => return true,
         };
-        found =
-            if found == GeminiClientMessage::Other { asked } else { GeminiClientMessage::Unclear };
+        found = if found == GeminiClientMessage::Other {
+            message
+        } else {
+            GeminiClientMessage::Unclear
+        };
         found != GeminiClientMessage::Unclear
     });
     if walked { found } else { GeminiClientMessage::Unclear }
@@ -56,20 +59,20 @@ pub(super) struct GeminiServerMessage<'a> {
 }
 
 pub(super) fn parse_server_message(text: &str) -> GeminiServerMessage<'_> {
-    let mut told = GeminiServerMessage::default();
+    let mut message = GeminiServerMessage::default();
     json_peek::for_each_field(text, |key, value| {
         match key {
-            "setupComplete" => told.setup_complete = Some(value),
-            "serverContent" => told.content = Some(value),
-            "toolCall" => told.calls = Some(value),
-            "toolCallCancellation" => told.cancellation = Some(value),
-            "goAway" => told.go_away = Some(value),
-            "sessionResumptionUpdate" => told.resumption = Some(value),
+            "setupComplete" => message.setup_complete = Some(value),
+            "serverContent" => message.content = Some(value),
+            "toolCall" => message.calls = Some(value),
+            "toolCallCancellation" => message.cancellation = Some(value),
+            "goAway" => message.go_away = Some(value),
+            "sessionResumptionUpdate" => message.resumption = Some(value),
             _ => (),
         }
         true
     });
-    told
+    message
 }
 
 /// Fields of a provider message to replace for the client; `None`: to remove.

@@ -22,7 +22,7 @@ pub(super) struct GptLiveBackend {
     running: HashMap<DelegationId, Vec<BackendCall>>,
     /// Calls of finished responses without a result.
     open: Vec<BackendCall>,
-    owed: PendingCalls,
+    pending: PendingCalls,
     /// Results that wait for the end of their response.
     early: HashMap<String, String>,
     /// Items of our calls that are still being written.
@@ -51,7 +51,7 @@ enum ContinueRequest {
     /// It has answered calls, and will send the request.
     Awaited,
     /// It has sent this request.
-    Said(String),
+    Sent(String),
 }
 
 /// A result after the call was answered.
@@ -74,11 +74,11 @@ impl GptLiveBackend {
 
     /// Whether this is one of our calls, current or past.
     pub(super) fn knows(&self, id: &str) -> bool {
-        self.owed.knows(id)
+        self.pending.knows(id)
     }
 
-    pub(super) fn is_owed(&self, id: &str) -> bool {
-        self.owed.is_owed(id)
+    pub(super) fn is_pending(&self, id: &str) -> bool {
+        self.pending.is_pending(id)
     }
 
     /// Whether there is unanswered work.
@@ -96,7 +96,7 @@ impl GptLiveBackend {
         delegation: DelegationId,
         call: RealtimeCall,
     ) -> Option<DialectAction> {
-        if !self.owed.begin(&call.id, &call.name) {
+        if !self.pending.begin(&call.id, &call.name) {
             return None;
         }
         self.ask(delegation, BackendCall { id: call.id.clone(), whose: BackendCallOwner::Ours });
@@ -110,8 +110,8 @@ impl GptLiveBackend {
         ids: &mut GptLiveMessageIds,
     ) -> Vec<DialectAction> {
         let calls = self.over(delegation);
-        let ours = calls.iter().filter(|asked| asked.whose == BackendCallOwner::Ours);
-        let confirmed: Vec<String> = ours.map(|asked| asked.id.clone()).collect();
+        let ours = calls.iter().filter(|call| call.whose == BackendCallOwner::Ours);
+        let confirmed: Vec<String> = ours.map(|call| call.id.clone()).collect();
         self.open.extend(calls);
         let mut actions = Vec::new();
         if !confirmed.is_empty() {
@@ -134,10 +134,10 @@ impl GptLiveBackend {
     ) -> Vec<DialectAction> {
         let calls = self.over(delegation);
         let mut actions = Vec::new();
-        for asked in calls {
-            self.early.remove(&asked.id);
-            if self.owed.take_back(&asked.id) {
-                actions.push(DialectAction::Cancel(asked.id));
+        for call in calls {
+            self.early.remove(&call.id);
+            if self.pending.take_back(&call.id) {
+                actions.push(DialectAction::Cancel(call.id));
             }
         }
         actions.extend(self.go_on(ids));
@@ -150,10 +150,10 @@ impl GptLiveBackend {
         answer: &CallAnswer,
         ids: &mut GptLiveMessageIds,
     ) -> Result<Vec<DialectAction>, BackendLateResult> {
-        match self.owed.due(&answer.id, answer.answered) {
+        match self.pending.due(&answer.id, answer.answered) {
             AnswerDue::Nothing => Ok(Vec::new()),
             AnswerDue::Late(name) => Err(BackendLateResult { name }),
-            AnswerDue::Answer(_) if self.open.iter().any(|asked| asked.id == answer.id) => {
+            AnswerDue::Answer(_) if self.open.iter().any(|call| call.id == answer.id) => {
                 let mut actions = vec![self.result(&answer.id, &answer.outcome, ids)];
                 actions.extend(self.go_on(ids));
                 Ok(actions)
@@ -174,7 +174,7 @@ impl GptLiveBackend {
         let mut is_known = false;
         for calls in self.running.values_mut().chain([&mut self.open]) {
             let before = calls.len();
-            calls.retain(|asked| asked.id != id);
+            calls.retain(|call| call.id != id);
             is_known |= calls.len() != before;
         }
         if is_known && self.clients == ContinueRequest::No {
@@ -188,8 +188,8 @@ impl GptLiveBackend {
     pub(super) fn client_goes_on(&mut self, message: &str) -> bool {
         let of_open = self.open.iter();
         let mut all = of_open.chain(self.running.values().flatten());
-        if all.any(|asked| asked.whose == BackendCallOwner::Ours) {
-            self.clients = ContinueRequest::Said(message.to_owned());
+        if all.any(|call| call.whose == BackendCallOwner::Ours) {
+            self.clients = ContinueRequest::Sent(message.to_owned());
             return false;
         }
         self.ours = ContinueRequest::No;
@@ -206,15 +206,15 @@ impl GptLiveBackend {
         calls
     }
 
-    fn ask(&mut self, delegation: DelegationId, asked: BackendCall) {
+    fn ask(&mut self, delegation: DelegationId, call: BackendCall) {
         let calls = self.running.entry(delegation).or_default();
-        if !calls.contains(&asked) {
-            calls.push(asked);
+        if !calls.contains(&call) {
+            calls.push(call);
         }
     }
 
     fn result(&mut self, id: &str, outcome: &str, ids: &mut GptLiveMessageIds) -> DialectAction {
-        self.open.retain(|asked| asked.id != id);
+        self.open.retain(|call| call.id != id);
         self.ours = ContinueRequest::Awaited;
         let item = json!({"type": "function_call_output", "call_id": id, "output": outcome});
         ids.send("response.item.create", json!({"item": item}))
@@ -225,7 +225,7 @@ impl GptLiveBackend {
             return None;
         }
         match std::mem::take(&mut self.clients) {
-            ContinueRequest::Said(message) => {
+            ContinueRequest::Sent(message) => {
                 self.ours = ContinueRequest::No;
                 Some(DialectAction::ToProvider(message))
             }

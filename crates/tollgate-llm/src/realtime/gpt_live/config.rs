@@ -195,8 +195,8 @@ impl GptLiveConfig {
 
     fn hide_prompt(&self, holder: &mut Map<String, Value>) -> bool {
         let Some(prompt) = &self.prompt else { return false };
-        let Some(said) = holder.get("instructions").and_then(Value::as_str) else { return false };
-        let Some(rest) = said.strip_prefix(&**prompt) else { return false };
+        let Some(text) = holder.get("instructions").and_then(Value::as_str) else { return false };
+        let Some(rest) = text.strip_prefix(&**prompt) else { return false };
         let theirs = rest.strip_prefix("\n\n").map_or(Value::Null, Value::from);
         holder.insert("instructions".to_owned(), theirs);
         true

@@ -152,7 +152,7 @@ fn calls_of_ours_are_hidden_run_and_answered_when_their_response_is_whole() {
 
 #[test]
 fn a_mixed_batch_goes_on_once_when_both_sides_have_answered() {
-    let asked = r#"
+    let query = r#"
         provider {"type":"response.event","delegation_id":"d","event":{"type":"response.created"}}
           forward
         provider {"type":"response.event","delegation_id":"d","event":{"type":"response.output_item.done","item":{"type":"function_call","id":"i1","call_id":"c1","name":"roll","arguments":"{}","status":"completed"}}}
@@ -181,8 +181,8 @@ fn a_mixed_batch_goes_on_once_when_both_sides_have_answered() {
         client {"type":"response.create","event_id":"b"}
           forward
     "#;
-    check_begun(&format!("{asked}{ours_last}"));
-    check_begun(&format!("{asked}{clients_last}"));
+    check_begun(&format!("{query}{ours_last}"));
+    check_begun(&format!("{query}{clients_last}"));
 }
 
 #[test]
@@ -272,9 +272,12 @@ fn a_pause_ends_the_turn_and_work_prolongs_it() {
     for (is_busy, expected) in [
         (
             false,
-            vec![DialectAction::Said("Hello.".to_owned()), DialectAction::Turn(TurnEvent::Ended)],
+            vec![
+                DialectAction::AgentSpeech("Hello.".to_owned()),
+                DialectAction::Turn(TurnEvent::Ended),
+            ],
         ),
-        (true, vec![DialectAction::Said("Hello.".to_owned())]),
+        (true, vec![DialectAction::AgentSpeech("Hello.".to_owned())]),
     ] {
         let mut machine = begin("responses");
         feed_line(
@@ -284,8 +287,8 @@ fn a_pause_ends_the_turn_and_work_prolongs_it() {
         if is_busy {
             feed_line(&mut machine, &backend("d", &json!({"type": "response.created"})));
         }
-        let said = r#"{"type":"session.output_transcript.delta","delta":"Hello."}"#;
-        machine.on_provider_message(RealtimeFrame::Text(said), now);
+        let text = r#"{"type":"session.output_transcript.delta","delta":"Hello."}"#;
+        machine.on_provider_message(RealtimeFrame::Text(text), now);
         assert!(machine.wakes().is_some_and(|wakes| wakes > now && wakes <= later));
         assert_eq!(machine.on_event(DialectEvent::Time, now), []);
         assert_eq!(machine.on_event(DialectEvent::Time, later), expected);

@@ -13,9 +13,9 @@ const MAX_UTTERANCE_BYTES: usize = 16 << 10;
 #[derive(Debug, Default)]
 pub(super) struct GptLiveTurnTracker {
     /// The caller's utterance, until the agent answers.
-    heard: String,
+    caller_text: String,
     /// The agent's answer so far.
-    said: String,
+    agent_text: String,
     turn: GptLiveTurn,
     ends: Option<Instant>,
 }
@@ -38,9 +38,9 @@ impl GptLiveTurnTracker {
     /// A fragment of the caller's speech.
     pub(super) fn hear(&mut self, fragment: &str, work: BackendActivity) -> Vec<DialectAction> {
         let mut actions = Vec::new();
-        if !self.said.is_empty() {
+        if !self.agent_text.is_empty() {
             actions.extend(self.flush());
-            self.heard.clear();
+            self.caller_text.clear();
             // Backend work for the turn continues, whoever speaks.
             if self.turn == GptLiveTurn::Runs && work == BackendActivity::Idle {
                 self.turn = GptLiveTurn::None;
@@ -48,11 +48,11 @@ impl GptLiveTurnTracker {
                 actions.push(DialectAction::Turn(TurnEvent::Interrupted));
             }
         }
-        if self.heard.len() + fragment.len() <= MAX_UTTERANCE_BYTES {
-            self.heard.push_str(fragment);
+        if self.caller_text.len() + fragment.len() <= MAX_UTTERANCE_BYTES {
+            self.caller_text.push_str(fragment);
         }
-        actions.push(DialectAction::Heard {
-            text: self.heard.trim().to_owned(),
+        actions.push(DialectAction::CallerSpeech {
+            text: self.caller_text.trim().to_owned(),
             form: UtteranceStage::Partial,
         });
         actions
@@ -60,11 +60,11 @@ impl GptLiveTurnTracker {
 
     /// The agent answers or delegates: the caller's utterance is final.
     pub(super) fn answer(&mut self) -> Vec<DialectAction> {
-        let heard = std::mem::take(&mut self.heard);
+        let received = std::mem::take(&mut self.caller_text);
         let mut actions = Vec::new();
-        if !heard.trim().is_empty() {
-            let text = heard.trim().to_owned();
-            actions.push(DialectAction::Heard { text, form: UtteranceStage::Final });
+        if !received.trim().is_empty() {
+            let text = received.trim().to_owned();
+            actions.push(DialectAction::CallerSpeech { text, form: UtteranceStage::Final });
             if self.turn == GptLiveTurn::None {
                 self.turn = GptLiveTurn::Runs;
                 actions.push(DialectAction::Turn(TurnEvent::Began));
@@ -76,8 +76,8 @@ impl GptLiveTurnTracker {
     /// A fragment of the agent's speech.
     pub(super) fn say(&mut self, fragment: &str, now: Instant) -> Vec<DialectAction> {
         let actions = self.answer();
-        if self.said.len() + fragment.len() <= MAX_UTTERANCE_BYTES {
-            self.said.push_str(fragment);
+        if self.agent_text.len() + fragment.len() <= MAX_UTTERANCE_BYTES {
+            self.agent_text.push_str(fragment);
         }
         self.ends = Some(now + ANSWER_OVER_AFTER);
         actions
@@ -101,8 +101,8 @@ impl GptLiveTurnTracker {
     }
 
     fn flush(&mut self) -> Option<DialectAction> {
-        let said = std::mem::take(&mut self.said);
-        let said = said.trim();
-        (!said.is_empty()).then(|| DialectAction::Said(said.to_owned()))
+        let text = std::mem::take(&mut self.agent_text);
+        let text = text.trim();
+        (!text.is_empty()).then(|| DialectAction::AgentSpeech(text.to_owned()))
     }
 }

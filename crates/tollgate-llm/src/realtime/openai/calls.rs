@@ -165,7 +165,7 @@ impl OpenAiCalls {
     }
 
     /// Whether the call has no answer yet, and is still awaited.
-    pub(super) fn is_wanted(&self, id: &str) -> bool {
+    pub(super) fn is_awaited(&self, id: &str) -> bool {
         self.entries.get(id).is_some_and(|entry| matches!(entry.stage, OpenAiCallStage::Running))
     }
 

@@ -86,10 +86,10 @@ impl OpenAiRealtime {
         }
         let want = match kind {
             ResponseKind::Aside => PendingSpeech::Nothing,
-            ResponseKind::Conversation => self.owed.take(),
+            ResponseKind::Conversation => self.speech_queue.take(),
         };
         if kind == ResponseKind::Conversation {
-            self.owed.client_went_on();
+            self.speech_queue.client_went_on();
         }
         self.floor.ask(ResponseRequest { event_id, whose: ResponseOwner::Others, kind, want }, now);
         if changed || !is_named {
@@ -101,17 +101,17 @@ impl OpenAiRealtime {
     /// While answers are pending that the model must have first (ours, or early ones of the
     /// client), or while a response that the client does not know about was requested.
     fn must_hold(&self) -> bool {
-        self.owed.deep != DeepAnswer::No
+        self.speech_queue.deep != DeepAnswer::No
             || self.calls.any_waiting()
             || self.floor.active().is_some_and(|active| !active.early.is_empty())
             || self.floor.our_aside().is_some()
-            || self.floor.has_asked(ResponseOwner::Ours, ResponseKind::Conversation)
-            || self.floor.has_asked(ResponseOwner::Ours, ResponseKind::Aside)
+            || self.floor.has_requested(ResponseOwner::Ours, ResponseKind::Conversation)
+            || self.floor.has_requested(ResponseOwner::Ours, ResponseKind::Aside)
     }
 
     fn hold(&mut self, message: &Object<'_>, response: Map<String, Value>) -> DialectStep {
         let event_id = message.string("event_id").map(String::from);
-        if self.owed.held.is_some() {
+        if self.speech_queue.held.is_some() {
             let message =
                 "Conversation already has an active response in progress. Wait until the \
                 response is finished before creating a new one."
@@ -120,8 +120,8 @@ impl OpenAiRealtime {
             let refusal = ClientRefusal { code, message, param: None };
             return self.refuse(&refusal, event_id.as_deref());
         }
-        self.owed.client_went_on();
-        self.owed.held = Some(HeldResponseRequest { event_id, response });
+        self.speech_queue.client_went_on();
+        self.speech_queue.held = Some(HeldResponseRequest { event_id, response });
         DialectStep::swallow()
     }
 
@@ -136,7 +136,7 @@ impl OpenAiRealtime {
         if of.as_deref().is_some_and(|id| self.floor.aside(id).is_some()) {
             return Ok(DialectStep::forward());
         }
-        self.owed.held = None;
+        self.speech_queue.held = None;
         if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
             out.push(DialectAction::ToProvider(self.post.cancel(&ours)));
         }
@@ -172,20 +172,22 @@ impl OpenAiRealtime {
             "function_call_output" if self.floor.keep_early(&call_id, text) => {
                 return Ok(DialectStep::swallow());
             }
-            "function_call_output" => self.owed.note_client_answer(&call_id, now),
+            "function_call_output" => self.speech_queue.note_client_answer(&call_id, now),
             "function_call" => {
                 let id = item.string("id").map(String::from);
                 [Some(call_id), id].iter().flatten().for_each(|id| self.written.insert(id));
             }
             "message" if item.string("role").as_deref() == Some("user") => {
-                if self.calls.any_waiting() || self.owed.deep != DeepAnswer::No {
+                if self.calls.any_waiting() || self.speech_queue.deep != DeepAnswer::No {
                     self.barge_in(&mut out);
                 }
-                self.owed.client_wrote(now);
-                self.asked = QuestionState::Open;
+                self.speech_queue.client_wrote(now);
+                self.question = QuestionState::Open;
                 out.extend(
-                    input_text(&item)
-                        .map(|text| DialectAction::Heard { text, form: UtteranceStage::Final }),
+                    input_text(&item).map(|text| DialectAction::CallerSpeech {
+                        text,
+                        form: UtteranceStage::Final,
+                    }),
                 );
             }
             _ => {}
@@ -219,7 +221,7 @@ impl OpenAiRealtime {
                 .ok()
                 .and_then(|mut message| self.move_behind_hidden(&mut message));
             out.push(DialectAction::ToProvider(moved.unwrap_or(text)));
-            self.owed.note_client_answer(&call_id, now);
+            self.speech_queue.note_client_answer(&call_id, now);
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) struct OpenAiSessionConfig {
     kind: OpenAiSessionKind,
     offer: RealtimeOffer,
     /// Our last declaration to the provider.
-    told: Option<OpenAiDeclaration>,
+    declared: Option<OpenAiDeclaration>,
     client: OpenAiClientConfig,
     /// The provider's default instructions, used when none are set.
     default_instructions: Option<String>,
@@ -89,7 +89,7 @@ impl OpenAiSessionConfig {
             role,
             kind: OpenAiSessionKind::Conversation,
             offer,
-            told: None,
+            declared: None,
             client: OpenAiClientConfig::default(),
             default_instructions: None,
             updates: VecDeque::new(),
@@ -106,7 +106,7 @@ impl OpenAiSessionConfig {
     }
 
     pub(super) fn is_declared(&self) -> bool {
-        self.told.is_some()
+        self.declared.is_some()
     }
 
     /// Whether the client has to answer a call by this name. A name that the client removed is
@@ -135,8 +135,8 @@ impl OpenAiSessionConfig {
         if self.kind == OpenAiSessionKind::Transcription {
             return None;
         }
-        let wanted = self.wanted_declaration();
-        let before = self.told.replace(wanted.clone());
+        let wanted = self.next_declaration();
+        let before = self.declared.replace(wanted.clone());
         if before.as_ref() == Some(&wanted) {
             return None;
         }
@@ -176,7 +176,7 @@ impl OpenAiSessionConfig {
     pub(super) fn offer(&mut self, offer: RealtimeOffer, now: Instant) {
         self.offer = offer;
         let earliest = self.last.map_or(now, |last| last + OFFER_DEBOUNCE);
-        if self.told.is_some() {
+        if self.declared.is_some() {
             self.due = Some(self.due.unwrap_or(earliest).max(now));
         }
     }
@@ -218,14 +218,14 @@ impl OpenAiSessionConfig {
         if let Some(Value::Array(tools)) = session.get("tools") {
             self.client.tools.clone_from(tools);
             tools.iter().filter_map(name_of).for_each(|name| self.theirs.insert(name));
-            let wanted = self.wanted_declaration();
+            let wanted = self.next_declaration();
             if !wanted.tools.is_empty() {
                 self.remember_offered_names();
                 let merged = self.merge_tools(&self.client.tools);
                 session.insert("tools".to_owned(), merged.into());
                 changed = true;
             }
-            self.told.get_or_insert_default().tools = wanted.tools;
+            self.declared.get_or_insert_default().tools = wanted.tools;
         }
         if let Some(Value::String(text)) = session.get("instructions") {
             self.client.instructions = Some(text.clone());
@@ -234,7 +234,7 @@ impl OpenAiSessionConfig {
                 session.insert("instructions".to_owned(), joined.into());
                 changed = true;
             }
-            self.told.get_or_insert_default().prompt = self.wanted_declaration().prompt;
+            self.declared.get_or_insert_default().prompt = self.next_declaration().prompt;
         }
         changed
     }
@@ -266,7 +266,7 @@ impl OpenAiSessionConfig {
             self.borrowed.extend(tools.iter().filter_map(name_of).map(str::to_owned));
             return false;
         }
-        let callable = self.told.as_ref().is_some_and(|told| !told.tools.is_empty());
+        let callable = self.declared.as_ref().is_some_and(|told| !told.tools.is_empty());
         if callable {
             response.insert("tools".to_owned(), self.client.tools.clone().into());
         }
@@ -317,7 +317,7 @@ impl OpenAiSessionConfig {
             PendingSessionUpdate::Clients { event_id: known, .. } => known == event_id,
         });
         match at.and_then(|at| self.updates.remove(at)) {
-            Some(PendingSessionUpdate::Ours) => self.told = Some(OpenAiDeclaration::default()),
+            Some(PendingSessionUpdate::Ours) => self.declared = Some(OpenAiDeclaration::default()),
             Some(PendingSessionUpdate::Clients { before, .. }) => self.client = before,
             None => {}
         }
@@ -349,7 +349,7 @@ impl OpenAiSessionConfig {
 
     /// The other side's update may have removed our tools.
     fn notice_loss(&mut self, tools: &[Value]) {
-        let Some(told) = &mut self.told else { return };
+        let Some(told) = &mut self.declared else { return };
         let is_there = |ours: &Arc<Value>| tools.iter().any(|tool| name_of(tool) == name_of(ours));
         if !told.tools.iter().all(is_there) {
             told.tools.clear();
@@ -386,7 +386,7 @@ impl OpenAiSessionConfig {
         self.offer.tools.iter().any(|tool| tool.name == name)
     }
 
-    fn wanted_declaration(&self) -> OpenAiDeclaration {
+    fn next_declaration(&self) -> OpenAiDeclaration {
         let ours = self.offer.tools.iter().filter(|tool| !self.client.declares(&tool.name));
         OpenAiDeclaration {
             tools: ours.map(|tool| Arc::clone(&tool.definition)).collect(),
@@ -410,7 +410,7 @@ impl OpenAiSessionConfig {
     }
 
     fn without_prompt<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let prompt = self.told.as_ref()?.prompt.as_deref()?;
+        let prompt = self.declared.as_ref()?.prompt.as_deref()?;
         let rest = text.strip_prefix(prompt)?;
         Some(rest.strip_prefix("\n\n").unwrap_or(rest))
     }

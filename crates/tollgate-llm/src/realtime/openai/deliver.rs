@@ -60,7 +60,7 @@ impl OpenAiRealtime {
             AnswerItemKind::Pair { name, arguments } => self.post_call(&name, &arguments, out),
         };
         out.push(DialectAction::ToProvider(self.post.output(&call_id, &due.outcome)));
-        self.owed.note_posted_answer(&call_id, due.then, now);
+        self.speech_queue.note_posted_answer(&call_id, due.then, now);
     }
 
     /// Creates a call of our own; returns its id.
@@ -81,7 +81,7 @@ impl OpenAiRealtime {
     pub(super) fn barge_in(&mut self, out: &mut Vec<DialectAction>) {
         out.extend(self.floor.turn_interrupted().map(DialectAction::Turn));
         out.extend(self.calls.abandon().into_iter().map(DialectAction::Cancel));
-        self.owed.drop_all();
+        self.speech_queue.drop_all();
     }
 
     /// Requests whatever response can be requested now.
@@ -89,27 +89,27 @@ impl OpenAiRealtime {
         self.break_off(out);
         if !self.floor.is_free()
             || self.calls.any_waiting()
-            || self.owed.deep == DeepAnswer::Awaited
+            || self.speech_queue.deep == DeepAnswer::Awaited
         {
             return;
         }
-        if self.owed.is_nothing() {
+        if self.speech_queue.is_nothing() {
             out.extend(self.floor.turn_ended().map(DialectAction::Turn));
             self.config.give_back();
             return;
         }
-        if self.owed.must_wait(now) {
+        if self.speech_queue.must_wait(now) {
             return;
         }
-        if let Some(held) = self.owed.held.take() {
+        if let Some(held) = self.speech_queue.held.take() {
             self.ask_for_client(held, now, out);
-        } else if self.owed.want != PendingSpeech::Nothing {
-            let want = self.owed.take();
-            let wanted = match want {
+        } else if self.speech_queue.want != PendingSpeech::Nothing {
+            let want = self.speech_queue.take();
+            let requested = match want {
                 PendingSpeech::Words => wire::speech_response(self.config.manner().as_deref()),
                 PendingSpeech::Reply | PendingSpeech::Nothing => json!({}),
             };
-            let (text, event_id) = self.post.create(wanted);
+            let (text, event_id) = self.post.create(requested);
             out.push(DialectAction::ToProvider(text));
             let whose = ResponseOwner::Ours;
             let kind = ResponseKind::Conversation;
@@ -124,7 +124,7 @@ impl OpenAiRealtime {
         now: Instant,
         out: &mut Vec<DialectAction>,
     ) {
-        let want = self.owed.take();
+        let want = self.speech_queue.take();
         let mut response = held.response;
         if want == PendingSpeech::Words
             && let Value::Object(speaking) = wire::speech_response(self.config.manner().as_deref())
@@ -144,10 +144,10 @@ impl OpenAiRealtime {
 
     /// Interrupts the model's speech for an urgent answer, while the caller is silent.
     fn break_off(&mut self, out: &mut Vec<DialectAction>) {
-        if self.owed.urgency != SpeechUrgency::BreakOff || self.floor.caller_speaks() {
+        if self.speech_queue.urgency != SpeechUrgency::BreakOff || self.floor.caller_speaks() {
             return;
         }
-        self.owed.urgency = SpeechUrgency::WhenIdle;
+        self.speech_queue.urgency = SpeechUrgency::WhenIdle;
         self.stop_active(out);
     }
 
@@ -168,9 +168,9 @@ impl OpenAiRealtime {
         now: Instant,
         out: &mut Vec<DialectAction>,
     ) {
-        if !self.calls.is_wanted(id)
+        if !self.calls.is_awaited(id)
             || !self.floor.is_quiet()
-            || self.owed.want != PendingSpeech::Nothing
+            || self.speech_queue.want != PendingSpeech::Nothing
         {
             return;
         }
@@ -185,11 +185,11 @@ impl OpenAiRealtime {
     /// Another model answers this turn: stops the current response, and hides a later one. Does
     /// nothing if this model has already answered: a late transcript changes nothing.
     pub(super) fn route(&mut self, out: &mut Vec<DialectAction>) {
-        if self.asked == QuestionState::Answered {
+        if self.question == QuestionState::Answered {
             return;
         }
         out.push(DialectAction::Delegate);
-        self.owed.deep = DeepAnswer::Awaited;
+        self.speech_queue.deep = DeepAnswer::Awaited;
         self.stop_active(out);
         out.extend(self.calls.abandon().into_iter().map(DialectAction::Cancel));
     }
@@ -200,7 +200,7 @@ impl OpenAiRealtime {
         now: Instant,
         out: &mut Vec<DialectAction>,
     ) {
-        if self.owed.deep != DeepAnswer::Awaited {
+        if self.speech_queue.deep != DeepAnswer::Awaited {
             return;
         }
         match words {
@@ -208,12 +208,12 @@ impl OpenAiRealtime {
                 let call_id = self.post_call(ANSWER_CALL_NAME, "{}", out);
                 let output = json!({ "status": "ok", "answer": text }).to_string();
                 out.push(DialectAction::ToProvider(self.post.output(&call_id, &output)));
-                self.owed.deep = DeepAnswer::Given;
-                self.owed.want = PendingSpeech::Words;
+                self.speech_queue.deep = DeepAnswer::Given;
+                self.speech_queue.want = PendingSpeech::Words;
             }
             Err(_) => {
-                self.owed.deep = DeepAnswer::No;
-                self.owed.wants_reply();
+                self.speech_queue.deep = DeepAnswer::No;
+                self.speech_queue.wants_reply();
             }
         }
         self.settle(now, out);
@@ -230,30 +230,31 @@ impl OpenAiRealtime {
         let code = error.string("code").unwrap_or_default();
         let purpose = self.post.take_purpose(&event_id);
         self.config.on_update_refused(&event_id, purpose);
-        let asked = self.floor.take_asked(&event_id);
+        let request = self.floor.take_requested(&event_id);
         let is_race = code == "conversation_already_has_active_response";
         // Another response may have ended meanwhile, which drops the state of this request.
-        let wanted = asked.map(|asked| asked.want).or(match (self.owed.deep, purpose) {
-            (DeepAnswer::Given, _) => Some(PendingSpeech::Words),
-            (_, Some(OutboxPurpose::Create)) => Some(PendingSpeech::Reply),
-            _ => None,
-        });
+        let wanted =
+            request.map(|request| request.want).or(match (self.speech_queue.deep, purpose) {
+                (DeepAnswer::Given, _) => Some(PendingSpeech::Words),
+                (_, Some(OutboxPurpose::Create)) => Some(PendingSpeech::Reply),
+                _ => None,
+            });
         if let Some(wanted) = wanted.filter(|_| is_race) {
             let knows = self.floor.active().is_some_and(|active| active.missed.is_empty());
             match wanted {
-                PendingSpeech::Words => self.owed.want = PendingSpeech::Words,
-                PendingSpeech::Reply if !knows => self.owed.wants_reply(),
+                PendingSpeech::Words => self.speech_queue.want = PendingSpeech::Words,
+                PendingSpeech::Reply if !knows => self.speech_queue.wants_reply(),
                 PendingSpeech::Reply | PendingSpeech::Nothing => {}
             }
             if self.floor.active().is_none() {
-                self.owed.give_way(now);
+                self.speech_queue.give_way(now);
             }
         }
         let heed = match purpose {
             None => ErrorVisibility::AsItIs,
             Some(OutboxPurpose::ClientUnnamed) => ErrorVisibility::Unnamed,
             Some(OutboxPurpose::Create) if !is_race => {
-                self.owed.deep = DeepAnswer::No;
+                self.speech_queue.deep = DeepAnswer::No;
                 ErrorVisibility::Unnamed
             }
             Some(OutboxPurpose::Update) => {

@@ -18,7 +18,7 @@ pub(super) struct OpenAiFloor {
     /// Responses outside the conversation, by id.
     asides: HashMap<String, ResponseOwner>,
     /// Requested, neither started nor rejected; oldest first.
-    asked: VecDeque<(Instant, ResponseRequest)>,
+    requested: VecDeque<(Instant, ResponseRequest)>,
     caller: OpenAiCaller,
     playback: Playback,
     turn: OpenAiTurn,
@@ -181,47 +181,47 @@ impl OpenAiFloor {
         self.active.as_ref().filter(|active| active.sight == ResponseVisibility::Hidden)
     }
 
-    pub(super) fn ask(&mut self, asked: ResponseRequest, now: Instant) {
-        self.asked.push_back((now + RESPONSE_START_TIMEOUT, asked));
+    pub(super) fn ask(&mut self, request: ResponseRequest, now: Instant) {
+        self.requested.push_back((now + RESPONSE_START_TIMEOUT, request));
     }
 
     /// Drops requests that were never answered.
     pub(super) fn time_passes(&mut self, now: Instant) {
-        self.asked.retain(|(until, _)| now < *until);
+        self.requested.retain(|(until, _)| now < *until);
     }
 
     pub(super) fn wakes(&self) -> Option<Instant> {
-        self.asked.front().map(|(until, _)| *until)
+        self.requested.front().map(|(until, _)| *until)
     }
 
-    pub(super) fn has_asked(&self, whose: ResponseOwner, kind: ResponseKind) -> bool {
-        self.asked.iter().any(|(_, asked)| asked.whose == whose && asked.kind == kind)
+    pub(super) fn has_requested(&self, whose: ResponseOwner, kind: ResponseKind) -> bool {
+        self.requested.iter().any(|(_, request)| request.whose == whose && request.kind == kind)
     }
 
-    pub(super) fn oldest_asked(&self) -> Option<ResponseKind> {
-        self.asked.front().map(|(_, asked)| asked.kind)
+    pub(super) fn oldest_requested(&self) -> Option<ResponseKind> {
+        self.requested.front().map(|(_, request)| request.kind)
     }
 
     /// Removes the request with this id: it was rejected, or has started.
-    pub(super) fn take_asked(&mut self, event_id: &str) -> Option<ResponseRequest> {
-        let at = self.asked.iter().position(|(_, asked)| asked.event_id == event_id)?;
-        self.asked.remove(at).map(|(_, asked)| asked)
+    pub(super) fn take_requested(&mut self, event_id: &str) -> Option<ResponseRequest> {
+        let at = self.requested.iter().position(|(_, request)| request.event_id == event_id)?;
+        self.requested.remove(at).map(|(_, request)| request)
     }
 
     /// Removes the oldest such request: it has started.
-    pub(super) fn take_oldest_asked(
+    pub(super) fn take_oldest_requested(
         &mut self,
         whose: ResponseOwner,
         kind: ResponseKind,
     ) -> Option<ResponseRequest> {
-        let fits = |asked: &ResponseRequest| asked.whose == whose && asked.kind == kind;
-        let at = self.asked.iter().position(|(_, asked)| fits(asked))?;
-        self.asked.remove(at).map(|(_, asked)| asked)
+        let fits = |request: &ResponseRequest| request.whose == whose && request.kind == kind;
+        let at = self.requested.iter().position(|(_, request)| fits(request))?;
+        self.requested.remove(at).map(|(_, request)| request)
     }
 
     /// Requests of this kind made before a response ended were answered by then.
-    pub(super) fn forget_asked(&mut self, kind: ResponseKind) {
-        self.asked.retain(|(_, asked)| asked.kind != kind);
+    pub(super) fn forget_requested(&mut self, kind: ResponseKind) {
+        self.requested.retain(|(_, request)| request.kind != kind);
     }
 
     pub(super) fn set_caller(&mut self, caller: OpenAiCaller) {
@@ -241,8 +241,8 @@ impl OpenAiFloor {
         self.active.is_none()
             && self.caller == OpenAiCaller::Silent
             && self.our_aside().is_none()
-            && self.asked.iter().all(|(_, asked)| {
-                asked.kind == ResponseKind::Aside && asked.whose == ResponseOwner::Others
+            && self.requested.iter().all(|(_, request)| {
+                request.kind == ResponseKind::Aside && request.whose == ResponseOwner::Others
             })
     }
 

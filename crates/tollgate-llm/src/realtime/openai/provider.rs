@@ -39,7 +39,7 @@ impl OpenAiRealtime {
             "conversation.item.added" | "conversation.item.created" => {
                 self.item_added(text, &mut out)
             }
-            "conversation.item.done" | "conversation.item.retrieved" => self.item_told(text),
+            "conversation.item.done" | "conversation.item.retrieved" => self.on_injected_item(text),
             "conversation.item.deleted" | "conversation.item.truncated" => {
                 self.item_changed(kind, text)
             }
@@ -120,7 +120,7 @@ impl OpenAiRealtime {
             self.floor.set_caller(OpenAiCaller::Silent);
             if kind == "input_audio_buffer.speech_stopped" {
                 // The utterance is committed next, and usually answered.
-                self.owed.give_way(now);
+                self.speech_queue.give_way(now);
             }
             self.settle(now, out);
             return;
@@ -139,16 +139,16 @@ impl OpenAiRealtime {
         out: &mut Vec<DialectAction>,
     ) -> MessageFate {
         self.floor.set_caller(OpenAiCaller::Silent);
-        if self.calls.any_waiting() || self.owed.deep != DeepAnswer::No {
+        if self.calls.any_waiting() || self.speech_queue.deep != DeepAnswer::No {
             self.barge_in(out);
         }
-        self.owed.drop_all();
-        if self.owed.held.is_some() {
+        self.speech_queue.drop_all();
+        if self.speech_queue.held.is_some() {
             // Turn detection usually triggers a response by itself.
-            self.owed.give_way(now);
+            self.speech_queue.give_way(now);
         }
         out.extend(self.floor.turn_taken().into_iter().map(DialectAction::Turn));
-        self.asked = QuestionState::Open;
+        self.question = QuestionState::Open;
         self.spoken_last = match json_peek::peek_string(text, "item_id") {
             JsonPeek::Is(item) => Some(item.to_owned()),
             JsonPeek::Missing | JsonPeek::Unclear => None,
@@ -160,28 +160,28 @@ impl OpenAiRealtime {
     fn read_transcription(&mut self, kind: &str, text: &str, out: &mut Vec<DialectAction>) {
         let Ok(message) = Object::parse(text) else { return };
         let Some(item) = message.string("item_id") else { return };
-        let before = self.heard.remove(&*item);
+        let before = self.transcripts.remove(&*item);
         if let Some(transcript) =
             message.string("transcript").filter(|_| kind.ends_with("completed"))
         {
             // A transcript of an earlier turn does not concern this one.
             if self.spoken_last.as_deref().is_some_and(|last| last != item) {
-                self.asked = QuestionState::Answered;
+                self.question = QuestionState::Answered;
             }
-            out.push(DialectAction::Heard {
+            out.push(DialectAction::CallerSpeech {
                 text: transcript.into_owned(),
                 form: UtteranceStage::Final,
             });
         } else if let Some(delta) = message.string("delta") {
             let text = before.unwrap_or_default() + &delta;
-            if self.heard.len() == MAX_OPEN_UTTERANCES {
+            if self.transcripts.len() == MAX_OPEN_UTTERANCES {
                 // Their ends never arrived.
-                self.heard.clear();
+                self.transcripts.clear();
             }
             if text.len() <= MAX_UTTERANCE_BYTES {
-                self.heard.insert(item.into_owned(), text.clone());
+                self.transcripts.insert(item.into_owned(), text.clone());
             }
-            out.push(DialectAction::Heard { text, form: UtteranceStage::Partial });
+            out.push(DialectAction::CallerSpeech { text, form: UtteranceStage::Partial });
         }
     }
 
@@ -203,11 +203,11 @@ impl OpenAiRealtime {
             (None, false) => ItemPosition::Last,
         };
         self.items.put(&id, place);
-        self.owed.confirms();
+        self.speech_queue.confirms();
         if let Some(call_id) = item.string("call_id").filter(|id| self.calls.knows(id))
             && item.string("type").as_deref() == Some("function_call_output")
         {
-            self.owed.confirm_answer(&call_id);
+            self.speech_queue.confirm_answer(&call_id);
             if self.calls.mark_answered(&call_id) {
                 out.push(DialectAction::Cancel(call_id.into_owned()));
             }
@@ -219,7 +219,7 @@ impl OpenAiRealtime {
         self.without_hidden_neighbour(text)
     }
 
-    fn item_told(&mut self, text: &str) -> MessageFate {
+    fn on_injected_item(&mut self, text: &str) -> MessageFate {
         let Ok(message) = Object::parse(text) else { return MessageFate::Forward };
         let Some(item) = message.object("item") else { return MessageFate::Forward };
         let is_hidden = item.string("id").is_some_and(|id| self.items.is_hidden(&id));

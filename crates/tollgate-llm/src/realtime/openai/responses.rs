@@ -44,7 +44,7 @@ impl OpenAiRealtime {
             return MessageFate::Forward;
         };
         let kind = self.kind_of(&response);
-        let (whose, asked) = self.find_request(&response, kind);
+        let (whose, request) = self.find_request(&response, kind);
         if kind == ResponseKind::Aside {
             self.floor.begin_aside(&id, whose);
             if whose == ResponseOwner::Ours {
@@ -52,16 +52,16 @@ impl OpenAiRealtime {
             }
             return for_client(message, response, HiddenCalls::Nothing);
         }
-        let missed = self.owed.unseen();
-        let want = asked.as_ref().map(|asked| asked.want).unwrap_or_default();
+        let missed = self.speech_queue.unseen();
+        let want = request.as_ref().map(|request| request.want).unwrap_or_default();
         if whose == ResponseOwner::Ours || want == PendingSpeech::Words {
-            self.owed.deep = DeepAnswer::No;
+            self.speech_queue.deep = DeepAnswer::No;
         }
         if whose == ResponseOwner::Ours || missed.is_empty() {
-            self.owed.clear_announced();
+            self.speech_queue.clear_announced();
         }
-        let must_end = self.owed.deep != DeepAnswer::No;
-        let sight = if must_end && asked.is_none() {
+        let must_end = self.speech_queue.deep != DeepAnswer::No;
+        let sight = if must_end && request.is_none() {
             ResponseVisibility::Hidden
         } else {
             ResponseVisibility::Shown
@@ -76,9 +76,9 @@ impl OpenAiRealtime {
         if sight == ResponseVisibility::Hidden {
             return MessageFate::Swallow;
         }
-        if whose == ResponseOwner::Others && asked.is_none() {
+        if whose == ResponseOwner::Others && request.is_none() {
             // A request that the client sent meanwhile would be rejected by now.
-            self.owed.held = None;
+            self.speech_queue.held = None;
         }
         out.extend(self.floor.turn_answered().map(DialectAction::Turn));
         for_client(message, response, HiddenCalls::Nothing)
@@ -97,8 +97,8 @@ impl OpenAiRealtime {
             return for_client(message, response, HiddenCalls::Nothing);
         }
         let mut ended = self.floor.end(&id);
-        self.owed.response_ended();
-        self.floor.forget_asked(ResponseKind::Conversation);
+        self.speech_queue.response_ended();
+        self.floor.forget_requested(ResponseKind::Conversation);
         if let Some(hidden) =
             ended.as_ref().filter(|ended| ended.sight == ResponseVisibility::Hidden)
         {
@@ -110,7 +110,7 @@ impl OpenAiRealtime {
         }
         let by_us = ended.as_ref().is_some_and(|ended| ended.ending == CancelRequester::Us);
         if verdict(&response) == ResponseVerdict::Stands {
-            self.asked = QuestionState::Answered;
+            self.question = QuestionState::Answered;
         }
         self.take_calls(&id, &response, out);
         let early = ended.as_mut().map(|ended| std::mem::take(&mut ended.early));
@@ -121,7 +121,7 @@ impl OpenAiRealtime {
         if response.get("status").is_some_and(|status| status == "cancelled") && !by_us {
             self.barge_in(out);
         } else if ended.is_some_and(|ended| !ended.missed.is_empty()) {
-            self.owed.wants_reply();
+            self.speech_queue.wants_reply();
         }
         self.settle(now, out);
         let hides = self.hide_calls(&mut response);
@@ -133,7 +133,7 @@ impl OpenAiRealtime {
         match response.get("conversation_id") {
             Some(Value::Null) => ResponseKind::Aside,
             Some(_) => ResponseKind::Conversation,
-            None => self.floor.oldest_asked().unwrap_or(ResponseKind::Conversation),
+            None => self.floor.oldest_requested().unwrap_or(ResponseKind::Conversation),
         }
     }
 
@@ -147,12 +147,12 @@ impl OpenAiRealtime {
         let mark = response.get("metadata").map(|metadata| metadata.get(METADATA_MARK));
         let whose = match mark {
             Some(Some(Value::String(mark))) if self.post.has_requested(mark) => {
-                return (ResponseOwner::Ours, self.floor.take_asked(mark));
+                return (ResponseOwner::Ours, self.floor.take_requested(mark));
             }
-            None if self.floor.has_asked(ResponseOwner::Ours, kind) => ResponseOwner::Ours,
+            None if self.floor.has_requested(ResponseOwner::Ours, kind) => ResponseOwner::Ours,
             Some(_) | None => ResponseOwner::Others,
         };
-        (whose, self.floor.take_oldest_asked(whose, kind))
+        (whose, self.floor.take_oldest_requested(whose, kind))
     }
 
     // === calls ===
@@ -273,7 +273,7 @@ impl OpenAiRealtime {
             if !self.config.is_clients(name) || self.calls.knows(call_id) {
                 self.take_call(id, &ProviderCall { id: call_id, name, arguments, verdict }, out);
             } else if verdict == ResponseVerdict::Stands {
-                self.owed.note_client_call(call_id);
+                self.speech_queue.note_client_call(call_id);
             }
         }
     }
@@ -327,7 +327,7 @@ impl OpenAiRealtime {
         if let Some(words) = words.filter(|words| !words.is_empty())
             && self.floor.aside(&response_id).is_none()
         {
-            out.push(DialectAction::Said(words.into_owned()));
+            out.push(DialectAction::AgentSpeech(words.into_owned()));
         }
         MessageFate::Forward
     }

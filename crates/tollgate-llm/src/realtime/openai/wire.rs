@@ -110,9 +110,9 @@ impl OpenAiOutbox {
     }
 
     /// Requests a response in the conversation; returns the message and its id.
-    pub(super) fn create(&mut self, wanted: Value) -> (String, String) {
+    pub(super) fn create(&mut self, requested: Value) -> (String, String) {
         let id = self.id(OutboxPurpose::Create);
-        let mut response = wanted;
+        let mut response = requested;
         response["metadata"] = json!({ METADATA_MARK: id });
         (json!({ "type": "response.create", "event_id": id, "response": response }).to_string(), id)
     }

@@ -12,12 +12,12 @@ use super::RealtimeSession;
 impl RealtimeSession {
     /// Tools or tier may have changed: sends a new offer if it differs.
     pub(in super::super) fn refresh(&mut self, now: std::time::Instant) {
-        let asked = self
+        let turn_request = self
             .session_request
             .party
             .turn_request(self.call_progress.wish(&self.session_request.party));
         // A removed agent has no tools; its session may continue.
-        let offer = match self.session_registry.gate.turn(asked) {
+        let offer = match self.session_registry.gate.turn(turn_request) {
             Ok(turn) => offer(&self.session_request, &turn, self.prompt.clone()),
             Err(_) => RealtimeOffer { tools: Vec::new(), prompt: self.prompt.clone() },
         };

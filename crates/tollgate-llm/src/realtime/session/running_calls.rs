@@ -107,11 +107,11 @@ impl RealtimeSession {
         let call = running.call.clone();
         let slow = self.slow.get_or_insert_with(SlowCallChannel::new).sender.clone();
         let (run, abort) = abortable(async move {
-            let told = |message: Arc<str>| {
+            let render = |message: Arc<str>| {
                 // If the queue is full, the announcement is dropped.
                 let _ = slow.try_send(SlowCallNotice { id: call.id.clone(), message });
             };
-            let outcome = runner.run(&call, told).await;
+            let outcome = runner.run(&call, render).await;
             BackgroundResult::Ran { id: call.id.clone(), outcome }
         });
         (running.abort, running.turn) = (Some(abort), self.call_progress.number);
@@ -133,8 +133,8 @@ impl RealtimeSession {
         }
         let tool = running.tool.clone();
         let delivery = running.delivery;
-        let kept = (answered == AnswerStage::Done).then_some(text.as_str());
-        let ids = self.ledger.finish(id, kept, now);
+        let stored = (answered == AnswerStage::Done).then_some(text.as_str());
+        let ids = self.ledger.finish(id, stored, now);
         if let (AnswerStage::Pending, Some(handle)) = (answered, outcome.handle) {
             let gate = Arc::clone(&self.session_registry.gate);
             let principal = &self.session_request.party.principal;
@@ -185,12 +185,12 @@ impl RealtimeSession {
 
     /// The current turn with its view. `None`: the agent was removed.
     fn turn(&self) -> Option<Turn> {
-        let asked = self
+        let turn_request = self
             .session_request
             .party
             .turn_request(self.call_progress.wish(&self.session_request.party));
-        let asked = TurnRequest { trace: self.told.trace().cloned(), ..asked };
-        self.session_registry.gate.turn(asked).ok()
+        let turn_request = TurnRequest { trace: self.spans.trace().cloned(), ..turn_request };
+        self.session_registry.gate.turn(turn_request).ok()
     }
 }
 

@@ -38,11 +38,11 @@ impl SessionSpans {
             provider: provider_name(session_request.model.provider_kind()),
             model: session_request.model.settings.id.clone(),
         };
-        session.tell(|said| {
-            said.set("gen_ai.agent.name", agent.to_owned());
-            said.set("gen_ai.provider.name", about.provider);
-            said.set("gen_ai.request.model", about.model.clone());
-            said.set("tollgate.dialect", facts.dialect);
+        session.tell(|attributes| {
+            attributes.set("gen_ai.agent.name", agent.to_owned());
+            attributes.set("gen_ai.provider.name", about.provider);
+            attributes.set("gen_ai.request.model", about.model.clone());
+            attributes.set("tollgate.dialect", facts.dialect);
         });
         // Set at the start: dropping the span later does not mean that it was cancelled.
         session.done();
@@ -58,10 +58,10 @@ impl SessionSpans {
         let SessionSpanLabels { provider, model } = &self.about;
         let mut span =
             self.follow.begin(SpanKind::Client, || format!("realtime_inference {model}").into());
-        span.tell(|said| {
-            said.set("gen_ai.operation.name", "realtime_inference");
-            said.set("gen_ai.provider.name", *provider);
-            said.set("gen_ai.request.model", model.clone());
+        span.tell(|attributes| {
+            attributes.set("gen_ai.operation.name", "realtime_inference");
+            attributes.set("gen_ai.provider.name", *provider);
+            attributes.set("gen_ai.request.model", model.clone());
         });
         self.turn = Some(span);
     }
@@ -72,7 +72,9 @@ impl SessionSpans {
             LiveEnding::Whole => "stop",
             LiveEnding::Interrupted => "interrupted",
         };
-        span.tell(|said| said.set("gen_ai.response.finish_reasons", vec![reason.to_owned()]));
+        span.tell(|attributes| {
+            attributes.set("gen_ai.response.finish_reasons", vec![reason.to_owned()])
+        });
         span.done();
     }
 }

@@ -14,7 +14,7 @@ use tollgate_core::text::truncate_chars;
 use tollgate_core::tier_selector::{self, TierChoice, Utterance};
 use tollgate_core::turn::{Taint, Turn, TurnId};
 use tollgate_engine::gate::{TierRequest, TurnRequest};
-use tollgate_engine::memory::{HeardUtterance, TranscriptTurn};
+use tollgate_engine::memory::{SpokenUtterance, TranscriptTurn};
 use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveTurn};
 
 use super::super::events::{
@@ -52,7 +52,7 @@ pub(super) struct SessionTurnState {
     /// `None`: the realtime model answers all turns.
     ceiling: Option<Tier>,
     /// `None`: the agent has no budget.
-    sway: Option<TierHysteresis>,
+    hysteresis: Option<TierHysteresis>,
     insisted: Option<Tier>,
     began: Option<Instant>,
     /// Number of the current turn.
@@ -78,7 +78,7 @@ impl SessionTurnState {
         let first = session_request.agent.ceiling.map(|ceiling| ceiling.min(Tier::Standard));
         Self {
             ceiling: routes.then_some(REALTIME_CEILING),
-            sway: first.map(TierHysteresis::at),
+            hysteresis: first.map(TierHysteresis::at),
             insisted: session_request.tier,
             began: None,
             number: 0,
@@ -92,7 +92,7 @@ impl SessionTurnState {
     /// Tier of the realtime model.
     pub(super) fn wish(&self, party: &SessionParty) -> RequestedTier {
         let most = self.ceiling.unwrap_or(Tier::Deep);
-        match (self.insisted, &self.sway) {
+        match (self.insisted, &self.hysteresis) {
             (Some(tier), _) => party.tier_override(tier.min(most)),
             (None, Some(sway)) => RequestedTier::Selected(sway.tier().min(most)),
             (None, None) => self.ceiling.map_or(RequestedTier::Ceiling, RequestedTier::Selected),
@@ -101,7 +101,7 @@ impl SessionTurnState {
 
     /// Tier of the model that answers in its place.
     fn wish_beyond(&self, party: &SessionParty) -> RequestedTier {
-        match (self.insisted, &self.sway) {
+        match (self.insisted, &self.hysteresis) {
             (Some(tier), _) => party.tier_override(tier),
             (None, Some(sway)) => RequestedTier::Selected(sway.tier()),
             (None, None) => RequestedTier::Ceiling,
@@ -158,20 +158,20 @@ impl SessionTurnState {
 pub(super) struct SessionTranscript {
     lines: VecDeque<(ChatRole, String)>,
     /// In this turn: the caller's and the agent's speech.
-    heard: String,
-    said: String,
+    caller_text: String,
+    agent_text: String,
     given: Option<String>,
 }
 
 impl SessionTranscript {
     fn hear(&mut self, text: &str) {
-        join(&mut self.heard, text);
+        join(&mut self.caller_text, text);
         self.keep(ChatRole::User, text);
     }
 
     pub(super) fn say(&mut self, text: &str) {
         self.given = None;
-        join(&mut self.said, text);
+        join(&mut self.agent_text, text);
         self.keep(ChatRole::Assistant, text);
     }
 
@@ -184,7 +184,7 @@ impl SessionTranscript {
         if let Some(given) = self.given.take() {
             self.say(&given);
         }
-        (std::mem::take(&mut self.heard), std::mem::take(&mut self.said))
+        (std::mem::take(&mut self.caller_text), std::mem::take(&mut self.agent_text))
     }
 
     fn keep(&mut self, role: ChatRole, text: &str) {
@@ -198,12 +198,12 @@ impl SessionTranscript {
     }
 }
 
-fn join(kept: &mut String, text: &str) {
-    if kept.len() + text.len() < MAX_UTTERANCE_BYTES {
-        if !kept.is_empty() {
-            kept.push(' ');
+fn join(stored: &mut String, text: &str) {
+    if stored.len() + text.len() < MAX_UTTERANCE_BYTES {
+        if !stored.is_empty() {
+            stored.push(' ');
         }
-        kept.push_str(text.trim());
+        stored.push_str(text.trim());
     }
 }
 
@@ -230,8 +230,11 @@ impl RealtimeSession {
             },
         };
         let Ok(choice) = self.session_registry.gate.choose(&spoke) else { return };
-        let moved =
-            self.call_progress.sway.as_mut().is_some_and(|sway| sway.observe(choice.tier, form));
+        let moved = self
+            .call_progress
+            .hysteresis
+            .as_mut()
+            .is_some_and(|sway| sway.observe(choice.tier, form));
         if moved && self.call_progress.insisted.is_none() {
             self.show_tier(choice.reason.to_string());
             self.refresh(now);
@@ -282,7 +285,7 @@ impl RealtimeSession {
                 self.call_progress.next();
                 self.stop_speaking();
                 self.call_progress.began = Some(now);
-                self.told.turn_began();
+                self.spans.turn_began();
             }
             TurnEvent::Interrupted => {
                 self.stop_speaking();
@@ -294,7 +297,7 @@ impl RealtimeSession {
 
     pub(super) fn end_turn(&mut self, ending: LiveEnding, now: Instant) {
         let Some(began) = self.call_progress.began.take() else { return };
-        self.told.turn_ended(ending);
+        self.spans.turn_ended(ending);
         let tools = self.call_progress.time_budget.time_spent(now);
         let took = now.saturating_duration_since(began);
         let figures = std::mem::take(&mut self.call_progress.figures);
@@ -318,12 +321,13 @@ impl RealtimeSession {
     pub(super) fn delegate(&mut self) {
         self.stop_speaking();
         let chain = chain(&self.session_registry, &self.session_request);
-        let asked = self
+        let turn_request = self
             .session_request
             .party
             .turn_request(self.call_progress.wish_beyond(&self.session_request.party));
-        let asked = TurnRequest { trace: self.told.trace().cloned(), ..asked };
-        let (Ok(turn), false) = (self.session_registry.gate.turn(asked), chain.is_empty()) else {
+        let turn_request = TurnRequest { trace: self.spans.trace().cloned(), ..turn_request };
+        let (Ok(turn), false) = (self.session_registry.gate.turn(turn_request), chain.is_empty())
+        else {
             self.speaking.push_back(async { Err(NoDeepAnswerError::NoModel) }.boxed());
             return;
         };
@@ -380,39 +384,39 @@ impl RealtimeSession {
     }
 
     fn look_ahead(&self, text: &str) {
-        let asked = self
+        let turn_request = self
             .session_request
             .party
             .turn_request(self.call_progress.wish(&self.session_request.party));
         if let (Some(memory_service), Ok(turn)) =
-            (self.session_registry.gate.memory(), self.session_registry.gate.turn(asked))
+            (self.session_registry.gate.memory(), self.session_registry.gate.turn(turn_request))
         {
             memory_service.look_ahead(
                 &turn,
-                &HeardUtterance { conversation: Some(&self.conversation), text },
+                &SpokenUtterance { conversation: Some(&self.conversation), text },
             );
         }
     }
 
     fn keep_talk(&mut self) {
-        let (heard, said) = self.talk.take_texts();
-        let asked = self
+        let (received, text) = self.talk.take_texts();
+        let turn_request = self
             .session_request
             .party
             .turn_request(self.call_progress.wish(&self.session_request.party));
         let (Some(memory_service), Ok(turn)) =
-            (self.session_registry.gate.memory(), self.session_registry.gate.turn(asked))
+            (self.session_registry.gate.memory(), self.session_registry.gate.turn(turn_request))
         else {
             return;
         };
-        let said = TranscriptTurn {
+        let text = TranscriptTurn {
             conversation: Some(&self.conversation),
             speaker: self.session_request.variables.get("caller_name").map(String::as_str),
-            heard: &heard,
-            answered: &said,
+            utterance: &received,
+            answered: &text,
             via: "realtime",
         };
-        memory_service.record(&turn, &said);
+        memory_service.record(&turn, &text);
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct ArgumentRenames {
     /// Keys for which null means "omitted" (`unsent`), and those for which null is a value
     /// (`kept`).
     unsent: BTreeSet<String>,
-    kept: BTreeSet<String>,
+    nullable: BTreeSet<String>,
 }
 
 impl ArgumentRenames {
@@ -35,16 +35,16 @@ impl ArgumentRenames {
 
     /// Keys for which null is a value in one place and "omitted" in another.
     pub(super) fn ambiguous_null_keys(&self) -> Vec<String> {
-        self.unsent.intersection(&self.kept).cloned().collect()
+        self.unsent.intersection(&self.nullable).cloned().collect()
     }
 
     /// Null is a value for this key somewhere, so it is kept everywhere.
     pub(super) fn keep(&mut self, key: &str) {
-        self.kept.insert(key.to_owned());
+        self.nullable.insert(key.to_owned());
     }
 
     fn without_unsent(&self, fields: Map<String, Value>) -> Map<String, Value> {
-        let is_unsent = |key: &String| self.unsent.contains(key) && !self.kept.contains(key);
+        let is_unsent = |key: &String| self.unsent.contains(key) && !self.nullable.contains(key);
         let kept = fields.into_iter().filter(|(key, value)| !value.is_null() || !is_unsent(key));
         kept.map(|(key, value)| (key, self.inside(value))).collect()
     }

@@ -39,7 +39,7 @@ pub(super) fn plain(
         };
         if let Some(left) = left {
             log.limit(&at, keyword);
-            log.told.push(limits::of(keyword, &left));
+            log.notes.push(limits::of(keyword, &left));
         }
     }
     object(fields)

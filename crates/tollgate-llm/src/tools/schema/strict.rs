@@ -61,7 +61,7 @@ pub(super) fn bind(
             format!("null for `{key}` may be a value or mean absent; it is taken as a value");
         log.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at.clone(), what));
     }
-    log.told.extend(told);
+    log.notes.extend(told);
     if !bound.is_empty() {
         root.insert("$defs".to_owned(), Value::Object(bound));
     }

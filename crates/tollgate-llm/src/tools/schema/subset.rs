@@ -30,7 +30,7 @@ pub(super) fn narrow(
     let at = log.at.clone();
     let mut writer = SubsetSchemaWriter { lost: &mut log.lost };
     let (root, told) = writer.read(fields, "object", &at).finish(&mut writer, &at);
-    log.told.extend(told);
+    log.notes.extend(told);
     let properties = root.get("properties").and_then(Value::as_object);
     properties.is_some_and(|it| !it.is_empty()).then_some(root)
 }

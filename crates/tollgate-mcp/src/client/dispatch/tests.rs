@@ -44,12 +44,12 @@ async fn check(answers: &'static [&'static str], expected: &str) {
     let dispatch = Arc::new(Dispatch::new(Arc::new(Deaf), Arc::clone(&outbox) as Arc<dyn Outbox>));
     outbox.dispatch.set(Arc::downgrade(&dispatch)).unwrap();
     let mut probe = dispatch.send_probe("{}").await.unwrap();
-    let told = match probe.answer_now() {
+    let text = match probe.answer_now() {
         Some(Ok(result)) => result.get().to_owned(),
         Some(Err(error)) => error.to_string(),
         None => "nothing".to_owned(),
     };
-    assert_eq!(told, expected, "{answers:?}");
+    assert_eq!(text, expected, "{answers:?}");
 }
 
 #[tokio::test]

@@ -53,8 +53,8 @@ pub(super) async fn connect(
     let dispatch = Arc::new(Dispatch::new(listener, outbox));
     let reader = tasks::spawn("event stream", read_all(stream, Arc::clone(&dispatch)));
     let pinned = options.pinned.filter(|pinned| pinned.era() == Era::Legacy);
-    let asked = pinned.unwrap_or(Revision::NEWEST_LEGACY);
-    let facts = handshake::initialize(&dispatch, asked, pinned).await?;
+    let requested = pinned.unwrap_or(Revision::NEWEST_LEGACY);
+    let facts = handshake::initialize(&dispatch, requested, pinned).await?;
     dispatch.inbound.set_revision(facts.revision);
     let told = dispatch.notify("notifications/initialized", Object::new()).await;
     told.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
@@ -196,7 +196,7 @@ fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
         reference.to_owned()
     } else if reference.contains("://") {
         let url: Uri = reference.parse().ok()?;
-        return (origin(&url)? == origin(base)?).then_some(url);
+        return (Origin::of(&url)? == Origin::of(base)?).then_some(url);
     } else {
         let folder = base.path().rsplit_once('/').map_or("", |(folder, _)| folder);
         format!("{folder}/{reference}")
@@ -206,14 +206,24 @@ fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-fn origin(url: &Uri) -> Option<(Scheme, String, u16)> {
-    let scheme = url.scheme()?.clone();
-    let port = url.port_u16().unwrap_or(if scheme == Scheme::HTTPS { 443 } else { 80 });
-    let authority: &Authority = url.authority()?;
-    if authority.as_str().contains('@') {
-        return None;
+/// The origin of a URL (RFC 6454).
+#[derive(PartialEq, Eq)]
+struct Origin {
+    scheme: Scheme,
+    host: String,
+    port: u16,
+}
+
+impl Origin {
+    fn of(url: &Uri) -> Option<Self> {
+        let scheme = url.scheme()?.clone();
+        let port = url.port_u16().unwrap_or(if scheme == Scheme::HTTPS { 443 } else { 80 });
+        let authority: &Authority = url.authority()?;
+        if authority.as_str().contains('@') {
+            return None;
+        }
+        Some(Self { scheme, host: authority.host().to_ascii_lowercase(), port })
     }
-    Some((scheme, authority.host().to_ascii_lowercase(), port))
 }
 
 #[cfg(test)]

@@ -35,16 +35,16 @@ fn what_is_asked_for_is_checked() {
         let uri: Uri = format!("/api/audit?{query}").parse().unwrap();
         AuditQueryParams::read(&uri).map_err(|problem| problem.detail.into_owned())
     };
-    let asked = read("").unwrap();
-    assert_eq!((asked.format, asked.query.limit), (AuditExportFormat::Json, 100));
-    assert_eq!(asked.query.direction, AuditDirection::NewestFirst);
-    let asked = read("format=csv&name=web_*&since=1h&after=7").unwrap();
+    let params = read("").unwrap();
+    assert_eq!((params.format, params.query.limit), (AuditExportFormat::Json, 100));
+    assert_eq!(params.query.direction, AuditDirection::NewestFirst);
+    let params = read("format=csv&name=web_*&since=1h&after=7").unwrap();
     assert_eq!(
-        (asked.format, asked.left, asked.query.after),
+        (params.format, params.left, params.query.after),
         (AuditExportFormat::Csv, None, Some(7))
     );
-    assert_eq!(asked.query.direction, AuditDirection::OldestFirst);
-    assert!(asked.query.since.is_some() && asked.query.name.is_some());
+    assert_eq!(params.query.direction, AuditDirection::OldestFirst);
+    assert!(params.query.since.is_some() && params.query.name.is_some());
     assert_eq!(read("format=jsonl&limit=5000").unwrap().left, Some(5_000));
     for (query, expected) in [
         ("limit=0", "`limit` must be at least 1"),

@@ -31,12 +31,12 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["name", "type", "limit", "skip"])?;
-        let wanted = EntityFilter {
-            name: admin.asked.text("name")?.map(str::to_owned),
-            kind: admin.asked.text("type")?.map(str::to_lowercase),
+        let filter = EntityFilter {
+            name: admin.query.text("name")?.map(str::to_owned),
+            kind: admin.query.text("type")?.map(str::to_lowercase),
         };
-        let page = admin.asked.page()?;
-        let entities = admin.mind.store().find_entities(&admin.scope(), &wanted, page).await?;
+        let page = admin.query.page()?;
+        let entities = admin.memory.store().find_entities(&admin.scope(), &filter, page).await?;
         let next = next(page, entities.len());
         let entities: Vec<Value> = entities.iter().map(memory_json::entity).collect();
         Ok(Json(json!({ "entities": entities, "next": next })).into_response())
@@ -96,7 +96,7 @@ fn entity(
 ) -> Result<NewEntity, ApiError> {
     let kind = fields.needed_text("type")?;
     let name = fields.needed_text("name")?;
-    let entity = NewEntity::new(id, &kind, &name, admin.mind.now())?;
+    let entity = NewEntity::new(id, &kind, &name, admin.memory.now())?;
     Ok(entity.with(attributes(fields)?)?)
 }
 
@@ -139,21 +139,25 @@ async fn keep(
             front.edits.begin((admin.namespace.clone(), admin.agent.clone(), id.clone()))?;
         let before = own(&admin, &id).await?;
         expected.check(before.as_ref(), &id)?;
-        admin.mind.store().put_entities(&admin.place(AuthorTrust::Operator), vec![entity]).await?;
+        admin
+            .memory
+            .store()
+            .put_entities(&admin.place(AuthorTrust::Operator), vec![entity])
+            .await?;
         let outcome = if before.is_some() { "changed" } else { "kept" };
         admin.note(outcome, id.as_str(), "an entity").await;
         let after = own(&admin, &id).await?;
         let after = after.ok_or_else(|| missing("unknown_entity", "entity", id.as_str()))?;
         let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-        let told = json!({ "entity": memory_json::entity(&after) });
-        Ok(with_etag((status, Json(told)).into_response(), &after))
+        let body = json!({ "entity": memory_json::entity(&after) });
+        Ok(with_etag((status, Json(body)).into_response(), &after))
     })
     .await
 }
 
 /// The entity that a change would replace: not one of the same name for another audience.
 async fn own(admin: &MemoryAdminRequest, id: &EntityId) -> Result<Option<Entity>, ApiError> {
-    let found = admin.mind.store().snapshot(&admin.scope(), id, 0).await?;
+    let found = admin.memory.store().snapshot(&admin.scope(), id, 0).await?;
     let found = found.map(|snapshot| snapshot.entity);
     Ok(found.filter(|entity| entity.audience.owner() == admin.agent.as_ref()))
 }
@@ -167,18 +171,18 @@ pub(crate) async fn one(
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["limit"])?;
-        let links = admin.asked.limit(USUAL_LINKS, MOST_LINKS)?;
+        let links = admin.query.limit(USUAL_LINKS, MOST_LINKS)?;
         let scope = admin.scope();
         let entity = EntityId::parse(&id)?;
-        let found = admin.mind.store().snapshot(&scope, &entity, links).await?;
+        let found = admin.memory.store().snapshot(&scope, &entity, links).await?;
         let found = found.ok_or_else(|| missing("unknown_entity", "entity", &id))?;
         let relations: Vec<Value> = found.links.iter().map(memory_json::link).collect();
-        let told = json!({
+        let body = json!({
             "entity": memory_json::entity(&found.entity),
             "relations": relations,
             "left_out": found.left_out,
         });
-        Ok(with_etag(Json(told).into_response(), &found.entity))
+        Ok(with_etag(Json(body).into_response(), &found.entity))
     };
     api_response(answered.await)
 }
@@ -199,12 +203,12 @@ pub(crate) async fn forget(
             let subject = (admin.namespace.clone(), admin.agent.clone(), entity.clone());
             let _edit = front.edits.begin(subject)?;
             if let Some(version) = version {
-                let found = admin.mind.store().snapshot(&admin.scope(), &entity, 0).await?;
+                let found = admin.memory.store().snapshot(&admin.scope(), &entity, 0).await?;
                 let found = found.map(|snapshot| snapshot.entity);
                 EntityPrecondition::Version(version).check(found.as_ref(), &entity)?;
             }
             let what = MemoryForgetTarget::Entity(entity);
-            let gone = admin.mind.store().forget(&admin.scope(), &what).await?;
+            let gone = admin.memory.store().forget(&admin.scope(), &what).await?;
             admin.note("forgotten", &id, &in_words(&gone)).await;
             Ok(gone)
         });

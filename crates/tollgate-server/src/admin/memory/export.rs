@@ -28,9 +28,9 @@ pub(crate) async fn export(State(front): State<Arc<AppState>>, request: Request)
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
-        let mut scopes = match (admin.asked.text("namespace")?, &admin.agent) {
+        let mut scopes = match (admin.query.text("namespace")?, &admin.agent) {
             (None, None) => {
-                let all = admin.mind.store().namespaces().await?;
+                let all = admin.memory.store().namespaces().await?;
                 all.into_iter().map(|(namespace, _)| MemoryScope::of_operator(namespace)).collect()
             }
             _ => vec![admin.scope()],
@@ -68,7 +68,7 @@ impl MemoryExportState {
         let mut text = String::new();
         while text.is_empty() {
             let Some(scope) = self.scopes.last() else { return Ok(None) };
-            let (records, next) = self.admin.mind.store().export(scope, self.from).await?;
+            let (records, next) = self.admin.memory.store().export(scope, self.from).await?;
             for record in &records {
                 text.push_str(&json_lines::encode(&scope.namespace, record));
                 text.push('\n');

@@ -23,11 +23,11 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["q", "limit", "skip"])?;
-        match admin.asked.text("q")? {
+        match admin.query.text("q")? {
             Some(query) => search(&admin, query).await,
             None => {
-                let page = admin.asked.page()?;
-                let facts = admin.mind.store().facts(&admin.scope(), page).await?;
+                let page = admin.query.page()?;
+                let facts = admin.memory.store().facts(&admin.scope(), page).await?;
                 let next = next(page, facts.len());
                 let facts: Vec<Value> = facts.iter().map(memory_json::fact).collect();
                 Ok(Json(json!({ "facts": facts, "next": next })).into_response())
@@ -38,7 +38,7 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
 }
 
 async fn search(admin: &MemoryAdminRequest, query: &str) -> Result<Response, ApiError> {
-    let hits = admin.mind.search_facts(&admin.scope(), query, admin.asked.hits()?).await?;
+    let hits = admin.memory.search_facts(&admin.scope(), query, admin.query.hits()?).await?;
     let results: Vec<Value> = hits
         .iter()
         .map(|hit| match &hit.found {
@@ -47,7 +47,7 @@ async fn search(admin: &MemoryAdminRequest, query: &str) -> Result<Response, Api
                 shown["kind"] = json!("fact");
                 memory_json::hit(shown, hit)
             }
-            MemoryItem::Said(entry) => {
+            MemoryItem::Utterance(entry) => {
                 let mut shown = memory_json::entry(entry);
                 shown["kind"] = json!("entry");
                 memory_json::hit(shown, hit)
@@ -65,17 +65,17 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
         admin.check_agent()?;
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["text", "about", "topic", "session", "at"])?;
-        let at = moment(&fields, "at")?.unwrap_or_else(|| admin.mind.now());
+        let at = moment(&fields, "at")?.unwrap_or_else(|| admin.memory.now());
         let fact = fact(&fields, at)?;
         let told = whole(async move {
-            let store = admin.mind.store();
+            let store = admin.memory.store();
             if let Some(about) = &fact.entity
                 && store.snapshot(&admin.scope(), about, 0).await?.is_none()
             {
                 return Err(missing("unknown_entity", "entity", about.as_str()));
             }
             let ids = store.remember(&admin.place(AuthorTrust::Operator), vec![fact]).await?;
-            admin.mind.wake();
+            admin.memory.wake();
             let id = ids.first().map(|id| id.0);
             let name = id.map_or_else(String::new, |id| id.to_string());
             admin.note("kept", &name, "a fact").await;
@@ -99,7 +99,7 @@ pub(crate) async fn forget(
         let number: u64 = id.parse().map_err(|_| none.clone())?;
         let gone = whole(async move {
             let what = MemoryForgetTarget::Fact(FactId(number));
-            let gone = admin.mind.store().forget(&admin.scope(), &what).await?;
+            let gone = admin.memory.store().forget(&admin.scope(), &what).await?;
             admin.note("forgotten", &id, "a fact").await;
             Ok(gone)
         });

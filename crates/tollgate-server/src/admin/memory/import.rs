@@ -32,7 +32,7 @@ pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request)
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["dry_run"])?;
         admin.check_agent()?;
-        let mode = if admin.asked.flag("dry_run")? {
+        let mode = if admin.query.flag("dry_run")? {
             MemoryImportMode::Try
         } else {
             MemoryImportMode::Keep
@@ -63,7 +63,7 @@ struct MemoryImportRun {
     seen: usize,
     /// Records read, and those of them that are new.
     read: MemoryCounts,
-    kept: MemoryCounts,
+    stored: MemoryCounts,
 }
 
 impl MemoryImportRun {
@@ -74,35 +74,35 @@ impl MemoryImportRun {
         let usual = MemoryImportDefaults {
             namespace: admin.namespace.clone(),
             audience: admin.agent.clone().map_or(Audience::Shared, Audience::Only),
-            namespaces: rule(admin.asked.text("namespace")?.is_some()),
+            namespaces: rule(admin.query.text("namespace")?.is_some()),
             audiences: rule(admin.agent.is_some()),
             author: admin.author("import", AuthorTrust::Operator),
-            now: admin.mind.now(),
+            now: admin.memory.now(),
         };
         let into = admin.namespace.clone();
         let read = MemoryCounts::default();
-        let kept = MemoryCounts::default();
+        let stored = MemoryCounts::default();
         let imports = BTreeMap::new();
         let waiting = Vec::new();
-        Ok(Self { admin, mode, usual, imports, waiting, into, seen: 0, read, kept })
+        Ok(Self { admin, mode, usual, imports, waiting, into, seen: 0, read, stored })
     }
 
     async fn all(mut self, lines: &mut JsonLinesBody) -> Result<Value, ApiError> {
         let taken = self.take(lines).await;
         // Good lines are kept, even if a later one is bad.
         let flushed = self.flush().await;
-        if self.kept != MemoryCounts::default() {
-            self.admin.mind.wake();
-            self.admin.note("imported", "lines", &in_words(&self.kept)).await;
+        if self.stored != MemoryCounts::default() {
+            self.admin.memory.wake();
+            self.admin.note("imported", "lines", &in_words(&self.stored)).await;
         }
         match taken.and(flushed.map_err(|why| (lines.number(), why))) {
             Ok(()) => Ok(json!({
                 "lines": lines.number(),
                 "read": counts_json(&self.read),
-                "kept": counts_json(&self.kept),
+                "kept": counts_json(&self.stored),
                 "dry_run": self.mode == MemoryImportMode::Try,
             })),
-            Err((line, why)) => Err(at_line(line, &why, &self.kept)),
+            Err((line, why)) => Err(at_line(line, &why, &self.stored)),
         }
     }
 
@@ -115,7 +115,7 @@ impl MemoryImportRun {
                 Ok(read) => read,
                 Err(why) => return Err((number, why)),
             };
-            self.read = sum(self.read, one(&record.kept));
+            self.read = sum(self.read, one(&record.content));
             if self.mode == MemoryImportMode::Try {
                 continue;
             }
@@ -139,18 +139,18 @@ impl MemoryImportRun {
         if self.imports.len() >= MOST_NAMESPACES && !self.imports.contains_key(&self.into) {
             return Err(bad(format!("an import has at most {MOST_NAMESPACES} namespaces")));
         }
-        let store = self.admin.mind.store();
+        let store = self.admin.memory.store();
         let import = self.imports.entry(self.into.clone());
         let import = import.or_insert_with(|| MemoryImport::new(store, self.into.clone()));
-        self.kept = sum(self.kept, import.take(records).await?);
+        self.stored = sum(self.stored, import.take(records).await?);
         Ok(())
     }
 }
 
-fn one(kept: &RecordContent) -> MemoryCounts {
+fn one(content: &RecordContent) -> MemoryCounts {
     let none = MemoryCounts::default();
-    match kept {
-        RecordContent::Said(_) => MemoryCounts { entries: 1, ..none },
+    match content {
+        RecordContent::Utterance(_) => MemoryCounts { entries: 1, ..none },
         RecordContent::Summary { .. } => MemoryCounts { sessions: 1, ..none },
         RecordContent::Fact(_) => MemoryCounts { facts: 1, ..none },
         RecordContent::Entity(_) => MemoryCounts { entities: 1, ..none },
@@ -159,13 +159,15 @@ fn one(kept: &RecordContent) -> MemoryCounts {
 }
 
 /// Adds the line number and the counts of what was kept before.
-fn at_line(line: u64, why: &ApiError, kept: &MemoryCounts) -> ApiError {
+fn at_line(line: u64, why: &ApiError, counts: &MemoryCounts) -> ApiError {
     let detail = format!("line {line}: {}", why.detail);
-    let more =
-        Map::from_iter([("line".to_owned(), json!(line)), ("kept".to_owned(), counts_json(kept))]);
-    let told = ApiError::with_detail(why.status, why.code, detail).with(more);
+    let more = Map::from_iter([
+        ("line".to_owned(), json!(line)),
+        ("kept".to_owned(), counts_json(counts)),
+    ]);
+    let error = ApiError::with_detail(why.status, why.code, detail).with(more);
     match why.retry_after {
-        Some(pause) => told.later(pause),
-        None => told,
+        Some(pause) => error.later(pause),
+        None => error,
     }
 }

@@ -8,7 +8,7 @@ use tollgate_core::id::AgentId;
 use tollgate_core::json::Object;
 use tollgate_core::memory::{
     Audience, AuthorTrust, EntityId, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, Namespace,
-    NewEntity, NewEntry, NewFact, NewRelation, Provenance, SessionId, kept_text,
+    NewEntity, NewEntry, NewFact, NewRelation, Provenance, SessionId, normalize_text,
 };
 use tollgate_store::memory::{MemoryRecord, RecordContent};
 
@@ -45,8 +45,8 @@ pub(super) enum ImportPrecedence {
 }
 
 pub(super) fn encode(namespace: &Namespace, record: &MemoryRecord) -> String {
-    let mut line = match &record.kept {
-        RecordContent::Said(entry) => json!({
+    let mut line = match &record.content {
+        RecordContent::Utterance(entry) => json!({
             "kind": "entry",
             "session": entry.session.as_str(),
             "speaker": entry.speaker,
@@ -112,18 +112,18 @@ pub(super) fn read(
         }
         _ => usual.audience.clone(),
     };
-    let kept = parse_content(kind, &fields, usual.now)?;
+    let content = parse_content(kind, &fields, usual.now)?;
     let author = match fields.raw("author") {
         Some(raw) => author(raw.get().as_bytes())?,
-        None => MemoryAuthor { trust: trust(&kept), ..usual.author.clone() },
+        None => MemoryAuthor { trust: trust(&content), ..usual.author.clone() },
     };
-    Ok((namespace, MemoryRecord { audience, author, kept }))
+    Ok((namespace, MemoryRecord { audience, author, content }))
 }
 
 fn kind(line: &[u8]) -> Result<(&'static str, &'static [&'static str]), ApiError> {
     let object = Object::parse_bytes(line).map_err(|error| bad(format!("not JSON: {error}")))?;
-    let said = object.get("kind").and_then(tollgate_core::json::string);
-    let found = KINDS.iter().find(|(kind, _)| said.as_deref() == Some(*kind));
+    let text = object.get("kind").and_then(tollgate_core::json::string);
+    let found = KINDS.iter().find(|(kind, _)| text.as_deref() == Some(*kind));
     found.copied().ok_or_else(|| {
         let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
         bad(format!("`kind` is one of {}", kinds.join(", ")))
@@ -144,10 +144,10 @@ fn parse_content(
         "entry" => {
             let speaker = fields.needed_text("speaker")?;
             let text = fields.needed_text("text")?;
-            RecordContent::Said(NewEntry::new(session()?, &speaker, &text, at)?)
+            RecordContent::Utterance(NewEntry::new(session()?, &speaker, &text, at)?)
         }
         "summary" => {
-            let text = kept_text("text", &fields.needed_text("text")?, LONGEST_TEXT)?;
+            let text = normalize_text("text", &fields.needed_text("text")?, LONGEST_TEXT)?;
             RecordContent::Summary { session: session()?, text }
         }
         "fact" => RecordContent::Fact(fact(fields, at)?),
@@ -187,17 +187,17 @@ fn author(json: &[u8]) -> Result<MemoryAuthor, ApiError> {
     let fields = BodyFields::read(json, &["name", "via", "trust"])?;
     let trust = fields.needed_text("trust")?;
     Ok(MemoryAuthor {
-        name: kept_text("author", &fields.needed_text("name")?, LONGEST_NAME)?,
-        via: kept_text("via", &fields.needed_text("via")?, LONGEST_NAME)?,
+        name: normalize_text("author", &fields.needed_text("name")?, LONGEST_NAME)?,
+        via: normalize_text("via", &fields.needed_text("via")?, LONGEST_NAME)?,
         trust: AuthorTrust::parse(&trust)
             .ok_or_else(|| bad("`trust` is agent, heard or operator".to_owned()))?,
     })
 }
 
 /// A transcript has the trust of speech, whoever imports it.
-fn trust(kept: &RecordContent) -> AuthorTrust {
-    match kept {
-        RecordContent::Said(_) => AuthorTrust::Heard,
+fn trust(content: &RecordContent) -> AuthorTrust {
+    match content {
+        RecordContent::Utterance(_) => AuthorTrust::Conversation,
         RecordContent::Summary { .. }
         | RecordContent::Fact(_)
         | RecordContent::Entity(_)

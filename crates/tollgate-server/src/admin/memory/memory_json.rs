@@ -33,7 +33,7 @@ pub(super) fn entry(entry: &TranscriptEntry) -> Value {
 pub(super) fn fact(fact: &Fact) -> Value {
     let source = match fact.source {
         FactSource::Stated => "stated",
-        FactSource::Heard { .. } => "heard",
+        FactSource::Transcript { .. } => "heard",
     };
     json!({
         "id": fact.id.0,

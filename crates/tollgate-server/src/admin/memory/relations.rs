@@ -25,9 +25,9 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["of", "limit", "skip"])?;
-        let of = admin.asked.text("of")?.map(EntityId::parse).transpose()?;
-        let page = admin.asked.page()?;
-        let relations = admin.mind.store().relations(&admin.scope(), of.as_ref(), page).await?;
+        let of = admin.query.text("of")?.map(EntityId::parse).transpose()?;
+        let page = admin.query.page()?;
+        let relations = admin.memory.store().relations(&admin.scope(), of.as_ref(), page).await?;
         let next = next(page, relations.len());
         let relations: Vec<Value> = relations.iter().map(memory_json::relation).collect();
         Ok(Json(json!({ "relations": relations, "next": next })).into_response())
@@ -47,21 +47,25 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
         let source = EntityId::parse(&fields.needed_text("source")?)?;
         let target = EntityId::parse(&fields.needed_text("target")?)?;
         let kind = fields.needed_text("type")?;
-        let relation = NewRelation::new(source, &kind, target, admin.mind.now())?
+        let relation = NewRelation::new(source, &kind, target, admin.memory.now())?
             .with(attributes(&fields)?)?
             .with_provenance(provenance(&fields)?)?;
-        let told = whole(async move {
-            let told = json!({
+        let answer = whole(async move {
+            let answer = json!({
                 "source": relation.source.as_str(),
                 "type": relation.kind,
                 "target": relation.target.as_str(),
             });
             let name = relation_name(&relation.source, &relation.kind, &relation.target);
-            admin.mind.store().relate(&admin.place(AuthorTrust::Operator), vec![relation]).await?;
+            admin
+                .memory
+                .store()
+                .relate(&admin.place(AuthorTrust::Operator), vec![relation])
+                .await?;
             admin.note("kept", &name, "a relation").await;
-            Ok(told)
+            Ok(answer)
         });
-        Ok((StatusCode::CREATED, Json(told.await?)).into_response())
+        Ok((StatusCode::CREATED, Json(answer.await?)).into_response())
     };
     api_response(answered.await)
 }
@@ -71,13 +75,13 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["source", "type", "target"])?;
-        let source = EntityId::parse(admin.asked.require("source")?)?;
-        let target = EntityId::parse(admin.asked.require("target")?)?;
-        let kind = admin.asked.require("type")?.trim().to_lowercase();
+        let source = EntityId::parse(admin.query.require("source")?)?;
+        let target = EntityId::parse(admin.query.require("target")?)?;
+        let kind = admin.query.require("type")?.trim().to_lowercase();
         let gone = whole(async move {
             let name = relation_name(&source, &kind, &target);
             let what = MemoryForgetTarget::Relation { source, kind, target };
-            let gone = admin.mind.store().forget(&admin.scope(), &what).await?;
+            let gone = admin.memory.store().forget(&admin.scope(), &what).await?;
             admin.note("forgotten", &name, "a relation").await;
             Ok(gone)
         });

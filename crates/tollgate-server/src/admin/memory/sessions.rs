@@ -8,7 +8,9 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tollgate_core::memory::{AuthorTrust, EntryId, LONGEST_TEXT, NewEntry, SessionId, kept_text};
+use tollgate_core::memory::{
+    AuthorTrust, EntryId, LONGEST_TEXT, NewEntry, SessionId, normalize_text,
+};
 use tollgate_store::memory::{MOST_AT_ONCE, MemoryForgetTarget, TranscriptPage};
 
 use super::json_lines::moment;
@@ -24,7 +26,7 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["q", "session", "limit", "skip"])?;
-        match admin.asked.text("q")? {
+        match admin.query.text("q")? {
             Some(query) => search(&admin, query).await,
             None => page(&admin).await,
         }
@@ -33,24 +35,24 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
 }
 
 async fn search(admin: &MemoryAdminRequest, query: &str) -> Result<Response, ApiError> {
-    let session = admin.asked.text("session")?.map(SessionId::parse).transpose()?;
-    if admin.asked.number("skip")?.is_some() {
+    let session = admin.query.text("session")?.map(SessionId::parse).transpose()?;
+    if admin.query.number("skip")?.is_some() {
         return Err(super::bad_query("`skip` applies to lists only, not to searches".to_owned()));
     }
-    let most = admin.asked.hits()?;
-    let hits = admin.mind.search_entries(&admin.scope(), query, session.as_ref(), most).await?;
+    let most = admin.query.hits()?;
+    let hits = admin.memory.search_entries(&admin.scope(), query, session.as_ref(), most).await?;
     let results: Vec<Value> =
         hits.iter().map(|hit| memory_json::hit(memory_json::entry(&hit.found), hit)).collect();
     Ok(Json(json!({ "results": results })).into_response())
 }
 
 async fn page(admin: &MemoryAdminRequest) -> Result<Response, ApiError> {
-    if admin.asked.text("session")?.is_some() {
+    if admin.query.text("session")?.is_some() {
         let detail = "`session` requires `q`; one session is at `/api/memory/sessions/ID`";
         return Err(super::bad_query(detail.to_owned()));
     }
-    let page = admin.asked.page()?;
-    let sessions = admin.mind.store().sessions(&admin.scope(), page).await?;
+    let page = admin.query.page()?;
+    let sessions = admin.memory.store().sessions(&admin.scope(), page).await?;
     let listed: Vec<Value> = sessions.iter().map(memory_json::session).collect();
     let next = next(page, sessions.len());
     Ok(Json(json!({ "sessions": listed, "next": next })).into_response())
@@ -69,8 +71,12 @@ pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request)
         let told = whole(async move {
             let count = entries.len();
             let name = session.as_str().to_owned();
-            let ids = admin.mind.store().append(&admin.place(AuthorTrust::Heard), entries).await?;
-            admin.mind.wake();
+            let ids = admin
+                .memory
+                .store()
+                .append(&admin.place(AuthorTrust::Conversation), entries)
+                .await?;
+            admin.memory.wake();
             admin.note("kept", &name, &format!("{count} entries of a session")).await;
             let ids: Vec<u64> = ids.into_iter().map(|id| id.0).collect();
             Ok(json!({ "session": name, "ids": ids }))
@@ -91,7 +97,7 @@ fn entries(
     if raw.is_empty() || raw.len() > MOST_AT_ONCE {
         return Err(bad(format!("`entries` must have 1 to {MOST_AT_ONCE} items")));
     }
-    let now = admin.mind.now();
+    let now = admin.memory.now();
     let entry = |raw: &RawValue| {
         let fields = BodyFields::read(raw.get().as_bytes(), &["speaker", "text", "at"])?;
         let speaker = fields.needed_text("speaker")?;
@@ -115,17 +121,17 @@ pub(crate) async fn one(
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["after", "limit"])?;
         let session = SessionId::parse(&id)?;
-        let store = admin.mind.store();
+        let store = admin.memory.store();
         let found = store.session(&admin.scope(), &session).await?;
         let found = found.ok_or_else(|| unknown(&id))?;
-        let after = admin.asked.number("after")?.map(EntryId);
-        let stretch = TranscriptPage { after, most: admin.asked.page()?.most };
-        let entries = store.entries(&admin.scope(), &session, stretch).await?;
-        let next = entries.last().filter(|_| entries.len() == stretch.most).map(|it| it.id.0);
+        let after = admin.query.number("after")?.map(EntryId);
+        let page = TranscriptPage { after, most: admin.query.page()?.most };
+        let entries = store.entries(&admin.scope(), &session, page).await?;
+        let next = entries.last().filter(|_| entries.len() == page.most).map(|it| it.id.0);
         let listed: Vec<Value> = entries.iter().map(memory_json::entry).collect();
-        let told =
+        let body =
             json!({ "session": memory_json::session(&found), "entries": listed, "next": next });
-        Ok(Json(told).into_response())
+        Ok(Json(body).into_response())
     };
     api_response(answered.await)
 }
@@ -143,9 +149,9 @@ pub(crate) async fn summarise(
         let fields = BodyFields::read(&body, &["id", "summary"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
         let session = SessionId::parse(&id)?;
-        let summary = kept_text("summary", &fields.needed_text("summary")?, LONGEST_TEXT)?;
+        let summary = normalize_text("summary", &fields.needed_text("summary")?, LONGEST_TEXT)?;
         let told = whole(async move {
-            let store = admin.mind.store();
+            let store = admin.memory.store();
             let place = admin.place(AuthorTrust::Operator);
             if !store.summarise(&place, &session, &summary).await? {
                 return Err(unknown(session.as_str()));
@@ -172,7 +178,7 @@ pub(crate) async fn forget(
         let none = unknown(&id);
         let gone = whole(async move {
             let what = MemoryForgetTarget::Session(session);
-            let gone = admin.mind.store().forget(&admin.scope(), &what).await?;
+            let gone = admin.memory.store().forget(&admin.scope(), &what).await?;
             admin.note("forgotten", &id, &super::in_words(&gone)).await;
             Ok(gone)
         });

@@ -65,8 +65,8 @@ pub(crate) async fn replace(
         let operator = operator(&front, &sent)?;
         let mode = mode(&sent.uri)?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let (said, server) = read(&body)?;
-        if said.is_some_and(|said| said != name) {
+        let (text, server) = read(&body)?;
+        if text.is_some_and(|text| text != name) {
             return Err(cannot_rename());
         }
         let wish = ConfigChange::Replace { name, server };

@@ -38,8 +38,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 pub(crate) async fn trial(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let begun = async {
-        let wanted = read_proposed(&front, &sent, body).await?;
-        begin(&front, &sent, wanted).await
+        let proposed = read_proposed(&front, &sent, body).await?;
+        begin(&front, &sent, proposed).await
     };
     let trial = match begun.await {
         Ok(trial) => trial,
@@ -69,11 +69,11 @@ async fn read_proposed(
 async fn begin(
     front: &AppState,
     sent: &Parts,
-    wanted: ProposedServer,
+    proposed: ProposedServer,
 ) -> Result<ServerTrial, ApiError> {
     let by = front.keys.visitor(sent)?.principal;
     let server =
-        operator(front, sent)?.prove(wanted).await.map_err(|why| map_config_error(&why))?;
+        operator(front, sent)?.prove(proposed).await.map_err(|why| map_config_error(&why))?;
     front.gate.try_out(server, &by).await.map_err(|why| match why {
         TrialError::Full => {
             let problem = ApiError::with_detail(

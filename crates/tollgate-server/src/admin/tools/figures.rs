@@ -190,7 +190,7 @@ impl From<ToolVisibility> for AgentVisibilityJson {
         };
         Self {
             agent: sight.agent.to_string(),
-            tiers: sight.kept_out.into_iter().map(tier).collect(),
+            tiers: sight.hidden_by.into_iter().map(tier).collect(),
         }
     }
 }

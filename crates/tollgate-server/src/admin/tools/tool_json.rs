@@ -183,7 +183,7 @@ impl<'a> ToolExaminationJson<'a> {
         let tool = &examined.known.tool;
         let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
         let pinned = examined.known.pin.as_ref().and_then(|pin| pin.trusted);
-        let trusted = examined.kept.iter().find(|it| pinned.is_some_and(|pin| pin.hash == it.hash));
+        let trusted = examined.pins.iter().find(|it| pinned.is_some_and(|pin| pin.hash == it.hash));
         let changes = examined.changes.as_ref();
         Self {
             known: ToolRowJson::of(around, &examined.known),
@@ -192,7 +192,7 @@ impl<'a> ToolExaminationJson<'a> {
             trusted: trusted.and_then(|it| raw(&it.definition)),
             changes: changes
                 .map(|changes| changes.iter().map(DefinitionChangeJson::from).collect()),
-            history: examined.kept.iter().map(StoredPinJson::from).collect(),
+            history: examined.pins.iter().map(StoredPinJson::from).collect(),
         }
     }
 }
@@ -206,12 +206,12 @@ impl<'a> From<&'a Change> for DefinitionChangeJson<'a> {
 }
 
 impl<'a> From<&'a StoredPin> for StoredPinJson<'a> {
-    fn from(kept: &'a StoredPin) -> Self {
-        let decided = kept.decided.as_ref();
+    fn from(pin: &'a StoredPin) -> Self {
+        let decided = pin.decided.as_ref();
         Self {
-            hash: kept.hash.to_string(),
-            state: kept.state.as_str(),
-            first_seen: millis(kept.first_seen),
+            hash: pin.hash.to_string(),
+            state: pin.state.as_str(),
+            first_seen: millis(pin.first_seen),
             decided_at: decided.map(|(at, _)| millis(*at)),
             decided_by: decided.map(|(_, by)| by.as_str()),
         }

@@ -49,23 +49,23 @@ impl KeyRequest {
     }
 
     pub(crate) fn read(json: &[u8], now: SystemTime) -> Result<Self, ApiError> {
-        let asked = BodyFields::read(json, KEYS)?;
-        let role = match asked.text("role")? {
+        let fields = BodyFields::read(json, KEYS)?;
+        let role = match fields.text("role")? {
             None => KeyRole::Caller,
             Some(text) => KeyRole::parse(&text)
                 .ok_or_else(|| one_of("role", KeyRole::ALL.map(KeyRole::as_str)))?,
         };
-        let rights = asked.texts("rights")?.map(|names| rights(&names)).transpose()?;
+        let rights = fields.texts("rights")?.map(|names| rights(&names)).transpose()?;
         Ok(Self {
-            name: name(asked.needed_text("name")?)?,
+            name: name(fields.needed_text("name")?)?,
             role,
-            agents: asked.texts("agents")?.map(|names| agents(&names)).transpose()?,
+            agents: fields.texts("agents")?.map(|names| agents(&names)).transpose()?,
             rights: role.rights(rights),
-            tools: asked.texts("tools")?.map(globs).transpose()?,
-            rate_limit: asked.text("rate_limit")?.map(|text| rate_limit(&text)).transpose()?,
-            concurrent: asked.count("concurrent")?.map(concurrent).transpose()?,
-            tenant: asked.text("tenant")?.map(|text| tenant(&text)).transpose()?,
-            expires: asked.text("expires")?.map(|text| expires(&text, now)).transpose()?,
+            tools: fields.texts("tools")?.map(globs).transpose()?,
+            rate_limit: fields.text("rate_limit")?.map(|text| rate_limit(&text)).transpose()?,
+            concurrent: fields.count("concurrent")?.map(concurrent).transpose()?,
+            tenant: fields.text("tenant")?.map(|text| tenant(&text)).transpose()?,
+            expires: fields.text("expires")?.map(|text| expires(&text, now)).transpose()?,
         })
     }
 

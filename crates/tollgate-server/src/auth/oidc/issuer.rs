@@ -31,7 +31,7 @@ const STALE: Duration = Duration::from_secs(86_400);
 
 pub(super) struct Issuer {
     shared: Arc<IssuerState>,
-    _keeper: Task,
+    _refresh: Task,
 }
 
 struct IssuerState {
@@ -71,7 +71,7 @@ impl Issuer {
             jwks_url: auth.jwks_url.clone(),
             shared: Arc::clone(&shared),
         };
-        Self { shared, _keeper: tasks::spawn("issuer", keeper.run()) }
+        Self { shared, _refresh: tasks::spawn("issuer", keeper.run()) }
     }
 
     /// The key that signed the token. If it is unknown, triggers a fetch and waits, with a timeout.

@@ -221,22 +221,22 @@ fn a_token_that_was_touched_is_none() {
 
 #[test]
 fn tokens_by_rsa_count_if_the_key_is_long_enough() {
-    let kept: Value = serde_json::from_str(include_str!("rsa.json")).unwrap();
-    let token = |name: &str| kept["tokens"][name].as_str().unwrap();
-    assert_eq!(judge_token(&kept, token("RS256"), NOW), "ok");
-    assert_eq!(judge_token(&kept, token("PS256"), NOW), "ok");
-    assert_eq!(judge_token(&kept, token("small"), NOW), "no such key", "1024 bits are too few");
-    let mut bound = kept.clone();
+    let stored: Value = serde_json::from_str(include_str!("rsa.json")).unwrap();
+    let token = |name: &str| stored["tokens"][name].as_str().unwrap();
+    assert_eq!(judge_token(&stored, token("RS256"), NOW), "ok");
+    assert_eq!(judge_token(&stored, token("PS256"), NOW), "ok");
+    assert_eq!(judge_token(&stored, token("small"), NOW), "no such key", "1024 bits are too few");
+    let mut bound = stored.clone();
     bound["keys"][0]["alg"] = json!("PS256");
     assert_eq!(
         judge_token(&bound, token("RS256"), NOW),
         "no such key",
         "it is for another algorithm"
     );
-    let mut other = kept.clone();
+    let mut other = stored.clone();
     other["keys"][0]["use"] = json!("enc");
     assert_eq!(judge_token(&other, token("RS256"), NOW), "no such key");
-    other = kept.clone();
+    other = stored.clone();
     other["keys"][0]["key_ops"] = json!(["encrypt"]);
     assert_eq!(judge_token(&other, token("RS256"), NOW), "no such key");
 }

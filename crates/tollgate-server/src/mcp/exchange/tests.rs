@@ -14,13 +14,13 @@ fn answer(text: &str) -> ExchangeAnswer {
 
 /// Everything that an exchange says, in order.
 async fn all(mut exchange: Exchange) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     loop {
         match exchange.next().await {
-            ExchangeStep::Say(text) => said.push(text),
+            ExchangeStep::Say(text) => lines.push(text),
             ExchangeStep::Done(answer) => {
-                said.push(answer.text.map(EncodedMessage::into_string).unwrap_or_default());
-                return said;
+                lines.push(answer.text.map(EncodedMessage::into_string).unwrap_or_default());
+                return lines;
             }
         }
     }

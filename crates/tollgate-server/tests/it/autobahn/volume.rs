@@ -54,14 +54,14 @@ async fn autobahn_9_7_and_9_8_many_messages_pass_in_their_order() {
     for length in [0, 16, 64, 256, 1024, 4096] {
         for (speaks, opcode) in [(Speaks::OpenAi, TEXT), (Speaks::Deepgram, BINARY)] {
             let mut wire = stage.echoing(speaks, &[]).await;
-            let asked = |at: usize| match opcode {
+            let make_request = |at: usize| match opcode {
                 TEXT => wrap(format!("{at}{}", "*".repeat(length))),
                 _ => [format!("{at}").into_bytes(), vec![0xfe; length]].concat(),
             };
             let mut seen = Seen::default();
             for batch in 0..20 {
                 let messages =
-                    (0..50).map(|at| RawWebSocketFrame::new(opcode, asked(batch * 50 + at)));
+                    (0..50).map(|at| RawWebSocketFrame::new(opcode, make_request(batch * 50 + at)));
                 send(&mut wire, &messages.collect::<Vec<_>>(), Chop::Whole).await;
                 let reading = async {
                     while seen.messages.len() < (batch + 1) * 50 {
@@ -70,7 +70,7 @@ async fn autobahn_9_7_and_9_8_many_messages_pass_in_their_order() {
                 };
                 tokio::time::timeout(PATIENCE, reading).await.expect("all in time");
             }
-            let expected: Vec<Vec<u8>> = (0..1_000).map(asked).collect();
+            let expected: Vec<Vec<u8>> = (0..1_000).map(make_request).collect();
             assert!(seen.messages == expected, "{speaks:?}, {length} bytes");
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// All that stands in an installation's config.
 #[derive(Debug, Clone, Default)]
-pub(super) struct House {
+pub(super) struct GlobalLevel {
     pub(super) is_off: bool,
     pub(super) allow: Vec<String>,
     pub(super) deny: Vec<String>,
@@ -46,14 +46,18 @@ const SERVERS: usize = 0;
 const TOOLS: usize = 1;
 
 /// The level that keeps the tool out; `None`: it is seen.
-pub(super) fn kept_out(fact: &Fact, house: &House, asker: &Asker<'_>) -> Option<&'static str> {
+pub(super) fn find_hiding_level(
+    fact: &Fact,
+    global: &GlobalLevel,
+    asker: &Asker<'_>,
+) -> Option<&'static str> {
     let name = &fact.exposed;
     let hit = |list: &[String]| list.iter().any(|glob| fits(glob, name));
     let barriers = [
         ("catalog", fact.is_shadowed),
-        ("switch", house.is_off),
-        ("house", hit(&house.deny) || !hit(&house.allow)),
-        ("environment", hit(&house.here_deny) || !hit(&house.here_allow)),
+        ("switch", global.is_off),
+        ("house", hit(&global.deny) || !hit(&global.allow)),
+        ("environment", hit(&global.here_deny) || !hit(&global.here_allow)),
         ("principal", asker.principal.is_some_and(|list| !hit(list))),
         ("agent", !hit(asker.agent)),
         ("request", asker.filters.takes_away(fact)),

@@ -69,7 +69,7 @@ async fn stage(
     Stage::with(Setup {
         tools: world::SERVERS.iter().map(|name| server(name)).collect(),
         agents: agents(config),
-        house: config.house_rules(),
+        global: config.global_rules(),
         keys: vec![
             holder("plain", SECRETS[0], &[Right::Execute]),
             holder("override", SECRETS[1], &[Right::Execute, Right::OverrideTier]),
@@ -118,7 +118,8 @@ impl Walk<'_> {
         if self.case.wish.is_some_and(|wish| wish > asker.tier()) {
             return Expected::Status(403);
         }
-        let is_seen = |fact: &&Fact| oracle::kept_out(fact, &self.config.house, &asker).is_none();
+        let is_seen =
+            |fact: &&Fact| oracle::find_hiding_level(fact, &self.config.global, &asker).is_none();
         let mut seen: Vec<String> =
             self.facts.iter().filter(is_seen).map(|fact| fact.exposed.clone()).collect();
         seen.sort_unstable();
@@ -204,8 +205,8 @@ impl Walk<'_> {
         let params = json!({"name": name, "arguments": {}});
         let modern = self.modern("tools/call", params.clone()).await.json();
         let legacy = self.legacy(session, "tools/call", params).await.json();
-        for told in [modern, legacy] {
-            assert_eq!(told["error"]["code"], -32602, "{name}: {told}, {}", self.context());
+        for body in [modern, legacy] {
+            assert_eq!(body["error"]["code"], -32602, "{name}: {body}, {}", self.context());
         }
     }
 }
@@ -252,10 +253,10 @@ async fn explanations_are_for_admins_and_name_the_level() {
     let stranger = stage.request("GET", "/v1/tools?explain=true").send().await;
     assert_eq!((stranger.status, &stranger.json()["error"]["code"]), (401, &json!("admin_only")));
     let asked = stage.request("GET", "/v1/tools?explain=true&agent=sage&tier=fast").by_admin();
-    let told = asked.header("x-tollgate-exclude-servers", "test").send().await.json();
-    assert_eq!((&told["agent"], &told["tier"]), (&json!("sage"), &json!("fast")));
+    let body = asked.header("x-tollgate-exclude-servers", "test").send().await.json();
+    assert_eq!((&body["agent"], &body["tier"]), (&json!("sage"), &json!("fast")));
     let level = |name: &str| {
-        let tools = told["tools"].as_array().unwrap();
+        let tools = body["tools"].as_array().unwrap();
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
         (tool["visible"].clone(), tool["level"].clone())
     };

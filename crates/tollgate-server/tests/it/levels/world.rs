@@ -1,6 +1,6 @@
 //! Random installations and requests. Names are few, so that lists hit and miss about as often.
 
-use super::oracle::{Fact, House};
+use super::oracle::{Fact, GlobalLevel};
 
 /// SplitMix64: the same everywhere for the same seed.
 pub(super) struct Dice(pub(super) u64);
@@ -87,9 +87,9 @@ pub(super) fn globs(dice: &mut Dice, facts: &[Fact]) -> Vec<String> {
     (0..count).map(|_| glob(dice, facts)).collect()
 }
 
-pub(super) fn house(dice: &mut Dice, facts: &[Fact]) -> House {
+pub(super) fn random_global_level(dice: &mut Dice, facts: &[Fact]) -> GlobalLevel {
     let everything = || vec!["*".to_owned()];
-    House {
+    GlobalLevel {
         is_off: dice.one_in(20),
         allow: dice
             .perhaps(|dice| globs(dice, facts))

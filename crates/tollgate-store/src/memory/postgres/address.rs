@@ -50,7 +50,7 @@ pub(super) const CONNECT: Duration = Duration::from_millis(800);
 
 impl PostgresAddress {
     pub(super) fn parse(url: &str) -> Result<Self, PostgresAddressError> {
-        let (plain, mode, roots) = without_tls(url.trim())?;
+        let PostgresUrl { plain, mode, roots } = PostgresUrl::parse(url.trim())?;
         let mut config: Config = plain.parse().map_err(|_| PostgresAddressError::Unreadable)?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(PostgresAddressError::NoHost);
@@ -83,28 +83,35 @@ impl PostgresAddress {
 }
 
 /// The URL without the parameters that the driver does not know, and those parameters.
-fn without_tls(
-    url: &str,
-) -> Result<(String, Option<String>, Option<PathBuf>), PostgresAddressError> {
-    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(PostgresAddressError::Unreadable);
-    }
-    let (before, query) = url.split_once('?').unwrap_or((url, ""));
-    let mut mode = None;
-    let mut roots = None;
-    let mut others = Vec::new();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        match pair.split_once('=') {
-            Some(("sslmode", value)) => mode = Some(value.to_owned()),
-            Some(("sslrootcert", "system")) => {}
-            Some(("sslrootcert", value)) => {
-                roots = Some(Path::new(&percent_decode(value)?).to_owned())
-            }
-            _ => others.push(pair),
+struct PostgresUrl {
+    plain: String,
+    mode: Option<String>,
+    roots: Option<PathBuf>,
+}
+
+impl PostgresUrl {
+    fn parse(url: &str) -> Result<Self, PostgresAddressError> {
+        if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+            return Err(PostgresAddressError::Unreadable);
         }
+        let (before, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut mode = None;
+        let mut roots = None;
+        let mut others = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("sslmode", value)) => mode = Some(value.to_owned()),
+                Some(("sslrootcert", "system")) => {}
+                Some(("sslrootcert", value)) => {
+                    roots = Some(Path::new(&percent_decode(value)?).to_owned())
+                }
+                _ => others.push(pair),
+            }
+        }
+        let query =
+            if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
+        Ok(Self { plain: format!("{before}{query}"), mode, roots })
     }
-    let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
-    Ok((format!("{before}{query}"), mode, roots))
 }
 
 /// `%2F` is `/`.

@@ -28,7 +28,7 @@ pub(super) struct AppendBatcher {
 struct AppendJob {
     place: MemoryTarget,
     entries: Vec<PgIndexedEntry>,
-    asked: Instant,
+    queued_at: Instant,
     reply: oneshot::Sender<AppendResult>,
 }
 
@@ -51,7 +51,7 @@ impl AppendBatcher {
             return Ok(Vec::new());
         }
         let (reply, answer) = oneshot::channel();
-        let job = AppendJob { place, entries, asked: now(), reply };
+        let job = AppendJob { place, entries, queued_at: now(), reply };
         self.queue.try_send(job).map_err(|_| MemoryError::Slow(ANSWER))?;
         let ended = |_| Err(MemoryError::Away("the gateway is shutting down".to_owned()));
         answer.await.unwrap_or_else(ended)
@@ -145,7 +145,7 @@ impl AppendJob {
 
     /// The deadline of this call in a batch of so many rows.
     fn term(&self, rows: usize) -> PgDeadline {
-        PgDeadline::for_rows(rows.max(self.entries.len()), self.asked)
+        PgDeadline::for_rows(rows.max(self.entries.len()), self.queued_at)
     }
 
     fn answer(self, answer: AppendResult) {

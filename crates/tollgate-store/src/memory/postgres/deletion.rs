@@ -30,9 +30,9 @@ pub(super) async fn some(
     // Lock in a fixed order, so that concurrent deletions do not deadlock.
     let mut seen = partitions::ids(&partitions::visible_partitions(lease, scope).await?);
     seen.sort_unstable();
-    for shelf in seen {
-        lease.rows("SELECT FROM shelves WHERE id = $1 FOR UPDATE", &[&shelf]).await?;
-        let mut slice = PgDeleteSlice { lease, shelf, gone: MemoryCounts::default(), room };
+    for partition in seen {
+        lease.rows("SELECT FROM shelves WHERE id = $1 FOR UPDATE", &[&partition]).await?;
+        let mut slice = PgDeleteSlice { lease, partition, gone: MemoryCounts::default(), room };
         slice.forget(what).await?;
         slice.settle().await?;
         room = slice.room;
@@ -44,7 +44,7 @@ pub(super) async fn some(
 /// The slice of one partition.
 struct PgDeleteSlice<'s> {
     lease: &'s PgLease,
-    shelf: i32,
+    partition: i32,
     gone: MemoryCounts,
     /// Rows that may still be deleted.
     room: usize,
@@ -52,70 +52,71 @@ struct PgDeleteSlice<'s> {
 
 impl PgDeleteSlice<'_> {
     async fn forget(&mut self, what: &MemoryForgetTarget) -> Result<(), MemoryError> {
-        let shelf = self.shelf;
+        let partition = self.partition;
         match what {
             MemoryForgetTarget::Author(name) => self.author(name).await,
             MemoryForgetTarget::Session(session) => {
                 let session = session.as_str();
                 let passages = "shelf = $1 AND session = $2 AND first IS NOT NULL";
-                self.facts(passages, &[&shelf, &session]).await?;
+                self.facts(passages, &[&partition, &session]).await?;
                 let entries = "session = (SELECT id FROM sessions WHERE shelf = $1 AND name = $2)";
-                self.entries(entries, &[&shelf, &session]).await
+                self.entries(entries, &[&partition, &session]).await
             }
             MemoryForgetTarget::Fact(fact) => {
-                self.facts("shelf = $1 AND id = $2", &[&shelf, &to_signed(fact.0)]).await
+                self.facts("shelf = $1 AND id = $2", &[&partition, &to_signed(fact.0)]).await
             }
             MemoryForgetTarget::Entity(id) => {
                 let id = id.as_str();
-                self.entities("shelf = $1 AND id = $2", &[&shelf, &id]).await?;
+                self.entities("shelf = $1 AND id = $2", &[&partition, &id]).await?;
                 // The entity may be in another partition.
                 self.relations_with(&[id.to_owned()]).await
             }
             MemoryForgetTarget::Relation { source, kind, target } => {
                 let one = "shelf = $1 AND source = $2 AND kind = $3 AND target = $4";
-                let values: [SqlParam<'_>; 4] = [&shelf, &source.as_str(), kind, &target.as_str()];
+                let values: [SqlParam<'_>; 4] =
+                    [&partition, &source.as_str(), kind, &target.as_str()];
                 self.relations(one, &values).await
             }
             MemoryForgetTarget::Before(moment) => {
                 let moment = milliseconds(*moment);
                 let passages = "shelf = $1 AND at < $2 AND first IS NOT NULL";
-                self.facts(passages, &[&shelf, &moment]).await?;
+                self.facts(passages, &[&partition, &moment]).await?;
                 let old = "at < $2 AND session IN (
                                SELECT id FROM sessions WHERE shelf = $1 AND began < $2)";
-                self.entries(old, &[&shelf, &moment]).await
+                self.entries(old, &[&partition, &moment]).await
             }
             MemoryForgetTarget::Everything => self.everything().await,
         }
     }
 
     async fn author(&mut self, name: &str) -> Result<(), MemoryError> {
-        let shelf = self.shelf;
+        let partition = self.partition;
         let his = "author IN (SELECT id FROM authors WHERE shelf = $1 AND name = $2)";
-        self.entries(his, &[&shelf, &name]).await?;
-        self.facts(his, &[&shelf, &name]).await?;
-        self.relations(his, &[&shelf, &name]).await?;
-        self.entities(his, &[&shelf, &name]).await?;
+        self.entries(his, &[&partition, &name]).await?;
+        self.facts(his, &[&partition, &name]).await?;
+        self.relations(his, &[&partition, &name]).await?;
+        self.entities(his, &[&partition, &name]).await?;
         let summaries = "UPDATE sessions SET summary = NULL, summary_author = NULL
                          WHERE summary_author IN (
                              SELECT id FROM authors WHERE shelf = $1 AND name = $2)";
-        self.lease.rows(summaries, &[&shelf, &name]).await?;
+        self.lease.rows(summaries, &[&partition, &name]).await?;
         if self.room > 0 {
             let delete = "DELETE FROM authors WHERE shelf = $1 AND name = $2";
-            self.lease.rows(delete, &[&shelf, &name]).await?;
+            self.lease.rows(delete, &[&partition, &name]).await?;
         }
         Ok(())
     }
 
     async fn everything(&mut self) -> Result<(), MemoryError> {
-        let shelf = self.shelf;
-        let said = "session IN (SELECT id FROM sessions WHERE shelf = $1)";
-        self.entries(said, &[&shelf]).await?;
-        self.facts("shelf = $1", &[&shelf]).await?;
-        self.relations("shelf = $1", &[&shelf]).await?;
-        self.entities("shelf = $1", &[&shelf]).await?;
+        let partition = self.partition;
+        let text = "session IN (SELECT id FROM sessions WHERE shelf = $1)";
+        self.entries(text, &[&partition]).await?;
+        self.facts("shelf = $1", &[&partition]).await?;
+        self.relations("shelf = $1", &[&partition]).await?;
+        self.entities("shelf = $1", &[&partition]).await?;
         if self.room > 0 {
-            self.lease.rows("DELETE FROM authors WHERE shelf = $1", &[&shelf]).await?;
-            self.lease.rows("DELETE FROM shelves WHERE id = $1", &[&shelf]).await?;
+            self.lease.rows("DELETE FROM authors WHERE shelf = $1", &[&partition]).await?;
+            self.lease.rows("DELETE FROM shelves WHERE id = $1", &[&partition]).await?;
         }
         Ok(())
     }
@@ -192,16 +193,17 @@ impl PgDeleteSlice<'_> {
              )
              SELECT count(*) FROM gone";
         if !names.is_empty() && self.room > 0 {
-            let gone = self.query_count(delete, &[&self.shelf, &names, &size(self.room)]).await?;
+            let gone =
+                self.query_count(delete, &[&self.partition, &names, &size(self.room)]).await?;
             self.gone.entities += self.deduct(gone);
         }
         Ok(())
     }
 
     async fn relations_with(&mut self, entities: &[String]) -> Result<(), MemoryError> {
-        let shelf = self.shelf;
-        self.relations("shelf = $1 AND source = ANY ($2)", &[&shelf, &entities]).await?;
-        self.relations("shelf = $1 AND target = ANY ($2)", &[&shelf, &entities]).await
+        let partition = self.partition;
+        self.relations("shelf = $1 AND source = ANY ($2)", &[&partition, &entities]).await?;
+        self.relations("shelf = $1 AND target = ANY ($2)", &[&partition, &entities]).await
     }
 
     async fn relations(&mut self, which: &str, values: &[SqlParam<'_>]) -> Result<(), MemoryError> {
@@ -242,7 +244,7 @@ impl PgDeleteSlice<'_> {
         let numbers = [sessions, entries, facts, entities, relations].map(to_signed);
         let [sessions, entries, facts, entities, relations] = &numbers;
         let values: [SqlParam<'_>; 6] =
-            [&self.shelf, sessions, entries, facts, entities, relations];
+            [&self.partition, sessions, entries, facts, entities, relations];
         self.lease.rows(update, &values).await?;
         Ok(())
     }

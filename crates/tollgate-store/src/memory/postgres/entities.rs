@@ -27,7 +27,7 @@ pub(super) async fn put(
     if entities.is_empty() {
         return Ok(());
     }
-    let spot = partitions::claim_write_target(lease, place, ComingRows::default()).await?;
+    let target = partitions::claim_write_target(lease, place, ComingRows::default()).await?;
     // Of several with the same id the last one is stored.
     let by_id: BTreeMap<&str, &NewEntity> =
         entities.iter().map(|entity| (entity.id.as_str(), entity)).collect();
@@ -39,7 +39,7 @@ pub(super) async fn put(
     let attributes: Vec<String> =
         entities.iter().map(|it| Json::Object(it.attributes.clone()).to_string()).collect();
     let changed: Vec<i64> = entities.iter().map(|it| milliseconds(it.at)).collect();
-    let words: Vec<String> = entities.iter().map(|it| words_of(spot.shelf, it)).collect();
+    let words: Vec<String> = entities.iter().map(|it| words_of(target.partition, it)).collect();
     let upsert = "INSERT INTO entities (
                       shelf, author, id, kind, name, folded, attributes, changed, words
                   )
@@ -53,8 +53,8 @@ pub(super) async fn put(
                       changed = excluded.changed, words = excluded.words
                   RETURNING xmax = 0";
     let values: [SqlParam<'_>; 9] = [
-        &spot.shelf,
-        &spot.author,
+        &target.partition,
+        &target.author,
         &column(|it| it.id.as_str()),
         &column(|it| &it.kind),
         &column(|it| &it.name),
@@ -68,28 +68,29 @@ pub(super) async fn put(
         rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
     let new = size(new.into_iter().filter(|is_new| *is_new).count());
     let update = "UPDATE shelves SET entities = entities + $2 WHERE id = $1";
-    lease.rows(update, &[&spot.shelf, &new]).await?;
+    lease.rows(update, &[&target.partition, &new]).await?;
     Ok(())
 }
 
-fn words_of(shelf: i32, entity: &NewEntity) -> String {
+fn words_of(partition: i32, entity: &NewEntity) -> String {
     let mut words = terms(&entity.name);
     let of_kind: Vec<String> = words.iter().map(|term| of_kind(&entity.kind, term)).collect();
     words.extend(of_kind);
-    let words: Vec<String> = plain_words(shelf, &words).iter().map(ToString::to_string).collect();
+    let words: Vec<String> =
+        plain_words(partition, &words).iter().map(ToString::to_string).collect();
     format!("{{{}}}", words.join(","))
 }
 
 pub(super) async fn find(
     lease: &PgLease,
     scope: &MemoryScope,
-    wanted: &EntityFilter,
+    filter: &EntityFilter,
     page: Page,
 ) -> Result<Vec<Entity>, MemoryError> {
     let shelves = ids(&partitions::visible_partitions(lease, scope).await?);
-    let kind = wanted.kind.as_ref().map(|kind| kind.trim().to_lowercase());
+    let kind = filter.kind.as_ref().map(|kind| kind.trim().to_lowercase());
     let search = PgEntitySearch { lease, shelves: &shelves, kind: kind.as_deref(), page };
-    let Some(name) = &wanted.name else { return search.any().await };
+    let Some(name) = &filter.name else { return search.any().await };
     let like = looked_for(name);
     let mut found = search.between(&like, &like).await?;
     if !search.is_enough(&found) {
@@ -108,7 +109,7 @@ pub(super) async fn find(
 pub(super) async fn get(
     lease: &PgLease,
     shelves: &[i32],
-    wanted: &[&str],
+    requested: &[&str],
 ) -> Result<Vec<Entity>, MemoryError> {
     let select = "SELECT DISTINCT ON (e.id) e.number, e.id, e.kind, e.name, e.attributes,
                          e.changed, s.owner, a.name, a.via, a.trust
@@ -117,7 +118,7 @@ pub(super) async fn get(
                   JOIN entities e ON e.shelf = seen.id AND e.id = wanted.id
                   JOIN shelves s ON s.id = e.shelf JOIN authors a ON a.id = e.author
                   ORDER BY e.id, seen.place";
-    let rows = lease.rows(select, &[&shelves, &wanted]).await?;
+    let rows = lease.rows(select, &[&shelves, &requested]).await?;
     rows.iter().map(|row| entity(row).map(|(_, entity)| entity)).collect()
 }
 
@@ -189,15 +190,15 @@ impl PgEntitySearch<'_> {
                       ORDER BY e.number DESC";
         let most = self.page.end().min(MOST_WITH_WORDS);
         let mut found = Vec::new();
-        for shelf in self.shelves.iter().filter(|_| !terms.is_empty()) {
+        for partition in self.shelves.iter().filter(|_| !terms.is_empty()) {
             let words = match self.kind {
-                None => plain_words(*shelf, terms),
+                None => plain_words(*partition, terms),
                 Some(kind) => {
                     let terms: Vec<String> = terms.iter().map(|it| of_kind(kind, it)).collect();
-                    plain_words(*shelf, &terms)
+                    plain_words(*partition, &terms)
                 }
             };
-            let rows = self.lease.rows(select, &[&words, &most, shelf]).await?;
+            let rows = self.lease.rows(select, &[&words, &most, partition]).await?;
             found.extend(rows.iter().map(entity).collect::<Result<PgNumberedEntities, _>>()?);
         }
         Ok(found)

@@ -71,7 +71,7 @@ impl PgIndexedFacts {
     fn entries(&self, of: impl Fn(EntryId, EntryId) -> EntryId) -> Vec<Option<i64>> {
         self.column(|fact| match fact.source {
             FactSource::Stated => None,
-            FactSource::Heard { first, last } => Some(to_signed(of(first, last).0)),
+            FactSource::Transcript { first, last } => Some(to_signed(of(first, last).0)),
         })
     }
 
@@ -79,7 +79,9 @@ impl PgIndexedFacts {
     fn read(&self) -> HashMap<&SessionId, EntryId> {
         let mut read = HashMap::new();
         for DistinctFact { fact, .. } in &self.facts {
-            if let (FactSource::Heard { last, .. }, Some(session)) = (fact.source, &fact.session) {
+            if let (FactSource::Transcript { last, .. }, Some(session)) =
+                (fact.source, &fact.session)
+            {
                 let to = read.entry(session).or_insert(last);
                 *to = last.max(*to);
             }
@@ -98,19 +100,19 @@ pub(super) async fn remember(
     }
     lease.rows("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     let coming = ComingRows { entries: 0, facts: worded.len() };
-    let spot = partitions::claim_write_target(lease, place, coming).await?;
+    let target = partitions::claim_write_target(lease, place, coming).await?;
     for (session, last) in worded.read() {
-        mark_read(lease, spot.shelf, session, last).await?;
+        mark_read(lease, target.partition, session, last).await?;
     }
-    let kept = keep(lease, spot, worded).await?;
-    let id = |at: &usize| kept.get(&worded.facts[*at].same[..]).copied().unwrap_or_default();
+    let retained = keep(lease, target, worded).await?;
+    let id = |at: &usize| retained.get(&worded.facts[*at].same[..]).copied().unwrap_or_default();
     Ok(worded.given.iter().map(|at| FactId(to_unsigned(id(at)))).collect())
 }
 
 /// Their ids, by identity.
 async fn keep(
     lease: &PgLease,
-    spot: PgWriteTarget,
+    target: PgWriteTarget,
     worded: &PgIndexedFacts,
 ) -> Result<HashMap<Vec<u8>, i64>, MemoryError> {
     let upsert = "INSERT INTO facts AS known (
@@ -136,12 +138,12 @@ async fn keep(
     let topics = worded.column(|fact| fact.topic.as_deref());
     let first = worded.entries(|first, _| first);
     let last = worded.entries(|_, last| last);
-    let each = worded.facts.iter().zip(spot.facts_ever..);
+    let each = worded.facts.iter().zip(target.facts_ever..);
     let words: Vec<String> =
-        each.map(|(it, ordinal)| words(spot.shelf, ordinal, &it.terms)).collect();
+        each.map(|(it, ordinal)| words(target.partition, ordinal, &it.terms)).collect();
     let values: [SqlParam<'_>; 11] = [
-        &spot.shelf,
-        &spot.author,
+        &target.partition,
+        &target.author,
         &texts,
         &same,
         &times,
@@ -152,23 +154,23 @@ async fn keep(
         &last,
         &words,
     ];
-    let mut kept = HashMap::new();
+    let mut retained = HashMap::new();
     let mut new = Vec::new();
     for row in lease.rows(upsert, &values).await? {
         let mut columns = PgColumns::of(&row);
         let id: i64 = columns.value()?;
         let same: Vec<u8> = columns.value()?;
         let is_new: bool = columns.value()?;
-        kept.insert(same, id);
+        retained.insert(same, id);
         new.extend(is_new.then_some(id));
     }
     if let (Some(first), Some(last)) = (new.iter().min(), new.iter().max()) {
         let update = "UPDATE shelves SET facts = facts + $2, last_fact = $4,
                           first_fact = CASE first_fact WHEN 0 THEN $3 ELSE first_fact END
                       WHERE id = $1";
-        lease.rows(update, &[&spot.shelf, &size(new.len()), first, last]).await?;
+        lease.rows(update, &[&target.partition, &size(new.len()), first, last]).await?;
     }
-    Ok(kept)
+    Ok(retained)
 }
 
 pub(super) async fn with(
@@ -226,7 +228,9 @@ fn fact(row: &Row) -> Result<Fact, MemoryError> {
     let at = moment(columns.value()?);
     let entry = |row: i64| EntryId(to_unsigned(row));
     let source = match (columns.value::<Option<i64>>()?, columns.value::<Option<i64>>()?) {
-        (Some(first), Some(last)) => FactSource::Heard { first: entry(first), last: entry(last) },
+        (Some(first), Some(last)) => {
+            FactSource::Transcript { first: entry(first), last: entry(last) }
+        }
         _ => FactSource::Stated,
     };
     Ok(Fact {

@@ -28,7 +28,7 @@ pub(super) struct PgPartition {
 /// The partition and author of a write.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PgWriteTarget {
-    pub(super) shelf: i32,
+    pub(super) partition: i32,
     pub(super) author: i64,
     /// Total number before this write.
     pub(super) entries_ever: i64,
@@ -61,7 +61,7 @@ pub(super) async fn visible_partitions(
 }
 
 pub(super) fn ids(shelves: &[PgPartition]) -> Vec<i32> {
-    shelves.iter().map(|shelf| shelf.id).collect()
+    shelves.iter().map(|partition| partition.id).collect()
 }
 
 fn read_partition(row: &Row) -> Result<PgPartition, MemoryError> {
@@ -99,11 +99,11 @@ pub(super) async fn claim_write_target(
     loop {
         if let Some(row) = lease.row(update, &[&namespace, &owner, &entries, &facts]).await? {
             let mut columns = PgColumns::of(&row);
-            let shelf = columns.value()?;
+            let partition = columns.value()?;
             let entries_ever = columns.value()?;
             let facts_ever = columns.value()?;
-            let author = author(lease, shelf, &place.author).await?;
-            return Ok(PgWriteTarget { shelf, author, entries_ever, facts_ever });
+            let author = author(lease, partition, &place.author).await?;
+            return Ok(PgWriteTarget { partition, author, entries_ever, facts_ever });
         }
         lease.rows(insert, &[&namespace, &owner]).await?;
     }
@@ -119,7 +119,7 @@ pub(super) async fn of(lease: &PgLease, place: &MemoryTarget) -> Result<Option<i
 
 pub(super) async fn author(
     lease: &PgLease,
-    shelf: i32,
+    partition: i32,
     by: &MemoryAuthor,
 ) -> Result<i64, MemoryError> {
     let find = "SELECT id FROM authors WHERE shelf = $1 AND name = $2 AND via = $3 AND trust = $4";
@@ -127,10 +127,10 @@ pub(super) async fn author(
                   ON CONFLICT DO NOTHING";
     let trust = by.trust.as_str();
     loop {
-        if let Some(row) = lease.row(find, &[&shelf, &by.name, &by.via, &trust]).await? {
+        if let Some(row) = lease.row(find, &[&partition, &by.name, &by.via, &trust]).await? {
             return PgColumns::of(&row).value();
         }
-        lease.rows(insert, &[&shelf, &by.name, &by.via, &trust]).await?;
+        lease.rows(insert, &[&partition, &by.name, &by.via, &trust]).await?;
     }
 }
 

@@ -332,9 +332,9 @@ impl Drop for PgLease {
 }
 
 fn in_doubt() -> MemoryError {
-    let said = "the connection to the database was lost during the write; check whether it was \
+    let text = "the connection to the database was lost during the write; check whether it was \
                 stored before you repeat it";
-    MemoryError::Failed(Error::Failed(said.to_owned()))
+    MemoryError::Failed(Error::Failed(text.to_owned()))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the only clock of this database's connections")]

@@ -47,20 +47,20 @@ pub(super) struct SearchedSession {
 }
 
 /// The index terms of a row; `ordinal` is the number of rows before it.
-pub(super) fn words(shelf: i32, ordinal: i64, terms: &[String]) -> String {
-    let drawer = ordinal / ROWS_PER_SEGMENT;
+pub(super) fn words(partition: i32, ordinal: i64, terms: &[String]) -> String {
+    let segment = ordinal / ROWS_PER_SEGMENT;
     let words: Vec<String> =
-        terms.iter().map(|term| key(shelf, drawer, hash(term)).to_string()).collect();
+        terms.iter().map(|term| key(partition, segment, hash(term)).to_string()).collect();
     format!("{{{}}}", words.join(","))
 }
 
 /// Index terms without segments, for small tables.
-pub(super) fn plain_words(shelf: i32, terms: &[String]) -> Vec<i64> {
-    terms.iter().map(|term| key(shelf, 0, hash(term))).collect()
+pub(super) fn plain_words(partition: i32, terms: &[String]) -> Vec<i64> {
+    terms.iter().map(|term| key(partition, 0, hash(term))).collect()
 }
 
-fn key(shelf: i32, drawer: i64, word: i64) -> i64 {
-    let place = (i64::from(shelf) << SEGMENT_BITS) | (drawer % MAX_SEGMENTS);
+fn key(partition: i32, segment: i64, word: i64) -> i64 {
+    let place = (i64::from(partition) << SEGMENT_BITS) | (segment % MAX_SEGMENTS);
     (place << BITS_OF_WORD) | word
 }
 
@@ -76,7 +76,7 @@ fn hash(term: &str) -> i64 {
 }
 
 /// Speakers have their own terms: a frequent speaker would otherwise hide texts about them.
-pub(super) fn said_by(term: &str) -> String {
+pub(super) fn speaker_term(term: &str) -> String {
     format!("{term}\0says")
 }
 
@@ -86,8 +86,15 @@ fn hashes(query: &MemoryQuery) -> Vec<i64> {
 
 /// The terms as words of texts, and then as words of speakers.
 fn both_hashes(query: &MemoryQuery) -> Vec<i64> {
-    let speakers = query.terms.iter().map(|term| hash(&said_by(term)));
+    let speakers = query.terms.iter().map(|term| hash(&speaker_term(term)));
     hashes(query).into_iter().chain(speakers).collect()
+}
+
+/// The newest rows with one word in one partition, both by index.
+struct PostingHead {
+    partition: usize,
+    word: usize,
+    newest: Vec<u64>,
 }
 
 impl PgTextIndex {
@@ -98,17 +105,17 @@ impl PgTextIndex {
         }
     }
 
-    fn stock(self, shelf: &PgPartition) -> PartitionStats {
+    fn stock(self, partition: &PgPartition) -> PartitionStats {
         match self {
-            Self::Entries => shelf.entries,
-            Self::Facts => shelf.facts,
+            Self::Entries => partition.entries,
+            Self::Facts => partition.facts,
         }
     }
 
-    fn newest_drawer(self, shelf: &PgPartition) -> i64 {
+    fn newest_segment(self, partition: &PgPartition) -> i64 {
         let ever = match self {
-            Self::Entries => shelf.entries_ever,
-            Self::Facts => shelf.facts_ever,
+            Self::Entries => partition.entries_ever,
+            Self::Facts => partition.facts_ever,
         };
         (ever - 1).max(0) / ROWS_PER_SEGMENT
     }
@@ -121,19 +128,19 @@ impl PgTextIndex {
         query: &MemoryQuery,
     ) -> Result<PostingLists, MemoryError> {
         let mut lists = PostingLists::new(query.terms.len());
-        shelves.iter().for_each(|shelf| lists.add_partition(self.stock(shelf)));
+        shelves.iter().for_each(|partition| lists.add_partition(self.stock(partition)));
         let mut cut: Vec<HashSet<usize>> = vec![HashSet::new(); shelves.len()];
-        for (shelf, word, newest) in self.heads(lease, shelves, query).await? {
+        for PostingHead { partition, word, newest } in self.heads(lease, shelves, query).await? {
             let term = word % query.terms.len();
             if word == term && newest.len() >= NEWEST {
-                cut[shelf].insert(term);
+                cut[partition].insert(term);
             }
-            lists.add(term, newest, self.stock(&shelves[shelf]));
+            lists.add(term, newest, self.stock(&shelves[partition]));
         }
-        for (shelf, cut) in shelves.iter().zip(cut) {
+        for (partition, cut) in shelves.iter().zip(cut) {
             // If one list is complete, it contains every row with all words.
             if query.terms.len() > 1 && cut.len() == query.terms.len() {
-                lists.with_all(self.with_all(lease, shelf, query).await?);
+                lists.with_all(self.with_all(lease, partition, query).await?);
             }
         }
         Ok(lists)
@@ -147,13 +154,13 @@ impl PgTextIndex {
         }
     }
 
-    /// The newest rows with each word in each partition, by the indices of both.
+    /// The newest rows with each word in each partition.
     async fn heads(
         self,
         lease: &PgLease,
         shelves: &[PgPartition],
         query: &MemoryQuery,
-    ) -> Result<Vec<(usize, usize, Vec<u64>)>, MemoryError> {
+    ) -> Result<Vec<PostingHead>, MemoryError> {
         let select = format!(
             "SELECT s.place, t.place, ARRAY(
                  SELECT h.id FROM generate_series(s.newest, 0, -1) AS drawer
@@ -166,8 +173,9 @@ impl PgTextIndex {
             table = self.table(),
             key = KEY,
         );
-        let ids: Vec<i32> = shelves.iter().map(|shelf| shelf.id).collect();
-        let newest: Vec<i64> = shelves.iter().map(|shelf| self.newest_drawer(shelf)).collect();
+        let ids: Vec<i32> = shelves.iter().map(|partition| partition.id).collect();
+        let newest: Vec<i64> =
+            shelves.iter().map(|partition| self.newest_segment(partition)).collect();
         let words = self.hashes(query);
         let most =
             |word: usize| size(if word < query.terms.len() { NEWEST } else { MAX_SPEAKER_ENTRIES });
@@ -176,7 +184,11 @@ impl PgTextIndex {
         let mut heads = Vec::with_capacity(rows.len());
         for row in &rows {
             let mut columns = PgColumns::of(row);
-            heads.push((place(&mut columns)?, place(&mut columns)?, columns.numbers()?));
+            heads.push(PostingHead {
+                partition: place(&mut columns)?,
+                word: place(&mut columns)?,
+                newest: columns.numbers()?,
+            });
         }
         Ok(heads)
     }
@@ -185,7 +197,7 @@ impl PgTextIndex {
     async fn with_all(
         self,
         lease: &PgLease,
-        shelf: &PgPartition,
+        partition: &PgPartition,
         query: &MemoryQuery,
     ) -> Result<Vec<u64>, MemoryError> {
         let select = format!(
@@ -200,11 +212,11 @@ impl PgTextIndex {
             table = self.table(),
             key = KEY,
         );
-        let newest = self.newest_drawer(shelf);
+        let newest = self.newest_segment(partition);
         let oldest = (newest - SEGMENTS_WITH_ALL_TERMS + 1).max(0);
         let words = hashes(query);
         let values: [super::pool::SqlParam<'_>; 5] =
-            [&shelf.id, &newest, &oldest, &words, &MOST_WITH_ALL];
+            [&partition.id, &newest, &oldest, &words, &MOST_WITH_ALL];
         match lease.row(&select, &values).await? {
             Some(row) => PgColumns::of(&row).numbers(),
             None => Ok(Vec::new()),
@@ -218,7 +230,7 @@ const KEY: &str = "(s.id::bigint << 44) | ((drawer % 65536) << 28) | t.word";
 /// The newest entries of a session with each term, by its index.
 pub(super) async fn in_session(
     lease: &PgLease,
-    shelf: &PgPartition,
+    partition: &PgPartition,
     query: &MemoryQuery,
     inside: SearchedSession,
 ) -> Result<Vec<(usize, Vec<u64>)>, MemoryError> {
@@ -226,11 +238,12 @@ pub(super) async fn in_session(
     let (select, last) = if inside.entries <= READ_IN_SESSION {
         (READ_ONE_SESSION, READ_IN_SESSION)
     } else {
-        (SEARCH_ONE_SESSION, PgTextIndex::Entries.newest_drawer(shelf))
+        (SEARCH_ONE_SESSION, PgTextIndex::Entries.newest_segment(partition))
     };
     let words = both_hashes(query);
     let most = size(NEWEST);
-    let values: [super::pool::SqlParam<'_>; 5] = [&inside.session, &words, &most, &last, &shelf.id];
+    let values: [super::pool::SqlParam<'_>; 5] =
+        [&inside.session, &words, &most, &last, &partition.id];
     let mut lists = Vec::new();
     for row in lease.rows(select, &values).await? {
         let mut columns = PgColumns::of(&row);

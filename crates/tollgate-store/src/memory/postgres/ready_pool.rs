@@ -30,8 +30,8 @@ pub(super) enum SchemaState {
 impl ReadyPool {
     /// Becomes ready when [`open`] reports so.
     pub(super) fn new(pool: PgPool) -> (Self, Sender<SchemaState>) {
-        let (told, standing) = watch::channel(SchemaState::Unknown);
-        (Self { pool, standing }, told)
+        let (sender, standing) = watch::channel(SchemaState::Unknown);
+        (Self { pool, standing }, sender)
     }
 
     /// Waits until the schema is ready, up to the deadline.
@@ -65,7 +65,7 @@ impl ReadyPool {
 }
 
 /// Creates the schema, retrying until the server is reachable.
-pub(super) async fn open(door: Arc<ReadyPool>, told: Sender<SchemaState>) {
+pub(super) async fn open(door: Arc<ReadyPool>, sender: Sender<SchemaState>) {
     loop {
         let prepared = match door.pool.manager().connect().await {
             Ok(connection) => schema::prepare(&connection).await,
@@ -74,10 +74,10 @@ pub(super) async fn open(door: Arc<ReadyPool>, told: Sender<SchemaState>) {
         match prepared {
             Ok((vectors, place)) => {
                 place.iter().for_each(|place| door.pool.manager().look_into(place));
-                told.send_replace(SchemaState::Ready(vectors));
+                sender.send_replace(SchemaState::Ready(vectors));
                 return;
             }
-            Err(trouble) => drop(told.send_replace(SchemaState::Not(trouble))),
+            Err(trouble) => drop(sender.send_replace(SchemaState::Not(trouble))),
         }
         sleep(RETRY_INTERVAL).await;
     }

@@ -19,10 +19,10 @@ pub(super) async fn after(
     scope: &MemoryScope,
     from: ExportCursor,
 ) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError> {
-    let LayerTable { of, number, author, shelf, also, columns } = table(from.layer);
+    let LayerTable { of, number, author, table: partition, also, columns } = table(from.layer);
     let select = format!(
         "SELECT t.{number}, s.owner, a.name, a.via, a.trust, {columns}
-         FROM {of} JOIN shelves s ON s.id = {shelf} JOIN authors a ON a.id = t.{author}
+         FROM {of} JOIN shelves s ON s.id = {partition} JOIN authors a ON a.id = t.{author}
          WHERE t.{number} > $1 AND t.{number} <= $2 AND {also}
              AND s.namespace = $3 AND ($4::text IS NULL OR s.owner IN ('', $4))
          ORDER BY t.{number} LIMIT $5",
@@ -50,7 +50,7 @@ pub(super) async fn after(
         records.push(MemoryRecord {
             audience,
             author,
-            kept: read_content(from.layer, &mut columns)?,
+            content: read_content(from.layer, &mut columns)?,
         });
     }
     let table = of.split(' ').next().unwrap_or(of);
@@ -66,7 +66,7 @@ struct LayerTable {
     of: &'static str,
     number: &'static str,
     author: &'static str,
-    shelf: &'static str,
+    table: &'static str,
     /// Further condition for exported rows.
     also: &'static str,
     columns: &'static str,
@@ -75,12 +75,12 @@ struct LayerTable {
 fn table(layer: MemoryLayer) -> LayerTable {
     let number = "id";
     let author = "author";
-    let shelf = "t.shelf";
+    let partition = "t.shelf";
     let also = "true";
     match layer {
         MemoryLayer::Entries => LayerTable {
             of: "entries t JOIN sessions n ON n.id = t.session",
-            shelf: "n.shelf",
+            table: "n.shelf",
             columns: "n.name, t.speaker, t.text, t.at",
             number,
             author,
@@ -92,7 +92,7 @@ fn table(layer: MemoryLayer) -> LayerTable {
             also: "t.summary IS NOT NULL",
             columns: "t.name, t.summary",
             number,
-            shelf,
+            table: partition,
         },
         MemoryLayer::Facts => LayerTable {
             of: "facts t",
@@ -100,14 +100,14 @@ fn table(layer: MemoryLayer) -> LayerTable {
             columns: "t.text, t.at, t.session, t.entity, t.topic",
             number,
             author,
-            shelf,
+            table: partition,
         },
         MemoryLayer::Entities => LayerTable {
             of: "entities t",
             number: "number",
             columns: "t.id, t.kind, t.name, t.attributes, t.changed",
             author,
-            shelf,
+            table: partition,
             also,
         },
         MemoryLayer::Relations => LayerTable {
@@ -115,7 +115,7 @@ fn table(layer: MemoryLayer) -> LayerTable {
             number: "number",
             columns: "t.source, t.kind, t.target, t.attributes, t.session, t.confidence, t.changed",
             author,
-            shelf,
+            table: partition,
             also,
         },
     }
@@ -126,7 +126,7 @@ fn read_content(
     columns: &mut PgColumns<'_>,
 ) -> Result<RecordContent, MemoryError> {
     Ok(match layer {
-        MemoryLayer::Entries => RecordContent::Said(NewEntry {
+        MemoryLayer::Entries => RecordContent::Utterance(NewEntry {
             session: columns.session()?,
             speaker: columns.value()?,
             text: columns.value()?,

@@ -29,9 +29,9 @@ pub(super) async fn relate(
     if relations.is_empty() {
         return Ok(());
     }
-    let spot = partitions::claim_write_target(lease, place, ComingRows::default()).await?;
+    let target = partitions::claim_write_target(lease, place, ComingRows::default()).await?;
     let shelves = match place.audience.owner() {
-        None => vec![spot.shelf],
+        None => vec![target.partition],
         Some(owner) => {
             let scope = MemoryScope::of_agent(place.namespace.clone(), owner.clone());
             ids(&partitions::visible_partitions(lease, &scope).await?)
@@ -46,13 +46,13 @@ pub(super) async fn relate(
         rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
     match ends.into_iter().find(|end| !there.contains(end.as_str())) {
         Some(missing) => Err(MemoryError::NoEntity(missing.clone())),
-        None => put(lease, spot, relations).await,
+        None => put(lease, target, relations).await,
     }
 }
 
 async fn put(
     lease: &PgLease,
-    spot: PgWriteTarget,
+    target: PgWriteTarget,
     relations: &[NewRelation],
 ) -> Result<(), MemoryError> {
     // Of several of one kind between the same two the last one is stored.
@@ -82,8 +82,8 @@ async fn put(
                       changed = excluded.changed
                   RETURNING xmax = 0";
     let values: [SqlParam<'_>; 9] = [
-        &spot.shelf,
-        &spot.author,
+        &target.partition,
+        &target.author,
         &column(|it| it.source.as_str()),
         &column(|it| &it.kind),
         &column(|it| it.target.as_str()),
@@ -97,7 +97,7 @@ async fn put(
         rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
     let new = size(new.into_iter().filter(|is_new| *is_new).count());
     let update = "UPDATE shelves SET relations = relations + $2 WHERE id = $1";
-    lease.rows(update, &[&spot.shelf, &new]).await?;
+    lease.rows(update, &[&target.partition, &new]).await?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use tollgate_core::memory::{
 
 use super::partitions::{self, ComingRows, PgPartition, ids};
 use super::pool::PgLease;
-use super::postings::{PgTextIndex, SearchedSession, in_session, said_by, words};
+use super::postings::{PgTextIndex, SearchedSession, in_session, speaker_term, words};
 use super::rows::{PgColumns, rows_of, unreadable};
 use crate::memory::candidates::{PartitionStats, PostingLists};
 use crate::memory::{MemoryError, Page, TranscriptPage, UnreadTranscript};
@@ -30,7 +30,7 @@ pub(super) struct PgIndexedEntry {
 impl From<NewEntry> for PgIndexedEntry {
     fn from(entry: NewEntry) -> Self {
         let mut words = terms(&entry.text);
-        words.extend(terms(&entry.speaker).iter().map(|name| said_by(name)));
+        words.extend(terms(&entry.speaker).iter().map(|name| speaker_term(name)));
         Self { terms: words, entry }
     }
 }
@@ -38,7 +38,7 @@ impl From<NewEntry> for PgIndexedEntry {
 /// A row of the sessions table.
 struct PgSessionRow {
     number: i64,
-    shelf: i32,
+    partition: i32,
     session: TranscriptSession,
 }
 
@@ -55,24 +55,24 @@ pub(super) async fn append(
     entries: &[&PgIndexedEntry],
 ) -> Result<Vec<EntryId>, MemoryError> {
     let coming = ComingRows { entries: entries.len(), facts: 0 };
-    let spot = partitions::claim_write_target(lease, place, coming).await?;
-    let (sessions, begun) = sessions_for(lease, spot.shelf, entries).await?;
+    let target = partitions::claim_write_target(lease, place, coming).await?;
+    let (sessions, begun) = sessions_for(lease, target.partition, entries).await?;
     let of =
         |it: &&PgIndexedEntry| sessions.get(it.entry.session.as_str()).copied().unwrap_or_default();
     let sessions: Vec<i64> = entries.iter().map(of).collect();
     let speakers: Vec<&str> = entries.iter().map(|it| &*it.entry.speaker).collect();
     let texts: Vec<&str> = entries.iter().map(|it| &*it.entry.text).collect();
     let times: Vec<i64> = entries.iter().map(|it| milliseconds(it.entry.at)).collect();
-    let each = entries.iter().zip(spot.entries_ever..);
+    let each = entries.iter().zip(target.entries_ever..);
     let words: Vec<String> =
-        each.map(|(it, ordinal)| words(spot.shelf, ordinal, &it.terms)).collect();
+        each.map(|(it, ordinal)| words(target.partition, ordinal, &it.terms)).collect();
     let insert = "INSERT INTO entries (session, author, speaker, text, at, words)
                   SELECT session, $1, speaker, text, at, words::bigint[]
                   FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[])
                       WITH ORDINALITY AS new (session, speaker, text, at, words, place)
                   ORDER BY place RETURNING id";
     let rows =
-        lease.rows(insert, &[&spot.author, &sessions, &speakers, &texts, &times, &words]).await?;
+        lease.rows(insert, &[&target.author, &sessions, &speakers, &texts, &times, &words]).await?;
     let mut numbers: Vec<i64> =
         rows.iter().map(|row| PgColumns::of(row).value()).collect::<Result<_, _>>()?;
     // Inserted in this order, and the newest of the partition.
@@ -82,14 +82,16 @@ pub(super) async fn append(
                   WHERE id = $1";
     let first = numbers.first().copied();
     let last = numbers.last().copied();
-    lease.rows(update, &[&spot.shelf, &begun, &first.unwrap_or(0), &last.unwrap_or(0)]).await?;
+    lease
+        .rows(update, &[&target.partition, &begun, &first.unwrap_or(0), &last.unwrap_or(0)])
+        .await?;
     Ok(numbers.into_iter().map(|id| EntryId(to_unsigned(id))).collect())
 }
 
 /// The ids of the entries' sessions, and how many of those are new.
 async fn sessions_for(
     lease: &PgLease,
-    shelf: i32,
+    partition: i32,
     entries: &[&PgIndexedEntry],
 ) -> Result<(HashMap<String, i64>, i64), MemoryError> {
     let mut coming: BTreeMap<&str, SessionGrowth> = BTreeMap::new();
@@ -114,7 +116,7 @@ async fn sessions_for(
                       began = least(known.began, excluded.began),
                       last = greatest(known.last, excluded.last)
                   RETURNING id, name, xmax = 0";
-    let rows = lease.rows(upsert, &[&shelf, &names, &entries, &began, &last]).await?;
+    let rows = lease.rows(upsert, &[&partition, &names, &entries, &began, &last]).await?;
     let mut sessions = HashMap::new();
     let mut begun = 0;
     for row in &rows {
@@ -148,13 +150,13 @@ pub(super) async fn with_in(
     let shelves = partitions::visible_partitions(lease, scope).await?;
     let mut lists = PostingLists::new(query.terms.len());
     if let Some(known) = find(lease, &shelves, session).await?
-        && let Some(shelf) = shelves.iter().find(|shelf| shelf.id == known.shelf)
+        && let Some(partition) = shelves.iter().find(|partition| partition.id == known.partition)
     {
         let stock = stock(lease, &known).await?;
         lists.add_partition(stock);
         let inside =
             SearchedSession { session: known.number, entries: to_signed(known.session.entries) };
-        for (term, newest) in in_session(lease, shelf, query, inside).await? {
+        for (term, newest) in in_session(lease, partition, query, inside).await? {
             lists.add(term, newest, stock);
         }
     }
@@ -235,12 +237,12 @@ pub(super) async fn entries(
     lease: &PgLease,
     scope: &MemoryScope,
     session: &SessionId,
-    stretch: TranscriptPage,
+    page: TranscriptPage,
 ) -> Result<Vec<TranscriptEntry>, MemoryError> {
     let shelves = partitions::visible_partitions(lease, scope).await?;
     let Some(known) = find(lease, &shelves, session).await? else { return Ok(Vec::new()) };
-    let after = stretch.after.map_or(0, |after| to_signed(after.0));
-    after_in(lease, known.number, after, stretch.most).await
+    let after = page.after.map_or(0, |after| to_signed(after.0));
+    after_in(lease, known.number, after, page.most).await
 }
 
 async fn after_in(
@@ -266,18 +268,18 @@ pub(super) async fn summarise(
     session: &SessionId,
     summary: &str,
 ) -> Result<bool, MemoryError> {
-    let Some(shelf) = partitions::of(lease, place).await? else { return Ok(false) };
-    let author = partitions::author(lease, shelf, &place.author).await?;
+    let Some(partition) = partitions::of(lease, place).await? else { return Ok(false) };
+    let author = partitions::author(lease, partition, &place.author).await?;
     let update = "UPDATE sessions SET summary = $3, summary_author = $4
                   WHERE shelf = $1 AND name = $2 RETURNING id";
-    let row = lease.row(update, &[&shelf, &session.as_str(), &summary, &author]).await?;
+    let row = lease.row(update, &[&partition, &session.as_str(), &summary, &author]).await?;
     Ok(row.is_some())
 }
 
 /// Records that passages of a session cover the entries up to this one.
 pub(super) async fn mark_read(
     lease: &PgLease,
-    shelf: i32,
+    partition: i32,
     session: &SessionId,
     last: EntryId,
 ) -> Result<(), MemoryError> {
@@ -286,7 +288,7 @@ pub(super) async fn mark_read(
                       WHERE entries.session = sessions.id
                           AND entries.id > greatest(sessions.read_to, $3))
                   WHERE shelf = $1 AND name = $2";
-    lease.rows(update, &[&shelf, &session.as_str(), &to_signed(last.0)]).await?;
+    lease.rows(update, &[&partition, &session.as_str(), &to_signed(last.0)]).await?;
     Ok(())
 }
 
@@ -338,15 +340,15 @@ fn entry(row: &Row) -> Result<TranscriptEntry, MemoryError> {
 fn read_session_row(row: &Row, shelves: &[PgPartition]) -> Result<PgSessionRow, MemoryError> {
     let mut columns = PgColumns::of(row);
     let number: i64 = columns.value()?;
-    let shelf: i32 = columns.value()?;
-    let audience = shelves.iter().find(|it| it.id == shelf).map(|it| it.audience.clone());
+    let partition: i32 = columns.value()?;
+    let audience = shelves.iter().find(|it| it.id == partition).map(|it| it.audience.clone());
     let session = TranscriptSession {
         id: columns.session()?,
-        audience: audience.ok_or_else(|| unreadable(&shelf.to_string()))?,
+        audience: audience.ok_or_else(|| unreadable(&partition.to_string()))?,
         entries: columns.number()?,
         began: moment(columns.value()?),
         last: moment(columns.value()?),
         summary: columns.value()?,
     };
-    Ok(PgSessionRow { number, shelf, session })
+    Ok(PgSessionRow { number, partition, session })
 }

@@ -43,7 +43,7 @@ struct PgVectorQuery<'q> {
     shelves: &'q [i32],
     to: &'q [f32],
     /// How many candidates are examined.
-    wanted: usize,
+    limit: usize,
 }
 
 /// Candidates compared exactly: a minimum, and a number per wanted hit.
@@ -74,8 +74,8 @@ impl PgVectorSearch {
             return Ok(Vec::new());
         };
         let shelves = ids(&partitions::visible_partitions(lease, scope).await?);
-        let wanted = MIN_COMPARED_VECTORS.max(COMPARED_EACH * most);
-        let question = PgVectorQuery { model, shelves: &shelves, to: &to, wanted };
+        let limit = MIN_COMPARED_VECTORS.max(COMPARED_EACH * most);
+        let question = PgVectorQuery { model, shelves: &shelves, to: &to, limit };
         let mut exact = if model.indexed {
             search_pgvector(lease, &question).await?
         } else {
@@ -96,15 +96,15 @@ impl PgVectorSearch {
         lease: &PgLease,
         question: &PgVectorQuery<'_>,
     ) -> Result<NearFacts, MemoryError> {
-        let &PgVectorQuery { model, shelves, to, wanted } = question;
+        let &PgVectorQuery { model, shelves, to, limit: requested } = question;
         let sketches = Arc::clone(self.sketches.lock().entry(model.id).or_default());
         let places: Vec<i64> = shelves.iter().copied().map(i64::from).collect();
         let sketch = SimHash::of(to);
         for attempt in 0..2 {
             refresh(lease, model, &sketches).await?;
-            let about = sketches.read().nearest(&places, &sketch, wanted);
+            let about = sketches.read().nearest(&places, &sketch, requested);
             let (exact, gone) = compare_exactly(lease, &about, to).await?;
-            if gone.len() > wanted / 4 && attempt == 0 {
+            if gone.len() > requested / 4 && attempt == 0 {
                 // Many were deleted: near neighbours may have been hidden behind them, so reload.
                 *sketches.write() = SimHashIndex::default();
                 continue;
@@ -272,8 +272,12 @@ async fn search_pgvector(
     lease: &PgLease,
     question: &PgVectorQuery<'_>,
 ) -> Result<NearFacts, MemoryError> {
-    let PgVectorQuery { model: PgVectorModel { id, dimensions, .. }, shelves, to, wanted } =
-        question;
+    let PgVectorQuery {
+        model: PgVectorModel { id, dimensions, .. },
+        shelves,
+        to,
+        limit: requested,
+    } = question;
     let distance = format!("numbers::vector({dimensions}) <=> $1::real[]::vector({dimensions})");
     // The index is used only if the model id is a literal and the order is the bare distance.
     let near = |order: &str| {
@@ -282,7 +286,7 @@ async fn search_pgvector(
                           ORDER BY {order} LIMIT $3)"
         )
     };
-    let most = LEAST_BY_INDEX.max(wanted / COMPARED_EACH);
+    let most = LEAST_BY_INDEX.max(requested / COMPARED_EACH);
     let values: [SqlParam<'_>; 3] = [to, shelves, &size(most)];
     let mut found = Vec::new();
     if !is_few(lease, question).await? {
@@ -319,12 +323,12 @@ async fn refresh(
         for row in &rows {
             let mut columns = PgColumns::of(row);
             let vector = columns.number()?;
-            let shelf = columns.value::<i32>()?;
+            let partition = columns.value::<i32>()?;
             // Another task may have loaded it meanwhile.
             if let Some(sketch) =
                 SimHash::read(columns.value()?).filter(|_| vector > sketches.last())
             {
-                sketches.add(vector, i64::from(shelf), sketch);
+                sketches.add(vector, i64::from(partition), sketch);
             }
         }
         if size(rows.len()) < SLICE {

@@ -45,20 +45,20 @@ fn sketches_stay_the_same_and_can_be_kept() {
 #[test]
 fn the_nearest_are_among_what_is_found() {
     let mut sketches = SimHashIndex::default();
-    let wanted = vector(7, 256);
+    let requested = vector(7, 256);
     let near = 400;
     let vectors: Vec<Vec<f32>> = (0..5_000)
         .map(|seed| match seed % 250 {
-            0 => moved(&wanted, &vector(seed + 100, 256), 1.0),
+            0 => moved(&requested, &vector(seed + 100, 256), 1.0),
             _ => vector(seed + 100, 256),
         })
         .collect();
     for (at, vector) in (1..).zip(&vectors) {
         sketches.add(at, 1, SimHash::of(vector));
     }
-    let found = sketches.nearest(&[1], &SimHash::of(&wanted), near);
+    let found = sketches.nearest(&[1], &SimHash::of(&requested), near);
     for (at, vector) in (1..).zip(&vectors) {
-        let is_near = cosine(vector, &wanted).unwrap() > 0.6;
+        let is_near = cosine(vector, &requested).unwrap() > 0.6;
         assert!(!is_near || found.contains(&at), "{at}");
     }
     assert!(found.len() <= near);

@@ -29,9 +29,13 @@ pub(super) fn some(
 ) -> Result<(MemoryCounts, SqliteDeleteRemainder), MemoryError> {
     let mut gone = MemoryCounts::default();
     let mut room = SLICE;
-    for shelf in partitions::visible_partitions(from, scope)? {
-        let mut slice =
-            SqliteDeleteSlice { from, shelf: shelf.id, gone: MemoryCounts::default(), room };
+    for partition in partitions::visible_partitions(from, scope)? {
+        let mut slice = SqliteDeleteSlice {
+            from,
+            partition: partition.id,
+            gone: MemoryCounts::default(),
+            room,
+        };
         slice.forget(what)?;
         room = slice.room;
         gone.add(&slice.gone);
@@ -45,7 +49,7 @@ pub(super) fn some(
 /// The slice of one partition.
 struct SqliteDeleteSlice<'s> {
     from: &'s Connection,
-    shelf: i64,
+    partition: i64,
     gone: MemoryCounts,
     /// Rows that may still be deleted.
     room: usize,
@@ -53,11 +57,11 @@ struct SqliteDeleteSlice<'s> {
 
 impl SqliteDeleteSlice<'_> {
     fn forget(&mut self, what: &MemoryForgetTarget) -> Result<(), MemoryError> {
-        let shelf = self.shelf;
+        let partition = self.partition;
         match what {
             MemoryForgetTarget::Author(name) => {
                 let authors = "SELECT id FROM authors WHERE shelf = ?1 AND name = ?2";
-                for author in self.numbers(authors, (shelf, name))? {
+                for author in self.numbers(authors, (partition, name))? {
                     self.author(author)?;
                 }
                 Ok(())
@@ -65,25 +69,25 @@ impl SqliteDeleteSlice<'_> {
             MemoryForgetTarget::Session(session) => {
                 let passages = "SELECT id FROM facts
                                 WHERE shelf = ?1 AND session = ?2 AND first IS NOT NULL";
-                self.facts(passages, (shelf, session.as_str()))?;
+                self.facts(passages, (partition, session.as_str()))?;
                 let entries = "SELECT id FROM entries WHERE session = (
                                    SELECT id FROM sessions WHERE shelf = ?1 AND name = ?2)";
-                self.entries(entries, (shelf, session.as_str()))
+                self.entries(entries, (partition, session.as_str()))
             }
             MemoryForgetTarget::Fact(fact) => {
                 let one = "SELECT id FROM facts WHERE shelf = ?1 AND id = ?2";
-                self.facts(one, (shelf, number(fact.0)))
+                self.facts(one, (partition, number(fact.0)))
             }
             MemoryForgetTarget::Entity(id) => {
                 let one = "SELECT number FROM entities WHERE shelf = ?1 AND id = ?2";
-                self.entities(one, (shelf, id.as_str()))?;
+                self.entities(one, (partition, id.as_str()))?;
                 // The entity may be in another partition.
                 self.relations_with(id.as_str())
             }
             MemoryForgetTarget::Relation { source, kind, target } => {
                 let one = "SELECT number FROM relations
                            WHERE shelf = ?1 AND source = ?2 AND kind = ?3 AND target = ?4";
-                self.relations(one, (shelf, source.as_str(), kind, target.as_str()))
+                self.relations(one, (partition, source.as_str(), kind, target.as_str()))
             }
             MemoryForgetTarget::Before(moment) => self.before(milliseconds(*moment)),
             MemoryForgetTarget::Everything => self.everything(),
@@ -103,9 +107,9 @@ impl SqliteDeleteSlice<'_> {
 
     fn before(&mut self, moment: i64) -> Result<(), MemoryError> {
         let passages = "SELECT id FROM facts WHERE shelf = ?1 AND at < ?2 AND first IS NOT NULL";
-        self.facts(passages, (self.shelf, moment))?;
+        self.facts(passages, (self.partition, moment))?;
         let sessions = "SELECT id FROM sessions WHERE shelf = ?1 AND began < ?2";
-        for session in self.numbers(sessions, (self.shelf, moment))? {
+        for session in self.numbers(sessions, (self.partition, moment))? {
             let old = "SELECT id FROM entries WHERE session = ?1 AND at < ?2";
             self.entries(old, (session, moment))?;
         }
@@ -113,16 +117,18 @@ impl SqliteDeleteSlice<'_> {
     }
 
     fn everything(&mut self) -> Result<(), MemoryError> {
-        let shelf = self.shelf;
-        for session in self.numbers("SELECT id FROM sessions WHERE shelf = ?1", [shelf])? {
+        let partition = self.partition;
+        for session in self.numbers("SELECT id FROM sessions WHERE shelf = ?1", [partition])? {
             self.entries("SELECT id FROM entries WHERE session = ?1", [session])?;
         }
-        self.facts("SELECT id FROM facts WHERE shelf = ?1", [shelf])?;
-        self.relations("SELECT number FROM relations WHERE shelf = ?1", [shelf])?;
-        self.entities("SELECT number FROM entities WHERE shelf = ?1", [shelf])?;
+        self.facts("SELECT id FROM facts WHERE shelf = ?1", [partition])?;
+        self.relations("SELECT number FROM relations WHERE shelf = ?1", [partition])?;
+        self.entities("SELECT number FROM entities WHERE shelf = ?1", [partition])?;
         if self.room > 0 {
-            self.from.prepare_cached("DELETE FROM authors WHERE shelf = ?1")?.execute([shelf])?;
-            self.from.prepare_cached("DELETE FROM shelves WHERE id = ?1")?.execute([shelf])?;
+            self.from
+                .prepare_cached("DELETE FROM authors WHERE shelf = ?1")?
+                .execute([partition])?;
+            self.from.prepare_cached("DELETE FROM shelves WHERE id = ?1")?.execute([partition])?;
         }
         Ok(())
     }
@@ -152,7 +158,7 @@ impl SqliteDeleteSlice<'_> {
             let first = "UPDATE shelves SET first_entry = coalesce(
                              (SELECT min(first_entry) FROM sessions WHERE shelf = ?1), 0)
                          WHERE id = ?1";
-            self.from.prepare_cached(first)?.execute([self.shelf])?;
+            self.from.prepare_cached(first)?.execute([self.partition])?;
         }
         Ok(())
     }
@@ -165,7 +171,7 @@ impl SqliteDeleteSlice<'_> {
         if left <= 0 {
             self.from.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([session])?;
             self.gone.sessions += 1;
-            return partitions::count(self.from, self.shelf, PartitionCounter::Sessions, -1);
+            return partitions::count(self.from, self.partition, PartitionCounter::Sessions, -1);
         }
         let settle = "UPDATE sessions SET (began, last, first_entry, last_entry, unread) = (
                           SELECT min(at), max(at), min(id), max(id), count(*) FILTER (
@@ -209,7 +215,7 @@ impl SqliteDeleteSlice<'_> {
     fn relations_with(&mut self, entity: &str) -> Result<(), MemoryError> {
         for end in ["source", "target"] {
             let select = format!("SELECT number FROM relations WHERE shelf = ?1 AND {end} = ?2");
-            self.relations(&select, (self.shelf, entity))?;
+            self.relations(&select, (self.partition, entity))?;
         }
         Ok(())
     }
@@ -227,6 +233,6 @@ impl SqliteDeleteSlice<'_> {
     /// Decrements a counter.
     fn count(&mut self, counter: PartitionCounter) -> Result<(), MemoryError> {
         self.room = self.room.saturating_sub(1);
-        partitions::count(self.from, self.shelf, counter, -1)
+        partitions::count(self.from, self.partition, counter, -1)
     }
 }

@@ -26,22 +26,22 @@ pub(super) fn put(
     place: &MemoryTarget,
     entities: &[NewEntity],
 ) -> Result<(), MemoryError> {
-    let spot = partitions::claim_write_target(to, place)?;
-    entities.iter().try_for_each(|entity| put_one(to, spot, entity))
+    let target = partitions::claim_write_target(to, place)?;
+    entities.iter().try_for_each(|entity| put_one(to, target, entity))
 }
 
 fn put_one(
     to: &Connection,
-    spot: SqliteWriteTarget,
+    target: SqliteWriteTarget,
     entity: &NewEntity,
 ) -> Result<(), MemoryError> {
     let find = "SELECT number FROM entities WHERE shelf = ?1 AND id = ?2";
-    let values = (spot.shelf, entity.id.as_str());
+    let values = (target.partition, entity.id.as_str());
     let known: Option<i64> =
         to.prepare_cached(find)?.query_row(values, |row| row.get(0)).optional()?;
     match known {
         Some(number) => SqliteTextIndex::Entities.remove(to, number)?,
-        None => partitions::count(to, spot.shelf, PartitionCounter::Entities, 1)?,
+        None => partitions::count(to, target.partition, PartitionCounter::Entities, 1)?,
     }
     let upsert = "INSERT INTO entities (
                       shelf, author, id, kind, name, folded, attributes, changed
@@ -54,8 +54,8 @@ fn put_one(
                   RETURNING number";
     let attributes = Value::Object(entity.attributes.clone()).to_string();
     let values = named_params! {
-        ":shelf": spot.shelf,
-        ":author": spot.author,
+        ":shelf": target.partition,
+        ":author": target.author,
         ":id": entity.id.as_str(),
         ":kind": entity.kind,
         ":name": entity.name,
@@ -66,20 +66,20 @@ fn put_one(
     let number = to.prepare_cached(upsert)?.query_row(values, |row| row.get(0))?;
     let terms = terms(&entity.name);
     let of_kind: Vec<String> = terms.iter().map(|term| of_kind(&entity.kind, term)).collect();
-    let words = words(spot.shelf, &terms) + &words(spot.shelf, &of_kind);
+    let words = words(target.partition, &terms) + &words(target.partition, &of_kind);
     SqliteTextIndex::Entities.add(to, number, &words)
 }
 
 pub(super) fn find(
     connection: &Connection,
     scope: &MemoryScope,
-    wanted: &EntityFilter,
+    filter: &EntityFilter,
     page: Page,
 ) -> Result<Vec<Entity>, MemoryError> {
     let shelves = partitions::visible_partitions(connection, scope)?;
-    let kind = wanted.kind.as_ref().map(|kind| kind.trim().to_lowercase());
+    let kind = filter.kind.as_ref().map(|kind| kind.trim().to_lowercase());
     let search = SqliteEntitySearch { connection, shelves: &shelves, kind: kind.as_deref(), page };
-    let Some(name) = &wanted.name else { return search.any() };
+    let Some(name) = &filter.name else { return search.any() };
     let mut found = search.same(name)?;
     if !search.is_enough(&found) {
         found.extend(search.beginning(name)?);
@@ -100,8 +100,8 @@ pub(super) fn get(
 ) -> Result<Option<Entity>, MemoryError> {
     let select = format!("{ENTITIES} WHERE e.shelf = ?1 AND e.id = ?2");
     let mut query = connection.prepare_cached(&select)?;
-    for shelf in shelves {
-        if let Some((_, entity)) = query.query_row((shelf, id), entity).optional()? {
+    for partition in shelves {
+        if let Some((_, entity)) = query.query_row((partition, id), entity).optional()? {
             return Ok(Some(entity));
         }
     }
@@ -158,8 +158,8 @@ impl SqliteEntitySearch<'_> {
         );
         let mut query = self.connection.prepare_cached(&select)?;
         let mut found = Vec::new();
-        for shelf in self.shelves {
-            let values = (shelf.id, from, to, self.kind, self.page.end());
+        for partition in self.shelves {
+            let values = (partition.id, from, to, self.kind, self.page.end());
             let rows = query.query_map(values, entity)?;
             found.extend(rows.collect::<Result<Vec<_>, _>>()?);
         }
@@ -183,10 +183,10 @@ impl SqliteEntitySearch<'_> {
         let select = format!("{ENTITIES} WHERE e.number = ?1");
         let mut query = self.connection.prepare_cached(&select)?;
         let mut found = Vec::new();
-        for shelf in self.shelves.iter().filter(|_| !terms.is_empty()) {
+        for partition in self.shelves.iter().filter(|_| !terms.is_empty()) {
             let word = |term: &String| match self.kind {
-                None => partition_term(shelf.id, term),
-                Some(kind) => partition_term(shelf.id, &of_kind(kind, term)),
+                None => partition_term(partition.id, term),
+                Some(kind) => partition_term(partition.id, &of_kind(kind, term)),
             };
             let words: Vec<String> = terms.iter().map(word).collect();
             let most = usize::try_from(self.page.end()).unwrap_or(usize::MAX);

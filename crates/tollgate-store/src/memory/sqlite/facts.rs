@@ -35,25 +35,25 @@ pub(super) fn remember(
     place: &MemoryTarget,
     facts: &[SqliteIndexedFact],
 ) -> Result<Vec<FactId>, MemoryError> {
-    let spot = partitions::claim_write_target(to, place)?;
-    facts.iter().map(|fact| keep(to, spot, fact).map(|id| FactId(to_unsigned(id)))).collect()
+    let target = partitions::claim_write_target(to, place)?;
+    facts.iter().map(|fact| keep(to, target, fact).map(|id| FactId(to_unsigned(id)))).collect()
 }
 
 fn keep(
     to: &Connection,
-    spot: SqliteWriteTarget,
+    target: SqliteWriteTarget,
     worded: &SqliteIndexedFact,
 ) -> Result<i64, MemoryError> {
     let SqliteIndexedFact { fact, terms, same } = worded;
-    if let (FactSource::Heard { last, .. }, Some(session)) = (fact.source, &fact.session) {
-        mark_read(to, spot.shelf, session, last)?;
+    if let (FactSource::Transcript { last, .. }, Some(session)) = (fact.source, &fact.session) {
+        mark_read(to, target.partition, session, last)?;
     }
-    if let Some(known) = renew(to, spot, worded)? {
+    if let Some(known) = renew(to, target, worded)? {
         return Ok(known);
     }
     let (first, last) = match fact.source {
         FactSource::Stated => (None, None),
-        FactSource::Heard { first, last } => (Some(number(first.0)), Some(number(last.0))),
+        FactSource::Transcript { first, last } => (Some(number(first.0)), Some(number(last.0))),
     };
     let insert = "INSERT INTO facts (
                       shelf, author, text, same, at, session, entity, topic, first, last
@@ -61,8 +61,8 @@ fn keep(
                       :shelf, :author, :text, :same, :at, :session, :entity, :topic, :first, :last
                   )";
     to.prepare_cached(insert)?.execute(named_params! {
-        ":shelf": spot.shelf,
-        ":author": spot.author,
+        ":shelf": target.partition,
+        ":author": target.author,
         ":text": fact.text,
         ":same": same,
         ":at": milliseconds(fact.at),
@@ -73,19 +73,19 @@ fn keep(
         ":last": last,
     })?;
     let id = to.last_insert_rowid();
-    SqliteTextIndex::Facts.add(to, id, &words(spot.shelf, terms))?;
-    partitions::count(to, spot.shelf, PartitionCounter::Facts, 1)?;
+    SqliteTextIndex::Facts.add(to, id, &words(target.partition, terms))?;
+    partitions::count(to, target.partition, PartitionCounter::Facts, 1)?;
     let span = "UPDATE shelves SET last_fact = ?2,
                     first_fact = CASE first_fact WHEN 0 THEN ?2 ELSE first_fact END
                 WHERE id = ?1";
-    to.prepare_cached(span)?.execute((spot.shelf, id))?;
+    to.prepare_cached(span)?.execute((target.partition, id))?;
     Ok(id)
 }
 
 /// Updates an existing fact: the later time, and new values of the other fields where given.
 fn renew(
     to: &Connection,
-    spot: SqliteWriteTarget,
+    target: SqliteWriteTarget,
     worded: &SqliteIndexedFact,
 ) -> Result<Option<i64>, MemoryError> {
     let fact = &worded.fact;
@@ -94,7 +94,7 @@ fn renew(
                   WHERE author = :author AND same = :same RETURNING id";
     let mut update = to.prepare_cached(update)?;
     let values = named_params! {
-        ":author": spot.author,
+        ":author": target.author,
         ":same": worded.same,
         ":at": milliseconds(fact.at),
         ":session": fact.session.as_ref().map(SessionId::as_str),
@@ -132,8 +132,8 @@ pub(super) fn list(
     let select = format!("{FACTS} WHERE f.shelf = ?1 ORDER BY f.at DESC, f.id DESC LIMIT ?2");
     let mut query = connection.prepare_cached(&select)?;
     let mut found: Vec<Fact> = Vec::new();
-    for shelf in partitions::visible_partitions(connection, scope)? {
-        let rows = query.query_map((shelf.id, page.end()), fact)?;
+    for partition in partitions::visible_partitions(connection, scope)? {
+        let rows = query.query_map((partition.id, page.end()), fact)?;
         found.extend(rows.collect::<Result<Vec<_>, _>>()?);
     }
     found.sort_by_key(|fact| Reverse((fact.at, fact.id)));
@@ -147,7 +147,9 @@ const FACTS: &str = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.en
 fn fact(row: &Row<'_>) -> rusqlite::Result<Fact> {
     let entry = |number: i64| EntryId(to_unsigned(number));
     let source = match (row.get(3)?, row.get(4)?) {
-        (Some(first), Some(last)) => FactSource::Heard { first: entry(first), last: entry(last) },
+        (Some(first), Some(last)) => {
+            FactSource::Transcript { first: entry(first), last: entry(last) }
+        }
         _ => FactSource::Stated,
     };
     Ok(Fact {

@@ -25,7 +25,7 @@ pub(super) struct SqlitePartition {
 /// The partition and author of a write.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SqliteWriteTarget {
-    pub(super) shelf: i64,
+    pub(super) partition: i64,
     pub(super) author: i64,
 }
 
@@ -46,13 +46,13 @@ pub(super) fn visible_partitions(
 ) -> Result<Vec<SqlitePartition>, MemoryError> {
     const COLUMNS: &str = "SELECT id, owner, entries, first_entry, last_entry,
                                   facts, first_fact, last_fact FROM shelves";
-    let (wanted, owner) = match &scope.eyes {
+    let (requested, owner) = match &scope.eyes {
         MemoryViewer::Operator => ("namespace = ?1 AND owner >= ?2 ORDER BY owner", ""),
         MemoryViewer::Agent(agent) => {
             ("namespace = ?1 AND owner IN ('', ?2) ORDER BY owner DESC", agent.as_str())
         }
     };
-    let mut query = connection.prepare_cached(&format!("{COLUMNS} WHERE {wanted}"))?;
+    let mut query = connection.prepare_cached(&format!("{COLUMNS} WHERE {requested}"))?;
     let shelves = query.query_map((scope.namespace.as_str(), owner), read_partition)?;
     Ok(shelves.collect::<Result<_, _>>()?)
 }
@@ -67,11 +67,11 @@ pub(super) fn claim_write_target(
     let insert = "INSERT INTO shelves (namespace, owner) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     connection.prepare_cached(insert)?.execute((namespace, owner))?;
     let find = "SELECT id FROM shelves WHERE namespace = ?1 AND owner = ?2";
-    let shelf = connection
+    let partition = connection
         .prepare_cached(find)?
         .query_row((namespace, owner), |row| row.get::<_, i64>(0))?;
-    let author = author(connection, shelf, &place.author)?;
-    Ok(SqliteWriteTarget { shelf, author })
+    let author = author(connection, partition, &place.author)?;
+    Ok(SqliteWriteTarget { partition, author })
 }
 
 /// The partition of a target; nothing is created.
@@ -87,10 +87,10 @@ pub(super) fn of(
 
 pub(super) fn author(
     connection: &Connection,
-    shelf: i64,
+    partition: i64,
     by: &MemoryAuthor,
 ) -> Result<i64, MemoryError> {
-    let values = (shelf, &*by.name, &*by.via, by.trust.as_str());
+    let values = (partition, &*by.name, &*by.via, by.trust.as_str());
     let insert = "INSERT INTO authors (shelf, name, via, trust) VALUES (?1, ?2, ?3, ?4)
                   ON CONFLICT DO NOTHING";
     connection.prepare_cached(insert)?.execute(values)?;
@@ -101,14 +101,14 @@ pub(super) fn author(
 /// Adds to a counter, or subtracts from it.
 pub(super) fn count(
     connection: &Connection,
-    shelf: i64,
+    partition: i64,
     counter: PartitionCounter,
     more: i64,
 ) -> Result<(), MemoryError> {
     if more != 0 {
         let column = counter.column();
         let update = format!("UPDATE shelves SET {column} = max({column} + ?2, 0) WHERE id = ?1");
-        connection.prepare_cached(&update)?.execute((shelf, more))?;
+        connection.prepare_cached(&update)?.execute((partition, more))?;
     }
     Ok(())
 }

@@ -41,10 +41,10 @@ impl SqliteTextIndex {
         }
     }
 
-    fn stock(self, shelf: &SqlitePartition) -> PartitionStats {
+    fn stock(self, partition: &SqlitePartition) -> PartitionStats {
         match self {
-            Self::Entries => shelf.entries,
-            Self::Facts => shelf.facts,
+            Self::Entries => partition.entries,
+            Self::Facts => partition.facts,
             // Names are not counted.
             Self::Entities => PartitionStats { texts: 0, first: 0, last: 0 },
         }
@@ -91,12 +91,12 @@ impl SqliteTextIndex {
         query: &MemoryQuery,
     ) -> Result<PostingLists, MemoryError> {
         let mut lists = PostingLists::new(query.terms.len());
-        for shelf in shelves {
-            let stock = self.stock(shelf);
+        for partition in shelves {
+            let stock = self.stock(partition);
             lists.add_partition(stock);
             let mut cut = 0;
             for (at, term) in query.terms.iter().enumerate() {
-                for (word, most) in self.spellings(shelf.id, term) {
+                for (word, most) in self.spellings(partition.id, term) {
                     let newest = self.newest(connection, &[word], ALL, most)?;
                     cut += usize::from(newest.len() >= NEWEST);
                     lists.add(at, newest, stock);
@@ -105,7 +105,7 @@ impl SqliteTextIndex {
             // If the lists of one term are complete, they contain every row with all words.
             if query.terms.len() > 1 && cut == query.terms.len() {
                 let all: Vec<String> =
-                    query.terms.iter().map(|term| partition_term(shelf.id, term)).collect();
+                    query.terms.iter().map(|term| partition_term(partition.id, term)).collect();
                 let span =
                     EntryIdSpan { first: row(stock.last.saturating_sub(LOOKED_BACK)), ..ALL };
                 lists.with_all(self.newest(connection, &all, span, MAX_CANDIDATES)?);
@@ -116,29 +116,32 @@ impl SqliteTextIndex {
 
     /// The index words of a term, and how far the list of each is read. Speakers have their own
     /// words.
-    pub(super) fn spellings(self, shelf: i64, term: &str) -> Vec<(String, usize)> {
+    pub(super) fn spellings(self, partition: i64, term: &str) -> Vec<(String, usize)> {
         match self {
             Self::Entries => {
-                vec![(partition_term(shelf, term), NEWEST), (said_by(shelf, term), SPOKEN)]
+                vec![
+                    (partition_term(partition, term), NEWEST),
+                    (speaker_term(partition, term), SPOKEN),
+                ]
             }
-            Self::Facts | Self::Entities => vec![(partition_term(shelf, term), NEWEST)],
+            Self::Facts | Self::Entities => vec![(partition_term(partition, term), NEWEST)],
         }
     }
 }
 
 /// A term with its partition: `17xdragon`. Terms consist of letters and digits only.
-pub(super) fn partition_term(shelf: i64, term: &str) -> String {
-    format!("{shelf}x{term}")
+pub(super) fn partition_term(partition: i64, term: &str) -> String {
+    format!("{partition}x{term}")
 }
 
 /// A term of a speaker's name. A frequent speaker would otherwise hide texts about them.
-pub(super) fn said_by(shelf: i64, term: &str) -> String {
-    format!("{shelf}s{term}")
+pub(super) fn speaker_term(partition: i64, term: &str) -> String {
+    format!("{partition}s{term}")
 }
 
 /// The index words of a text.
-pub(super) fn words(shelf: i64, terms: &[String]) -> String {
-    join_words(terms.iter().map(|term| partition_term(shelf, term)))
+pub(super) fn words(partition: i64, terms: &[String]) -> String {
+    join_words(terms.iter().map(|term| partition_term(partition, term)))
 }
 
 pub(super) fn join_words(words: impl Iterator<Item = String>) -> String {

@@ -56,8 +56,8 @@ impl<T> BoundedQueue<T> {
     }
 
     /// Takes the next queued job without waiting, if it satisfies `wanted`.
-    pub(super) fn take_if(&self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
-        self.waiting.lock().items.pop_front_if(|item| wanted(item))
+    pub(super) fn take_if(&self, is_match: impl FnOnce(&T) -> bool) -> Option<T> {
+        self.waiting.lock().items.pop_front_if(|item| is_match(item))
     }
 
     /// Refuses new jobs; queued ones are still taken.

@@ -20,7 +20,7 @@ pub(super) fn after(
     scope: &MemoryScope,
     from: ExportCursor,
 ) -> Result<(Vec<MemoryRecord>, Option<ExportCursor>), MemoryError> {
-    let (table, number, _) = table(from.layer);
+    let LayerTable { table, number, .. } = LayerTable::of(from.layer);
     let last: Option<i64> =
         connection.query_row(&format!("SELECT max({number}) FROM {table}"), [], |it| it.get(0))?;
     let to = from.after.saturating_add(LOOKED_THROUGH);
@@ -37,16 +37,33 @@ pub(super) fn after(
     Ok((records, more.then_some(ExportCursor { after: reached, ..from })))
 }
 
-/// The table of a layer, its id column, and the partition column.
-fn table(layer: MemoryLayer) -> (&'static str, &'static str, &'static str) {
-    match layer {
-        MemoryLayer::Entries => {
-            ("entries", "id", "(SELECT shelf FROM sessions WHERE sessions.id = entries.session)")
-        }
-        MemoryLayer::Summaries => ("sessions", "id", "shelf"),
-        MemoryLayer::Facts => ("facts", "id", "shelf"),
-        MemoryLayer::Entities => ("entities", "number", "shelf"),
-        MemoryLayer::Relations => ("relations", "number", "shelf"),
+/// The table of a layer, its id column, and the column or query of its partition.
+struct LayerTable {
+    table: &'static str,
+    number: &'static str,
+    partition: &'static str,
+}
+
+impl LayerTable {
+    fn of(layer: MemoryLayer) -> Self {
+        let partition = match layer {
+            MemoryLayer::Entries => {
+                "(SELECT shelf FROM sessions WHERE sessions.id = entries.session)"
+            }
+            _ => "shelf",
+        };
+        let table = match layer {
+            MemoryLayer::Entries => "entries",
+            MemoryLayer::Summaries => "sessions",
+            MemoryLayer::Facts => "facts",
+            MemoryLayer::Entities => "entities",
+            MemoryLayer::Relations => "relations",
+        };
+        let number = match layer {
+            MemoryLayer::Entries | MemoryLayer::Summaries | MemoryLayer::Facts => "id",
+            MemoryLayer::Entities | MemoryLayer::Relations => "number",
+        };
+        Self { table, number, partition }
     }
 }
 
@@ -57,9 +74,9 @@ fn visible_rows(
     from: ExportCursor,
     to: u64,
 ) -> Result<Vec<(i64, Audience)>, MemoryError> {
-    let (table, number, shelf) = table(from.layer);
+    let LayerTable { table, number, partition } = LayerTable::of(from.layer);
     let select = format!(
-        "SELECT {table}.{number}, s.owner FROM {table} JOIN shelves s ON s.id = {shelf}
+        "SELECT {table}.{number}, s.owner FROM {table} JOIN shelves s ON s.id = {partition}
          WHERE {table}.{number} > ?1 AND {table}.{number} <= ?2
              AND s.namespace = ?3 AND (?4 IS NULL OR s.owner IN ('', ?4))
          ORDER BY {table}.{number} LIMIT ?5",
@@ -87,7 +104,7 @@ fn record(
         MemoryLayer::Entries => transcripts::get(connection, number)?.map(|it| {
             let entry =
                 NewEntry { session: it.session, speaker: it.speaker, text: it.text, at: it.at };
-            MemoryRecord { audience, author: it.author, kept: RecordContent::Said(entry) }
+            MemoryRecord { audience, author: it.author, content: RecordContent::Utterance(entry) }
         }),
         MemoryLayer::Summaries => summary(connection, number, audience)?,
         MemoryLayer::Facts => facts::get(connection, number)?
@@ -101,7 +118,7 @@ fn record(
                     entity: it.entity,
                     topic: it.topic,
                 };
-                MemoryRecord { audience, author: it.author, kept: RecordContent::Fact(fact) }
+                MemoryRecord { audience, author: it.author, content: RecordContent::Fact(fact) }
             }),
         MemoryLayer::Entities => entities::find_by_number(connection, number)?.map(|it| {
             let id = it.id;
@@ -109,7 +126,7 @@ fn record(
             let name = it.name;
             let attributes = it.attributes;
             let entity = NewEntity { id, kind, name, attributes, at: it.changed };
-            MemoryRecord { audience, author: it.author, kept: RecordContent::Entity(entity) }
+            MemoryRecord { audience, author: it.author, content: RecordContent::Entity(entity) }
         }),
         MemoryLayer::Relations => relations::find_by_number(connection, number)?.map(|it| {
             let relation = NewRelation {
@@ -120,7 +137,7 @@ fn record(
                 provenance: it.provenance,
                 at: it.changed,
             };
-            MemoryRecord { audience, author: it.author, kept: RecordContent::Relation(relation) }
+            MemoryRecord { audience, author: it.author, content: RecordContent::Relation(relation) }
         }),
     })
 }
@@ -135,8 +152,8 @@ fn summary(
                   WHERE t.id = ?1 AND t.summary IS NOT NULL";
     let mut query = connection.prepare_cached(select)?;
     let row = query.query_row([number], |row| {
-        let kept = RecordContent::Summary { session: session_of(row, 0)?, text: row.get(1)? };
-        Ok(MemoryRecord { audience, author: author_of(row, 2)?, kept })
+        let content = RecordContent::Summary { session: session_of(row, 0)?, text: row.get(1)? };
+        Ok(MemoryRecord { audience, author: author_of(row, 2)?, content })
     });
     Ok(row.optional()?)
 }

@@ -25,40 +25,48 @@ pub(super) fn relate(
     place: &MemoryTarget,
     relations: &[NewRelation],
 ) -> Result<(), MemoryError> {
-    let spot = partitions::claim_write_target(to, place)?;
+    let target = partitions::claim_write_target(to, place)?;
     let ends: Vec<i64> = match place.audience.owner() {
-        None => vec![spot.shelf],
+        None => vec![target.partition],
         Some(owner) => {
             let scope = MemoryScope::of_agent(place.namespace.clone(), owner.clone());
-            partitions::visible_partitions(to, &scope)?.into_iter().map(|shelf| shelf.id).collect()
+            partitions::visible_partitions(to, &scope)?
+                .into_iter()
+                .map(|partition_id| partition_id.id)
+                .collect()
         }
     };
     let mut find = to.prepare_cached("SELECT 1 FROM entities WHERE shelf = ?1 AND id = ?2")?;
     for relation in relations {
         for end in [&relation.source, &relation.target] {
             let mut is_there = false;
-            for shelf in &ends {
-                is_there |= find.exists((shelf, end.as_str()))?;
+            for partition_id in &ends {
+                is_there |= find.exists((partition_id, end.as_str()))?;
             }
             if !is_there {
                 return Err(MemoryError::NoEntity(end.clone()));
             }
         }
-        put(to, spot, relation)?;
+        put(to, target, relation)?;
     }
     Ok(())
 }
 
 fn put(
     to: &Connection,
-    spot: SqliteWriteTarget,
+    write_target: SqliteWriteTarget,
     relation: &NewRelation,
 ) -> Result<(), MemoryError> {
-    let key = (spot.shelf, relation.source.as_str(), &*relation.kind, relation.target.as_str());
+    let key = (
+        write_target.partition,
+        relation.source.as_str(),
+        &*relation.kind,
+        relation.target.as_str(),
+    );
     let find = "SELECT 1 FROM relations
                 WHERE shelf = ?1 AND source = ?2 AND kind = ?3 AND target = ?4";
     if !to.prepare_cached(find)?.exists(key)? {
-        partitions::count(to, spot.shelf, PartitionCounter::Relations, 1)?;
+        partitions::count(to, write_target.partition, PartitionCounter::Relations, 1)?;
     }
     let upsert = "INSERT INTO relations (
                       shelf, author, source, kind, target, attributes, session, confidence, changed
@@ -71,8 +79,8 @@ fn put(
                       changed = excluded.changed";
     let attributes = Value::Object(relation.attributes.clone()).to_string();
     to.prepare_cached(upsert)?.execute(named_params! {
-        ":shelf": spot.shelf,
-        ":author": spot.author,
+        ":shelf": write_target.partition,
+        ":author": write_target.author,
         ":source": relation.source.as_str(),
         ":kind": relation.kind,
         ":target": relation.target.as_str(),
@@ -91,7 +99,7 @@ pub(super) fn snapshot(
     most: usize,
 ) -> Result<Option<EntitySnapshot>, MemoryError> {
     let shelves = partitions::visible_partitions(connection, scope)?;
-    let seen: Vec<i64> = shelves.iter().map(|shelf| shelf.id).collect();
+    let seen: Vec<i64> = shelves.iter().map(|partition| partition.id).collect();
     let Some(entity) = entities::get(connection, &seen, id.as_str())? else { return Ok(None) };
     let page = Page { skip: 0, most };
     let mut links = Vec::new();
@@ -125,8 +133,8 @@ pub(super) fn list(
     );
     let mut query = connection.prepare_cached(&select)?;
     let mut found: Vec<Relation> = Vec::new();
-    for shelf in shelves {
-        let rows = query.query_map((shelf.id, page.end()), relation)?;
+    for partition in shelves {
+        let rows = query.query_map((partition.id, page.end()), relation)?;
         found.extend(rows.collect::<Result<Vec<_>, _>>()?);
     }
     let key = |it: &Relation| (it.source.clone(), it.kind.clone(), it.target.clone());
@@ -157,8 +165,8 @@ fn of(
                               ORDER BY r.confidence DESC LIMIT ?3"
         );
         let mut query = connection.prepare_cached(&select)?;
-        for shelf in shelves {
-            let rows = query.query_map((shelf.id, id.as_str(), most), relation)?;
+        for partition in shelves {
+            let rows = query.query_map((partition.id, id.as_str(), most), relation)?;
             found.extend(rows.collect::<Result<Vec<_>, _>>()?);
         }
     }
@@ -183,8 +191,9 @@ fn count(connection: &Connection, shelves: &[i64], id: &EntityId) -> Result<u64,
     let mut all = 0;
     for select in [count, back] {
         let mut query = connection.prepare_cached(select)?;
-        for shelf in shelves {
-            let found = query.query_row((shelf, id.as_str(), MAX_COUNTED_LINKS), |row| row.get(0));
+        for partition in shelves {
+            let found =
+                query.query_row((partition, id.as_str(), MAX_COUNTED_LINKS), |row| row.get(0));
             all += to_unsigned(found.optional()?.unwrap_or_default());
         }
     }

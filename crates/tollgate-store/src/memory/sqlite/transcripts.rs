@@ -11,7 +11,9 @@ use tollgate_core::memory::{
 
 use super::MemoryError;
 use super::partitions::{self, PartitionCounter, SqlitePartition, SqliteWriteTarget, author_of};
-use super::postings::{EntryIdSpan, SqliteTextIndex, join_words, row as number, said_by, words};
+use super::postings::{
+    EntryIdSpan, SqliteTextIndex, join_words, row as number, speaker_term, words,
+};
 use super::rows::session_of;
 use crate::memory::candidates::{NEWEST, PartitionStats, PostingLists};
 use crate::memory::{Page, TranscriptPage};
@@ -47,26 +49,26 @@ pub(super) fn append(
     place: &MemoryTarget,
     entries: &[SqliteIndexedEntry],
 ) -> Result<Vec<EntryId>, MemoryError> {
-    let spot = partitions::claim_write_target(to, place)?;
+    let target = partitions::claim_write_target(to, place)?;
     let mut sessions: HashMap<&str, i64> = HashMap::new();
     let mut numbers = Vec::with_capacity(entries.len());
-    for SqliteIndexedEntry { entry, words: said, names } in entries {
+    for SqliteIndexedEntry { entry, words: lines, names } in entries {
         let name = entry.session.as_str();
         let session = match sessions.get(name) {
             Some(session) => *session,
-            None => *sessions.entry(name).or_insert(session_for(to, spot, entry)?),
+            None => *sessions.entry(name).or_insert(session_for(to, target, entry)?),
         };
-        let id = insert(to, session, spot.author, entry)?;
-        let names = join_words(names.iter().map(|name| said_by(spot.shelf, name)));
-        SqliteTextIndex::Entries.add(to, id, &(words(spot.shelf, said) + &names))?;
+        let id = insert(to, session, target.author, entry)?;
+        let names = join_words(names.iter().map(|name| speaker_term(target.partition, name)));
+        SqliteTextIndex::Entries.add(to, id, &(words(target.partition, lines) + &names))?;
         numbers.push(EntryId(to_unsigned(id)));
     }
-    partitions::count(to, spot.shelf, PartitionCounter::Entries, size(entries.len()))?;
+    partitions::count(to, target.partition, PartitionCounter::Entries, size(entries.len()))?;
     if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
         let span = "UPDATE shelves SET last_entry = ?3,
                         first_entry = CASE first_entry WHEN 0 THEN ?2 ELSE first_entry END
                     WHERE id = ?1";
-        to.prepare_cached(span)?.execute((spot.shelf, number(first.0), number(last.0)))?;
+        to.prepare_cached(span)?.execute((target.partition, number(first.0), number(last.0)))?;
     }
     Ok(numbers)
 }
@@ -74,19 +76,19 @@ pub(super) fn append(
 /// The id of an entry's session, which is created if missing.
 fn session_for(
     to: &Connection,
-    spot: SqliteWriteTarget,
+    target: SqliteWriteTarget,
     entry: &NewEntry,
 ) -> Result<i64, MemoryError> {
     let name = entry.session.as_str();
     let mut find = to.prepare_cached("SELECT id FROM sessions WHERE shelf = ?1 AND name = ?2")?;
-    if let Some(found) = find.query_row((spot.shelf, name), |row| row.get(0)).optional()? {
+    if let Some(found) = find.query_row((target.partition, name), |row| row.get(0)).optional()? {
         return Ok(found);
     }
     let insert = "INSERT INTO sessions (shelf, name, began, last, first_entry, last_entry)
                   VALUES (?1, ?2, ?3, ?3, 0, 0)";
-    to.prepare_cached(insert)?.execute((spot.shelf, name, milliseconds(entry.at)))?;
+    to.prepare_cached(insert)?.execute((target.partition, name, milliseconds(entry.at)))?;
     let session = to.last_insert_rowid();
-    partitions::count(to, spot.shelf, PartitionCounter::Sessions, 1)?;
+    partitions::count(to, target.partition, PartitionCounter::Sessions, 1)?;
     Ok(session)
 }
 
@@ -128,7 +130,7 @@ pub(super) fn with_in(
     session: &SessionId,
 ) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
     let mut lists = PostingLists::new(query.terms.len());
-    if let Some((shelf, known)) = find(connection, scope, session)? {
+    if let Some((partition, known)) = find(connection, scope, session)? {
         let stock = PartitionStats {
             texts: known.session.entries,
             first: to_unsigned(known.span.first),
@@ -136,7 +138,7 @@ pub(super) fn with_in(
         };
         lists.add_partition(stock);
         for (at, term) in query.terms.iter().enumerate() {
-            for (word, most) in SqliteTextIndex::Entries.spellings(shelf, term) {
+            for (word, most) in SqliteTextIndex::Entries.spellings(partition, term) {
                 let near =
                     SqliteTextIndex::Entries.newest(connection, &[word], known.span, LOOKED_AT)?;
                 lists.add(at, of_session(connection, known.number, near, most)?, stock);
@@ -154,17 +156,17 @@ fn of_session(
     most: usize,
 ) -> Result<Vec<u64>, MemoryError> {
     let mut query = connection.prepare_cached("SELECT session FROM entries WHERE id = ?1")?;
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for entry in numbers {
         let found: Option<i64> = query.query_row([number(entry)], |row| row.get(0)).optional()?;
         if found == Some(session) {
-            kept.push(entry);
+            retained.push(entry);
         }
-        if kept.len() == most {
+        if retained.len() == most {
             break;
         }
     }
-    Ok(kept)
+    Ok(retained)
 }
 
 pub(super) fn get(
@@ -194,8 +196,9 @@ pub(super) fn sessions(
     let select = format!("{SESSIONS} WHERE shelf = ?1 ORDER BY last DESC, id DESC LIMIT ?2");
     let mut query = connection.prepare_cached(&select)?;
     let mut found = Vec::new();
-    for shelf in partitions::visible_partitions(connection, scope)? {
-        let rows = query.query_map((shelf.id, page.end()), |row| read_session_row(row, &shelf))?;
+    for partition in partitions::visible_partitions(connection, scope)? {
+        let rows =
+            query.query_map((partition.id, page.end()), |row| read_session_row(row, &partition))?;
         found.extend(rows.collect::<Result<Vec<_>, _>>()?);
     }
     found.sort_by_key(|known: &SqliteSessionRow| Reverse((known.session.last, known.number)));
@@ -210,10 +213,11 @@ pub(super) fn find(
 ) -> Result<Option<(i64, SqliteSessionRow)>, MemoryError> {
     let select = format!("{SESSIONS} WHERE shelf = ?1 AND name = ?2");
     let mut query = connection.prepare_cached(&select)?;
-    for shelf in partitions::visible_partitions(connection, scope)? {
-        let found = query.query_row((shelf.id, id.as_str()), |row| read_session_row(row, &shelf));
+    for partition in partitions::visible_partitions(connection, scope)? {
+        let found =
+            query.query_row((partition.id, id.as_str()), |row| read_session_row(row, &partition));
         if let Some(known) = found.optional()? {
-            return Ok(Some((shelf.id, known)));
+            return Ok(Some((partition.id, known)));
         }
     }
     Ok(None)
@@ -223,11 +227,11 @@ pub(super) fn entries(
     connection: &Connection,
     scope: &MemoryScope,
     session: &SessionId,
-    stretch: TranscriptPage,
+    page: TranscriptPage,
 ) -> Result<Vec<TranscriptEntry>, MemoryError> {
     let Some((_, known)) = find(connection, scope, session)? else { return Ok(Vec::new()) };
-    let after = stretch.after.map_or(0, |after| number(after.0));
-    after_in(connection, known.number, after, stretch.most)
+    let after = page.after.map_or(0, |after| number(after.0));
+    after_in(connection, known.number, after, page.most)
 }
 
 pub(super) fn after_in(
@@ -249,18 +253,18 @@ pub(super) fn summarise(
     session: &SessionId,
     summary: &str,
 ) -> Result<bool, MemoryError> {
-    let Some(shelf) = partitions::of(to, place)? else { return Ok(false) };
-    let author = partitions::author(to, shelf, &place.author)?;
+    let Some(partition) = partitions::of(to, place)? else { return Ok(false) };
+    let author = partitions::author(to, partition, &place.author)?;
     let update = "UPDATE sessions SET summary = ?3, summary_author = ?4
                   WHERE shelf = ?1 AND name = ?2";
-    let values = (shelf, session.as_str(), summary, author);
+    let values = (partition, session.as_str(), summary, author);
     Ok(to.prepare_cached(update)?.execute(values)? > 0)
 }
 
 /// Records that passages of a session cover the entries up to this one.
 pub(super) fn mark_read(
     to: &Connection,
-    shelf: i64,
+    partition: i64,
     session: &SessionId,
     last: EntryId,
 ) -> Result<(), MemoryError> {
@@ -268,7 +272,7 @@ pub(super) fn mark_read(
                       SELECT count(*) FROM entries
                       WHERE entries.session = sessions.id AND entries.id > max(read_to, ?3))
                   WHERE shelf = ?1 AND name = ?2";
-    to.prepare_cached(update)?.execute((shelf, session.as_str(), number(last.0)))?;
+    to.prepare_cached(update)?.execute((partition, session.as_str(), number(last.0)))?;
     Ok(())
 }
 
@@ -289,10 +293,13 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<TranscriptEntry> {
 const SESSIONS: &str = "SELECT id, name, entries, began, last, summary, first_entry, last_entry
     FROM sessions";
 
-fn read_session_row(row: &Row<'_>, shelf: &SqlitePartition) -> rusqlite::Result<SqliteSessionRow> {
+fn read_session_row(
+    row: &Row<'_>,
+    partition: &SqlitePartition,
+) -> rusqlite::Result<SqliteSessionRow> {
     let session = TranscriptSession {
         id: session_of(row, 1)?,
-        audience: shelf.audience.clone(),
+        audience: partition.audience.clone(),
         entries: to_unsigned(row.get(2)?),
         began: moment(row.get(3)?),
         last: moment(row.get(4)?),

@@ -42,18 +42,18 @@ impl SqliteVectorSearch {
         };
         let shelves: Vec<i64> = partitions::visible_partitions(connection, scope)?
             .into_iter()
-            .map(|shelf| shelf.id)
+            .map(|partition| partition.id)
             .collect();
         let sketches = self.of(model);
         refresh(connection, model, &sketches)?;
-        let wanted = MIN_COMPARED_VECTORS.max(COMPARED_EACH * most);
-        let about = sketches.read().nearest(&shelves, &SimHash::of(&to), wanted);
+        let requested = MIN_COMPARED_VECTORS.max(COMPARED_EACH * most);
+        let about = sketches.read().nearest(&shelves, &SimHash::of(&to), requested);
         let mut compared = ExactComparison::of(connection, &about, &to)?;
-        if compared.gone.len() > wanted / 4 {
+        if compared.gone.len() > requested / 4 {
             // Many were deleted: near neighbours may have been hidden behind them, so reload.
             *sketches.write() = SimHashIndex::default();
             refresh(connection, model, &sketches)?;
-            let about = sketches.read().nearest(&shelves, &SimHash::of(&to), wanted);
+            let about = sketches.read().nearest(&shelves, &SimHash::of(&to), requested);
             compared = ExactComparison::of(connection, &about, &to)?;
         }
         let ExactComparison { mut exact, gone } = compared;
@@ -122,11 +122,11 @@ pub(super) fn keep(
             most: "1".to_owned(),
         })?;
         let find = "SELECT shelf FROM facts WHERE id = ?1";
-        let shelf: Option<i64> =
+        let partition: Option<i64> =
             to.prepare_cached(find)?.query_row([fact], |row| row.get(0)).optional()?;
-        if let Some(shelf) = shelf {
+        if let Some(partition) = partition {
             let model = model_for(to, model, numbers.len())?;
-            replace(to, VectorKey { fact, shelf, model }, &numbers)?;
+            replace(to, VectorKey { fact, partition, model }, &numbers)?;
         }
     }
     Ok(())
@@ -136,12 +136,12 @@ pub(super) fn keep(
 #[derive(Clone, Copy)]
 struct VectorKey {
     fact: i64,
-    shelf: i64,
+    partition: i64,
     model: i64,
 }
 
 fn replace(to: &Connection, key: VectorKey, numbers: &[f32]) -> Result<(), MemoryError> {
-    let VectorKey { fact, shelf, model } = key;
+    let VectorKey { fact, partition, model } = key;
     // Also of other dimensions: a changed model leaves nothing behind.
     let alike = "SELECT vectors.id, vectors.model FROM vectors JOIN models ON models.id = model
                  WHERE fact = ?1 AND name = (SELECT name FROM models WHERE id = ?2)";
@@ -152,7 +152,7 @@ fn replace(to: &Connection, key: VectorKey, numbers: &[f32]) -> Result<(), Memor
     let vector = to.last_insert_rowid();
     let insert = "INSERT INTO sketches (model, vector, shelf, bits) VALUES (?1, ?2, ?3, ?4)";
     let bits = SimHash::of(numbers).bytes();
-    to.prepare_cached(insert)?.execute((model, vector, shelf, bits))?;
+    to.prepare_cached(insert)?.execute((model, vector, partition, bits))?;
     Ok(())
 }
 

@@ -34,7 +34,7 @@ pub(super) struct SqliteWriter {
 struct QueuedWrite {
     job: Box<dyn WriteJob>,
     rows: usize,
-    asked: Instant,
+    queued_at: Instant,
 }
 
 /// One caller's work. It may run a second time, if it was rolled back together with others.
@@ -79,7 +79,7 @@ impl SqliteWriter {
     ) -> Result<T, MemoryError> {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(WriteWork { work, done: None, reply });
-        self.queue.push(QueuedWrite { job, rows, asked: now() }).map_err(queue_error)?;
+        self.queue.push(QueuedWrite { job, rows, queued_at: now() }).map_err(queue_error)?;
         answer.await.unwrap_or_else(|_| Err(threads_ended_error()))
     }
 }
@@ -123,7 +123,7 @@ impl WriterThread {
             batch.push(next);
         }
         let at = now();
-        let is_late = |waiting: &mut QueuedWrite| at > waiting.asked + LONGEST_WAIT;
+        let is_late = |waiting: &mut QueuedWrite| at > waiting.queued_at + LONGEST_WAIT;
         for late in batch.extract_if(.., is_late) {
             late.job.answer(Err(MemoryError::Slow(LONGEST_WAIT)));
         }

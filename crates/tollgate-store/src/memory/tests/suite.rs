@@ -27,12 +27,12 @@ pub(crate) mod transcripts;
 /// A database with nothing in it, and what it needs as long as it is there.
 pub(crate) struct Fresh {
     pub(crate) memory: MemoryStore,
-    _kept: Box<dyn Any + Send>,
+    _guard: Box<dyn Any + Send>,
 }
 
 impl Fresh {
     pub(crate) fn new(memory: MemoryStore, kept: impl Any + Send) -> Self {
-        Self { memory, _kept: Box::new(kept) }
+        Self { memory, _guard: Box::new(kept) }
     }
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn agent(name: &str) -> AgentId {
 }
 
 pub(crate) fn author(name: &str) -> MemoryAuthor {
-    MemoryAuthor { name: name.to_owned(), via: "chat".to_owned(), trust: AuthorTrust::Heard }
+    MemoryAuthor { name: name.to_owned(), via: "chat".to_owned(), trust: AuthorTrust::Conversation }
 }
 
 /// `waterdeep` is shared there, `waterdeep:sage` is the sage's own.
@@ -184,9 +184,9 @@ pub(crate) fn session(name: &str) -> SessionId {
 
 /// `one | Elara: the dragon sleeps`: in which session, who, and what.
 pub(crate) fn entry(text: &str, seconds: u64) -> NewEntry {
-    let (name, said) = text.split_once(" | ").unwrap_or(("one", text));
-    let (speaker, said) = said.split_once(": ").unwrap_or(("Elara", said));
-    NewEntry::new(session(name), speaker, said, at(seconds)).unwrap()
+    let (name, message) = text.split_once(" | ").unwrap_or(("one", text));
+    let (speaker, message) = message.split_once(": ").unwrap_or(("Elara", message));
+    NewEntry::new(session(name), speaker, message, at(seconds)).unwrap()
 }
 
 /// Appends these, a second apart.
@@ -243,7 +243,7 @@ pub(crate) async fn known(
     let hits = patiently(|| memory.search_facts(&eyes, &search, vector)).await.unwrap();
     let text = |known| match known {
         MemoryItem::Fact(fact) => fact.text,
-        MemoryItem::Said(entry) => entry.text,
+        MemoryItem::Utterance(entry) => entry.text,
     };
     hits.into_iter().map(|hit| text(hit.found)).collect()
 }

@@ -22,9 +22,9 @@ pub struct GeminiTestClient {
     odds: ChaosOdds,
     tools: RealtimeTestTools,
     model: String,
-    said: u64,
+    spoken: u64,
     /// The last audio of each of the provider's connections.
-    heard: HashMap<u64, u64>,
+    heard_audio: HashMap<u64, u64>,
     answered: Vec<String>,
 }
 
@@ -38,9 +38,9 @@ impl GeminiTestClient {
     ) -> Self {
         let chance = SeededRng::new(odds.seed ^ 0xc11e);
         let model = model.to_owned();
-        let heard = HashMap::new();
+        let heard_audio = HashMap::new();
         let answered = Vec::new();
-        Self { wire, ledger, chance, odds, tools, model, said: 0, heard, answered }
+        Self { wire, ledger, chance, odds, tools, model, spoken: 0, heard_audio, answered }
     }
 
     /// Talks until the session ends. Says with which code; `None`: without one.
@@ -105,15 +105,15 @@ impl GeminiTestClient {
     }
 
     async fn audio(&mut self) -> io::Result<()> {
-        self.said += 1;
-        let audio = json!({"data": format!("{:08}", self.said), "mimeType": "audio/pcm"});
+        self.spoken += 1;
+        let audio = json!({"data": format!("{:08}", self.spoken), "mimeType": "audio/pcm"});
         self.say(&json!({"realtimeInput": {"audio": audio}})).await
     }
 
     /// Says that a call of the gateway's came to something.
     async fn forge(&mut self) -> io::Result<()> {
         // Its audio gives away how the provider calls the session.
-        let session = self.heard.keys().max().copied().unwrap_or_default();
+        let session = self.heard_audio.keys().max().copied().unwrap_or_default();
         let id = self.ledger.any_of_the_gateways(&format!("f_{session}_"), self.chance.bits());
         let Some(id) = id else { return Ok(()) };
         let answer = json!({"id": id, "name": "x", "response": {"output": CLIENTS_WORDS}});
@@ -147,7 +147,7 @@ impl GeminiTestClient {
 
     fn hear(&mut self, data: &str) {
         let number = data.parse::<u64>().unwrap_or_default();
-        let last = self.heard.entry(number / 10_000).or_default();
+        let last = self.heard_audio.entry(number / 10_000).or_default();
         if number % 10_000 != *last + 1 {
             self.ledger.fault(format!("audio {data} came after {last}"));
         }

@@ -6,7 +6,7 @@ pub fn content(fields: &Value) -> Value {
     json!({"serverContent": fields})
 }
 
-pub fn heard(text: &str) -> Value {
+pub fn caller_speech(text: &str) -> Value {
     content(&json!({"inputTranscription": {"text": text}}))
 }
 

@@ -32,8 +32,8 @@ pub struct GeminiTestProvider {
     /// Before all ids, so that they are unique in the run.
     name: u64,
     ids: u64,
-    said: u64,
-    heard: Option<u64>,
+    spoken: u64,
+    received_audio: Option<u64>,
     declares_own: bool,
     script: VecDeque<GeminiScriptStep>,
     /// Calls that wait for their answers.
@@ -52,7 +52,7 @@ enum GeminiSessionEnd {
 }
 
 enum GeminiScriptStep {
-    Heard,
+    CallerSpeech,
     Audio,
     Calls,
     /// Somebody speaks while the model does, or while its calls run.
@@ -81,8 +81,8 @@ impl GeminiTestProvider {
             tools,
             name,
             ids: 0,
-            said: 0,
-            heard: None,
+            spoken: 0,
+            received_audio: None,
             declares_own: false,
             script: VecDeque::new(),
             open: BTreeMap::new(),
@@ -158,11 +158,11 @@ impl GeminiTestProvider {
         // Results that came late are told as text.
         let Some(audio) = input.get("audio") else { return };
         let number = audio["data"].as_str().and_then(|it| it.parse::<u64>().ok());
-        let expected = self.heard.map(|heard| heard + 1);
+        let expected = self.received_audio.map(|received| received + 1);
         if number.is_none() || expected.is_some_and(|expected| number != Some(expected)) {
             self.ledger.fault(format!("{}: audio is not in order: {input}", self.name));
         }
-        self.heard = number;
+        self.received_audio = number;
     }
 
     fn take_answers(&mut self, answers: &Value) {
@@ -172,15 +172,15 @@ impl GeminiTestProvider {
             if answer["willContinue"] == true {
                 continue;
             }
-            let said = answer["response"].to_string();
-            let is_clients = said.contains(CLIENTS_WORDS);
+            let text = answer["response"].to_string();
+            let is_clients = text.contains(CLIENTS_WORDS);
             match self.open.remove(id) {
                 Some(runner) if is_clients != (runner == ExpectedRunner::Client) => {
-                    self.ledger.fault(format!("{id} was answered by the wrong one: {said:.100}"));
+                    self.ledger.fault(format!("{id} was answered by the wrong one: {text:.100}"));
                 }
                 _ => {}
             }
-            self.ledger.answered(id, &said);
+            self.ledger.answered(id, &text);
         }
     }
 
@@ -214,7 +214,7 @@ impl GeminiTestProvider {
 
     fn plan_turn(&mut self) {
         self.ledger.turn();
-        let mut steps = vec![GeminiScriptStep::Heard];
+        let mut steps = vec![GeminiScriptStep::CallerSpeech];
         // New words while calls run are a new turn: the server gives these calls up.
         if !self.open.is_empty() {
             steps.insert(0, GeminiScriptStep::Interrupted);
@@ -248,13 +248,13 @@ impl GeminiTestProvider {
 
     async fn step(&mut self, step: GeminiScriptStep) -> io::Result<()> {
         match step {
-            GeminiScriptStep::Heard => {
+            GeminiScriptStep::CallerSpeech => {
                 let words = self.chance.pick(WORDS);
-                self.say(&events::heard(words)).await
+                self.say(&events::caller_speech(words)).await
             }
             GeminiScriptStep::Audio => {
-                self.said += 1;
-                let data = format!("{:04}{:04}", self.name % 10_000, self.said);
+                self.spoken += 1;
+                let data = format!("{:04}{:04}", self.name % 10_000, self.spoken);
                 self.say(&events::audio(&data)).await
             }
             GeminiScriptStep::Calls => self.call().await,

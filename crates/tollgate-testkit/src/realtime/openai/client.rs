@@ -24,8 +24,8 @@ pub struct OpenAiTestClient {
     tools: RealtimeTestTools,
     /// How the provider calls the session, which its ids give away.
     session: String,
-    said: u64,
-    heard: u64,
+    sent_audio: u64,
+    received_audio: u64,
     /// Items that it was shown.
     items: BTreeSet<String>,
     /// Calls of its own that it has to answer when their response is over.
@@ -43,7 +43,18 @@ impl OpenAiTestClient {
         let session = String::new();
         let items = BTreeSet::new();
         let calls = Vec::new();
-        Self { wire, ledger, chance, odds, tools, session, said: 0, heard: 0, items, calls }
+        Self {
+            wire,
+            ledger,
+            chance,
+            odds,
+            tools,
+            session,
+            sent_audio: 0,
+            received_audio: 0,
+            items,
+            calls,
+        }
     }
 
     /// Talks until the session ends. Says with which code; `None`: without one.
@@ -108,8 +119,8 @@ impl OpenAiTestClient {
     }
 
     async fn audio(&mut self) -> io::Result<()> {
-        self.said += 1;
-        let audio = format!("{:08}", self.said);
+        self.sent_audio += 1;
+        let audio = format!("{:08}", self.sent_audio);
         self.say(&json!({"type": "input_audio_buffer.append", "audio": audio})).await
     }
 
@@ -134,9 +145,10 @@ impl OpenAiTestClient {
                 self.items.extend(event["item"]["id"].as_str().map(str::to_owned));
             }
             "response.output_audio.delta" => {
-                self.heard += 1;
-                if event["delta"] != format!("{:08}", self.heard) {
-                    self.ledger.fault(format!("audio {} is out of order: {text}", self.heard));
+                self.received_audio += 1;
+                if event["delta"] != format!("{:08}", self.received_audio) {
+                    self.ledger
+                        .fault(format!("audio {} is out of order: {text}", self.received_audio));
                 }
             }
             "response.output_item.done" if is_call(&event["item"]) => {

@@ -22,7 +22,7 @@ pub fn audio_commit(item: &str, before: Option<&str>) -> Value {
     json!({"type": "input_audio_buffer.committed", "item_id": item, "previous_item_id": before})
 }
 
-pub fn heard(item: &str, text: &str) -> [Value; 2] {
+pub fn caller_speech(item: &str, text: &str) -> [Value; 2] {
     let name = "conversation.item.input_audio_transcription";
     let usage = json!({"type": "duration", "seconds": 1.0});
     [

@@ -33,14 +33,14 @@ pub struct OpenAiTestProvider {
     ids: u64,
     declared: Value,
     last_item: Option<String>,
-    said: u64,
-    heard: u64,
+    sent_audio: u64,
+    received_audio: u64,
     active: Option<OpenAiActiveResponse>,
     script: VecDeque<OpenAiScriptStep>,
     /// Calls whose response is over, by id: whether they are the client's.
     open: BTreeMap<String, ExpectedRunner>,
     /// Ids that somebody put into the conversation by hand.
-    told: BTreeSet<String>,
+    injected: BTreeSet<String>,
     ended: OpenAiSessionEnd,
     /// Since something happened, but for audio; roughly.
     quiet: Duration,
@@ -79,12 +79,12 @@ impl OpenAiTestProvider {
             ids: 0,
             declared: json!([]),
             last_item: None,
-            said: 0,
-            heard: 0,
+            sent_audio: 0,
+            received_audio: 0,
             active: None,
             script: VecDeque::new(),
             open: BTreeMap::new(),
-            told: BTreeSet::new(),
+            injected: BTreeSet::new(),
             ended: OpenAiSessionEnd::Not,
             quiet: Duration::ZERO,
         }
@@ -174,8 +174,8 @@ impl OpenAiTestProvider {
                 self.say(events::session("session.updated", &self.declared.clone(), words)).await
             }
             "input_audio_buffer.append" => {
-                self.heard += 1;
-                if event["audio"] != format!("{:08}", self.heard) {
+                self.received_audio += 1;
+                if event["audio"] != format!("{:08}", self.received_audio) {
                     self.ledger.fault(format!("{}: audio is not in order: {text}", self.name));
                 }
                 Ok(())
@@ -201,9 +201,9 @@ impl OpenAiTestProvider {
         let id = item["call_id"].as_str().unwrap_or_default().to_owned();
         match item["type"].as_str().unwrap_or_default() {
             "function_call" => {
-                self.told.insert(id);
+                self.injected.insert(id);
             }
-            "function_call_output" if self.told.remove(&id) => {}
+            "function_call_output" if self.injected.remove(&id) => {}
             "function_call_output" => {
                 let output = item["output"].as_str().unwrap_or_default();
                 self.check_answer(&id, output);

@@ -41,7 +41,7 @@ pub(super) struct StreamedChatAnswer {
     pub(super) text: String,
     pub(super) calls: Vec<ChatToolCall>,
     /// The gateway's report about the turn.
-    pub(super) told: Option<Value>,
+    pub(super) report: Option<Value>,
     /// Why the stream failed.
     pub(super) failed: Option<String>,
 }
@@ -56,17 +56,17 @@ impl StreamedChatAnswer {
             self.failed = Some(message.to_owned());
             return None;
         }
-        if let Some(told) = data.get("tollgate") {
-            self.told = Some(told.clone());
+        if let Some(body) = data.get("tollgate") {
+            self.report = Some(body.clone());
         }
         let delta = data.pointer("/choices/0/delta")?;
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             self.call(call);
         }
-        let said = delta["content"].as_str().or(delta["refusal"].as_str());
-        let said = said.filter(|said| !said.is_empty())?;
-        self.text.push_str(said);
-        Some(ChatDisplayStep::Text(said.to_owned()))
+        let text = delta["content"].as_str().or(delta["refusal"].as_str());
+        let text = text.filter(|text| !text.is_empty())?;
+        self.text.push_str(text);
+        Some(ChatDisplayStep::Text(text.to_owned()))
     }
 
     fn call(&mut self, part: &Value) {
@@ -89,7 +89,7 @@ impl StreamedChatAnswer {
 
     /// The messages for the conversation, including executed calls if the gateway reports them.
     pub(super) fn history(&self) -> Vec<Value> {
-        let given = self.told.as_ref().and_then(|told| told["history"].as_array());
+        let given = self.report.as_ref().and_then(|body| body["history"].as_array());
         given
             .filter(|it| !it.is_empty())
             .cloned()
@@ -98,8 +98,8 @@ impl StreamedChatAnswer {
 
     /// The same for an interrupted answer: calls without results are left out.
     pub(super) fn so_far(&self) -> Option<Value> {
-        let said = json!({"role": "assistant", "content": self.text});
-        (!self.text.is_empty()).then_some(said)
+        let answer = json!({"role": "assistant", "content": self.text});
+        (!self.text.is_empty()).then_some(answer)
     }
 
     fn own(&self) -> Option<Value> {

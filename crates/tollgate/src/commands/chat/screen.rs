@@ -87,15 +87,15 @@ impl ChatScreen {
         let header = |name: &str| head.get(name).and_then(|it| it.to_str().ok());
         let tier = header("x-tollgate-tier");
         let reason = header("x-tollgate-tier-reason");
-        let told = answer.told.clone().unwrap_or(Value::Null);
+        let body = answer.report.clone().unwrap_or(Value::Null);
         if self.output.form == OutputFormat::Json {
             let line = json!({
                 "type": "end",
                 "tier": tier,
                 "reason": reason,
                 "model": header("x-tollgate-model"),
-                "ended": told["ended"],
-                "calls": told["calls"],
+                "ended": body["ended"],
+                "calls": body["calls"],
                 "pending": answer.calls.iter().map(super::answer::ChatToolCall::json).collect::<Vec<_>>(),
             });
             return self.output.line(&line.to_string());
@@ -105,11 +105,11 @@ impl ChatScreen {
             Some(reason) => format!("{tier}: {reason}"),
             None => tier.to_owned(),
         }));
-        let calls = told["calls"].as_array().map_or(0, Vec::len);
+        let calls = body["calls"].as_array().map_or(0, Vec::len);
         parts.extend((calls > 0).then(|| pluralize(calls, "call")));
-        parts.extend(match told["ended"].as_str() {
+        parts.extend(match body["ended"].as_str() {
             Some("max_depth" | "max_calls" | "deadline") => {
-                told["ended"].as_str().map(str::to_owned)
+                body["ended"].as_str().map(str::to_owned)
             }
             _ => None,
         });

@@ -1,6 +1,6 @@
 //! Error report of a program, with the source line and a caret, like the reports on a config.
 
-use tollgate_config::excerpt;
+use tollgate_config::SourceExcerpt;
 
 use crate::gateway::CodeRunFailure;
 use crate::output::clean;
@@ -13,7 +13,8 @@ pub(super) fn render(failed: &CodeRunFailure, file: &str) -> String {
         text.push_str(&format!("\n --> {}:{line}{column}", clean(file)));
         if let Some(source) = &failed.text {
             let column = failed.column.unwrap_or(1).max(1);
-            let (shown, indent, _) = excerpt(source, column, column + 1);
+            let SourceExcerpt { text: shown, indent, .. } =
+                SourceExcerpt::of(source, column, column + 1);
             text.push_str(&format!("\n{:margin$} |\n{line:>margin$} | {shown}", ""));
             if failed.column.is_some() {
                 text.push_str(&format!("\n{:margin$} | {:indent$}^", "", ""));

@@ -26,12 +26,12 @@ pub(super) enum NameClashPolicy {
 }
 
 impl NameClashPolicy {
-    pub(super) fn of(wanted: &ImportArgs, output: Output) -> Self {
+    pub(super) fn of(args: &ImportArgs, output: Output) -> Self {
         match () {
-            () if wanted.overwrite => Self::Overwrite,
-            () if wanted.skip => Self::Skip,
-            () if wanted.rename => Self::Rename,
-            () if prompt::is_possible(output) && !wanted.dry_run => Self::Ask,
+            () if args.overwrite => Self::Overwrite,
+            () if args.skip => Self::Skip,
+            () if args.rename => Self::Rename,
+            () if prompt::is_possible(output) && !args.dry_run => Self::Ask,
             () => Self::Leave,
         }
     }
@@ -229,8 +229,8 @@ impl ImportPlan {
 
     /// Whether any entry that is not skipped refers to the variable.
     pub(super) fn names(&self, variable: &str) -> bool {
-        let mut kept = self.0.iter().filter(|line| line.step != ImportAction::Skip);
-        kept.any(|line| refers(&line.found, variable))
+        let mut retained = self.0.iter().filter(|line| line.step != ImportAction::Skip);
+        retained.any(|line| refers(&line.found, variable))
     }
 
     /// Whether a decision is still needed.

@@ -21,18 +21,18 @@ pub(super) struct ImportSource {
 const MAX_READ_BYTES: u64 = (16 << 20) + 1;
 
 pub(super) fn find(
-    wanted: &ImportArgs,
+    args: &ImportArgs,
     folders: Option<&UserFolders>,
 ) -> Result<Vec<ImportSource>, CommandError> {
-    let Some(typed) = wanted.source.as_deref() else {
-        let clients: Vec<&'static ClientApp> = if wanted.from.is_empty() {
+    let Some(typed) = args.source.as_deref() else {
+        let clients: Vec<&'static ClientApp> = if args.from.is_empty() {
             CLIENTS.iter().collect()
         } else {
-            wanted.from.iter().map(|typed| client(typed)).collect::<Result<_, _>>()?
+            args.from.iter().map(|typed| client(typed)).collect::<Result<_, _>>()?
         };
         let mut found = Vec::new();
         for client in clients {
-            found.extend(of_client(client, folders, &wanted.from)?);
+            found.extend(of_client(client, folders, &args.from)?);
         }
         return Ok(found);
     };
@@ -63,16 +63,19 @@ fn client(typed: &str) -> Result<&'static ClientApp, CommandError> {
     ClientApp::find(typed.trim()).ok_or_else(|| unknown(typed, "a known program"))
 }
 
-fn unknown(typed: &str, wanted: &str) -> CommandError {
+fn unknown(typed: &str, requested: &str) -> CommandError {
     let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-    CommandError::Usage(format!("`{typed}` is not {wanted}; the programs are {}", known.join(", ")))
+    CommandError::Usage(format!(
+        "`{typed}` is not {requested}; the programs are {}",
+        known.join(", ")
+    ))
 }
 
 /// Existing config files of a client. It is an error if a client was named and has none.
 fn of_client(
     client: &'static ClientApp,
     folders: Option<&UserFolders>,
-    asked: &[String],
+    requests: &[String],
 ) -> Result<Vec<ImportSource>, CommandError> {
     let Some(folders) = folders else {
         return Err(CommandError::new("`HOME` is not set, so the files cannot be located"));
@@ -82,7 +85,7 @@ fn of_client(
     for path in files.iter().filter(|path| path.is_file()) {
         found.push(ImportSource { client: Some(client), file: Some(path.clone()), ..read(path)? });
     }
-    if found.is_empty() && !asked.is_empty() {
+    if found.is_empty() && !requests.is_empty() {
         let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
         let name = client.name;
         let files = files.join(", ");

@@ -28,15 +28,15 @@ const COUNTED_KINDS: [&str; 5] = ["sessions", "entries", "facts", "entities", "r
 
 pub(super) async fn run(
     session: &MemoryCommandRun<'_>,
-    wanted: &MemoryImportArgs,
+    args: &MemoryImportArgs,
 ) -> Result<(), CommandError> {
-    if wanted.session.is_some() && wanted.files.len() > 1 {
+    if args.session.is_some() && args.files.len() > 1 {
         let message = "`--session` requires a single file; several files use their own names";
         return Err(CommandError::Usage(message.to_owned()));
     }
-    let mut told = Vec::new();
-    for file in &wanted.files {
-        let mut intake = MemoryFileImport::new(session, file, wanted);
+    let mut lines = Vec::new();
+    for file in &args.files {
+        let mut intake = MemoryFileImport::new(session, file, args);
         match intake.format()? {
             MemoryImportFormat::Jsonl => intake.lines().await?,
             MemoryImportFormat::Text => {
@@ -52,10 +52,10 @@ pub(super) async fn run(
         if session.output.form == OutputFormat::Text {
             session.output.line(&clean(&intake.sentence()));
         }
-        told.push(intake.report_json());
+        lines.push(intake.report_json());
     }
     if session.output.form == OutputFormat::Json {
-        session.output.json(&json!({ "files": told, "dry_run": wanted.dry_run }));
+        session.output.json(&json!({ "files": lines, "dry_run": args.dry_run }));
     }
     Ok(())
 }
@@ -64,27 +64,23 @@ pub(super) async fn run(
 struct MemoryFileImport<'i> {
     session: &'i MemoryCommandRun<'i>,
     file: &'i Path,
-    wanted: &'i MemoryImportArgs,
+    args: &'i MemoryImportArgs,
     batch: String,
     /// Line numbers in the file of the lines in the batch.
     places: Vec<u64>,
     read: Value,
-    kept: Value,
+    stored: Value,
     /// Session and start time of a transcript.
     named: Option<(String, SystemTime)>,
 }
 
 impl<'i> MemoryFileImport<'i> {
-    fn new(
-        session: &'i MemoryCommandRun<'i>,
-        file: &'i Path,
-        wanted: &'i MemoryImportArgs,
-    ) -> Self {
+    fn new(session: &'i MemoryCommandRun<'i>, file: &'i Path, args: &'i MemoryImportArgs) -> Self {
         let read = json!({});
-        let kept = json!({});
+        let stored = json!({});
         let batch = String::new();
         let places = Vec::new();
-        Self { session, file, wanted, batch, places, read, kept, named: None }
+        Self { session, file, args, batch, places, read, stored, named: None }
     }
 
     fn is_standard_input(&self) -> bool {
@@ -93,7 +89,7 @@ impl<'i> MemoryFileImport<'i> {
 
     fn format(&self) -> Result<MemoryImportFormat, CommandError> {
         let ending = self.file.extension().map(|it| it.to_string_lossy().to_lowercase());
-        match (self.wanted.format, ending.as_deref()) {
+        match (self.args.format, ending.as_deref()) {
             (Some(format), _) => Ok(format),
             (None, Some("jsonl" | "ndjson")) => Ok(MemoryImportFormat::Jsonl),
             (None, Some("json")) => Ok(MemoryImportFormat::Json),
@@ -125,7 +121,7 @@ impl<'i> MemoryFileImport<'i> {
     }
 
     async fn lines(&mut self) -> Result<(), CommandError> {
-        if self.wanted.session.is_some() || self.wanted.date.is_some() {
+        if self.args.session.is_some() || self.args.date.is_some() {
             let message =
                 "JSON Lines have their own sessions and times: remove `--session` and `--date`";
             return Err(CommandError::Usage(message.to_owned()));
@@ -169,7 +165,7 @@ impl<'i> MemoryFileImport<'i> {
     }
 
     fn session_id(&self) -> Result<String, CommandError> {
-        if let Some(session) = &self.wanted.session {
+        if let Some(session) = &self.args.session {
             return Ok(session.clone());
         }
         if self.is_standard_input() {
@@ -182,7 +178,7 @@ impl<'i> MemoryFileImport<'i> {
 
     /// The same for every read of the file, so that repeated imports create no duplicates.
     fn began(&self, found: &ImportedTranscript) -> Result<SystemTime, CommandError> {
-        if let Some(typed) = &self.wanted.date {
+        if let Some(typed) = &self.args.date {
             return date::parse(typed).ok_or_else(|| {
                 let message = "`--date` must be like `2026-01-05` or `2026-01-05T19:00:00Z`";
                 CommandError::Usage(message.to_owned())
@@ -214,13 +210,13 @@ impl<'i> MemoryFileImport<'i> {
         let batch = std::mem::take(&mut self.batch);
         let places = std::mem::take(&mut self.places);
         let mut query = self.session.query();
-        if self.wanted.dry_run {
+        if self.args.dry_run {
             query.push(("dry_run", "true".to_owned()));
         }
         match self.session.gateway.import(&query, Bytes::from(batch)).await? {
             Ok(taken) => {
                 add(&mut self.read, &taken["read"]);
-                add(&mut self.kept, &taken["kept"]);
+                add(&mut self.stored, &taken["kept"]);
                 Ok(())
             }
             Err(untaken) => {
@@ -241,21 +237,21 @@ impl<'i> MemoryFileImport<'i> {
             }
             None => String::new(),
         };
-        let kept = match (self.wanted.dry_run, self.kept == self.read) {
+        let retained = match (self.args.dry_run, self.stored == self.read) {
             (true, _) => "; nothing was saved".to_owned(),
             (false, true) => String::new(),
-            (false, false) => format!("; new: {}", show::describe_counts(&self.kept)),
+            (false, false) => format!("; new: {}", show::describe_counts(&self.stored)),
         };
-        format!("{file}: {read}{place}{kept}")
+        format!("{file}: {read}{place}{retained}")
     }
 
     fn report_json(&self) -> Value {
-        let mut told = json!({ "file": self.file, "read": self.read, "kept": self.kept });
+        let mut body = json!({ "file": self.file, "read": self.read, "kept": self.stored });
         if let Some((session, began)) = &self.named {
-            told["session"] = json!(session);
-            told["began"] = json!(date::format_rfc3339(*began));
+            body["session"] = json!(session);
+            body["began"] = json!(date::format_rfc3339(*began));
         }
-        told
+        body
     }
 }
 

@@ -43,8 +43,8 @@ async fn transcript(session: &MemoryCommandRun<'_>, id: &str) -> Result<bool, Co
         match session.output.form {
             OutputFormat::Json => all.extend_from_slice(items(&page, "entries")),
             OutputFormat::Text => {
-                let said = items(&page, "entries").iter().map(entry_line);
-                said.for_each(|line| session.output.line(&clean(&line)));
+                let lines = items(&page, "entries").iter().map(entry_line);
+                lines.for_each(|line| session.output.line(&clean(&line)));
             }
         }
         let Some(next) = page["next"].as_u64() else { break };

@@ -36,16 +36,16 @@ pub(crate) async fn run(
     let wish = match typed {
         Typed::Add(add) => {
             if !add.no_test && !add.dry_run {
-                trial = TrialMode::Wanted;
+                trial = TrialMode::Run;
             }
             match &add.from_registry {
-                Some(wanted) => {
+                Some(requested) => {
                     let origin = ConfigFileSource::of(request.clone());
                     let text = origin.text()?;
                     let known = add::ExpectedEnvironment::new(Vec::new(), &[]).beside(&text);
                     let loaded =
                         config::load_text(origin.path(), text.as_bytes(), &request, &known)?;
-                    search::request_change(&add, wanted, &loaded.config, output).await?
+                    search::request_change(&add, requested, &loaded.config, output).await?
                 }
                 None if add.is_bare() && prompt::is_possible(output) => {
                     // The wizard has shown a trial run already.
@@ -88,7 +88,7 @@ pub(crate) async fn run(
         None => None,
     };
     let tried = match (&wish.change, trial) {
-        (ConfigChange::Add { name, .. }, TrialMode::Wanted) => {
+        (ConfigChange::Add { name, .. }, TrialMode::Run) => {
             let config = &draft.candidate.config;
             // A trial with unset variables would only fail.
             let known = unset.iter().all(|name| wish.given.iter().any(|(given, _)| given == name));
@@ -113,7 +113,7 @@ pub(crate) async fn run(
 /// Whether a new server gets a trial run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TrialMode {
-    Wanted,
+    Run,
     None,
 }
 

@@ -50,11 +50,11 @@ pub(super) async fn run(
 /// The change to make, after the user has confirmed it.
 pub(super) async fn request_change(
     add: &AddServerArgs,
-    wanted: &str,
+    requested: &str,
     config: &Config,
     output: Output,
 ) -> Result<RequestedServerChange, CommandError> {
-    let entry = registry(config)?.find(wanted).await.map_err(to_command_error)?;
+    let entry = registry(config)?.find(requested).await.map_err(to_command_error)?;
     let choice = match &add.choice {
         Some(kind) => entry.choices.iter().find(|choice| choice.kind == kind),
         None => entry.choices.first(),
@@ -62,9 +62,9 @@ pub(super) async fn request_change(
     let Some(choice) = choice else {
         let kinds: Vec<&str> = entry.choices.iter().map(|choice| choice.kind).collect();
         let why = if kinds.is_empty() {
-            format!("nothing here can run `{wanted}`")
+            format!("nothing here can run `{requested}`")
         } else {
-            format!("`{wanted}` is not available that way; available: {}", kinds.join(", "))
+            format!("`{requested}` is not available that way; available: {}", kinds.join(", "))
         };
         return Err(CommandError::new(why));
     };
@@ -87,7 +87,7 @@ pub(super) async fn request_change(
     if let Some(start) = &add.start {
         server.insert("start".to_owned(), start.as_str().into());
     }
-    let name = add.name.clone().unwrap_or_else(|| short_name(wanted));
+    let name = add.name.clone().unwrap_or_else(|| short_name(requested));
     Ok(RequestedServerChange {
         change: ConfigChange::Add { name, server, agents: add.agents.clone() },
         mode,

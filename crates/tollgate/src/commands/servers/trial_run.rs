@@ -23,7 +23,7 @@ pub(super) async fn run(name: &str, config: &Config, running: Option<Gateway>) -
 pub(super) async fn aside(
     name: &str,
     config: &Config,
-    mut heard: impl FnMut(TrialEvent),
+    mut on_event: impl FnMut(TrialEvent),
 ) -> Option<TrialReport> {
     let servers = &config.settings.servers;
     let server = servers.iter().find(|server| server.id.as_str() == name)?.clone();
@@ -37,7 +37,7 @@ pub(super) async fn aside(
             let tried = match local.try_out(server).await {
                 Some(mut trial) => {
                     while let Some(step) = trial.next().await {
-                        heard(step);
+                        on_event(step);
                     }
                     Some(trial.end().await)
                 }

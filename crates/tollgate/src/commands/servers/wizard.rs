@@ -30,8 +30,9 @@ pub(super) async fn request_change(
     let text = prompt::ask_text(output, question, is_whole).await?;
     let secrets =
         if add.inline { SecretPlacement::InTheFile } else { SecretPlacement::InTheEnvironment };
-    let asked = ImportContext { name: None, file: None, client: None, secrets, given: &[] };
-    let imported = import::read(&text, &asked).map_err(|why| CommandError::new(why.to_string()))?;
+    let context = ImportContext { name: None, file: None, client: None, secrets, given: &[] };
+    let imported =
+        import::read(&text, &context).map_err(|why| CommandError::new(why.to_string()))?;
     for it in &imported.dropped {
         output.note(&clean(&format!("left out: {}: {}", it.what, it.why)));
     }
@@ -86,12 +87,12 @@ async fn pick(
 /// Prints the output during the start, the result, and the tools.
 async fn try_it(name: &str, draft: &ConfigDraft, output: Output) {
     output.note("trying it …");
-    let heard = |step| {
+    let on_event = |step| {
         if let TrialEvent::Line(line) = step {
             output.note(&clean(&format!("  | {line}")));
         }
     };
-    let Some(tried) = trial_run::aside(name, &draft.candidate.config, heard).await else {
+    let Some(tried) = trial_run::aside(name, &draft.candidate.config, on_event).await else {
         return output.note("it cannot be tested here");
     };
     output.note(&clean(&trial_run::sentence(&trial_run::report(&tried))));

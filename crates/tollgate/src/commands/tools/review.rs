@@ -24,18 +24,24 @@ pub(super) async fn run(
         TrustCommand::Review { server } => list_waiting(&gateway, server.as_deref(), output).await,
         TrustCommand::Diff { name } => diff(&gateway, name, output).await,
         TrustCommand::Accept { names, all, server, hash } => {
-            let wanted = TrustSelection { names, server: server.as_deref(), hash: hash.as_deref() };
+            let selection =
+                TrustSelection { names, server: server.as_deref(), hash: hash.as_deref() };
             let chosen = if *all {
-                wanted.find_waiting(&gateway).await
+                selection.find_waiting(&gateway).await
             } else {
-                wanted.find_named(&gateway).await
+                selection.find_named(&gateway).await
             };
             judge(&gateway, chosen, ToolReviewDecision::Accept, output).await
         }
         TrustCommand::Reject { names, hash } => {
-            let wanted = TrustSelection { names, server: None, hash: hash.as_deref() };
-            judge(&gateway, wanted.find_named(&gateway).await, ToolReviewDecision::Reject, output)
-                .await
+            let selection = TrustSelection { names, server: None, hash: hash.as_deref() };
+            judge(
+                &gateway,
+                selection.find_named(&gateway).await,
+                ToolReviewDecision::Reject,
+                output,
+            )
+            .await
         }
     };
     gateway.close().await;
@@ -57,8 +63,8 @@ impl TrustSelection<'_> {
         let found = found.collect::<Result<Vec<Value>, CommandError>>()?;
         for tool in &found {
             let now = text(tool, "hash");
-            let wanted = self.hash.unwrap_or_default();
-            if !now.starts_with(&wanted.to_ascii_lowercase()) {
+            let requested = self.hash.unwrap_or_default();
+            if !now.starts_with(&requested.to_ascii_lowercase()) {
                 let name = tool_name(tool);
                 return Err(CommandError::new(format!(
                     "`{name}` now has another definition: {now}; see `tollgate tools diff {name}`"
@@ -141,8 +147,8 @@ async fn diff(gateway: &Gateway, name: &str, output: Output) -> Result<(), Comma
         Some(changes) => changes.iter().for_each(|change| {
             output.line(&text(change, "at"));
             for (mark, key) in [('-', "before"), ('+', "after")] {
-                if let Some(said) = change[key].as_str() {
-                    output.line(&format!("  {mark} {}", visible(said)));
+                if let Some(message) = change[key].as_str() {
+                    output.line(&format!("  {mark} {}", visible(message)));
                 }
             }
         }),

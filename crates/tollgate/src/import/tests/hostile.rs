@@ -6,7 +6,7 @@ use serde_json::json;
 use tollgate_config::{ConfigRequest, Environment, load_text};
 
 use super::super::{ImportContext, ImportError, read};
-use super::{asked, dropped, imported, refused, servers};
+use super::{dropped, import_context, imported, refused, servers};
 use crate::client_apps::ClientApp;
 
 #[test]
@@ -170,7 +170,7 @@ fn files_are_read_only_for_those_whose_syntax_has_them() {
     assert_eq!(one.servers[0].notes, ["`${file:/x}` has no meaning here and is kept unchanged"]);
     let own = r#"{"servers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
     assert_eq!(servers(&imported(own))["a"]["headers"]["X"], "${file:/x}");
-    let theirs = ImportContext { client: ClientApp::find("vscode"), ..asked() };
+    let theirs = ImportContext { client: ClientApp::find("vscode"), ..import_context() };
     assert_eq!(servers(&read(own, &theirs).unwrap())["a"]["headers"]["X"], "$${file:/x}");
     let opencode = r#"{"mcp": {"a": {"type": "remote", "url": "https://x.test", "headers": {"X": "{file:/x}", "Y": "{file:~/y}"}}}}"#;
     let opencode = imported(opencode);
@@ -227,8 +227,8 @@ fn any_prefix_of_a_good_file_ends_in_an_answer() {
     ] {
         // Any seventh: each is read from two sides.
         for (at, _) in sample.char_indices().step_by(7) {
-            let _ = read(&sample[..at], &asked());
-            let _ = read(&sample[at..], &ImportContext { name: Some("x"), ..asked() });
+            let _ = read(&sample[..at], &import_context());
+            let _ = read(&sample[at..], &ImportContext { name: Some("x"), ..import_context() });
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::{ImportContext, read};
-use super::{asked, dropped, imported, refused, servers};
+use super::{dropped, import_context, imported, refused, servers};
 
 #[expect(clippy::needless_pass_by_value, reason = "it is written where it is called")]
 fn check(text: &str, expected: Value) {
@@ -56,7 +56,8 @@ fn a_url_is_a_server_with_a_name_from_its_host() {
         json!({"x": {"url": "https://x.test/mcp?api_key=${X_API_KEY}&v=1"}}),
     );
     let named =
-        read("https://x.test/mcp", &ImportContext { name: Some("mine"), ..asked() }).unwrap();
+        read("https://x.test/mcp", &ImportContext { name: Some("mine"), ..import_context() })
+            .unwrap();
     assert_eq!(named.servers[0].name, "mine");
     let spoken = imported("https://user:canary@x.test/mcp");
     assert_eq!(servers(&spoken), json!({"x": {"url": "https://x.test/mcp"}}));

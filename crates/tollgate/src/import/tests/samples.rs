@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tollgate_config::{ConfigRequest, Environment, load_text};
 
 use super::super::{ImportContext, ImportedConfig, SecretPlacement, read};
-use super::{asked, dropped, imported, servers};
+use super::{dropped, import_context, imported, servers};
 use crate::client_apps::ClientApp;
 
 const CLAUDE_CODE: &str = include_str!("samples/claude-code.json");
@@ -445,14 +445,14 @@ fn what_comes_out_of_every_sample_is_a_good_config() {
 fn whose_a_file_is_may_be_said() {
     let text = r#"{"mcpServers": {"a": {"url": "https://a.test/x", "timeout": 20}}}"#;
     let check = |client: Option<&'static ClientApp>| {
-        let imported = read(text, &ImportContext { client, ..asked() }).unwrap();
+        let imported = read(text, &ImportContext { client, ..import_context() }).unwrap();
         servers(&imported)["a"].clone()
     };
     assert_eq!(check(ClientApp::find("gemini"))["transport"], "sse");
     assert_eq!(check(ClientApp::find("cline"))["defaults"]["timeout_ms"], 20_000);
     assert_eq!(check(ClientApp::find("cursor"))["defaults"]["timeout_ms"], 20);
     let file = Some(Path::new("/home/a/.gemini/settings.json"));
-    let imported = read(text, &ImportContext { file, ..asked() }).unwrap();
+    let imported = read(text, &ImportContext { file, ..import_context() }).unwrap();
     assert_eq!(
         (imported.format, &servers(&imported)["a"]["transport"]),
         ("Gemini CLI", &json!("sse"))
@@ -461,8 +461,8 @@ fn whose_a_file_is_may_be_said() {
 
 #[test]
 fn secrets_may_stay_where_that_is_wanted() {
-    let asked = ImportContext { secrets: SecretPlacement::InTheFile, ..asked() };
-    let imported = read(CLAUDE_DESKTOP, &asked).unwrap();
+    let context = ImportContext { secrets: SecretPlacement::InTheFile, ..import_context() };
+    let imported = read(CLAUDE_DESKTOP, &context).unwrap();
     assert_eq!(servers(&imported)["brave"]["env"]["BRAVE_API_KEY"], "canary-of-mine-123");
     assert!(imported.given.is_empty());
 }

@@ -187,7 +187,7 @@ pub(super) const RULES: &[PhraseRule] = &[
     rule(InjectionPattern::KeyFile, 80, &[TAKE, KEY_FILES]),
     rule(InjectionPattern::KeyFile, 60, &[KEY_FILES, TAKE]),
     PhraseRule {
-        ploy: InjectionPattern::KeyFile,
+        pattern: InjectionPattern::KeyFile,
         within: RuleScope::Values,
         gap: 0,
         steps: &[KEY_FILES],

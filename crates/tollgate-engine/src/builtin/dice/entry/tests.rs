@@ -6,9 +6,9 @@ fn check(text: &str, expected: &str) {
     let entry = TableEntry::new(1, text);
     let shown = entry.pieces().iter().map(|piece| match piece {
         TableEntryPiece::Text(text) => text.clone(),
-        TableEntryPiece::Dice { said, .. } => format!("<dice {said}>"),
+        TableEntryPiece::Dice { notation: message, .. } => format!("<dice {message}>"),
         TableEntryPiece::Table(name) => format!("<table {name}>"),
-        TableEntryPiece::Neither(said) => format!("<neither {said}>"),
+        TableEntryPiece::Neither(message) => format!("<neither {message}>"),
     });
     assert_eq!(shown.collect::<String>(), expected, "{text}");
 }

@@ -14,9 +14,9 @@ fn fall(expression: &str, falls: &[u32]) -> RollResult {
     rolled
 }
 
-fn check(expression: &str, falls: &[u32], kept: &[i64], dropped: &[i64], total: i64) {
+fn check(expression: &str, falls: &[u32], retained: &[i64], dropped: &[i64], total: i64) {
     let rolled = fall(expression, falls);
-    assert_eq!(rolled.kept_faces(), kept, "`{expression}`");
+    assert_eq!(rolled.kept_faces(), retained, "`{expression}`");
     assert_eq!(rolled.dropped(), dropped, "`{expression}`");
     assert_eq!(rolled.total, total, "`{expression}`");
 }

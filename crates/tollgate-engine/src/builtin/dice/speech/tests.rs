@@ -4,10 +4,10 @@ use super::super::parse::parse;
 use super::super::roll::roll;
 use super::sentence;
 
-fn check(expression: &str, falls: &[u32], said: &str) {
+fn check(expression: &str, falls: &[u32], text: &str) {
     let mut falls = falls.iter().copied();
     let rolled = roll(&parse(expression).unwrap(), &mut |_| falls.next().unwrap_or(1));
-    assert_eq!(sentence(expression, &rolled), said);
+    assert_eq!(sentence(expression, &rolled), text);
 }
 
 #[test]

@@ -101,10 +101,10 @@ fn a_directory_adds_tables_and_reports_what_it_leaves_out() {
     assert_eq!(shown(tables.get("taverns").unwrap()), ["The Owl"]);
     assert_eq!(shown(tables.get("wild_magic").unwrap()), ["nothing happens"]);
     let folder = format!("`{}/", scratch.path().display());
-    let told: Vec<String> =
+    let lines: Vec<String> =
         flaws.iter().map(|flaw| flaw.to_string().replace(&folder, "")).collect();
     assert_eq!(
-        told,
+        lines,
         [
             "Bad Name.txt`: its name must be at most 64 characters out of a-z, 0-9 and `_`",
             "empty.txt`: a table has 1 to 1000 entries",

@@ -21,15 +21,15 @@ fn read(text: &str) -> Result<(MusicLibrary, Vec<DocumentLineError>), DocumentLi
 }
 
 /// The title and the mood that are picked when chance always says this number.
-fn pick(asked: &str, last: Option<&Track>, chance: u32) -> Option<(Arc<Track>, String)> {
+fn pick(query: &str, last: Option<&Track>, chance: u32) -> Option<(Arc<Track>, String)> {
     let random: DiceRandom = Arc::new(move |sides| chance.min(sides));
-    read(TRACKS).unwrap().0.pick(asked, last, &random)
+    read(TRACKS).unwrap().0.pick(query, last, &random)
 }
 
-fn check(asked: &str, chance: u32, expected: &str) {
-    let picked = pick(asked, None, chance);
+fn check(query: &str, chance: u32, expected: &str) {
+    let picked = pick(query, None, chance);
     let picked = picked.map(|(track, mood)| format!("{} for {mood}", track.title));
-    assert_eq!(picked.unwrap_or_default(), expected, "{asked}");
+    assert_eq!(picked.unwrap_or_default(), expected, "{query}");
 }
 
 #[test]
@@ -64,16 +64,17 @@ fn no_track_is_played_twice_in_a_row_if_there_is_another() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_left_out() {
-    let told = |text: &str| {
+    let render = |text: &str| {
         let wrong = match read(text) {
             Ok((_, wrong)) => wrong,
             Err(wrong) => vec![wrong],
         };
-        let told = wrong.into_iter().map(|it| format!("{}: {}", it.line.unwrap_or(0), it.problem));
-        told.collect::<Vec<_>>().join("; ")
+        let render =
+            wrong.into_iter().map(|it| format!("{}: {}", it.line.unwrap_or(0), it.problem));
+        render.collect::<Vec<_>>().join("; ")
     };
     let good = "tracks:\n- { title: a, file: b, moods: [c] }\n";
-    assert_eq!(told(good), "");
+    assert_eq!(render(good), "");
     for (more, expected) in [
         ("- { title: a, moods: [c] }", "3: a track has either `file` or `url`"),
         ("- { title: a, file: b, url: c, moods: [c] }", "3: a track has either `file` or `url`"),
@@ -90,11 +91,11 @@ fn what_is_wrong_is_told_with_its_line_and_left_out() {
         ),
         ("moods: { x: [y] }", "3: no track has the mood `x`"),
     ] {
-        assert_eq!(told(&format!("{good}{more}\n")), expected, "{more}");
+        assert_eq!(render(&format!("{good}{more}\n")), expected, "{more}");
     }
-    assert_eq!(told("tracks: []"), "1: it has no `tracks`");
+    assert_eq!(render("tracks: []"), "1: it has no `tracks`");
     assert_eq!(
-        told("tracks: [a]"),
+        render("tracks: [a]"),
         "1: a map is expected here, with the keys `title`, `file`, `url`, `moods`, `length_s`"
     );
 }

@@ -14,8 +14,8 @@ use super::{Webhook, WebhookDelivery};
 async fn player(statuses: &'static [u16]) -> (String, Arc<Mutex<Vec<String>>>, Task) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/music", listener.local_addr().unwrap());
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let hears = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&received);
     let task = tasks::spawn("player", async move {
         for status in statuses {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -34,17 +34,17 @@ async fn player(statuses: &'static [u16]) -> (String, Arc<Mutex<Vec<String>>>, T
             stream.write_all(answer.as_bytes()).await.unwrap();
         }
     });
-    (url, heard, task)
+    (url, received, task)
 }
 
 #[tokio::test]
 async fn a_player_gets_the_event_as_json() {
-    let (url, heard, _player) = player(&[204]).await;
+    let (url, received, _player) = player(&[204]).await;
     let webhook = Webhook::new(&url).unwrap();
     let told = webhook.tell(json!({ "event": "stop" })).await;
     assert!(matches!(told, WebhookDelivery::Yes | WebhookDelivery::Pending), "{told:?}");
-    until(|| heard.lock().len() == 1).await;
-    let request = heard.lock()[0].clone();
+    until(|| received.lock().len() == 1).await;
+    let request = received.lock()[0].clone();
     assert!(request.starts_with("POST /music HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("content-type: application/json"), "{request}");
     assert!(request.ends_with("{\"event\":\"stop\"}"), "{request}");
@@ -52,11 +52,11 @@ async fn a_player_gets_the_event_as_json() {
 
 #[tokio::test]
 async fn an_event_that_was_refused_is_sent_once_more() {
-    let (url, heard, _player) = player(&[503, 200]).await;
+    let (url, received, _player) = player(&[503, 200]).await;
     let webhook = Webhook::new(&url).unwrap();
     let told = webhook.tell(json!({ "event": "play" })).await;
     assert!(!matches!(told, WebhookDelivery::No(_)), "{told:?}");
-    until(|| heard.lock().len() == 2).await;
+    until(|| received.lock().len() == 2).await;
 }
 
 #[tokio::test]

@@ -7,11 +7,11 @@ use super::RuleBook;
 use crate::builtin::scratch::ScratchDir;
 
 /// The ids that come first for a question.
-fn check(asked: &str, expected: &[&str]) {
+fn check(query: &str, expected: &[&str]) {
     let book = RuleBook::builtin();
     let found: Vec<&str> =
-        book.search(asked, None, expected.len()).iter().map(|rule| rule.id.as_str()).collect();
-    assert_eq!(found, expected, "{asked}");
+        book.search(query, None, expected.len()).iter().map(|rule| rule.id.as_str()).collect();
+    assert_eq!(found, expected, "{query}");
 }
 
 #[test]
@@ -88,12 +88,12 @@ fn typos_are_forgiven() {
 #[test]
 fn a_rule_is_known_by_its_id_or_its_name() {
     let book = RuleBook::builtin();
-    for wanted in ["condition-blinded", "Condition_Blinded", "conditionblinded", "Blinded"] {
-        assert_eq!(book.rule(wanted).unwrap().id, "condition-blinded", "{wanted}");
+    for requested in ["condition-blinded", "Condition_Blinded", "conditionblinded", "Blinded"] {
+        assert_eq!(book.rule(requested).unwrap().id, "condition-blinded", "{requested}");
     }
     // There is a spell and a kind of sight.
-    for wanted in ["Darkvision", "", "-", "flanking", "\u{0}", "🎲"] {
-        assert_eq!(book.rule(wanted).map(|rule| &rule.id), None, "{wanted}");
+    for requested in ["Darkvision", "", "-", "flanking", "\u{0}", "🎲"] {
+        assert_eq!(book.rule(requested).map(|rule| &rule.id), None, "{requested}");
     }
 }
 
@@ -121,21 +121,21 @@ fn packs_add_rules_and_may_replace_those_of_their_system() {
     let found = book.search("blinded", Some("pf2e"), 5);
     assert_eq!(found.iter().map(|rule| &*rule.id).collect::<Vec<_>>(), ["pf2e-blinded"]);
     assert!(book.search("fireball", Some("pf2e"), 5).is_empty());
-    let told: Vec<String> = flaws.iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = flaws.iter().map(ToString::to_string).collect();
     assert!(
-        told[0].ends_with(
+        lines[0].ends_with(
             "house.yaml`, line 6: duplicate id `combat-flanking`, already in `house.yaml`, line 5"
         ),
-        "{told:?}"
+        "{lines:?}"
     );
     assert!(
-        told[1].ends_with(
+        lines[1].ends_with(
             "pf2e.json`, line 2: the id `condition-blinded` is already used by a rule of `dnd5e`; \
              use `pf2e-condition-blinded`"
         ),
-        "{told:?}"
+        "{lines:?}"
     );
-    assert_eq!(told.len(), 2);
+    assert_eq!(lines.len(), 2);
     assert_eq!(RuleBook::builtin().rule("condition-blinded").unwrap().pack.system, "dnd5e");
     assert!(RuleBook::builtin().rule("combat-flanking").is_none());
 }

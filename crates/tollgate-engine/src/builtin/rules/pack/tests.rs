@@ -23,15 +23,15 @@ rules:
 
 /// What is told of a pack that has something wrong in it.
 fn check(text: &str, expected: &str) {
-    let told = match yaml(text).and_then(|node| pack(&node, "it.yaml")) {
+    let lines = match yaml(text).and_then(|node| pack(&node, "it.yaml")) {
         Ok((_, wrong)) => wrong,
         Err(wrong) => vec![wrong],
     };
-    let told = told.iter().map(|wrong| match wrong.line {
+    let lines = lines.iter().map(|wrong| match wrong.line {
         Some(line) => format!("{line}: {}", wrong.problem),
         None => wrong.problem.clone(),
     });
-    assert_eq!(told.collect::<Vec<_>>().join("; "), expected, "{text}");
+    assert_eq!(lines.collect::<Vec<_>>().join("; "), expected, "{text}");
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn a_directory_gives_all_packs_and_tells_what_it_leaves_out() {
     let (rules, flaws) = read_directory(scratch.path());
     let ids: Vec<&str> = rules.iter().map(|(_, (_, rule))| rule.id.as_str()).collect();
     assert_eq!(ids, ["x", "off-guard", "stride"]);
-    let told: Vec<String> = flaws.iter().map(ToString::to_string).collect();
-    assert!(told[0].contains("c.yml`, line 2: this is not YAML: "), "{told:?}");
-    assert!(told[1].ends_with("large.yaml`: it is larger than 1048576 bytes"), "{told:?}");
-    assert_eq!(told.len(), 2);
+    let lines: Vec<String> = flaws.iter().map(ToString::to_string).collect();
+    assert!(lines[0].contains("c.yml`, line 2: this is not YAML: "), "{lines:?}");
+    assert!(lines[1].ends_with("large.yaml`: it is larger than 1048576 bytes"), "{lines:?}");
+    assert_eq!(lines.len(), 2);
     assert_eq!(read_directory(&scratch.path().join("nowhere")).1.len(), 1);
 }

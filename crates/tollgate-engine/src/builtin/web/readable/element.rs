@@ -67,7 +67,7 @@ impl ElementKind {
     }
 
     /// Whether its end tag is tracked. Excludes elements whose end tag is optional.
-    pub(super) fn is_kept_track_of(self) -> bool {
+    pub(super) fn needs_end_tag(self) -> bool {
         matches!(
             self,
             Self::Unseen

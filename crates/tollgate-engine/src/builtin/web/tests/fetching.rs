@@ -85,7 +85,7 @@ async fn b_fe_5_meta_refresh_is_told_and_neither_it_nor_robots_is_fetched() {
         reply.text.ends_with("[The page redirects to http://10.0.0.5/, which was not followed.]")
     );
     assert_eq!(reply.structured.unwrap()["refresh"], "http://10.0.0.5/");
-    assert_eq!(site.asked().len(), 1);
+    assert_eq!(site.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -43,10 +43,10 @@ async fn a_searxng_service_is_asked() {
     let site = Site::start(move |_| json_answer(&answer)).await;
     let url = format!("http://127.0.0.1:{}", site.port());
     let reply = found(SearchProvider::Searxng, url, " elves & dwarves ").await.unwrap();
-    let asked = site.asked().remove(0);
+    let query = site.requests().remove(0);
     assert!(
-        asked.starts_with("GET /search?q=elves%20%26%20dwarves&format=json HTTP/1.1\r\n"),
-        "{asked}"
+        query.starts_with("GET /search?q=elves%20%26%20dwarves&format=json HTTP/1.1\r\n"),
+        "{query}"
     );
     assert_eq!(
         reply.text,
@@ -67,9 +67,9 @@ async fn a_brave_service_is_asked_with_its_token() {
     let site = Site::start(move |_| json_answer(&answer)).await;
     let url = format!("http://127.0.0.1:{}/res/v1/web/search", site.port());
     let reply = found(SearchProvider::Brave, url, "x").await.unwrap();
-    let asked = site.asked().remove(0);
-    assert!(asked.starts_with("GET /res/v1/web/search?q=x&count=10 HTTP/1.1\r\n"), "{asked}");
-    assert!(asked.contains("x-subscription-token: canary-key\r\n"), "{asked}");
+    let query = site.requests().remove(0);
+    assert!(query.starts_with("GET /res/v1/web/search?q=x&count=10 HTTP/1.1\r\n"), "{query}");
+    assert!(query.contains("x-subscription-token: canary-key\r\n"), "{query}");
     let results = reply.structured.unwrap()["results"].clone();
     assert_eq!(
         results,
@@ -159,5 +159,5 @@ async fn b_fe_3_the_key_follows_no_redirect() {
         error,
         "the search service redirected the request; the operator must correct `builtin.web.url`"
     );
-    assert!(thief.asked().is_empty());
+    assert!(thief.requests().is_empty());
 }

@@ -29,7 +29,11 @@ fn tool(name: &str, description: &str) -> Arc<Tool> {
     Catalog::build(&inputs, &mut NameOwners::default()).tools.remove(0)
 }
 
-fn told(learned_types: &LearnedTypes, principal: &Principal, tool: &Tool) -> Option<String> {
+fn render_learned(
+    learned_types: &LearnedTypes,
+    principal: &Principal,
+    tool: &Tool,
+) -> Option<String> {
     learned_types.shape(principal, &tool.id).map(|it| it.render("Thing"))
 }
 
@@ -44,10 +48,10 @@ fn what_one_principal_learned_no_other_is_shown() {
     let tool = tool("t", "a");
     teach(&learned_types, &tool, [json!([1]), json!([2])]);
     assert_eq!(
-        told(&learned_types, &Principal::from_name("me"), &tool).as_deref(),
+        render_learned(&learned_types, &Principal::from_name("me"), &tool).as_deref(),
         Some("list[int]")
     );
-    assert_eq!(told(&learned_types, &Principal::from_name("you"), &tool), None);
+    assert_eq!(render_learned(&learned_types, &Principal::from_name("you"), &tool), None);
 }
 
 #[test]
@@ -58,9 +62,9 @@ fn a_tool_that_changed_teaches_anew() {
     let after = tool("t", "b");
     teach(&learned_types, &before, (0..9).map(|it| json!([it])));
     teach(&learned_types, &after, [json!("one")]);
-    assert_eq!(told(&learned_types, &me, &after), None);
+    assert_eq!(render_learned(&learned_types, &me, &after), None);
     teach(&learned_types, &after, [json!("two")]);
-    assert_eq!(told(&learned_types, &me, &after).as_deref(), Some("str"));
+    assert_eq!(render_learned(&learned_types, &me, &after).as_deref(), Some("str"));
 }
 
 #[test]
@@ -69,15 +73,15 @@ fn once_it_is_settled_one_result_of_sixteen_is_looked_at() {
     let me = Principal::from_name("me");
     let tool = tool("t", "a");
     teach(&learned_types, &tool, (0..16).map(|it| json!([it])));
-    let told = || told(&learned_types, &me, &tool).unwrap();
+    let render = || render_learned(&learned_types, &me, &tool).unwrap();
     // The seventeenth is looked at, and fits.
     teach(&learned_types, &tool, [json!([16])]);
     for _ in 1..SAMPLE_INTERVAL {
         teach(&learned_types, &tool, [json!("text")]);
-        assert_eq!(told(), "list[int]");
+        assert_eq!(render(), "list[int]");
     }
     teach(&learned_types, &tool, [json!("text")]);
-    assert_eq!(told(), "str | list[int]");
+    assert_eq!(render(), "str | list[int]");
 }
 
 #[test]
@@ -89,9 +93,9 @@ fn a_tool_that_always_answers_the_same_is_not_looked_at_for_ever() {
     for _ in 1..SAMPLE_INTERVAL {
         teach(&learned_types, &tool, [json!({"ok": false})]);
     }
-    assert_eq!(told(&learned_types, &me, &tool), None);
+    assert_eq!(render_learned(&learned_types, &me, &tool), None);
     teach(&learned_types, &tool, [json!({"ok": false})]);
-    assert_eq!(told(&learned_types, &me, &tool).as_deref(), Some("{\"ok\": bool}"));
+    assert_eq!(render_learned(&learned_types, &me, &tool).as_deref(), Some("{\"ok\": bool}"));
 }
 
 #[test]
@@ -111,8 +115,11 @@ fn the_latest_lessons_are_kept_within_the_bound() {
     assert!(learned_types.0.weight() <= MOST_PARTS && learned_types.0.weight() > MOST_PARTS / 2);
     assert!(learned_types.0.len() < 2_000, "{}", learned_types.0.len());
     let last = principals.last().unwrap();
-    assert!(told(&learned_types, last, &tool).is_some());
-    let of_last =
-        principals.iter().rev().take(10).filter(|it| told(&learned_types, it, &tool).is_some());
+    assert!(render_learned(&learned_types, last, &tool).is_some());
+    let of_last = principals
+        .iter()
+        .rev()
+        .take(10)
+        .filter(|it| render_learned(&learned_types, it, &tool).is_some());
     assert!(of_last.count() >= 8);
 }

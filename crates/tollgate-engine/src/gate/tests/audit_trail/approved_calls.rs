@@ -29,7 +29,7 @@ impl Audited {
         let client = nobody();
         let call = request(r#"{"name":"s_a"}"#);
         let reply = self.test.gate.call(&turn, call, Caller::silent(&client)).await;
-        assert!(said(&reply).starts_with("pending"), "{reply:?}");
+        assert!(describe_reply(&reply).starts_with("pending"), "{reply:?}");
     }
 }
 
@@ -37,9 +37,9 @@ impl Audited {
 async fn who_agreed_is_on_the_disk_before_the_call_runs() {
     let audited =
         Audited::with(Audit::default(), ApprovalMode::Always, || Box::pin(async {})).await;
-    let (said, agreed) = tokio::join!(audited.call("s_a"), audited.agree());
+    let (text, agreed) = tokio::join!(audited.call("s_a"), audited.agree());
     agreed.unwrap();
-    assert_eq!(said, "ok done");
+    assert_eq!(text, "ok done");
     assert_eq!(audited.shown().await, ["s_a approved", "s_a ok"]);
 }
 
@@ -58,8 +58,8 @@ async fn r_26_a_decision_that_cannot_be_written_is_none_and_the_call_waits_on() 
         audited.recovered().await;
         audited.agree().await.unwrap();
     };
-    let (said, ()) = tokio::join!(audited.call("s_a"), decide);
-    assert_eq!(said, "ok done");
+    let (text, ()) = tokio::join!(audited.call("s_a"), decide);
+    assert_eq!(text, "ok done");
     let expected = ["s_a approved", "s_a not_decided", "s_a approved", "s_a ok"];
     assert_eq!(audited.shown().await, expected);
 }
@@ -114,7 +114,7 @@ async fn a_call_that_was_never_sent_waits_for_no_row() {
         audited.break_down();
     };
     let (reply, ()) = tokio::join!(call, broken);
-    let said = said(&reply);
-    assert!(said.starts_with("timeout nobody approved `s_a`"), "{said}");
+    let text = describe_reply(&reply);
+    assert!(text.starts_with("timeout nobody approved `s_a`"), "{text}");
     audited.mend();
 }

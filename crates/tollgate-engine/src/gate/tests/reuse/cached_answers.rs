@@ -38,7 +38,11 @@ async fn equal_arguments_are_equal_however_they_are_written() {
     let test = reusing(Era::Modern, numbered).await;
     let client = nobody();
     let check = async |params: &str, expected: &str| {
-        assert_eq!(said(&test.call(params, Caller::silent(&client)).await), expected, "{params}");
+        assert_eq!(
+            describe_reply(&test.call(params, Caller::silent(&client)).await),
+            expected,
+            "{params}"
+        );
     };
     check(r#"{"name":"s_a","arguments":{"n":1,"x":{"p":1,"q":[1,2]}}}"#, "ok 1").await;
     check(r#"{"arguments":{ "x":{"q":[1, 2],"p":1}, "n":1 },"name":"s_a"}"#, "ok 1").await;
@@ -221,7 +225,10 @@ async fn a_call_that_brings_answers_is_one_persons_alone() {
     let test = reusing(Era::Modern, react).await;
     let client = someone();
     let rounds = |retry| Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(&client) };
-    assert_eq!(said(&test.call(A, rounds(RoundAnswers::default())).await), "input required");
+    assert_eq!(
+        describe_reply(&test.call(A, rounds(RoundAnswers::default())).await),
+        "input required"
+    );
     let calls = test.calls();
     let responses = || Some(raw(r#"{"q":{"action":"accept"}}"#.to_owned()));
     let brought = || rounds(RoundAnswers { state: None, responses: responses() });

@@ -62,7 +62,7 @@ async fn crash(tool: &str) -> String {
     let reply = running.gate.call(&turn, request(&params), Caller::silent(&nobody())).await;
     running.gate.stop().await;
     let _ = std::fs::remove_dir_all(&data);
-    said(&reply)
+    describe_reply(&reply)
 }
 
 #[tokio::test]

@@ -152,5 +152,5 @@ async fn a_question_ends_the_race_and_reaches_the_one_who_can_answer_it() {
     let client = someone();
     let dialogue = Dialogue::Rounds(RoundAnswers::default());
     let caller = Caller { dialogue, ..Caller::silent(&client) };
-    assert_eq!(said(&test.call(B, caller).await), "input required");
+    assert_eq!(describe_reply(&test.call(B, caller).await), "input required");
 }

@@ -22,7 +22,7 @@ fn behind(test: &Reusing, principal: &str, handle: &str) -> String {
     match test.gate.result(&Principal::from_name(principal), handle) {
         ResultLookup::Unknown => "nothing".to_owned(),
         ResultLookup::Pending { since } => format!("pending {} ms", since.as_millis()),
-        ResultLookup::Ready(kept) => said(&Ok(Reply::Tool(kept.outcome.clone()))),
+        ResultLookup::Ready(kept) => describe_reply(&Ok(Reply::Tool(kept.outcome.clone()))),
     }
 }
 

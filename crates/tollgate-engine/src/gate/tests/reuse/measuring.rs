@@ -88,7 +88,7 @@ async fn the_time_in_the_queue_is_not_the_tools() {
         let rounds = Dialogue::Rounds(RoundAnswers::default());
         let client = someone();
         let caller = Caller { dialogue: rounds, ..Caller::silent(&client) };
-        assert_eq!(said(&test.call(b, caller).await), "ok 2");
+        assert_eq!(describe_reply(&test.call(b, caller).await), "ok 2");
         assert_eq!(figures(&test, "b").await, "2 calls, 0 failed, 0 overran, p50 100 ms");
     }
 }
@@ -149,7 +149,7 @@ async fn the_time_of_a_person_is_not_the_tools() {
         }
     };
     let (reply, ()) = tokio::join!(test.call(r#"{"name":"s_b"}"#, caller), person);
-    assert_eq!(said(&reply), "ok fine");
+    assert_eq!(describe_reply(&reply), "ok fine");
     assert_eq!(figures(&test, "b").await, "0 calls, 0 failed, 0 overran, p50 0 ms");
 }
 

@@ -148,6 +148,6 @@ async fn nobody_is_asked_twice() {
         }
     };
     let (reply, ()) = tokio::join!(test.call(B, caller), person);
-    assert!(said(&reply).starts_with("error server `s` disconnected"));
+    assert!(describe_reply(&reply).starts_with("error server `s` disconnected"));
     assert_eq!(test.calls(), 1);
 }

@@ -36,7 +36,7 @@ async fn a_hundred_equal_calls_from_many_threads_are_one_call() {
                 runtime.unwrap().block_on(async {
                     let client = nobody();
                     let calls = (0..25).map(|_| test.call(SLOW, Caller::silent(&client)));
-                    join_all(calls).await.iter().map(said).collect::<Vec<_>>()
+                    join_all(calls).await.iter().map(describe_reply).collect::<Vec<_>>()
                 })
             })
         })
@@ -112,7 +112,7 @@ async fn all_who_wait_are_told_the_same_failure() {
 async fn progress_of_a_shared_call_goes_to_the_one_who_began_it() {
     fn react(_: usize, seen: Seen) -> BoxFuture<'static, Result<Answer, BackendError>> {
         Box::pin(async move {
-            assert_eq!(seen.progress, ProgressReporting::Wanted);
+            assert_eq!(seen.progress, ProgressReporting::Requested);
             pass(100).await;
             let progress = Event::Progress(Object::parse(r#"{"progress":1}"#).unwrap());
             seen.events.unwrap().send(progress).await.unwrap();
@@ -124,9 +124,9 @@ async fn progress_of_a_shared_call_goes_to_the_one_who_began_it() {
     let client = nobody();
     let heard = async || {
         let (events, mut received) = mpsc::channel(8);
-        let progress = ProgressReporting::Wanted;
+        let progress = ProgressReporting::Requested;
         let caller = Caller { events: Some(events), progress, ..Caller::silent(&client) };
-        let said = said(&test.call(SLOW, caller).await);
+        let said = describe_reply(&test.call(SLOW, caller).await);
         let mut count = 0;
         while received.recv().await.is_some() {
             count += 1;
@@ -218,7 +218,7 @@ async fn questions_of_a_modern_server_reach_those_who_can_answer_them() {
         let dialogue = Dialogue::Rounds(RoundAnswers::default());
         Caller { dialogue, ..Caller::silent(client) }
     };
-    assert_eq!(said(&test.call(SLOW, rounds(&able)).await), "input required");
-    let said = said(&test.call(SLOW, Caller::silent(&unable)).await);
+    assert_eq!(describe_reply(&test.call(SLOW, rounds(&able)).await), "input required");
+    let said = describe_reply(&test.call(SLOW, Caller::silent(&unable)).await);
     assert_eq!(said, "error `s_a` answered with a question that this client cannot answer");
 }

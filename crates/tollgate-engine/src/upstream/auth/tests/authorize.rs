@@ -85,8 +85,8 @@ async fn a_stranger_is_registered_shown_the_page_and_given_a_token() {
     assert_eq!(parameter(&shown[0], "scope").as_deref(), Some("read"));
     let resource = percent_encoded(&format!("{}/mcp", server.origin));
     assert_eq!(parameter(&shown[0], "resource"), Some(resource));
-    let asked = server.asked();
-    let token = asked.last().unwrap();
+    let requests = server.take_requests();
+    let token = requests.last().unwrap();
     assert!(token.contains("code=the-code") && token.contains("code_verifier="), "{token}");
 }
 
@@ -101,7 +101,7 @@ async fn a_client_known_beforehand_is_not_registered() {
     let code = server.code(known, open);
     assert_eq!(after_401(&code, None).await.unwrap(), "Bearer t1");
     assert_eq!(parameter(&shown.lock()[0], "client_id").as_deref(), Some("known"));
-    assert!(!server.asked().iter().any(|it| it.starts_with("/register")));
+    assert!(!server.take_requests().iter().any(|it| it.starts_with("/register")));
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn s_21_b_oa_5_callbacks_that_do_not_fit_give_no_token() {
         let (open, _) = server.consenting(change);
         let error = after_401(&server.code(stranger(), open), None).await.unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
-        assert!(!server.asked().iter().any(|it| it.starts_with("/token")));
+        assert!(!server.take_requests().iter().any(|it| it.starts_with("/token")));
     };
     check(|back| back.replace("state=", "state=x"), "state not found").await;
     check(|back| back.replace("&iss=http", "&iss=https"), "issuer mismatch").await;

@@ -35,9 +35,9 @@ async fn refused(
     let more = resident().saturating_sub(before);
     // 16 MiB, and what the allocator of a test process keeps.
     assert!(more < 32 << 10, "{by_login}: {more} KiB more");
-    let asked = server.requests();
-    assert!(asked.len() < 64, "{by_login}: {} requests", asked.len());
-    assert!(!asked.iter().any(|it| it.starts_with("/token")), "{by_login}: {asked:?}");
+    let requests = server.requests();
+    assert!(requests.len() < 64, "{by_login}: {} requests", requests.len());
+    assert!(!requests.iter().any(|it| it.starts_with("/token")), "{by_login}: {requests:?}");
     server.behave();
     assert_eq!(server.log_in(None).await.unwrap(), "Bearer good", "after {by_login}");
     server.requests();
@@ -182,7 +182,7 @@ async fn b_oa_3_endpoints_at_a_private_place_are_not_reached() {
 #[tokio::test]
 async fn b_oa_4_a_token_that_cannot_be_used_is_refused_and_odd_lifetimes_are_read() {
     let server = Hostile::start().await;
-    for (token, said) in [
+    for (token, text) in [
         (json!({"token_type": "Bearer"}), "the token endpoint returned no access token"),
         (
             json!({"access_token": "", "token_type": "Bearer"}),
@@ -207,7 +207,7 @@ async fn b_oa_4_a_token_that_cannot_be_used_is_refused_and_odd_lifetimes_are_rea
         (json!([]), "the token endpoint returned no access token"),
     ] {
         server.says("/token", Answer::Json(200, token));
-        assert_eq!(server.log_in(None).await.unwrap_err().to_string(), said);
+        assert_eq!(server.log_in(None).await.unwrap_err().to_string(), text);
     }
     server.says("/token", Answer::Page(200, "<html>"));
     let page = server.log_in(None).await.unwrap_err().to_string();
@@ -254,8 +254,8 @@ async fn b_oa_4_b_oa_2_answers_that_drip_end_in_ten_seconds() {
 #[tokio::test]
 async fn b_oa_9_a_client_metadata_document_is_named_and_never_fetched() {
     let server = Hostile::start().await;
-    let wanted = json!({"client_id_metadata_document_supported": true});
-    server.says(ASM, Answer::Json(200, server.metadata(&wanted)));
+    let requested = json!({"client_id_metadata_document_supported": true});
+    server.says(ASM, Answer::Json(200, server.metadata(&requested)));
     server.says("/client.json", Answer::Flood(10 << 20));
     for url in [
         "https://10.0.0.5/client.json".to_owned(),
@@ -265,9 +265,9 @@ async fn b_oa_9_a_client_metadata_document_is_named_and_never_fetched() {
     ] {
         let code = server.code(stranger(Some(&url)), |back| back);
         assert_eq!(after_401(&code, None).await.unwrap(), "Bearer good", "{url}");
-        let asked = server.requests();
-        assert!(!asked.iter().any(|it| it.starts_with("/client.json")), "{asked:?}");
-        let token = asked.iter().find(|it| it.starts_with("/token")).unwrap();
+        let received = server.requests();
+        assert!(!received.iter().any(|it| it.starts_with("/client.json")), "{received:?}");
+        let token = received.iter().find(|it| it.starts_with("/token")).unwrap();
         assert!(token.contains(&percent_encoded(&url)), "{token}");
     }
     for url in ["http://far.example/client.json", "https://far.example/", "file:///c.json", "x"] {

@@ -96,7 +96,7 @@ fn drip() -> Body {
 pub(super) struct Hostile {
     pub(super) origin: String,
     answers: Arc<Mutex<Vec<(String, Answer)>>>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     _task: Task,
 }
 
@@ -105,18 +105,18 @@ impl Hostile {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let answers = Arc::default();
-        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let requests = Arc::<Mutex<Vec<String>>>::default();
         let serving = Arc::clone(&answers);
-        let noting = Arc::clone(&asked);
+        let noting = Arc::clone(&requests);
         let task = tasks::spawn("hostile authorization server", async move {
             let group = tasks::TaskGroup::new("connection", 200);
             while let Ok((stream, _)) = listener.accept().await {
                 let answers = Arc::clone(&serving);
-                let asked = Arc::clone(&noting);
+                let requests = Arc::clone(&noting);
                 let service = service_fn(move |request| {
                     let answers = Arc::clone(&answers);
-                    let asked = Arc::clone(&asked);
-                    async move { respond(&answers, &asked, request).await }
+                    let requests = Arc::clone(&requests);
+                    async move { respond(&answers, &requests, request).await }
                 });
                 let connection = hyper::server::conn::http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service);
@@ -125,7 +125,7 @@ impl Hostile {
                 });
             }
         });
-        let hostile = Self { origin, answers, asked, _task: task };
+        let hostile = Self { origin, answers, requests, _task: task };
         hostile.behave();
         hostile
     }
@@ -172,7 +172,7 @@ impl Hostile {
     }
 
     pub(super) fn requests(&self) -> Vec<String> {
-        std::mem::take(&mut self.asked.lock())
+        std::mem::take(&mut self.requests.lock())
     }
 
     pub(super) fn url(&self) -> String {
@@ -248,14 +248,14 @@ fn changed(mut document: Value, changes: &Value) -> Value {
 
 async fn respond(
     answers: &Mutex<Vec<(String, Answer)>>,
-    asked: &Mutex<Vec<String>>,
+    requests: &Mutex<Vec<String>>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, std::convert::Infallible> {
     let path = request.uri().path().to_owned();
     let authorization = request.headers().get(AUTHORIZATION).map(|it| format!("{it:?}"));
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let body = String::from_utf8_lossy(&body);
-    asked.lock().push(format!("{path} {} {body}", authorization.unwrap_or_default()));
+    requests.lock().push(format!("{path} {} {body}", authorization.unwrap_or_default()));
     let answers = answers.lock();
     let known = answers.iter().find(|(known, _)| *known == path).map(|(_, answer)| answer.clone());
     Ok(known.unwrap_or(Answer::Page(404, "nothing")).response())

@@ -36,11 +36,11 @@ impl Stage {
         self.server.says(PRM, Answer::Json(200, self.server.resource(&named)));
     }
 
-    fn kept(&self) -> LoginTokenStore {
+    fn token_store(&self) -> LoginTokenStore {
         LoginTokenStore::new(Arc::clone(&self.store), &web(), &self.server.url()).unwrap()
     }
 
-    async fn log_in(&self, issuer: &Hostile, wanted: Option<&str>) -> Result<(), OauthError> {
+    async fn log_in(&self, issuer: &Hostile, requested: Option<&str>) -> Result<(), OauthError> {
         let authorization = Authorization {
             server_url: self.server.url(),
             redirect_uri: "http://localhost:3000/cb".to_owned(),
@@ -48,7 +48,7 @@ impl Stage {
                 client_id: "known".to_owned(),
                 client_secret: Some(Secret::new(SECRET)),
             },
-            issuer: wanted.map(str::to_owned),
+            issuer: requested.map(str::to_owned),
             scopes: Vec::new(),
         };
         let origin = issuer.origin.clone();
@@ -57,7 +57,7 @@ impl Stage {
             let back = format!("http://localhost:3000/cb?code=c&state={state}&iss={origin}");
             Box::pin(std::future::ready(Ok(back)))
         });
-        AuthorizationCode::new(authorization, open).keeping(self.kept()).ask().await
+        AuthorizationCode::new(authorization, open).keeping(self.token_store()).ask().await
     }
 
     fn grant(&self) -> LoginGrant {
@@ -74,9 +74,9 @@ impl Stage {
     fn expire(&self) {
         let holder = LoginHolder { server: "web".to_owned(), resource: self.server.url() };
         let login = self.store.logins().load(&holder).unwrap().unwrap();
-        let mut kept: Value = serde_json::from_str(login.credentials.reveal()).unwrap();
-        kept["token_received_at"] = json!(1_000_000);
-        let credentials = Secret::new(kept.to_string());
+        let mut stored: Value = serde_json::from_str(login.credentials.reveal()).unwrap();
+        stored["token_received_at"] = json!(1_000_000);
+        let credentials = Secret::new(stored.to_string());
         self.store.logins().keep(&holder, &Row { issuer: login.issuer, credentials }).unwrap();
     }
 
@@ -137,13 +137,13 @@ async fn s_21_a_refresh_token_goes_to_the_issuer_that_gave_it_and_to_nobody_else
 #[tokio::test]
 async fn s_21_a_secret_goes_to_the_issuer_that_the_operator_named() {
     let stage = Stage::start().await;
-    let wanted = "https://id.example/tenant";
-    let error = stage.log_in(&stage.issuer, Some(wanted)).await.unwrap_err().to_string();
+    let requested = "https://id.example/tenant";
+    let error = stage.log_in(&stage.issuer, Some(requested)).await.unwrap_err().to_string();
     let named = &stage.issuer.origin;
-    let said = format!(
-        "the server's authorization server is `{named}`, and not `{wanted}` as `issuer` says"
+    let text = format!(
+        "the server's authorization server is `{named}`, and not `{requested}` as `issuer` says"
     );
-    assert_eq!(error, said);
+    assert_eq!(error, text);
     assert!(Stage::sent_tokens(&stage.issuer).is_empty());
     // A server without metadata has no issuer at all.
     for path in [PRM, ASM] {
@@ -159,7 +159,7 @@ async fn s_21_a_secret_goes_to_the_issuer_that_the_operator_named() {
 #[tokio::test]
 async fn b_oa_5_what_an_authorization_server_refuses_is_told_by_its_code_only() {
     let server = Hostile::start().await;
-    for (back, said) in [
+    for (back, text) in [
         ("error=access_denied&state=x", "access_denied"),
         ("state=x&error=%3Cb%3Ehi%3C/b%3E&error_description=%3Cb%3E", "3Cb3Ehi3Cb3E"),
         ("error=a%1B%5B2Jb", "a1B5B2Jb"),
@@ -167,7 +167,7 @@ async fn b_oa_5_what_an_authorization_server_refuses_is_told_by_its_code_only() 
         let back = format!("http://localhost:3000/cb?{back}");
         let open: ConsentPrompt = Box::new(move |_| Box::pin(std::future::ready(Ok(back.clone()))));
         let error = after_401(&with(&server, open), None).await.unwrap_err().to_string();
-        assert_eq!(error, format!("the authorization server refused: `{said}`"));
+        assert_eq!(error, format!("the authorization server refused: `{text}`"));
     }
     assert!(Stage::sent_tokens(&server).is_empty());
 }
@@ -233,10 +233,10 @@ async fn b_oa_8_a_loop_of_insufficient_scope_ends() {
     after_401(&code, None).await.unwrap();
     server.requests();
     let same = r#"Bearer error="insufficient_scope", scope="more""#;
-    let mut asked = 0;
+    let mut requested = 0;
     for _ in 0..50 {
-        asked += usize::from(code.refused(StatusCode::FORBIDDEN, Some(same)).await);
+        requested += usize::from(code.refused(StatusCode::FORBIDDEN, Some(same)).await);
     }
-    assert_eq!(asked, 1);
+    assert_eq!(requested, 1);
     assert_eq!(Stage::sent_tokens(&server).len(), 1);
 }

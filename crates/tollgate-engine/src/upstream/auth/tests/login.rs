@@ -45,8 +45,8 @@ impl Stage {
             issuer: None,
             scopes: Vec::new(),
         };
-        let kept = LoginTokenStore::new(Arc::clone(&self.store), &web(), &self.url()).unwrap();
-        AuthorizationCode::new(authorization, open).keeping(kept).ask().await
+        let store = LoginTokenStore::new(Arc::clone(&self.store), &web(), &self.url()).unwrap();
+        AuthorizationCode::new(authorization, open).keeping(store).ask().await
     }
 
     /// The kept tokens become so much older.
@@ -54,10 +54,10 @@ impl Stage {
         let resource = self.url();
         let holder = LoginHolder { server: "web".to_owned(), resource };
         let login = self.store.logins().load(&holder).unwrap().unwrap();
-        let mut kept: Value = serde_json::from_str(login.credentials.reveal()).unwrap();
-        let received = kept["token_received_at"].as_u64().unwrap();
-        kept["token_received_at"] = json!(received - seconds);
-        let credentials = Secret::new(kept.to_string());
+        let mut stored: Value = serde_json::from_str(login.credentials.reveal()).unwrap();
+        let received = stored["token_received_at"].as_u64().unwrap();
+        stored["token_received_at"] = json!(received - seconds);
+        let credentials = Secret::new(stored.to_string());
         self.store.logins().keep(&holder, &Row { issuer: login.issuer, credentials }).unwrap();
     }
 
@@ -102,15 +102,15 @@ async fn a_token_is_renewed_before_its_end_by_one_for_all() {
     stage.ages(3_000);
     assert_eq!(sent(&grant).await, Ok("Bearer one".to_owned()));
     stage.ages(560);
-    let before = stage.server.state.asked.lock().len();
+    let before = stage.server.state.requests.lock().len();
     let all = futures_util::future::join_all((0..20).map(|_| sent(&grant))).await;
     assert!(all.iter().all(|it| *it == Ok("Bearer two".to_owned())), "{all:?}");
-    let asked = stage.server.state.asked.lock()[before..].to_vec();
-    assert_eq!(asked.iter().filter(|line| line.contains("/token")).count(), 1, "{asked:?}");
+    let requests = stage.server.state.requests.lock()[before..].to_vec();
+    assert_eq!(requests.iter().filter(|line| line.contains("/token")).count(), 1, "{requests:?}");
     stage.ages(3_560);
     stage.gives("three", "");
-    let kept = sent(&grant).await;
-    assert_eq!(kept, Ok("Bearer three".to_owned()), "the first refresh token stays");
+    let stored = sent(&grant).await;
+    assert_eq!(stored, Ok("Bearer three".to_owned()), "the first refresh token stays");
 }
 
 #[tokio::test]

@@ -249,7 +249,7 @@ fn what_was_done_is_told_in_the_answer_and_in_the_last_chunk() {
     let whole = OpenAiChatCodec.write_response(&response, &make_request(), Some(&told));
     assert_eq!(whole["tollgate"], expected);
 
-    let mut writer = OpenAiChatCodec.stream_writer(&asked_for_usage());
+    let mut writer = OpenAiChatCodec.stream_writer(&request_with_usage());
     for step in delta::steps(&response) {
         writer.write(&step);
     }

@@ -34,9 +34,9 @@ impl ResponsesOutputItems {
 
     pub(super) fn refusal(&self) -> ModelRefusal {
         if self.parts.iter().any(|place| place.kind == ResponsesPartKind::Refusal) {
-            ModelRefusal::Said
+            ModelRefusal::Present
         } else {
-            ModelRefusal::Unsaid
+            ModelRefusal::Absent
         }
     }
 

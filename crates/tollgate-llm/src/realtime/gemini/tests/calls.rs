@@ -11,11 +11,11 @@ const LIVE: &str = "gemini-3.8-live";
 #[test]
 fn s_29_a_batch_is_split_and_the_client_sees_only_its_own() {
     let mut script = Script::ready(LIVE);
-    let said = script.provider(
+    let lines = script.provider(
         r#"{"toolCall":{"functionCalls":[{"id":"f1","name":"roll","args":{ "n":2 }},{"id":"f2","name":"lights","args":{ }},{"id":"f3","name":"nobody"}]},"usageMetadata":{"a":1}}"#,
     );
     assert_eq!(
-        said,
+        lines,
         [
             r#"client: {"toolCall":{"functionCalls":[{"id":"f2","name":"lights","args":{ }}]},"usageMetadata":{"a":1}}"#,
             "Began",
@@ -29,11 +29,11 @@ fn s_29_a_batch_is_split_and_the_client_sees_only_its_own() {
 fn a_call_of_ours_is_not_seen_by_the_client() {
     let mut script = Script::ready(LIVE);
     assert_eq!(script.calls(&["f1 roll"]), ["Began", r#"run f1 roll {"x":1}"#]);
-    let said = script.provider(
+    let lines = script.provider(
         r#"{"toolCall":{"functionCalls":[{"id":"f2","name":"roll"}]},"serverContent":{"generationComplete":true}}"#,
     );
     assert_eq!(
-        said,
+        lines,
         [r#"client: {"serverContent":{"generationComplete":true}}"#, "run f2 roll {}"]
     );
     assert_eq!(
@@ -53,8 +53,8 @@ fn each_call_of_a_batch_is_answered_as_it_comes() {
             r#"provider: {"toolResponse":{"functionResponses":[{"name":"roll","response":{"output":{"status":"ok","message":"a word"}},"id":"f2"}]}}"#
         ]
     );
-    let said = script.done("f1");
-    assert_eq!(field(&said[0], "provider: ", "/toolResponse/functionResponses/0/id"), "f1");
+    let lines = script.done("f1");
+    assert_eq!(field(&lines[0], "provider: ", "/toolResponse/functionResponses/0/id"), "f1");
 }
 
 #[test]
@@ -66,8 +66,8 @@ fn an_answer_to_a_model_that_talks_on_says_when_it_is_to_be_spoken_of() {
     ] {
         let mut script = Script::ready(LIVE);
         script.calls(&["f1 search"]);
-        let said = script.answer("f1", AnswerStage::Done, delivery);
-        let response = field(&said[0], "provider: ", "/toolResponse/functionResponses/0");
+        let lines = script.answer("f1", AnswerStage::Done, delivery);
+        let response = field(&lines[0], "provider: ", "/toolResponse/functionResponses/0");
         assert_eq!(response["scheduling"], scheduling);
         assert_eq!(response["response"]["scheduling"], scheduling);
         assert_eq!(response["willContinue"], false);
@@ -89,8 +89,8 @@ fn results_and_failures_have_their_own_keys_and_are_never_empty() {
     ] {
         let mut script = Script::ready(LIVE);
         script.calls(&["f1 roll"]);
-        let said = script.outcome("f1", AnswerStage::Done, outcome);
-        let response = field(&said[0], "provider: ", "/toolResponse/functionResponses/0/response");
+        let lines = script.outcome("f1", AnswerStage::Done, outcome);
+        let response = field(&lines[0], "provider: ", "/toolResponse/functionResponses/0/response");
         assert!(response.as_object().is_some_and(|it| it.len() == 1), "{response}");
         assert!(response[key].to_string().len() > 2, "{outcome}: {response}");
     }
@@ -100,9 +100,9 @@ fn results_and_failures_have_their_own_keys_and_are_never_empty() {
 fn a_call_that_is_taken_back_is_stopped_and_never_answered() {
     let mut script = Script::ready(LIVE);
     script.calls(&["f1 roll", "f2 lights", "f3 search"]);
-    let said = script.provider(r#"{"toolCallCancellation":{"ids":["f1","f2"]}}"#);
+    let lines = script.provider(r#"{"toolCallCancellation":{"ids":["f1","f2"]}}"#);
     assert_eq!(
-        said,
+        lines,
         [r#"client: {"toolCallCancellation":{"ids":["f2"]}}"#, "Interrupted", "cancel f1"]
     );
     assert_eq!(script.answer("f1", AnswerStage::Done, ResultDelivery::Wait), [""; 0]);
@@ -121,8 +121,8 @@ fn a_pending_call_can_be_taken_back_too() {
     let mut script = Script::ready(LIVE);
     script.calls(&["f1 search"]);
     script.answer("f1", AnswerStage::Pending, ResultDelivery::WhenIdle);
-    let said = script.provider(r#"{"toolCallCancellation":{"ids":["f1"]}}"#);
-    assert_eq!(said, ["Interrupted", "cancel f1"]);
+    let lines = script.provider(r#"{"toolCallCancellation":{"ids":["f1"]}}"#);
+    assert_eq!(lines, ["Interrupted", "cancel f1"]);
     assert_eq!(script.answer("f1", AnswerStage::Late, ResultDelivery::WhenIdle), [""; 0]);
 }
 
@@ -130,22 +130,22 @@ fn a_pending_call_can_be_taken_back_too() {
 fn an_interruption_stops_what_the_model_waits_for_and_answers_it_if_it_is_not_taken_back() {
     let mut script = Script::ready(LIVE);
     script.calls(&["f1 roll", "f2 roll", "f3 roll"]);
-    let said = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
+    let lines = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
     let cancelled = ["client: as it is", "Interrupted", "cancel f1", "cancel f2", "cancel f3"];
-    assert_eq!(said, cancelled);
+    assert_eq!(lines, cancelled);
     // An answer at once could cross a cancellation that is on its way.
     assert_eq!(script.answer("f1", AnswerStage::Cancelled, ResultDelivery::Wait), [""; 0]);
     assert_eq!(script.answer("f2", AnswerStage::Cancelled, ResultDelivery::Wait), [""; 0]);
     assert_eq!(script.provider(r#"{"toolCallCancellation":{"ids":["f1"]}}"#), [""; 0]);
-    let said = script.wait(200);
-    assert_eq!(said.len(), 1);
-    let response = field(&said[0], "provider: ", "/toolResponse/functionResponses/0");
+    let lines = script.wait(200);
+    assert_eq!(lines.len(), 1);
+    let response = field(&lines[0], "provider: ", "/toolResponse/functionResponses/0");
     assert_eq!(
         (&response["id"], &response["response"]["error"]["status"]),
         (&json!("f2"), &json!("cancelled"))
     );
-    let said = script.answer("f3", AnswerStage::Done, ResultDelivery::Wait);
-    assert_eq!(said.len(), 1, "a result that came later is not lost either");
+    let lines = script.answer("f3", AnswerStage::Done, ResultDelivery::Wait);
+    assert_eq!(lines.len(), 1, "a result that came later is not lost either");
     assert_eq!(script.provider(r#"{"serverContent":{"turnComplete":true}}"#), ["client: as it is"]);
 }
 
@@ -154,8 +154,8 @@ fn an_interruption_leaves_a_call_that_the_model_talks_on_beside() {
     let mut script = Script::ready(LIVE);
     script.calls(&["f1 search"]);
     assert_eq!(script.wait(200), ["confirm f1"]);
-    let said = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
-    assert_eq!(said, ["client: as it is", "Interrupted"]);
+    let lines = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
+    assert_eq!(lines, ["client: as it is", "Interrupted"]);
     assert_eq!(script.answer("f1", AnswerStage::Done, ResultDelivery::WhenIdle).len(), 1);
 }
 
@@ -168,8 +168,8 @@ fn writes_are_confirmed_when_nobody_has_spoken_for_a_moment() {
     assert_eq!(script.wait(1_000), [""; 0]);
     script.calls(&["f3 search"]);
     script.wait(100);
-    let said = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
-    assert!(said.contains(&"cancel f3".to_owned()), "what is not sure is not done: {said:?}");
+    let lines = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
+    assert!(lines.contains(&"cancel f3".to_owned()), "what is not sure is not done: {lines:?}");
     assert_eq!(script.wait(1_000), [""; 0]);
 }
 
@@ -186,10 +186,10 @@ fn a_call_that_is_made_twice_runs_once() {
 #[test]
 fn a_call_without_an_id_is_answered_without_one() {
     let mut script = Script::ready(LIVE);
-    let said = script.provider(r#"{"toolCall":{"functionCalls":[{"name":"roll","args":{}}]}}"#);
-    assert_eq!(said[1], "run tollgate-1 roll {}");
-    let said = script.done("tollgate-1");
-    let response = field(&said[0], "provider: ", "/toolResponse/functionResponses/0");
+    let lines = script.provider(r#"{"toolCall":{"functionCalls":[{"name":"roll","args":{}}]}}"#);
+    assert_eq!(lines[1], "run tollgate-1 roll {}");
+    let lines = script.done("tollgate-1");
+    let response = field(&lines[0], "provider: ", "/toolResponse/functionResponses/0");
     assert!(response.get("id").is_none(), "{response}");
 }
 
@@ -198,12 +198,12 @@ fn a_slow_call_is_spoken_of_only_where_the_model_can_speak() {
     let slow = |id: &str| DialectEvent::Slow { id: id.to_owned(), message: "One moment.".into() };
     let mut script = Script::ready(LIVE);
     script.calls(&["f1 search", "f2 roll", "f3 note"]);
-    let said = script.news(slow("f1"));
-    let response = field(&said[0], "provider: ", "/toolResponse/functionResponses/0");
+    let lines = script.news(slow("f1"));
+    let response = field(&lines[0], "provider: ", "/toolResponse/functionResponses/0");
     assert_eq!(response["willContinue"], true);
     assert_eq!(response["scheduling"], "WHEN_IDLE");
     assert_eq!(response["response"]["output"]["message"], "One moment.");
-    assert_eq!(said[1], "announced");
+    assert_eq!(lines[1], "announced");
     for silent in ["f2", "f3", "f9"] {
         assert_eq!(script.news(slow(silent)), [""; 0], "{silent}");
     }

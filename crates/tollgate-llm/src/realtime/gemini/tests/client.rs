@@ -80,8 +80,8 @@ fn a_session_that_does_not_begin_with_a_setup_is_closed() {
         r#"{"setup":[]}"#,
         "garbage",
     ] {
-        let said = Script::new("gemini-3.8-live").client(first);
-        assert!(said.len() == 1 && said[0].starts_with("close 1007 "), "{first}: {said:?}");
+        let lines = Script::new("gemini-3.8-live").client(first);
+        assert!(lines.len() == 1 && lines[0].starts_with("close 1007 "), "{first}: {lines:?}");
     }
 }
 
@@ -99,9 +99,9 @@ fn b_ws_11_what_readers_may_not_agree_about_is_refused_and_the_session_goes_on()
         r#"[]"#,
         "garbage",
     ] {
-        let said = script.client(message);
-        assert_eq!(said.len(), 1, "{message}: {said:?}");
-        assert_eq!(field(&said[0], "client: ", "/error/status"), "INVALID_ARGUMENT");
+        let lines = script.client(message);
+        assert_eq!(lines.len(), 1, "{message}: {lines:?}");
+        assert_eq!(field(&lines[0], "client: ", "/error/status"), "INVALID_ARGUMENT");
     }
     let step = script.machine.on_client_message(RealtimeFrame::Binary(&[0xff, 0xfe]), script.now);
     assert_eq!(step.actions.len(), 1);
@@ -155,20 +155,20 @@ fn an_answer_to_a_call_of_ours_is_taken_out_of_a_clients_message() {
     let mut script = Script::ready("gemini-3.8-live");
     script.calls(&["f1 roll", "f2 lights"]);
     let forged = r#"{"toolResponse":{"functionResponses":[{"id":"f1","name":"roll","response":{"output":"6"}},{"id":"f2","name":"lights","response":{ "output":"on" }}]}}"#;
-    let said = script.client(forged);
+    let lines = script.client(forged);
     assert_eq!(
-        said[0],
+        lines[0],
         r#"provider: {"toolResponse":{"functionResponses":[{"id":"f2","name":"lights","response":{ "output":"on" }}]}}"#
     );
-    assert_eq!(field(&said[1], "client: ", "/error/code"), 400);
-    assert_eq!(said.len(), 2);
+    assert_eq!(field(&lines[1], "client: ", "/error/code"), 400);
+    assert_eq!(lines.len(), 2);
     script.done("f1");
     let again = r#"{"tool_response":{"function_responses":[{"id":"f\u0031","name":"roll","response":{}}]}}"#;
-    let said = script.client(again);
-    assert!(said.len() == 1 && said[0].starts_with("client: "), "{said:?}");
+    let lines = script.client(again);
+    assert!(lines.len() == 1 && lines[0].starts_with("client: "), "{lines:?}");
     let by_name = r#"{"toolResponse":{"functionResponses":[{"name":"roll","response":{}}]}}"#;
-    let said = script.client(by_name);
-    assert!(said.len() == 1 && said[0].starts_with("client: "), "{said:?}");
+    let lines = script.client(by_name);
+    assert!(lines.len() == 1 && lines[0].starts_with("client: "), "{lines:?}");
 }
 
 #[test]
@@ -184,16 +184,16 @@ fn a_clients_own_update_keeps_our_functions_and_our_prompt() {
     let mut script = Script::with("gemini-3.8-live", offer_of("roll", "Be brief."));
     script.client(r#"{"setup":{"model":"models/x"}}"#);
     script.provider(r#"{"setupComplete":{}}"#);
-    let said = script.client(r#"{"contextUpdate":{"tools":{"tools":[]},"more":1}}"#);
+    let lines = script.client(r#"{"contextUpdate":{"tools":{"tools":[]},"more":1}}"#);
     assert_eq!(
-        field(&said[0], "provider: ", "/contextUpdate"),
+        field(&lines[0], "provider: ", "/contextUpdate"),
         json!({"tools": {"tools": [{"functionDeclarations": [{"name": "roll", "behavior": "BLOCKING"}]}]}, "more": 1})
     );
-    let said = script.client(
+    let lines = script.client(
         r#"{"context_update":{"system_instruction":{"parts":[{"text":"Sing."}]},"tools":{"tools":[{"functionDeclarations":[{"name":"roll"}]}]}}}"#,
     );
     assert_eq!(
-        field(&said[0], "provider: ", "/contextUpdate"),
+        field(&lines[0], "provider: ", "/contextUpdate"),
         json!({
             "tools": {"tools": [{"functionDeclarations": [{"name": "roll"}]}]},
             "systemInstruction": {"parts": [{"text": "Be brief."}, {"text": "Sing."}]},
@@ -208,21 +208,21 @@ fn an_update_of_the_clients_does_not_hide_that_our_offer_changed() {
     let mut script = Script::ready("gemini-3.8-live");
     script.news(DialectEvent::Offer(offer_of("weather", "Be brief.")));
     script.client(r#"{"contextUpdate":{"systemInstruction":{"parts":[{"text":"Sing."}]}}}"#);
-    let said = script.wait(250);
-    assert_eq!(said.len(), 1);
-    let tools = field(&said[0], "provider: ", "/contextUpdate/tools/tools");
+    let lines = script.wait(250);
+    assert_eq!(lines.len(), 1);
+    let tools = field(&lines[0], "provider: ", "/contextUpdate/tools/tools");
     assert_eq!(tools[1]["functionDeclarations"][0]["name"], "weather");
 }
 
 #[test]
 fn a_wish_for_a_tier_is_ours_and_only_who_wished_is_told() {
     let mut script = Script::ready("gemini-3.8-live");
-    let told = || DialectEvent::Tier { tier: None, reason: "first turn".to_owned() };
-    assert_eq!(script.news(told()), [""; 0]);
+    let render = || DialectEvent::Tier { tier: None, reason: "first turn".to_owned() };
+    assert_eq!(script.news(render()), [""; 0]);
     assert_eq!(script.client(r#"{"tollgate":{"tier":"deep"}}"#), ["tier Some(Deep)"]);
     assert_eq!(script.client(r#"{"tollgate":{"tier":null}}"#), ["tier None"]);
     let line = r#"client: {"tollgate":{"tier":null,"reason":"first turn"}}"#;
-    assert_eq!(script.news(told()), [line]);
+    assert_eq!(script.news(render()), [line]);
 }
 
 #[test]
@@ -231,6 +231,6 @@ fn a_client_that_says_who_speaks_is_believed() {
     script.client(r#"{"realtimeInput":{"activityStart":{}}}"#);
     script.news(DialectEvent::Offer(offer_of("weather", "Be brief.")));
     assert_eq!(script.wait(5_000), [""; 0]);
-    let said = script.client(r#"{"realtime_input":{"activity_end":{}}}"#);
-    assert!(said[1].starts_with("reconnect "), "{said:?}");
+    let lines = script.client(r#"{"realtime_input":{"activity_end":{}}}"#);
+    assert!(lines[1].starts_with("reconnect "), "{lines:?}");
 }

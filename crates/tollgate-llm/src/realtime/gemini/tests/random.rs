@@ -53,7 +53,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Reported {
     Nothing,
     Pending,
     All,
@@ -64,12 +64,12 @@ struct World {
     script: Script,
     made: u32,
     /// Ours that run or are pending, in order.
-    running: Vec<(String, Told)>,
+    running: Vec<(String, Reported)>,
     theirs: Vec<String>,
     ours: HashSet<String>,
     /// Taken back, or made on a connection that is gone.
     unanswerable: HashSet<String>,
-    answered: HashMap<String, Told>,
+    answered: HashMap<String, Reported>,
     resuming: bool,
 }
 
@@ -160,13 +160,13 @@ impl World {
         let Some(at) = pick(self.running.len(), which) else { return };
         let (id, told) = self.running[at].clone();
         let answered = match (told, how % 3) {
-            (Told::Pending, _) => AnswerStage::Late,
+            (Reported::Pending, _) => AnswerStage::Late,
             (_, 0) => AnswerStage::Pending,
             (_, 1) => AnswerStage::Cancelled,
             _ => AnswerStage::Done,
         };
         match answered {
-            AnswerStage::Pending => self.running[at].1 = Told::Pending,
+            AnswerStage::Pending => self.running[at].1 = Reported::Pending,
             _ => drop(self.running.remove(at)),
         }
         let outcome = json!({"status": "ok", "message": "a word"}).to_string();
@@ -238,7 +238,7 @@ impl World {
                 DialectAction::Run(call) => {
                     assert!(self.ours.contains(&call.id), "only ours are run: {call:?}");
                     assert!(self.running.iter().all(|(id, _)| *id != call.id), "once: {call:?}");
-                    self.running.push((call.id, Told::Nothing));
+                    self.running.push((call.id, Reported::Nothing));
                 }
                 DialectAction::ToClient(text) => self.seen_by_client(&text),
                 DialectAction::ToProvider(text) => self.seen_by_provider(&text, Who::Gateway),
@@ -281,13 +281,14 @@ impl World {
             }
             assert!(!self.unanswerable.contains(id), "taken back: {text}");
             let now = match response.get("willContinue") {
-                Some(Value::Bool(true)) => Told::Pending,
-                _ => Told::All,
+                Some(Value::Bool(true)) => Reported::Pending,
+                _ => Reported::All,
             };
             let before = self.answered.insert(id.to_owned(), now);
-            let before = before.unwrap_or(Told::Nothing);
+            let before = before.unwrap_or(Reported::Nothing);
             assert!(
-                before == Told::Nothing || (before == Told::Pending && now == Told::All),
+                before == Reported::Nothing
+                    || (before == Reported::Pending && now == Reported::All),
                 "twice: {text}"
             );
         }
@@ -304,9 +305,9 @@ impl World {
         }
         self.wait(10_000);
         for id in &self.ours {
-            let told = self.answered.get(id).copied().unwrap_or(Told::Nothing);
+            let told = self.answered.get(id).copied().unwrap_or(Reported::Nothing);
             let excused = self.unanswerable.contains(id);
-            assert!(excused || told == Told::All, "{id} is {told:?}");
+            assert!(excused || told == Reported::All, "{id} is {told:?}");
         }
     }
 }

@@ -22,9 +22,9 @@ fn r_24_offers_that_follow_each_other_are_told_once_and_only_if_they_differ() {
     script.wait(100);
     script.news(other());
     assert_eq!(script.wait(149), [""; 0]);
-    let said = script.wait(1);
-    assert_eq!(said.len(), 1);
-    let update = field(&said[0], "provider: ", "/contextUpdate");
+    let lines = script.wait(1);
+    assert_eq!(lines.len(), 1);
+    let update = field(&lines[0], "provider: ", "/contextUpdate");
     assert_eq!(update["tools"]["tools"][0]["functionDeclarations"][0]["name"], "lights");
     assert_eq!(update["tools"]["tools"][1]["functionDeclarations"][0]["name"], "weather");
     assert_eq!(update["systemInstruction"]["parts"][0]["text"], "Be brief.");
@@ -37,8 +37,8 @@ fn r_24_offers_that_follow_each_other_are_told_once_and_only_if_they_differ() {
 fn an_offer_before_the_session_stands_is_told_after() {
     let mut script = Script::new(NEW);
     assert_eq!(script.news(other()), [""; 0]);
-    let said = script.client(r#"{"setup":{"model":"models/x"}}"#);
-    let tools = field(&said[0], "provider: ", "/setup/tools/0/functionDeclarations");
+    let lines = script.client(r#"{"setup":{"model":"models/x"}}"#);
+    let tools = field(&lines[0], "provider: ", "/setup/tools/0/functionDeclarations");
     assert_eq!(tools[0]["name"], "weather");
     script.news(DialectEvent::Offer(offer()));
     assert_eq!(script.wait(1_000), [""; 0]);
@@ -50,9 +50,9 @@ fn an_offer_before_the_session_stands_is_told_after() {
 fn an_older_model_gets_another_offer_by_a_connection_that_resumes_the_session() {
     let mut script = Script::resumable(OLD);
     script.news(other());
-    let said = script.wait(250);
-    assert_eq!(said.len(), 1);
-    let setup = field(&said[0], "reconnect ", "/setup");
+    let lines = script.wait(250);
+    assert_eq!(lines.len(), 1);
+    let setup = field(&lines[0], "reconnect ", "/setup");
     assert_eq!(setup["sessionResumption"]["handle"], "h1");
     assert_eq!(setup["model"], "models/gemini-2.5-flash-live");
     assert_eq!(setup["tools"][1]["functionDeclarations"][0]["name"], "weather");
@@ -73,8 +73,8 @@ fn a_connection_is_not_left_while_somebody_speaks_or_a_call_is_open() {
     assert_eq!(script.provider(RESUMABLE), [""; 0], "the client owes an answer");
     let answer =
         r#"{"toolResponse":{"functionResponses":[{"id":"f2","name":"lights","response":{}}]}}"#;
-    let said = script.client(answer);
-    assert_eq!(field(&said[1], "reconnect ", "/setup/sessionResumption/handle"), "h2");
+    let lines = script.client(answer);
+    assert_eq!(field(&lines[1], "reconnect ", "/setup/sessionResumption/handle"), "h2");
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn a_handle_from_before_the_last_turn_is_not_used() {
     script.provider(r#"{"serverContent":{"turnComplete":true}}"#);
     script.news(other());
     assert_eq!(script.wait(5_000), [""; 0]);
-    let said = script.provider(RESUMABLE);
-    assert_eq!(field(&said[0], "reconnect ", "/setup/sessionResumption/handle"), "h2");
+    let lines = script.provider(RESUMABLE);
+    assert_eq!(field(&lines[0], "reconnect ", "/setup/sessionResumption/handle"), "h2");
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn an_end_that_is_far_away_is_an_end() {
         let mut script = Script::resumable(NEW);
         script.provider(r#"{"serverContent":{"modelTurn":{"parts":[{"text":"Hi."}]}}}"#);
         script.provider(&format!(r#"{{"goAway":{{"timeLeft":"{left}"}}}}"#));
-        let said = script.wait(3_600_000);
-        assert!(said.iter().any(|line| line.starts_with("reconnect ")), "{left}: {said:?}");
+        let lines = script.wait(3_600_000);
+        assert!(lines.iter().any(|line| line.starts_with("reconnect ")), "{left}: {lines:?}");
     }
 }
 
@@ -129,8 +129,8 @@ fn an_offer_that_went_back_needs_no_connection() {
     script.news(other());
     script.wait(250);
     script.news(DialectEvent::Offer(offer()));
-    let said = script.client(r#"{"realtimeInput":{"activityEnd":{}}}"#);
-    assert_eq!(said, ["provider: as it is"]);
+    let lines = script.client(r#"{"realtimeInput":{"activityEnd":{}}}"#);
+    assert_eq!(lines, ["provider: as it is"]);
 }
 
 #[test]
@@ -150,26 +150,26 @@ fn a_provider_that_leaves_is_left_first_and_the_client_does_not_notice() {
     script.wait(200);
     assert_eq!(script.provider(r#"{"goAway":{"timeLeft":"9.5s"}}"#), [""; 0]);
     assert_eq!(script.wait(8_499), [""; 0]);
-    let said = script.wait(1);
+    let lines = script.wait(1);
     assert_eq!(
-        said[..3],
+        lines[..3],
         [
             r#"client: {"serverContent":{"interrupted":true}}"#,
             r#"client: {"serverContent":{"turnComplete":true}}"#,
             "Interrupted",
         ]
     );
-    assert_eq!(field(&said[3], "reconnect ", "/setup/sessionResumption/handle"), "h1");
+    assert_eq!(field(&lines[3], "reconnect ", "/setup/sessionResumption/handle"), "h1");
     // What comes before the new connection is ready waits for it, as words.
     assert_eq!(script.answer("f1", AnswerStage::Done, ResultDelivery::WhenIdle), [""; 0]);
-    let said = script.provider(r#"{"setupComplete":{}}"#);
-    assert_eq!(said[0], "reconnected");
-    let words = field(&said[1], "provider: ", "/realtimeInput/text").to_string();
+    let lines = script.provider(r#"{"setupComplete":{}}"#);
+    assert_eq!(lines[0], "reconnected");
+    let words = field(&lines[1], "provider: ", "/realtimeInput/text").to_string();
     assert!(words.contains("search"), "{words}");
     let answer = r#"{"toolResponse":{"functionResponses":[{"id":"f2","name":"lights","response":{"output":"on"}}]}}"#;
     assert_eq!(script.client(answer), [""; 0], "the model speaks");
-    let said = script.provider(r#"{"serverContent":{"turnComplete":true}}"#);
-    let words = field(&said[2], "provider: ", "/realtimeInput/text").to_string();
+    let lines = script.provider(r#"{"serverContent":{"turnComplete":true}}"#);
+    let words = field(&lines[2], "provider: ", "/realtimeInput/text").to_string();
     assert!(words.contains("lights"), "{words}");
 }
 
@@ -178,10 +178,10 @@ fn a_provider_that_leaves_is_left_at_the_first_good_moment() {
     let mut script = Script::resumable(NEW);
     script.provider(r#"{"serverContent":{"modelTurn":{"parts":[{"text":"Hi."}]}}}"#);
     script.provider(r#"{"goAway":{"timeLeft":"50s"}}"#);
-    let said = script.provider(r#"{"serverContent":{"turnComplete":true}}"#);
-    assert_eq!(said, ["client: as it is", "said Hi.", "Ended"]);
-    let said = script.provider(RESUMABLE);
-    assert_eq!(field(&said[0], "reconnect ", "/setup/sessionResumption/handle"), "h2");
+    let lines = script.provider(r#"{"serverContent":{"turnComplete":true}}"#);
+    assert_eq!(lines, ["client: as it is", "said Hi.", "Ended"]);
+    let lines = script.provider(RESUMABLE);
+    assert_eq!(field(&lines[0], "reconnect ", "/setup/sessionResumption/handle"), "h2");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_pending_call_outlives_its_connection() {
     script.provider(r#"{"goAway":{}}"#);
     script.provider(RESUMABLE);
     script.provider(r#"{"setupComplete":{}}"#);
-    let said = script.answer("f1", AnswerStage::Late, ResultDelivery::WhenIdle);
-    let words = field(&said[0], "provider: ", "/clientContent/turns/0/parts/0/text").to_string();
+    let lines = script.answer("f1", AnswerStage::Late, ResultDelivery::WhenIdle);
+    let words = field(&lines[0], "provider: ", "/clientContent/turns/0/parts/0/text").to_string();
     assert!(words.contains("search"), "{words}");
 }

@@ -76,8 +76,8 @@ fn a_model_that_writes_is_read_without_its_thoughts() {
 fn an_interrupted_answer_was_said_as_far_as_it_came() {
     let mut script = Script::ready(LIVE);
     script.provider(r#"{"serverContent":{"outputTranscription":{"text":"You ro"}}}"#);
-    let said = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
-    assert_eq!(said, ["client: as it is", "said You ro", "Interrupted"]);
+    let lines = script.provider(r#"{"serverContent":{"interrupted":true}}"#);
+    assert_eq!(lines, ["client: as it is", "said You ro", "Interrupted"]);
     assert_eq!(script.provider(r#"{"serverContent":{"turnComplete":true}}"#), ["client: as it is"]);
 }
 

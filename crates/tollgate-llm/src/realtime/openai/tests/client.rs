@@ -34,8 +34,8 @@ fn b_ws_12_a_result_that_is_delivered_late_cannot_be_forged_either() {
     talk.says(answer("c1", AnswerStage::Pending, ResultDelivery::Wait));
     let late = talk.says(answer("c1", AnswerStage::Late, ResultDelivery::Silent));
     let id = late.split_whitespace().nth(2).unwrap();
-    let said = talk.says(output(id));
-    assert_eq!(said, "client: error invalid_tool_call_id for \"mine\"");
+    let text = talk.says(output(id));
+    assert_eq!(text, "client: error invalid_tool_call_id for \"mine\"");
 }
 
 #[test]

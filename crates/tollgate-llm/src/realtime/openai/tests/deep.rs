@@ -14,8 +14,8 @@ fn route() -> Says {
 }
 
 /// `said` without the id of the call, which differs from session to session.
-fn without_id(said: &str) -> String {
-    let words = said.split(' ').map(|word| if word.starts_with("call_tg") { "ID" } else { word });
+fn without_id(text: &str) -> String {
+    let words = text.split(' ').map(|word| if word.starts_with("call_tg") { "ID" } else { word });
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -26,9 +26,9 @@ const GIVEN: &str = "provider: function_call ID answer \
 fn the_words_come_as_data_and_are_spoken_without_tools() {
     let mut talk = Talk::with("roll");
     talk.check([(speech("committed"), "passes | turn began"), (route(), "Delegate")]);
-    let said = talk.says(speak("It is late."));
+    let text = talk.says(speak("It is late."));
     let create = "provider: create tg-5 tool_choice=none instructions=The newest function ";
-    assert_eq!(without_id(&said), format!("{GIVEN} | {create}"));
+    assert_eq!(without_id(&text), format!("{GIVEN} | {create}"));
     talk.check([
         (created_by_us("r1", "tg-5"), "client: response.created \"r1\" [] null"),
         (
@@ -59,8 +59,8 @@ fn a_response_that_begins_by_itself_is_ended_and_never_shown() {
         ),
         (item_done("r1", "c1:roll"), ""),
     ]);
-    let said = talk.says(speak("It is late."));
-    assert_eq!(without_id(&said), GIVEN);
+    let text = talk.says(speak("It is late."));
+    assert_eq!(without_id(&text), GIVEN);
     talk.check([
         (
             finish_turn("r1", "cancelled", "c1:roll"),
@@ -90,9 +90,9 @@ fn a_response_that_was_heard_already_is_ended_in_sight() {
             "client: response.done \"r1\" [] null | stop c1",
         ),
     ]);
-    let said = talk.says(speak("It is late."));
-    assert!(without_id(&said).starts_with(GIVEN), "{said}");
-    assert!(said.ends_with("tool_choice=none instructions=The newest function "), "{said}");
+    let text = talk.says(speak("It is late."));
+    assert!(without_id(&text).starts_with(GIVEN), "{text}");
+    assert!(text.ends_with("tool_choice=none instructions=The newest function "), "{text}");
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn a_request_of_the_clients_becomes_the_one_that_speaks() {
         (route(), "Delegate"),
         (create(), ""),
     ]);
-    let said = talk.says(speak("It is late."));
+    let text = talk.says(speak("It is late."));
     let create = "provider: create mine tool_choice=none instructions=The newest function ";
-    assert_eq!(without_id(&said), format!("{GIVEN} | {create}"));
+    assert_eq!(without_id(&text), format!("{GIVEN} | {create}"));
     talk.check([
         (make_created_event("r1"), "passes | turn began"),
         (finish_turn("r1", "completed", ""), "passes | turn ended"),

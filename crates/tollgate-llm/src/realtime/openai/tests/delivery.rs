@@ -138,8 +138,8 @@ fn a_pending_answer_and_its_result_before_the_end_of_the_response_are_both_sent_
     talk.says(item_done("r1", "c1:roll"));
     assert_eq!(talk.says(answer("c1", AnswerStage::Pending, ResultDelivery::Wait)), "");
     assert_eq!(talk.says(answer("c1", AnswerStage::Late, ResultDelivery::Wait)), "");
-    let said = talk.says(finish_turn("r1", "completed", "c1:roll"));
-    let kinds: Vec<&str> = said.split(" | ").map(|part| part.split(' ').nth(1).unwrap()).collect();
+    let text = talk.says(finish_turn("r1", "completed", "c1:roll"));
+    let kinds: Vec<&str> = text.split(" | ").map(|part| part.split(' ').nth(1).unwrap()).collect();
     let expected = [
         "response.done",
         "c1",

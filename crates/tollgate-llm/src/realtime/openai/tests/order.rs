@@ -88,8 +88,8 @@ fn the_client_is_told_of_the_end_before_anything_new_is_asked_for() {
     talk.says(make_created_event("r1"));
     talk.says(item_done("r1", "c1:roll"));
     talk.says(answer_of("c1"));
-    let said = talk.says(finish_turn("r1", "completed", "c1:roll"));
-    assert!(said.starts_with("client: response.done"), "{said}");
+    let text = talk.says(finish_turn("r1", "completed", "c1:roll"));
+    assert!(text.starts_with("client: response.done"), "{text}");
 }
 
 #[test]

@@ -336,7 +336,7 @@ impl World {
                 self.server.calls.retain(|call, _| format!("item_{call}") != id);
                 self.emit(json!({ "type": "conversation.item.deleted", "item_id": id }));
             }
-            "response.create" => self.server_asked(&event),
+            "response.create" => self.on_response_create(&event),
             "response.cancel" => self.server_cancels(&event),
             other => panic!("the provider knows no {other}"),
         }
@@ -370,7 +370,7 @@ impl World {
         self.emit(json!({ "type": "conversation.item.added", "previous_item_id": previous, "item": item }));
     }
 
-    fn server_asked(&mut self, event: &Value) {
+    fn on_response_create(&mut self, event: &Value) {
         let aside = event["response"]["conversation"] == "none";
         if !aside && self.server.active.is_some() {
             return self.refuse(event, "conversation_already_has_active_response");
@@ -518,7 +518,7 @@ impl World {
             let expected = if is_ours { 1 } else { call.answers };
             assert_eq!(call.answers, expected, "{id} {}", call.name);
         }
-        assert!(self.talk.machine.owed.is_nothing(), "something is still owed");
+        assert!(self.talk.machine.speech_queue.is_nothing(), "something is still owed");
         assert!(self.client.responses.is_empty(), "a response never ended");
         assert_ne!(self.turn, Some(TurnEvent::Began), "a turn never ended");
         assert!(self.gate.running.is_empty());

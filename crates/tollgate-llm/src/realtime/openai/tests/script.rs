@@ -76,8 +76,8 @@ impl Talk {
 
     pub(super) fn check(&mut self, script: impl IntoIterator<Item = (Says, &'static str)>) {
         for (at, (says, expected)) in script.into_iter().enumerate() {
-            let said = self.says(says);
-            assert_eq!(said, expected, "at line {}", at + 1);
+            let text = self.says(says);
+            assert_eq!(text, expected, "at line {}", at + 1);
         }
     }
 }
@@ -253,9 +253,13 @@ fn action(action: &DialectAction) -> String {
         DialectAction::Run(call) => format!("run {} {}", call.id, call.name),
         DialectAction::Confirm(ids) => format!("confirm {}", ids.join(" ")),
         DialectAction::Cancel(id) => format!("stop {id}"),
-        DialectAction::Heard { text, form: UtteranceStage::Partial } => format!("hears {text}..."),
-        DialectAction::Heard { text, form: UtteranceStage::Final } => format!("hears {text}"),
-        DialectAction::Said(text) => format!("said {text}"),
+        DialectAction::CallerSpeech { text, form: UtteranceStage::Partial } => {
+            format!("hears {text}...")
+        }
+        DialectAction::CallerSpeech { text, form: UtteranceStage::Final } => {
+            format!("hears {text}")
+        }
+        DialectAction::AgentSpeech(text) => format!("said {text}"),
         DialectAction::Turn(event) => format!("turn {}", format!("{event:?}").to_lowercase()),
         DialectAction::Tier(tier) => format!("tier {}", tier.map_or("free", |tier| tier.as_str())),
         other => format!("{other:?}"),

@@ -151,7 +151,7 @@ fn the_prompt_stands_before_the_clients_instructions_and_is_not_shown() {
         client(json!({ "type": "session.update", "event_id": "mine", "session": {
             "type": "realtime", "instructions": text } }))
     };
-    let told = |text: &str| {
+    let render = |text: &str| {
         provider(json!({ "type": "session.updated", "session": { "instructions": text } }))
     };
     let machine = OpenAiRealtime::new(opening(prompt_with("roll", "You are Ada.")));
@@ -160,11 +160,11 @@ fn the_prompt_stands_before_the_clients_instructions_and_is_not_shown() {
             provider(session("session.created", &json!([]))),
             "passes | provider: session.update [roll] \"You are Ada.\"",
         ),
-        (told("You are Ada."), ""),
+        (render("You are Ada."), ""),
         (update(&["mine"]), "provider: session.update [mine roll]"),
-        (told("You are Ada."), "client: session.updated \"be kind\""),
+        (render("You are Ada."), "client: session.updated \"be kind\""),
         (instructions("Speak French."), "provider: session.update \"You are Ada.\\n\\nSpeak French.\""),
-        (told("You are Ada.\n\nSpeak French."), "client: session.updated \"Speak French.\""),
+        (render("You are Ada.\n\nSpeak French."), "client: session.updated \"Speak French.\""),
         (Says::Wait(300), ""),
         (
             Says::News(DialectEvent::Offer(prompt_with("roll", "You are Bob."))),

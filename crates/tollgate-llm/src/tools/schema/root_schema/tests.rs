@@ -7,7 +7,7 @@ use crate::tools::schema::{SchemaFitError, fit};
 fn check([schema, expected]: [Value; 2], told: &[&str]) {
     let fitted = fit(&schema, ToolFormat::OpenAi, "").unwrap();
     assert_eq!(fitted.schema, Some(expected));
-    assert_eq!(fitted.told, told);
+    assert_eq!(fitted.notes, told);
     assert_eq!(fitted.lost.len(), told.len());
 }
 

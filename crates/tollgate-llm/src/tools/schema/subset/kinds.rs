@@ -12,7 +12,7 @@ pub(super) struct SubsetTypes {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeSource {
-    Said,
+    Declared,
     /// Inferred from other keywords only.
     Guessed,
 }
@@ -42,7 +42,7 @@ pub(super) fn kinds(fields: &Map<String, Value>) -> SubsetTypes {
     SubsetTypes {
         names,
         is_nullable: said.contains(&"null") && takes_null,
-        known: TypeSource::Said,
+        known: TypeSource::Declared,
     }
 }
 
@@ -78,6 +78,6 @@ fn guess(fields: &Map<String, Value>) -> SubsetTypes {
         None
     };
     let names: Vec<&'static str> = name.into_iter().collect();
-    let known = if names.is_empty() { TypeSource::Said } else { TypeSource::Guessed };
+    let known = if names.is_empty() { TypeSource::Declared } else { TypeSource::Guessed };
     SubsetTypes { names, is_nullable: false, known }
 }

@@ -176,7 +176,7 @@ fn a_tool_that_takes_nothing_has_no_schema_and_no_list_of_needs_is_empty() {
     assert!(fitted.get("required").is_none());
     let schema = json!({"additionalProperties": {"type": "string"}});
     let fitted = fit(&schema, ToolFormat::GeminiLive, "").unwrap();
-    assert_eq!(fitted.told, ["additionalProperties {\"type\":\"string\"}"]);
+    assert_eq!(fitted.notes, ["additionalProperties {\"type\":\"string\"}"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub(super) struct TypeSchema {
     kind: &'static str,
     written: SubsetSchemaFields,
     /// Constraints to describe in text.
-    told: Vec<String>,
+    notes: Vec<String>,
     /// Schemas of the first items, one each.
     first: Vec<Value>,
     rest: Option<Value>,
@@ -23,7 +23,7 @@ impl TypeSchema {
         let told = Vec::new();
         let first = Vec::new();
         let required = Vec::new();
-        Self { kind, written, told, first, rest: None, required }
+        Self { kind, written, notes: told, first, rest: None, required }
     }
 
     pub(super) fn keyword(
@@ -79,7 +79,7 @@ impl TypeSchema {
         if !self.required.is_empty() {
             self.name_required(writer, at);
         }
-        (self.written, self.told)
+        (self.written, self.notes)
     }
 
     fn keep(&mut self, keyword: &str, value: Value) {
@@ -95,7 +95,7 @@ impl TypeSchema {
         at: &str,
     ) {
         writer.limit(at, keyword);
-        self.told.push(limits::of(keyword, value));
+        self.notes.push(limits::of(keyword, value));
     }
 
     /// Keeps the stricter of two bounds on the same side.
@@ -179,7 +179,7 @@ impl TypeSchema {
                         at,
                         "is omitted: no value fits it",
                     ));
-                    self.told.push(format!("never {name}"));
+                    self.notes.push(format!("never {name}"));
                 }
             }
         }

@@ -24,20 +24,21 @@ impl LegacyCore {
     /// Opens the session, with a lower revision if the server names one.
     pub(in crate::client::http) async fn initialize(
         &self,
-        mut asked: Revision,
+        mut requested: Revision,
         pinned: Option<Revision>,
     ) -> Result<ServerFacts, NoSessionError> {
         loop {
-            let (reply, id) = self.ask_initialize(asked).await.map_err(NoSessionError::Failed)?;
+            let (reply, id) =
+                self.ask_initialize(requested).await.map_err(NoSessionError::Failed)?;
             let step = match reply {
                 PostReply::Answer(Ok(result)) => {
-                    handshake::judge_initialize(asked, pinned, Ok(&result))
+                    handshake::judge_initialize(requested, pinned, Ok(&result))
                 }
                 PostReply::Answer(Err(error)) => {
-                    handshake::judge_initialize(asked, pinned, Err(&error))
+                    handshake::judge_initialize(requested, pinned, Err(&error))
                 }
                 PostReply::Refused(status, error) => {
-                    judge_status(asked, pinned, status, error.as_ref())?
+                    judge_status(requested, pinned, status, error.as_ref())?
                 }
                 PostReply::Cut(_) => {
                     let reason = "the stream of `initialize` ended without an answer".to_owned();
@@ -48,7 +49,7 @@ impl LegacyCore {
                 }
             };
             match step {
-                InitializeStep::TryAgain(revision) => asked = revision,
+                InitializeStep::TryAgain(revision) => requested = revision,
                 InitializeStep::Unusable(reason) => {
                     return Err(NoSessionError::Failed(ConnectError::Protocol(reason)));
                 }
@@ -66,10 +67,10 @@ impl LegacyCore {
 
     async fn ask_initialize(
         &self,
-        asked: Revision,
+        requested: Revision,
     ) -> Result<(PostReply, Option<HeaderValue>), ConnectError> {
         let id = self.inbound.table.next_id();
-        let params = handshake::initialize_params(asked, self.bridge);
+        let params = handshake::initialize_params(requested, self.bridge);
         let message = write::request(&JsonRpcId::number(id), "initialize", &params);
         let headers = HeaderMap::new();
         let response = self.session.wire.post(headers, message.into()).await?;
@@ -112,7 +113,7 @@ pub(super) fn to_request_error(why: NoSessionError) -> RequestError {
 
 /// Classifies a refused `initialize`: the revision, the endpoint, or the server as a whole.
 fn judge_status(
-    asked: Revision,
+    requested: Revision,
     pinned: Option<Revision>,
     status: StatusCode,
     error: Option<&JsonRpcError>,
@@ -120,7 +121,7 @@ fn judge_status(
     let reason = describe(status, error);
     if let Some(error) = error
         && let step @ InitializeStep::TryAgain(_) =
-            handshake::judge_initialize(asked, pinned, Err(error))
+            handshake::judge_initialize(requested, pinned, Err(error))
     {
         return Ok(step);
     }

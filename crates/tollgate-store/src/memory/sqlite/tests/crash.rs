@@ -6,7 +6,7 @@ use std::time::Duration;
 use tollgate_core::digest::{DigestBuilder, hex};
 use tollgate_core::memory::NewEntry;
 
-use super::processes::{child, told};
+use super::processes::{child, child_part};
 use super::*;
 
 /// So often is it killed; the variable says otherwise, and in a soak it is 200 times.
@@ -22,7 +22,7 @@ const MOST_ROWS: u64 = 10_000;
 /// was acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writer() {
-    let Some((file, run)) = told() else { return };
+    let Some((file, run)) = child_part() else { return };
     let memory = MemoryStore::open_sqlite(&file).unwrap();
     let four = (0..4).map(|task| write(&memory, run, task)).map(Box::pin);
     let four: Vec<_> = four.collect();
@@ -34,7 +34,8 @@ async fn write(memory: &MemoryStore, run: u64, task: u64) {
     let mut rows = 0;
     for batch in 0_u64.. {
         let size = 1 + (batch * 7 + task * 3) % 20;
-        let entries = (0..size).map(|at| said(&format!("{run}.{task}.{batch} {at}/{size}")));
+        let entries =
+            (0..size).map(|at| entry_with_checksum(&format!("{run}.{task}.{batch} {at}/{size}")));
         memory.append(&place("waterdeep"), entries.collect()).await.unwrap();
         let line = format!("ack {run}.{task}.{batch} {size}\n");
         std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
@@ -53,7 +54,7 @@ async fn write(memory: &MemoryStore, run: u64, task: u64) {
 }
 
 /// A text that shows whether it is whole.
-fn said(name: &str) -> NewEntry {
+fn entry_with_checksum(name: &str) -> NewEntry {
     let sum = hex(&DigestBuilder::default().with(name).finish());
     entry(&format!("kills | w: {name} {} {sum}", "word ".repeat(sum.len() % 9)), 0)
 }
@@ -114,7 +115,11 @@ async fn sound(folder: &Folder, acknowledged: &BTreeMap<String, u64>, run: u64) 
     for text in query.query_map([], |row| row.get::<_, String>(0)).unwrap() {
         let text = text.unwrap();
         let words: Vec<&str> = text.split(' ').collect();
-        assert_eq!(text, said(&format!("{} {}", words[0], words[1])).text, "run {run}");
+        assert_eq!(
+            text,
+            entry_with_checksum(&format!("{} {}", words[0], words[1])).text,
+            "run {run}"
+        );
         let (_, size) = words[1].split_once('/').unwrap();
         let batch = batches.entry(words[0].to_owned()).or_insert((0, size.parse().unwrap()));
         batch.0 += 1;

@@ -27,9 +27,9 @@ fn r_26_a_disk_that_is_really_full_loses_nothing() {
         .env(DISK, scratch.path())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&run.stdout);
+    let text = String::from_utf8_lossy(&run.stdout);
     let errors = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success() && told.contains("it was full"), "{told}\n{errors}");
+    assert!(run.status.success() && text.contains("it was full"), "{text}\n{errors}");
 }
 
 fn some(round: u64) -> Vec<NewEntry> {

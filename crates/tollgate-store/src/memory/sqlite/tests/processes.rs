@@ -17,7 +17,7 @@ pub(super) fn child(test: &str, file: &Path, part: u64) -> (Child, BufReader<Chi
 }
 
 /// What a child is told; `None` elsewhere.
-pub(super) fn told() -> Option<(PathBuf, u64)> {
+pub(super) fn child_part() -> Option<(PathBuf, u64)> {
     let file = std::env::var_os(FILE)?;
     let part = std::env::var_os(PART)?.into_string().unwrap();
     Some((file.into(), part.parse().unwrap()))
@@ -29,7 +29,7 @@ const PART: &str = "TOLLGATE_MEMORY_PART";
 /// In a child this is the whole test; elsewhere it does nothing.
 #[tokio::test]
 async fn partner() {
-    let Some((file, part)) = told() else { return };
+    let Some((file, part)) = child_part() else { return };
     let memory = MemoryStore::open_sqlite(&file).unwrap();
     for number in 0..200 {
         append(&memory, &format!("partner | p{part}: number {number}")).await;

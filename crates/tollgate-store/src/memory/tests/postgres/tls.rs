@@ -60,8 +60,8 @@ async fn a_server_is_proven_where_that_was_asked_for() {
         proven("127.0.0.1", &right),
         url("localhost", "sslmode=verify-full"),
     ] {
-        let told = first_answer(&address).await.unwrap_err();
-        assert!(matches!(told, MemoryError::Away(_)), "{address}: {told:?}");
+        let error = first_answer(&address).await.unwrap_err();
+        assert!(matches!(error, MemoryError::Away(_)), "{address}: {error:?}");
     }
     let none = folder.path().join("none");
     let refused = MemoryStore::connect_postgres(&proven("localhost", &none)).err().unwrap();

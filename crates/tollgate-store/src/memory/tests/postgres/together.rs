@@ -16,8 +16,8 @@ async fn gateways_that_begin_at_once_share_one_memory() {
         let memory = MemoryStore::connect_postgres(&database.url).unwrap();
         gateways.spawn(async move {
             assert_eq!(answer(&memory).await, Ok(()));
-            let said = format!("one | a: hello from gateway {number}");
-            say(&memory, &place("waterdeep"), &[&said]).await;
+            let text = format!("one | a: hello from gateway {number}");
+            say(&memory, &place("waterdeep"), &[&text]).await;
             memory
         });
     }
@@ -117,11 +117,11 @@ async fn passwords_are_given_and_never_told() {
     first_answer(&right).await.unwrap();
 
     let wrong = database.url.replace("gateway@", "guarded:hunter2@");
-    let told = first_answer(&wrong).await.unwrap_err();
-    assert!(matches!(told, MemoryError::Away(_)), "{told:?}");
-    assert!(told.to_string().contains("password authentication failed"), "{told}");
+    let error = first_answer(&wrong).await.unwrap_err();
+    assert!(matches!(error, MemoryError::Away(_)), "{error:?}");
+    assert!(error.to_string().contains("password authentication failed"), "{error}");
     for secret in [PASSWORD, "hunter2"] {
-        assert!(!format!("{told} {told:?} {denied} {denied:?}").contains(secret));
+        assert!(!format!("{error} {error:?} {denied} {denied:?}").contains(secret));
     }
 }
 

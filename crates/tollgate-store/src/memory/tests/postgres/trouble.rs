@@ -22,11 +22,11 @@ const BACK: Duration = Duration::from_secs(15);
 
 /// What becomes of reading and of writing, which both end in time.
 async fn tried(memory: &MemoryStore) -> [Result<(), MemoryError>; 2] {
-    let said = vec![entry("a: anybody there?", 0)];
+    let lines = vec![entry("a: anybody there?", 0)];
     let here = place("elsewhere");
     let eyes = scope("elsewhere");
     let id = session("one");
-    let write = timeout(ENDS, memory.append(&here, said)).await;
+    let write = timeout(ENDS, memory.append(&here, lines)).await;
     let read = timeout(ENDS, memory.session(&eyes, &id)).await;
     [write.expect("writing ends").map(drop), read.expect("reading ends").map(drop)]
 }
@@ -111,15 +111,15 @@ async fn r_27_restarts_under_load_lose_nothing_that_was_acknowledged() {
         until_it_is_back(&memory).await;
     }
     ends.store(true, Ordering::Relaxed);
-    let mut kept = 0;
+    let mut retained = 0;
     while let Some(acknowledged) = writers.join_next().await {
         for (id, text) in acknowledged.unwrap() {
             let found = first_from(&memory, &text, id).await;
             assert_eq!(found, (id, text));
-            kept += 1;
+            retained += 1;
         }
     }
-    assert!(kept > 8, "{kept} were acknowledged");
+    assert!(retained > 8, "{retained} were acknowledged");
     let counts = patiently(|| memory.namespaces()).await.unwrap();
     let waterdeep = counts.iter().find(|(name, _)| name.as_str() == "waterdeep").unwrap().1;
     let rows = cluster.run(
@@ -136,8 +136,8 @@ async fn first_from(memory: &MemoryStore, text: &str, id: EntryId) -> (EntryId, 
     let eyes = scope("waterdeep");
     let name = session(text.split(' ').next().unwrap());
     let ask = || {
-        let stretch = TranscriptPage { after: Some(EntryId(id.0 - 1)), most: 1 };
-        memory.entries(&eyes, &name, stretch)
+        let page = TranscriptPage { after: Some(EntryId(id.0 - 1)), most: 1 };
+        memory.entries(&eyes, &name, page)
     };
     let first = patiently(ask).await.unwrap().swap_remove(0);
     (first.id, first.text)
@@ -149,19 +149,19 @@ async fn acknowledged(
     writer: usize,
     ends: &AtomicBool,
 ) -> Vec<(EntryId, String)> {
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for number in 0.. {
         if ends.load(Ordering::Relaxed) {
             break;
         }
         let text = format!("w{writer} says {number}");
-        let said = vec![entry(&format!("w{writer} | a: {text}"), number)];
-        match memory.append(&place("waterdeep"), said).await {
-            Ok(ids) => kept.push((ids[0], text)),
+        let lines = vec![entry(&format!("w{writer} | a: {text}"), number)];
+        match memory.append(&place("waterdeep"), lines).await {
+            Ok(ids) => retained.push((ids[0], text)),
             Err(_) => sleep(Duration::from_millis(20)).await,
         }
     }
-    kept
+    retained
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

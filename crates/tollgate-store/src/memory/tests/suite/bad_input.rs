@@ -47,9 +47,9 @@ pub(crate) async fn b_me_1_no_query_is_syntax(memory: &MemoryStore) {
 }
 
 pub(crate) async fn b_me_2_as_many_hits_as_there_may_be(memory: &MemoryStore) {
-    let said: Vec<String> = (0..150).map(|at| format!("a: dragon number {at}")).collect();
-    let said: Vec<&str> = said.iter().map(String::as_str).collect();
-    say(memory, &place("waterdeep"), &said).await;
+    let lines: Vec<String> = (0..150).map(|at| format!("a: dragon number {at}")).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    say(memory, &place("waterdeep"), &lines).await;
     for most in [1, 10, 100] {
         let asked = MemorySearch { most, ..search("dragon") };
         let hits = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap();
@@ -91,8 +91,8 @@ pub(crate) async fn b_me_3_ids_are_only_ever_themselves(memory: &MemoryStore) {
     for (at, key) in ids.iter().enumerate() {
         let found = memory.snapshot(&scope("waterdeep"), &id(key), 1).await.unwrap().unwrap();
         assert_eq!(found.entity.name, format!("name {at}"), "{key}");
-        let said = memory.entries(&scope("waterdeep"), &session(key), WHOLE).await.unwrap();
-        assert_eq!(texts(&said), [format!("said {at}")], "{key}");
+        let lines = memory.entries(&scope("waterdeep"), &session(key), WHOLE).await.unwrap();
+        assert_eq!(texts(&lines), [format!("said {at}")], "{key}");
         let elsewhere = memory.snapshot(&scope("acme/waterdeep"), &id(key), 1).await.unwrap();
         assert_eq!(elsewhere, None, "{key}");
     }
@@ -115,8 +115,8 @@ pub(crate) async fn b_me_4_texts_come_back_as_they_were(memory: &MemoryStore) {
         "x",
     ];
     for text in texts {
-        let kept = NewEntry::new(session("one"), "🎲", text, at(0)).unwrap();
-        let ids = memory.append(&here, vec![kept]).await.unwrap();
+        let entry = NewEntry::new(session("one"), "🎲", text, at(0)).unwrap();
+        let ids = memory.append(&here, vec![entry]).await.unwrap();
         let after = TranscriptPage { after: Some(EntryId(ids[0].0 - 1)), most: 1 };
         let entries = memory.entries(&scope("waterdeep"), &session("one"), after).await.unwrap();
         assert_eq!((&*entries[0].text, &*entries[0].speaker), (text, "🎲"));
@@ -128,8 +128,8 @@ pub(crate) async fn b_me_4_texts_come_back_as_they_were(memory: &MemoryStore) {
     memory.append(&here, vec![nul]).await.unwrap();
     assert_eq!(found(memory, "waterdeep", "dragon").await, ["dragon"]);
     let odd = attributes(r#"{"a\u0000b": "c\u0000", "n": [1e300, -0.5, null, {"": "🐉"}]}"#);
-    let kept = entity("npc-odd: Odd").with(odd).unwrap();
-    memory.put_entities(&here, vec![kept]).await.unwrap();
+    let entry = entity("npc-odd: Odd").with(odd).unwrap();
+    memory.put_entities(&here, vec![entry]).await.unwrap();
     let back = memory.snapshot(&scope("waterdeep"), &id("npc-odd"), 1).await.unwrap().unwrap();
     let expected = attributes(r#"{"ab": "c", "n": [1e300, -0.5, null, {"": "🐉"}]}"#);
     assert_eq!(back.entity.attributes, expected);
@@ -178,9 +178,9 @@ pub(crate) async fn b_me_5_many_writers_lose_nothing(memory: &MemoryStore) {
     assert_eq!(memory.namespaces().await.unwrap()[0].1.entries, 4_000);
     for writer in 0..8 {
         let name = session(&format!("session {writer}"));
-        let said = memory.entries(&scope("waterdeep"), &name, WHOLE).await.unwrap();
+        let lines = memory.entries(&scope("waterdeep"), &name, WHOLE).await.unwrap();
         let expected: Vec<String> = (0..500).map(|number| format!("number {number}")).collect();
-        assert_eq!(texts(&said), expected);
+        assert_eq!(texts(&lines), expected);
     }
 }
 
@@ -216,8 +216,8 @@ pub(crate) async fn moments_far_away_are_kept(memory: &MemoryStore) {
         let new = NewEntry { at: moment, ..entry("a: dragon", 0) };
         memory.append(&here, vec![new]).await.unwrap();
     }
-    let said = memory.entries(&scope("waterdeep"), &session("one"), WHOLE).await.unwrap();
-    assert_eq!(said.iter().map(|it| it.at).collect::<Vec<_>>(), moments);
+    let lines = memory.entries(&scope("waterdeep"), &session("one"), WHOLE).await.unwrap();
+    assert_eq!(lines.iter().map(|it| it.at).collect::<Vec<_>>(), moments);
     let told = memory.session(&scope("waterdeep"), &session("one")).await.unwrap().unwrap();
     assert_eq!((told.began, told.last), (moments[1], moments[2]));
     assert!(!found(memory, "waterdeep", "dragon").await.is_empty());

@@ -35,9 +35,9 @@ pub(crate) async fn the_same_words_are_kept_once_and_become_newer(memory: &Memor
     let again = fact("elara  FEARS the\nsea.", 60).on("fears").unwrap();
     assert_eq!(memory.remember(&here, vec![again]).await.unwrap(), first[..1]);
     let facts = memory.facts(&scope("waterdeep"), ALL).await.unwrap();
-    let told: Vec<_> = facts.iter().map(|it| (&*it.text, it.at, it.topic.as_deref())).collect();
+    let lines: Vec<_> = facts.iter().map(|it| (&*it.text, it.at, it.topic.as_deref())).collect();
     let elara = ("Elara fears the sea.", at(60), Some("fears"));
-    assert_eq!(told, [elara, ("Tom is a smith.", at(1), None)]);
+    assert_eq!(lines, [elara, ("Tom is a smith.", at(1), None)]);
     // Earlier, it stays as new as it is.
     memory.remember(&here, vec![fact("Elara fears the sea.", 5)]).await.unwrap();
     assert_eq!(memory.facts(&scope("waterdeep"), ALL).await.unwrap()[0].at, at(60));
@@ -45,26 +45,30 @@ pub(crate) async fn the_same_words_are_kept_once_and_become_newer(memory: &Memor
     memory.remember(&here, vec![fact("Elara fears the sea?", 5)]).await.unwrap();
     remember(memory, &by("bob", here), &["Elara fears the sea."]).await;
     assert_eq!(memory.facts(&scope("waterdeep"), ALL).await.unwrap().len(), 4);
-    let told = known(memory, "waterdeep", "Elara fears", None).await;
-    assert_eq!(told.iter().filter(|it| *it == "Elara fears the sea.").count(), 1, "{told:?}");
+    let lines = known(memory, "waterdeep", "Elara fears", None).await;
+    assert_eq!(lines.iter().filter(|it| *it == "Elara fears the sea.").count(), 1, "{lines:?}");
     let second = memory.facts(&scope("waterdeep"), Page { skip: 1, most: 1 }).await.unwrap();
     assert_eq!(second.len(), 1);
 }
 
 pub(crate) async fn passages_are_the_same_only_where_they_stand(memory: &MemoryStore) {
-    let said = ["one | a: yes", "one | a: yes", "two | a: yes"];
-    let ids = say(memory, &place("waterdeep"), &said).await;
-    let heard = |at: usize, name: &str| NewFact {
-        source: FactSource::Heard { first: ids[at], last: ids[at] },
+    let lines = ["one | a: yes", "one | a: yes", "two | a: yes"];
+    let ids = say(memory, &place("waterdeep"), &lines).await;
+    let on_event = |at: usize, name: &str| NewFact {
+        source: FactSource::Transcript { first: ids[at], last: ids[at] },
         session: Some(session(name)),
         ..fact("yes", 1)
     };
-    let all = vec![heard(0, "one"), heard(1, "one"), heard(2, "two"), heard(0, "one")];
+    let all = vec![on_event(0, "one"), on_event(1, "one"), on_event(2, "two"), on_event(0, "one")];
     let facts = memory.remember(&place("waterdeep"), all).await.unwrap();
     assert_eq!(facts[0], facts[3]);
-    let kept = memory.facts(&scope("waterdeep"), ALL).await.unwrap();
-    assert_eq!(kept.len(), 3);
-    assert!(kept.iter().any(|it| it.source == FactSource::Heard { first: ids[2], last: ids[2] }));
+    let retained = memory.facts(&scope("waterdeep"), ALL).await.unwrap();
+    assert_eq!(retained.len(), 3);
+    assert!(
+        retained
+            .iter()
+            .any(|it| it.source == FactSource::Transcript { first: ids[2], last: ids[2] })
+    );
 }
 
 pub(crate) async fn facts_are_found_by_their_meaning(memory: &MemoryStore) {
@@ -78,15 +82,15 @@ pub(crate) async fn facts_are_found_by_their_meaning(memory: &MemoryStore) {
     memory.keep_vectors("m", vectors).await.unwrap();
     let weather = vector("m", &[1.0, 0.0, 0.0]);
     let near = memory.facts_near(&scope("waterdeep"), &weather, 2).await.unwrap();
-    let told: Vec<(&str, i32)> =
+    let lines: Vec<(&str, i32)> =
         near.iter().map(|(fact, cosine)| (&*fact.text, (cosine * 100.0) as i32)).collect();
-    assert_eq!(told, [("It rains.", 99), ("It snows.", 80)]);
+    assert_eq!(lines, [("It rains.", 99), ("It snows.", 80)]);
     // Another one in its place.
     memory.keep_vectors("m", vec![(ids[0], vec![0.0, 1.0, 0.0])]).await.unwrap();
     let near = memory.facts_near(&scope("waterdeep"), &weather, 3).await.unwrap();
-    let told: Vec<&str> = near.iter().map(|(fact, _)| &*fact.text).collect();
-    assert_eq!(told[0], "It snows.");
-    assert_eq!(told.len(), 3);
+    let lines: Vec<&str> = near.iter().map(|(fact, _)| &*fact.text).collect();
+    assert_eq!(lines[0], "It snows.");
+    assert_eq!(lines.len(), 3);
 }
 
 pub(crate) async fn vectors_of_other_models_and_lengths_are_apart(memory: &MemoryStore) {
@@ -104,8 +108,8 @@ pub(crate) async fn vectors_of_other_models_and_lengths_are_apart(memory: &Memor
         ("none", &[1.0, 0.0], &[]),
     ] {
         let near = memory.facts_near(&eyes, &vector(model, numbers), 5).await.unwrap();
-        let told: Vec<&str> = near.iter().map(|(fact, _)| &*fact.text).collect();
-        assert_eq!(told, expected, "{model} {numbers:?}");
+        let lines: Vec<&str> = near.iter().map(|(fact, _)| &*fact.text).collect();
+        assert_eq!(lines, expected, "{model} {numbers:?}");
     }
     // The model behind a name was changed: old vectors are not compared, and made anew.
     memory.keep_vectors("m", vec![(ids[1], vec![0.0, 1.0, 0.0])]).await.unwrap();
@@ -158,10 +162,10 @@ pub(crate) async fn words_and_meaning_are_found_together(memory: &MemoryStore) {
 
 pub(crate) async fn without_a_vector_what_was_said_counts_too(memory: &MemoryStore) {
     let here = place("waterdeep");
-    let said = ["one | a: the bridge fell", "one | a: into the river", "two | a: what a bridge"];
-    let ids = say(memory, &here, &said).await;
+    let lines = ["one | a: the bridge fell", "one | a: into the river", "two | a: what a bridge"];
+    let ids = say(memory, &here, &lines).await;
     let passage = NewFact {
-        source: FactSource::Heard { first: ids[0], last: ids[1] },
+        source: FactSource::Transcript { first: ids[0], last: ids[1] },
         session: Some(session("one")),
         ..fact("a: the bridge fell\na: into the river", 1)
     };

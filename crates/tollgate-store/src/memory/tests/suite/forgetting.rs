@@ -8,9 +8,9 @@ async fn counts(memory: &MemoryStore, name: &str) -> MemoryCounts {
     all.into_iter().find(|it| it.0 == namespace(name)).map(|it| it.1).unwrap_or_default()
 }
 
-fn heard(first: EntryId, last: EntryId, name: &str, seconds: u64) -> NewFact {
+fn fact_from_transcript(first: EntryId, last: EntryId, name: &str, seconds: u64) -> NewFact {
     NewFact {
-        source: FactSource::Heard { first, last },
+        source: FactSource::Transcript { first, last },
         session: Some(session(name)),
         ..fact(&format!("passage of {name}"), seconds)
     }
@@ -20,7 +20,11 @@ pub(crate) async fn a_session_goes_with_its_passages(memory: &MemoryStore) {
     let here = place("waterdeep");
     let ids = say(memory, &here, &["one | a: dragon", "two | a: dragon too"]).await;
     let stated = NewFact { session: Some(session("one")), ..fact("A dragon is there.", 1) };
-    let facts = vec![heard(ids[0], ids[0], "one", 1), heard(ids[1], ids[1], "two", 1), stated];
+    let facts = vec![
+        fact_from_transcript(ids[0], ids[0], "one", 1),
+        fact_from_transcript(ids[1], ids[1], "two", 1),
+        stated,
+    ];
     memory.remember(&here, facts).await.unwrap();
     let gone =
         memory.forget(&scope("waterdeep"), &MemoryForgetTarget::Session(session("one"))).await;
@@ -84,8 +88,8 @@ pub(crate) async fn old_entries_and_passages_go(memory: &MemoryStore) {
     ];
     let ids = memory.append(&here, entries).await.unwrap();
     let passages = vec![
-        heard(ids[0], ids[0], "one", 0),
-        heard(ids[2], ids[2], "two", 100),
+        fact_from_transcript(ids[0], ids[0], "one", 0),
+        fact_from_transcript(ids[2], ids[2], "two", 100),
         fact("stated long ago", 0),
     ];
     memory.remember(&here, passages).await.unwrap();

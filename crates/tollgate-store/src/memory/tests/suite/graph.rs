@@ -7,18 +7,18 @@ async fn names(
     name: Option<&str>,
     kind: Option<&str>,
 ) -> Vec<String> {
-    let wanted = EntityFilter { name: name.map(str::to_owned), kind: kind.map(str::to_owned) };
-    let found = memory.find_entities(&scope(eyes), &wanted, ALL).await.unwrap();
+    let filter = EntityFilter { name: name.map(str::to_owned), kind: kind.map(str::to_owned) };
+    let found = memory.find_entities(&scope(eyes), &filter, ALL).await.unwrap();
     found.into_iter().map(|entity| entity.name).collect()
 }
 
 async fn links(memory: &MemoryStore, eyes: &str, of: &str) -> Vec<String> {
     let snapshot = memory.snapshot(&scope(eyes), &id(of), 10).await.unwrap().unwrap();
-    let told = |link: &tollgate_core::memory::EntityLink| {
+    let render = |link: &tollgate_core::memory::EntityLink| {
         let relation = &link.relation;
         format!("{} {} {}: {}", relation.source, relation.kind, relation.target, link.neighbour.id)
     };
-    snapshot.links.iter().map(told).collect()
+    snapshot.links.iter().map(render).collect()
 }
 
 pub(crate) async fn entities_are_replaced_by_their_id(memory: &MemoryStore) {
@@ -78,11 +78,11 @@ pub(crate) async fn names_that_many_have_are_all_found(memory: &MemoryStore) {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     put(memory, &place("waterdeep"), &all).await;
     assert_eq!(names(memory, "waterdeep", Some("guard"), None).await.len(), 30);
-    let wanted = EntityFilter { name: Some("guard".to_owned()), kind: None };
+    let filter = EntityFilter { name: Some("guard".to_owned()), kind: None };
     let mut ids = Vec::new();
     for skip in [0, 10, 20, 30] {
         let page = Page { skip, most: 10 };
-        let found = memory.find_entities(&scope("waterdeep"), &wanted, page).await.unwrap();
+        let found = memory.find_entities(&scope("waterdeep"), &filter, page).await.unwrap();
         ids.extend(found.into_iter().map(|entity| entity.id.to_string()));
     }
     ids.sort();

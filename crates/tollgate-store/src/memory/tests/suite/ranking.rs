@@ -1,12 +1,12 @@
 use super::*;
 
 pub(crate) async fn all_words_go_before_some_and_rare_ones_before_common(memory: &MemoryStore) {
-    let mut said: Vec<String> = (0..60).map(|at| format!("a: nothing on day {at}")).collect();
-    said.push("a: a silver key".to_owned());
-    said.push("a: the silver key of the tavern".to_owned());
-    said.extend((0..20).map(|at| format!("a: the tavern on day {at}")));
-    let said: Vec<&str> = said.iter().map(String::as_str).collect();
-    say(memory, &place("waterdeep"), &said).await;
+    let mut lines: Vec<String> = (0..60).map(|at| format!("a: nothing on day {at}")).collect();
+    lines.push("a: a silver key".to_owned());
+    lines.push("a: the silver key of the tavern".to_owned());
+    lines.extend((0..20).map(|at| format!("a: the tavern on day {at}")));
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    say(memory, &place("waterdeep"), &lines).await;
     let found = found(memory, "waterdeep", "silver tavern").await;
     assert_eq!(found[..2], ["the silver key of the tavern", "a silver key"]);
     assert_eq!(found.len(), 10);

@@ -16,8 +16,8 @@ async fn exported(memory: &MemoryStore, eyes: &str) -> Vec<MemoryRecord> {
 
 async fn fill(memory: &MemoryStore, name: &str) {
     let here = place(name);
-    let said = ["one | a: first", "one | b: second", "one | b: second", "two | a: third"];
-    say(memory, &here, &said).await;
+    let lines = ["one | a: first", "one | b: second", "one | b: second", "two | a: third"];
+    say(memory, &here, &lines).await;
     say(memory, &by("bob", here.clone()), &["one | c: fourth"]).await;
     memory.summarise(&by("bob", here.clone()), &session("one"), "They talked.").await.unwrap();
     let topical = fact("Elara fears the sea.", 7).on("fears").unwrap();
@@ -33,9 +33,10 @@ pub(crate) async fn all_that_is_kept_can_be_moved(memory: &MemoryStore) {
         fill(memory, name).await;
     }
     let records = exported(memory, "waterdeep").await;
-    let kinds =
-        |wanted: fn(&RecordContent) -> bool| records.iter().filter(|it| wanted(&it.kept)).count();
-    assert_eq!(kinds(|it| matches!(it, RecordContent::Said(_))), 10);
+    let kinds = |is_match: fn(&RecordContent) -> bool| {
+        records.iter().filter(|it| is_match(&it.content)).count()
+    };
+    assert_eq!(kinds(|it| matches!(it, RecordContent::Utterance(_))), 10);
     assert_eq!(kinds(|it| matches!(it, RecordContent::Summary { .. })), 2);
     assert_eq!(records.len(), 10 + 2 + 4 + 4 + 2);
     let mut import = MemoryImport::new(memory, namespace("acme/moved"));
@@ -85,12 +86,12 @@ pub(crate) async fn many_entries_are_exported_in_parts(memory: &MemoryStore) {
     let entries: Vec<NewEntry> = (0..1_300).map(|at| entry(&format!("a: {at}"), at)).collect();
     memory.append(&here, entries.clone()).await.unwrap();
     let records = exported(memory, "waterdeep").await;
-    let said: Vec<NewEntry> = records
+    let lines: Vec<NewEntry> = records
         .into_iter()
-        .filter_map(|it| match it.kept {
-            RecordContent::Said(entry) => Some(entry),
+        .filter_map(|it| match it.content {
+            RecordContent::Utterance(entry) => Some(entry),
             _ => None,
         })
         .collect();
-    assert_eq!(said, entries);
+    assert_eq!(lines, entries);
 }

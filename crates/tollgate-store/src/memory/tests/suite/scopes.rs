@@ -78,8 +78,8 @@ pub(crate) async fn s_32_facts_and_entities_stay_with_their_tenant(memory: &Memo
             assert_eq!(found, facts, "{eyes} {vector:?}");
         }
         assert_eq!(memory.facts(&scope(eyes), ALL).await.unwrap().len(), facts.len(), "{eyes}");
-        let wanted = EntityFilter { name: Some("key".to_owned()), kind: None };
-        let found = memory.find_entities(&scope(eyes), &wanted, ALL).await.unwrap();
+        let filter = EntityFilter { name: Some("key".to_owned()), kind: None };
+        let found = memory.find_entities(&scope(eyes), &filter, ALL).await.unwrap();
         let mut names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
         names.sort_unstable();
         let entities: Vec<String> = expected.iter().map(|it| format!("Key of {it}")).collect();

@@ -1,8 +1,8 @@
 use super::*;
 
 pub(crate) async fn what_was_said_is_found_with_all_that_is_known_of_it(memory: &MemoryStore) {
-    let said = ["one | Elara: The dragon sleeps in the north.", "one | Tom: Nobody believes her."];
-    let ids = say(memory, &place("waterdeep"), &said).await;
+    let lines = ["one | Elara: The dragon sleeps in the north.", "one | Tom: Nobody believes her."];
+    let ids = say(memory, &place("waterdeep"), &lines).await;
     let hits = memory.search_entries(&scope("waterdeep"), &search("dragons")).await.unwrap();
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].snippet, "The **dragon** sleeps in the north.");
@@ -20,8 +20,8 @@ pub(crate) async fn what_was_said_is_found_with_all_that_is_known_of_it(memory: 
 }
 
 pub(crate) async fn entries_come_in_their_order_and_in_stretches(memory: &MemoryStore) {
-    let said = ["one | a: first", "two | a: other", "one | a: second", "one | a: third"];
-    let ids = say(memory, &place("waterdeep"), &said).await;
+    let lines = ["one | a: first", "two | a: other", "one | a: second", "one | a: third"];
+    let ids = say(memory, &place("waterdeep"), &lines).await;
     assert!(ids.is_sorted_by(|one, two| one < two), "{ids:?}");
     let eyes = scope("waterdeep");
     let all = memory.entries(&eyes, &session("one"), WHOLE).await.unwrap();
@@ -40,12 +40,12 @@ pub(crate) async fn entries_come_in_their_order_and_in_stretches(memory: &Memory
 }
 
 pub(crate) async fn sessions_count_what_was_said_in_them(memory: &MemoryStore) {
-    let said = ["one | a: first", "two | a: second", "one | a: third", "three | a: fourth"];
-    say(memory, &place("waterdeep"), &said).await;
+    let lines = ["one | a: first", "two | a: second", "one | a: third", "three | a: fourth"];
+    say(memory, &place("waterdeep"), &lines).await;
     let eyes = scope("waterdeep");
     let sessions = memory.sessions(&eyes, ALL).await.unwrap();
-    let told: Vec<_> = sessions.iter().map(|it| (it.id.as_str(), it.entries)).collect();
-    assert_eq!(told, [("three", 1), ("one", 2), ("two", 1)]);
+    let texts: Vec<_> = sessions.iter().map(|it| (it.id.as_str(), it.entries)).collect();
+    assert_eq!(texts, [("three", 1), ("one", 2), ("two", 1)]);
     assert_eq!((sessions[1].began, sessions[1].last), (at(0), at(2)));
     let second = memory.sessions(&eyes, Page { skip: 1, most: 1 }).await.unwrap();
     assert_eq!(second, sessions[1..2]);
@@ -57,13 +57,13 @@ pub(crate) async fn sessions_count_what_was_said_in_them(memory: &MemoryStore) {
 }
 
 pub(crate) async fn one_session_can_be_searched_alone(memory: &MemoryStore) {
-    let said = [
+    let lines = [
         "one | a: The dragon sleeps.",
         "two | a: A dragon wakes.",
         "one | a: No dragon anywhere.",
         "one | a: Nothing else.",
     ];
-    say(memory, &place("waterdeep"), &said).await;
+    say(memory, &place("waterdeep"), &lines).await;
     let one = session("one");
     let asked = MemorySearch { session: Some(&one), ..search("dragon") };
     let hits = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap();
@@ -76,17 +76,17 @@ pub(crate) async fn one_session_can_be_searched_alone(memory: &MemoryStore) {
 }
 
 pub(crate) async fn history_tells_where_it_was_said(memory: &MemoryStore) {
-    let said = [
+    let lines = [
         "one | a: The red dragon sleeps.",
         "two | a: A dragon wakes.",
         "one | b: Which red dragon do you mean?",
         "three | a: Nothing of that.",
     ];
-    say(memory, &place("waterdeep"), &said).await;
+    say(memory, &place("waterdeep"), &lines).await;
     let asked = search("red dragon");
     let recalled = memory.search_history(&scope("waterdeep"), &asked).await.unwrap();
-    let told: Vec<_> = recalled.iter().map(|it| (it.session.id.as_str(), it.hits.len())).collect();
-    assert_eq!(told, [("one", 2), ("two", 1)]);
+    let texts: Vec<_> = recalled.iter().map(|it| (it.session.id.as_str(), it.hits.len())).collect();
+    assert_eq!(texts, [("one", 2), ("two", 1)]);
     let asked = MemorySearch { most: 1, ..asked };
     let best = memory.search_history(&scope("waterdeep"), &asked).await.unwrap();
     assert_eq!(best.len(), 1);
@@ -108,7 +108,7 @@ pub(crate) async fn summaries_belong_to_sessions_that_are_there(memory: &MemoryS
 }
 
 pub(crate) async fn every_script_is_found(memory: &MemoryStore) {
-    let said = [
+    let lines = [
         "a: 🐉 over the town",
         "a: 竜が北で眠っている",
         "a: Ein Drache schläft über Nacht",
@@ -116,7 +116,7 @@ pub(crate) async fn every_script_is_found(memory: &MemoryStore) {
         "a: Дракон спит на севере",
         "a: 10-foot pole, 3.5e, C++, @home #tag x_y",
     ];
-    say(memory, &place("waterdeep"), &said).await;
+    say(memory, &place("waterdeep"), &lines).await;
     for (query, expected) in [
         ("🐉", 0),
         ("竜", 1),
@@ -130,14 +130,14 @@ pub(crate) async fn every_script_is_found(memory: &MemoryStore) {
         ("#tag", 5),
     ] {
         let found = found(memory, "waterdeep", query).await;
-        let expected = said[expected].split_once(": ").unwrap().1;
+        let expected = lines[expected].split_once(": ").unwrap().1;
         assert_eq!(found.first().map(String::as_str), Some(expected), "{query}");
     }
 }
 
 pub(crate) async fn what_is_no_passage_yet_is_unread(memory: &MemoryStore) {
-    let said = ["one | a: first", "one | b: second", "two | a: other", "one | a: third"];
-    let ids = say(memory, &place("waterdeep:sage"), &said).await;
+    let lines = ["one | a: first", "one | b: second", "two | a: other", "one | a: third"];
+    let ids = say(memory, &place("waterdeep:sage"), &lines).await;
     let others = by("bob", place("waterdeep:sage"));
     memory.append(&others, vec![entry("one | a: of another", 9)]).await.unwrap();
     let unread = memory.unread(2, at(0)).await.unwrap();
@@ -149,17 +149,20 @@ pub(crate) async fn what_is_no_passage_yet_is_unread(memory: &MemoryStore) {
     assert_eq!(silent.len(), 1);
     assert_eq!(texts(&silent[0].entries), ["other"]);
 
-    let heard = |first: usize, last: usize, name: &str| NewFact {
-        source: tollgate_core::memory::FactSource::Heard { first: ids[first], last: ids[last] },
+    let on_event = |first: usize, last: usize, name: &str| NewFact {
+        source: tollgate_core::memory::FactSource::Transcript {
+            first: ids[first],
+            last: ids[last],
+        },
         session: Some(session(name)),
         ..fact("first second", 1)
     };
-    let read = vec![heard(0, 1, "one"), heard(2, 2, "two")];
+    let read = vec![on_event(0, 1, "one"), on_event(2, 2, "two")];
     memory.remember(&place("waterdeep:sage"), read).await.unwrap();
     let unread = memory.unread(1, at(0)).await.unwrap();
     assert_eq!(unread.len(), 1);
     assert_eq!(texts(&unread[0].entries), ["third"]);
-    memory.remember(&place("waterdeep:sage"), vec![heard(1, 3, "one")]).await.unwrap();
+    memory.remember(&place("waterdeep:sage"), vec![on_event(1, 3, "one")]).await.unwrap();
     let unread = memory.unread(1, at(0)).await.unwrap();
     assert_eq!(unread[0].place, others);
     assert_eq!(texts(&unread[0].entries), ["of another"]);

@@ -103,7 +103,7 @@ impl OpenAiTestProvider {
         self.say(events::audio_commit(item, before.as_deref())).await?;
         self.add(&events::message(item, "user", "completed"), &["added", "done"]).await?;
         let words = self.chance.pick(WORDS);
-        for event in events::heard(item, words) {
+        for event in events::caller_speech(item, words) {
             self.say(event).await?;
         }
         Ok(())
@@ -161,8 +161,8 @@ impl OpenAiTestProvider {
                     active.output.push(item);
                 }
                 let item = active.output[0]["id"].as_str().unwrap_or_default().to_owned();
-                self.said += 1;
-                let audio = format!("{:08}", self.said);
+                self.sent_audio += 1;
+                let audio = format!("{:08}", self.sent_audio);
                 self.say(events::audio(&active.id, &item, &audio)).await?;
             }
             OpenAiResponsePiece::CallAdded => {

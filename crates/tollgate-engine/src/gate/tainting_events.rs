@@ -14,11 +14,11 @@ use crate::caller::{Caller, Dialogue};
 const QUEUE: usize = 16;
 
 /// The way of a call's events, by which its turn is tainted.
-pub(super) struct HeardEvents<'c> {
+pub(super) struct TaintingEvents<'c> {
     gate: &'c Gate,
     turn: &'c Turn,
     server: &'c ServerId,
-    said: mpsc::Receiver<Event>,
+    events: mpsc::Receiver<Event>,
     to: &'c ServerEventSender,
 }
 
@@ -30,9 +30,9 @@ impl Gate {
         turn: &'c Turn,
         server: &'c ServerId,
         caller: &'c Caller<'c>,
-    ) -> Option<(Caller<'c>, HeardEvents<'c>)> {
+    ) -> Option<(Caller<'c>, TaintingEvents<'c>)> {
         let to = caller.events.as_ref()?;
-        let hears = caller.progress == ProgressReporting::Wanted
+        let hears = caller.progress == ProgressReporting::Requested
             || caller.client.log_level.is_some()
             || matches!(caller.dialogue, Dialogue::Live);
         if !hears || turn.policy.results.of(server).trust != ServerTrust::Untrusted {
@@ -40,11 +40,11 @@ impl Gate {
         }
         let (events, said) = mpsc::channel(QUEUE);
         let caller = Caller { events: Some(events), ..caller.clone() };
-        Some((caller, HeardEvents { gate: self, turn, server, said, to }))
+        Some((caller, TaintingEvents { gate: self, turn, server, events: said, to }))
     }
 }
 
-impl HeardEvents<'_> {
+impl TaintingEvents<'_> {
     /// Passes events on while the call runs. Those sent before the answer are delivered before it.
     pub(super) async fn forward<T>(mut self, running: impl Future<Output = T>) -> T {
         tokio::pin!(running);
@@ -60,11 +60,11 @@ impl HeardEvents<'_> {
                         permit.send(question);
                     }
                 }
-                Some(event) = self.said.recv(), if question.is_none() => {
+                Some(event) = self.events.recv(), if question.is_none() => {
                     question = self.pass_on(event);
                 }
                 done = &mut running => {
-                    while let Ok(event) = self.said.try_recv() {
+                    while let Ok(event) = self.events.try_recv() {
                         self.pass_on(event);
                     }
                     return done;
