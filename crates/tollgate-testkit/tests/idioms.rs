@@ -20,10 +20,20 @@ enum Rule {
     PackedLet,
     /// `match flag { true => … }`: use `if`.
     BoolMatch,
+    /// `fn f() -> (A, B, C)`, also inside an `Option` or a `Vec`: use a struct with a name.
+    TripleReturn,
 }
 
-const RULES: [Rule; 4] =
-    [Rule::StringError, Rule::TupleParameter, Rule::PackedLet, Rule::BoolMatch];
+const RULES: [Rule; 5] =
+    [Rule::StringError, Rule::TupleParameter, Rule::PackedLet, Rule::BoolMatch, Rule::TripleReturn];
+
+impl Rule {
+    /// Whether the rule holds for a file. Helpers of tests may return a few values at once.
+    fn covers(self, path: &str) -> bool {
+        let is_test = path.contains("/tests/") || path.ends_with("/tests.rs");
+        self != Self::TripleReturn || !is_test
+    }
+}
 
 /// Comments and white space, literals, words with lifetimes, and everything else sign by sign.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
@@ -115,19 +125,39 @@ fn is_string_error(from_result: &[Token<'_>]) -> bool {
     arguments.get(1).is_some_and(|error| error.len() == 1 && error[0].text == "String")
 }
 
-/// The lines of tuples among the parameters of the function that begins here.
-fn tuple_parameters(from_fn: &[Token<'_>]) -> Vec<usize> {
-    let [keyword, name, rest @ ..] = from_fn else { return Vec::new() };
+/// The tokens between the parentheses of the function that begins here, and what follows them.
+fn split_signature<'s, 't>(from_fn: &'s [Token<'t>]) -> Option<(&'s [Token<'t>], &'s [Token<'t>])> {
+    let [keyword, name, rest @ ..] = from_fn else { return None };
     let is_named = name.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
     if keyword.text != "fn" || !is_named {
-        return Vec::new();
+        return None;
     }
     let mut rest = rest;
     if rest.first().is_some_and(|token| token.text == "<") {
-        rest = split_enclosed(rest).map(|(_, after)| after).unwrap_or_default();
+        rest = split_enclosed(rest)?.1;
     }
-    let parameters =
-        split_enclosed(rest).map(|(inside, _)| items(inside, true)).unwrap_or_default();
+    split_enclosed(rest)
+}
+
+/// Whether the function that begins here returns a tuple of three or more.
+fn returns_triple(from_fn: &[Token<'_>]) -> bool {
+    let Some((_, [arrow, after @ ..])) = split_signature(from_fn) else { return false };
+    let ends = |token: &Token<'_>| ["{", ";", "where"].contains(&token.text);
+    let returned = &after[..after.iter().position(ends).unwrap_or(after.len())];
+    let is_triple = |at: &usize| {
+        let is_function = at.checked_sub(1).is_some_and(|at| returned[at].text.starts_with("Fn"));
+        returned[*at].text == "("
+            && !is_function
+            && split_enclosed(&returned[*at..])
+                .is_some_and(|(inside, _)| items(inside, true).len() > 2)
+    };
+    arrow.text == "->" && (0..returned.len()).any(|at| is_triple(&at))
+}
+
+/// The lines of tuples among the parameters of the function that begins here.
+fn tuple_parameters(from_fn: &[Token<'_>]) -> Vec<usize> {
+    let Some((inside, _)) = split_signature(from_fn) else { return Vec::new() };
+    let parameters = items(inside, true);
     let is_tuple = |parameter: &&&[Token<'_>]| {
         let after_colon = parameter.iter().position(|token| token.text == ":");
         let declared = after_colon.map(|at| &parameter[at + 1..]).unwrap_or_default();
@@ -179,6 +209,7 @@ fn violations(rule: Rule, tokens: &[Token<'_>]) -> Vec<usize> {
             Rule::StringError => is_string_error(from_here),
             Rule::PackedLet => is_packed_let(before, from_here),
             Rule::BoolMatch => is_bool_arm(before, from_here),
+            Rule::TripleReturn => returns_triple(from_here),
         };
         if is_found {
             lines.push(tokens[at].line);
@@ -194,7 +225,7 @@ fn crates_keep_the_idioms() {
     for RepositoryFile { path, text } in sources("crates", ".rs") {
         crates.insert(path.split('/').nth(1).unwrap().to_owned());
         let tokens = tokens(&text);
-        for rule in RULES {
+        for rule in RULES.into_iter().filter(|rule| rule.covers(&path)) {
             let lines = violations(rule, &tokens).into_iter();
             found.extend(lines.map(|line| format!("{path}:{line}: {rule:?}")));
         }
@@ -230,6 +261,19 @@ fn tuples_in_place_of_parameters_are_found() {
     check("fn f(act: impl Fn(A, B) -> (C, D)) -> (A, B) {}", &[]);
     check("let f = |(key, value)| key;", &[]);
     check("fn f(value in (0..4, 1..3)) {}", &[]);
+}
+
+#[test]
+fn returned_tuples_of_three_are_found() {
+    let check = |text: &str, expected: &[usize]| {
+        assert_eq!(violations(Rule::TripleReturn, &tokens(text)), expected, "{text}");
+    };
+    check("fn f() -> (A, B, C) {}", &[1]);
+    check("fn f<T>(a: A) -> Result<Vec<(A, B, Vec<(C, D)>)>, E>\nwhere T: Copy {}", &[1]);
+    check("trait T {\n    fn f(&self) -> Option<(A, B, C)>;\n}", &[2]);
+    check("fn f() -> (A, B) { (a, b, c) }", &[]);
+    check("fn f() -> impl Fn(A, B, C) -> (D, E) {}", &[]);
+    check("fn f(a: &[(A, B, C)]) -> [A; 3] {}", &[]);
 }
 
 #[test]

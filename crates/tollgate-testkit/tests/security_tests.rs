@@ -162,17 +162,17 @@ fn document() -> String {
 #[test]
 fn every_test_with_an_id_is_in_the_table() {
     let document = document();
-    let (kept, listed) = document.split_once(TESTS).expect("a section of tests");
+    let (stored, listed) = document.split_once(TESTS).expect("a section of tests");
     let generated = table(&tests());
     if std::env::var_os(UPDATE).is_some() {
-        std::fs::write(root().join(DOCUMENT), format!("{kept}{TESTS}{generated}"))
+        std::fs::write(root().join(DOCUMENT), format!("{stored}{TESTS}{generated}"))
             .expect("the document can be written");
         return;
     }
     let known: BTreeSet<&str> = listed.lines().collect();
-    let wanted: BTreeSet<&str> = generated.lines().collect();
-    let missing: Vec<_> = wanted.difference(&known).collect();
-    let stale: Vec<_> = known.difference(&wanted).collect();
+    let requested: BTreeSet<&str> = generated.lines().collect();
+    let missing: Vec<_> = requested.difference(&known).collect();
+    let stale: Vec<_> = known.difference(&requested).collect();
     assert!(
         listed == generated,
         "{DOCUMENT} is not up to date: run `{UPDATE}=1 cargo test -p tollgate-testkit --test \
