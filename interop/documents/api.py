@@ -40,7 +40,8 @@ def written(document: dict) -> str:
                     parts.append(section(f"{method.upper()} {path}", operation))
     parts.append("\n## Shapes\n\n| shape | is |\n|---|---|\n")
     for name, schema in sorted(document["components"]["schemas"].items()):
-        about = schema.get("description", "")
+        # A line break would end the row.
+        about = " ".join(schema.get("description", "").split()).removesuffix(".")
         parts.append(f"| `{name}` | {about + '. ' if about else ''}{cell(shape(schema))} |\n")
     return "".join(parts)
 
