@@ -25,7 +25,7 @@ mod tool_listing;
 mod tool_shadowing;
 mod tools;
 
-use requested_names::RequestedNames;
+use requested_names::{RequestedName, RequestedNames};
 use tool_shadowing::ToolMentions;
 use tools::CatalogRejections;
 
@@ -311,7 +311,7 @@ fn release(owners: &mut NameOwners, offers: &[ServerOffer], requested: &Requeste
         Some((offers[at].rules.origin != ServerOrigin::Builtin, at))
     };
     let mut first = HashMap::new();
-    for (kind, id, exposed) in requested.iter() {
+    for RequestedName { kind, id, exposed } in requested.iter() {
         let Some(turn) = turn(&id.server) else { continue };
         let earliest = first.entry((kind, shape(exposed))).or_insert(turn);
         *earliest = turn.min(*earliest);

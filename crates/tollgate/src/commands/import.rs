@@ -19,7 +19,7 @@ use crate::reload::{ConfigDraft, ConfigFileSource, draft_edits};
 mod plan;
 mod sources;
 
-use plan::ImportPlan;
+use plan::{ImportPlan, PlannedEntry};
 use sources::ImportSource;
 use tollgate_config::edit::ConfigEdit;
 use tollgate_config::secret_masking::SecretMasks;
@@ -182,8 +182,9 @@ impl PlannedImport {
         let servers = pluralize(self.imported.servers.len(), "server");
         let title = format!("{}   {}   {servers}", self.source.label, self.imported.format);
         output.line(&clean(&title));
-        for (section, name, step, notes) in self.plan.lines() {
-            let thing = if section == "servers" { name } else { format!("{section}.{name}") };
+        for PlannedEntry { section, name, step, notes } in self.plan.lines() {
+            let thing =
+                if section == "servers" { name.to_owned() } else { format!("{section}.{name}") };
             output.line(&clean(&format!("  {} {thing}{}", step.sign(), step.words())));
             for note in notes {
                 output.line(&clean(&format!("      {note}")));
@@ -198,7 +199,7 @@ impl PlannedImport {
         let things: Vec<Value> = self
             .plan
             .lines()
-            .map(|(section, name, step, notes)| {
+            .map(|PlannedEntry { section, name, step, notes }| {
                 json!({"section": section, "name": name, "action": step.id(), "notes": notes})
             })
             .collect();

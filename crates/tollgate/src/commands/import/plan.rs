@@ -238,11 +238,22 @@ impl ImportPlan {
         self.0.iter().any(|line| line.step == ImportAction::Open)
     }
 
-    pub(super) fn lines(&self) -> impl Iterator<Item = (&str, String, &ImportAction, &[String])> {
-        self.0.iter().map(|line| {
-            (line.section, line.found.name.clone(), &line.step, line.found.notes.as_slice())
+    pub(super) fn lines(&self) -> impl Iterator<Item = PlannedEntry<'_>> {
+        self.0.iter().map(|line| PlannedEntry {
+            section: line.section,
+            name: &line.found.name,
+            step: &line.step,
+            notes: &line.found.notes,
         })
     }
+}
+
+/// What becomes of one entry, to print.
+pub(super) struct PlannedEntry<'p> {
+    pub(super) section: &'p str,
+    pub(super) name: &'p str,
+    pub(super) step: &'p ImportAction,
+    pub(super) notes: &'p [String],
 }
 
 async fn step(
