@@ -19,7 +19,7 @@ use crate::reload::{ConfigDraft, ConfigFileSource, draft_edits};
 mod plan;
 mod sources;
 
-use plan::{ImportPlan, PlannedEntry};
+use plan::{ImportPlan, PlanLine};
 use sources::ImportSource;
 use tollgate_config::edit::ConfigEdit;
 use tollgate_config::secret_masking::SecretMasks;
@@ -182,7 +182,7 @@ impl PlannedImport {
         let servers = pluralize(self.imported.servers.len(), "server");
         let title = format!("{}   {}   {servers}", self.source.label, self.imported.format);
         output.line(&clean(&title));
-        for PlannedEntry { section, name, step, notes } in self.plan.lines() {
+        for PlanLine { section, name, step, notes } in self.plan.lines() {
             let thing =
                 if section == "servers" { name.to_owned() } else { format!("{section}.{name}") };
             output.line(&clean(&format!("  {} {thing}{}", step.sign(), step.words())));
@@ -199,7 +199,7 @@ impl PlannedImport {
         let things: Vec<Value> = self
             .plan
             .lines()
-            .map(|PlannedEntry { section, name, step, notes }| {
+            .map(|PlanLine { section, name, step, notes }| {
                 json!({"section": section, "name": name, "action": step.id(), "notes": notes})
             })
             .collect();

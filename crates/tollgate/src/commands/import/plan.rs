@@ -238,8 +238,8 @@ impl ImportPlan {
         self.0.iter().any(|line| line.step == ImportAction::Open)
     }
 
-    pub(super) fn lines(&self) -> impl Iterator<Item = PlannedEntry<'_>> {
-        self.0.iter().map(|line| PlannedEntry {
+    pub(super) fn lines(&self) -> impl Iterator<Item = PlanLine<'_>> {
+        self.0.iter().map(|line| PlanLine {
             section: line.section,
             name: &line.found.name,
             step: &line.step,
@@ -249,7 +249,7 @@ impl ImportPlan {
 }
 
 /// What becomes of one entry, to print.
-pub(super) struct PlannedEntry<'p> {
+pub(super) struct PlanLine<'p> {
     pub(super) section: &'p str,
     pub(super) name: &'p str,
     pub(super) step: &'p ImportAction,
