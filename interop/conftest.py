@@ -9,6 +9,7 @@ import pytest
 from harness import models
 from harness.gateway import Gateway
 from harness.upstreams import OVER_HTTP, OVER_STDIO, http_entry, reference_entries, start_http, stdio_entry, url_of
+from provider.server import Provider
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +63,20 @@ def chat(models_gateway):
     """A gateway before the fake model provider, which has seen nothing yet."""
     models_gateway.provider.forget()
     return models_gateway
+
+
+@pytest.fixture(scope="session")
+def started_provider():
+    started = Provider()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def provider(started_provider):
+    """The fake model provider alone, which has seen nothing yet."""
+    started_provider.forget()
+    return started_provider
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,5 +1,7 @@
 """The same conversation from every front over every provider: four dialects in, four and the built-in model out."""
 
+import time
+
 import pytest
 
 from fronts import DIALECTS
@@ -75,6 +77,18 @@ def test_a_tool_of_the_client_goes_through_every_provider(chat, name, stream, ki
 def test_why_it_ended_has_a_word_in_every_dialect(chat, name, stream, kind, script):
     front = chat.front(name)
     assert front.ask(f"{kind}-{script}", front.begin("Go on."), stream=stream).finish == script
+
+
+@pytest.mark.parametrize("name, field", [("openai-py-chat", "created"), ("openai-py-responses", "created_at")])
+@EITHER
+@pytest.mark.parametrize("kind", ["anthropic", "gemini"])
+def test_an_answer_tells_when_it_was_made(chat, name, field, stream, kind):
+    """Neither of these providers does."""
+    front = chat.front(name)
+    begun = int(time.time())
+    front.ask(f"{kind}-echo", front.begin("Hello."), stream=stream)
+    said = front.tape.events()[0] if stream else front.tape.json()
+    assert begun <= said.get("response", said)[field] <= time.time()
 
 
 @FRONT

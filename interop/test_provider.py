@@ -4,24 +4,10 @@ import pytest
 
 from fronts import DIALECTS, FRONTS, params
 from fronts.heard import WEATHER
-from provider.server import Provider
 
 ROLL = {**WEATHER, "name": "roll", "description": "Rolls dice"}
 EITHER = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 EVERY = pytest.mark.parametrize("name", FRONTS)
-
-
-@pytest.fixture(scope="module")
-def started():
-    provider = Provider()
-    yield provider
-    provider.stop()
-
-
-@pytest.fixture
-def provider(started):
-    started.forget()
-    return started
 
 
 def front(provider, name: str):

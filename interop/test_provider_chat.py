@@ -3,7 +3,8 @@
 import pytest
 
 from harness.asking import ask
-from provider.server import Provider
+from harness.judgement import refused_by_openai as refused
+from harness.judgement import taken
 
 MODEL = "gpt-5.5"
 CLOSED = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]}
@@ -16,36 +17,8 @@ CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 RESULT = {"role": "tool", "tool_call_id": "call_1", "content": "42"}
 
 
-@pytest.fixture(scope="module")
-def started():
-    provider = Provider()
-    yield provider
-    provider.stop()
-
-
-@pytest.fixture
-def provider(started):
-    started.forget()
-    return started
-
-
 def send(provider, script: str = "echo", model: str = MODEL, **body) -> tuple[int, dict]:
     return ask(provider.url, "chat", {"model": f"{model}+{script}", "messages": [USER], **body})
-
-
-def refused(answer: tuple[int, dict], param: str | None, code: str | None, words: str) -> None:
-    status, body = answer
-    assert status == 400, body
-    error = body["error"]
-    assert set(error) == {"message", "type", "param", "code"}
-    assert (error["type"], error["param"], error["code"]) == ("invalid_request_error", param, code), error
-    assert words in error["message"], error
-
-
-def taken(answer: tuple[int, dict]) -> dict:
-    status, body = answer
-    assert status == 200, body
-    return body
 
 
 FORM = [

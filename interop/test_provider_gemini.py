@@ -3,7 +3,8 @@
 import pytest
 
 from harness.asking import ask
-from provider.server import Provider
+from harness.judgement import refused_by_gemini as refused
+from harness.judgement import taken
 
 MODEL = "gemini-3.8-flash"
 USER = {"role": "user", "parts": [{"text": "Please roll."}]}
@@ -22,34 +23,8 @@ def user(*parts) -> dict:
     return {"role": "user", "parts": list(parts)}
 
 
-@pytest.fixture(scope="module")
-def started():
-    provider = Provider()
-    yield provider
-    provider.stop()
-
-
-@pytest.fixture
-def provider(started):
-    started.forget()
-    return started
-
-
 def send(provider, script: str = "echo", name: str = MODEL, **body) -> tuple[int, dict]:
     return ask(provider.url, "gemini", {"model": f"{name}+{script}", "contents": [USER], **body})
-
-
-def refused(answer: tuple[int, dict], words: str) -> None:
-    status, body = answer
-    assert (status, body["error"]["code"], body["error"]["status"]) == (400, 400, "INVALID_ARGUMENT"), body
-    assert words in body["error"]["message"], body
-    assert body["error"]["details"][0]["@type"].endswith("google.rpc.BadRequest")
-
-
-def taken(answer: tuple[int, dict]) -> dict:
-    status, body = answer
-    assert status == 200, body
-    return body
 
 
 def declared(**parameters) -> dict:

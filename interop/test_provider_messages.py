@@ -3,7 +3,8 @@
 import pytest
 
 from harness.asking import ask
-from provider.server import Provider
+from harness.judgement import refused_by_anthropic as refused
+from harness.judgement import taken
 
 MODEL = "claude-opus-4-8"
 CLOSED = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]}
@@ -24,35 +25,9 @@ def user(*blocks) -> dict:
     return {"role": "user", "content": list(blocks)}
 
 
-@pytest.fixture(scope="module")
-def started():
-    provider = Provider()
-    yield provider
-    provider.stop()
-
-
-@pytest.fixture
-def provider(started):
-    started.forget()
-    return started
-
-
 def send(provider, script: str = "echo", model: str = MODEL, beta: str = "", **body) -> tuple[int, dict]:
     given = {"model": f"{model}+{script}", "messages": [USER], "max_tokens": 4096, **body}
     return ask(provider.url, "anthropic", given, **({"anthropic_beta": beta} if beta else {}))
-
-
-def refused(answer: tuple[int, dict], words: str) -> None:
-    status, body = answer
-    assert (status, body["type"]) == (400, "error"), body
-    assert body["error"]["type"] == "invalid_request_error" and body["request_id"]
-    assert words in body["error"]["message"], body
-
-
-def taken(answer: tuple[int, dict]) -> dict:
-    status, body = answer
-    assert status == 200, body
-    return body
 
 
 def schema(**more) -> dict:

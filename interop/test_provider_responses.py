@@ -3,7 +3,8 @@
 import pytest
 
 from harness.asking import ask
-from provider.server import Provider
+from harness.judgement import refused_by_openai as refused
+from harness.judgement import taken
 
 MODEL = "gpt-6.1-sol"
 CLOSED = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]}
@@ -12,36 +13,8 @@ ROLL = {"type": "function", "name": "roll", "parameters": CLOSED, "strict": True
 USER = {"role": "user", "content": "Please roll."}
 
 
-@pytest.fixture(scope="module")
-def started():
-    provider = Provider()
-    yield provider
-    provider.stop()
-
-
-@pytest.fixture
-def provider(started):
-    started.forget()
-    return started
-
-
 def send(provider, script: str = "echo", model: str = MODEL, key: str = "a-key", **body) -> tuple[int, dict]:
     return ask(provider.url, "responses", {"model": f"{model}+{script}", "input": [USER], **body}, key)
-
-
-def refused(answer: tuple[int, dict], param: str | None, code: str | None, words: str) -> None:
-    status, body = answer
-    assert status == 400, body
-    error = body["error"]
-    assert set(error) == {"message", "type", "param", "code"}
-    assert (error["type"], error["param"], error["code"]) == ("invalid_request_error", param, code), error
-    assert words in error["message"], error
-
-
-def taken(answer: tuple[int, dict]) -> dict:
-    status, body = answer
-    assert status == 200, body
-    return body
 
 
 FORM = [

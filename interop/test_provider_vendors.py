@@ -5,7 +5,6 @@ import json
 import pytest
 
 from fronts import DIALECTS, FRONTS
-from provider.server import Provider
 
 EITHER = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 SCHEMA = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]}
@@ -19,19 +18,6 @@ MODELS = {
 EVERY = pytest.mark.parametrize(
     "name, model", [(name, model) for name, front in FRONTS.items() for model in MODELS[front.dialect]]
 )
-
-
-@pytest.fixture(scope="module")
-def started():
-    provider = Provider()
-    yield provider
-    provider.stop()
-
-
-@pytest.fixture
-def provider(started):
-    started.forget()
-    return started
 
 
 def front(provider, name: str):

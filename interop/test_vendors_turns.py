@@ -229,18 +229,7 @@ def test_a_stream_has_no_empty_block(chat, model, script):
     assert all(texts) and len(texts) == (script == "echo")
 
 
-KEYWORDS = "format/anthropic/request_writer.rs: keywords that the schema of an answer must not have, such as `examples`"
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param("anthropic", marks=pytest.mark.xfail(strict=True, reason=KEYWORDS)),
-        "chat",
-        "responses",
-        "gemini",
-    ],
-)
+@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic", "gemini"])
 def test_tools_by_constrained_json_are_taken(chat, kind):
     front = begin(chat, "chat", "dicer")
     front.ask(f"by-schema-{kind}", front.begin("Please roll."))

@@ -119,6 +119,7 @@ def check_options(body: dict, visit: Visit) -> None:
         check_schema(one.get("schema"), f"response_format '{one['name']}'", "response_format", "invalid_json_schema")
     if form.get("type") == "json_object" and "json" not in json.dumps(body["messages"]).lower():
         message = (
+            # mem0ai/mem0#3559, meta-llama/PurpleLlama#94.
             "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
         )
         raise refuse(message, "messages")

@@ -236,7 +236,10 @@ def check_part(part: dict, role: str, at: str) -> None:
 
 
 def check_answers(answers: list[dict], calls: list[dict]) -> None:
-    """An id that was given comes back; without ids, names tell which is which."""
+    """An id that was given comes back; without ids, names tell which is which.
+
+    Both are required (content.proto; nextlevelbuilder/goclaw#843); the words of the refusals were not found.
+    """
     ids = [call["id"] for call in calls if call.get("id")]
     if ids and sorted(answer.get("id", "") for answer in answers) != sorted(ids):
         raise refuse("Please ensure that function response ids match the ids of the function call turn.")

@@ -112,6 +112,7 @@ def check_sampling(body: dict, visit: Visit) -> None:
         for name in (name for name, wrong in refused.items() if wrong):
             raise invalid(f"`{name}` is deprecated for this model.")
         return
+    # SalesforceAIResearch/MCP-Universe#49 (since Opus 4.1), OpenHands/OpenHands#12909 (Opus 4.6).
     if temperature is not None and top_p is not None:
         raise invalid("`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
     if thinking_type(body, visit) != "disabled" and temperature not in (None, 1):
@@ -134,6 +135,7 @@ def check_tools(body: dict, visit: Visit) -> None:
             raise invalid(f"{place}.input_schema.type: Field required")
         if schema["type"] != "object":
             raise invalid(f"{place}.input_schema.type: Input should be 'object'")
+        # anthropics/claude-code#5319.
         if {"oneOf", "allOf", "anyOf"} & set(schema):
             message = "input_schema does not support oneOf, allOf, or anyOf at the top level"
             raise invalid(f"{place}.input_schema: {message}")

@@ -104,6 +104,7 @@ def check_options(body: dict, visit: Visit) -> None:
         if "message.output_text.logprobs" in (body.get("include") or []):
             raise refuse("Logprobs are not supported with this model.", "include")
     most = body.get("max_output_tokens")
+    # vectorize-io/hindsight#58, UKGovernmentBEIS/inspect_evals#694.
     if most is not None and most < 16:
         message = f"integer below minimum value. Expected a value >= 16, but got {most} instead."
         raise refuse(f"Invalid 'max_output_tokens': {message}", "max_output_tokens", "integer_below_min_value")
@@ -117,6 +118,7 @@ def check_options(body: dict, visit: Visit) -> None:
         what = f"response_format '{form['name']}'"
         check_schema(form["schema"], what, "text.format.schema", "invalid_json_schema")
     if form.get("type") == "json_object" and "json" not in json.dumps(body.get("input")).lower():
+        # The same as in Chat Completions.
         message = "Response input messages must contain the word 'json' in some form to use 'text.format' of type"
         raise refuse(f"{message} 'json_object'.", "input")
 
@@ -166,6 +168,7 @@ def check_ids(given: list[dict]) -> None:
             continue
         check_length(id, f"input[{at}].id", 64)
         if not id.startswith(prefix):
+            # continuedev/continue#11494, openai/codex#33176.
             message = f"Invalid 'input[{at}].id': '{id}'. Expected an ID that begins with '{prefix}'."
             raise refuse(message, f"input[{at}].id", "invalid_value")
         if id in seen:

@@ -99,22 +99,27 @@ pub enum EffortLevels {
 impl ModelCapabilities {
     /// `model` is the provider's name of the model: with a date, a cloud's prefix or a path.
     pub fn of(dialect: Dialect, model: &str) -> Self {
-        let row = match dialect {
-            Dialect::Anthropic => {
-                ModelName::parse(model, "claude").and_then(|it| table::find(CLAUDE, &it))
-            }
-            Dialect::Gemini => {
-                ModelName::parse(model, "gemini").and_then(|it| table::find(GEMINI, &it))
-            }
-            Dialect::OpenAiChat | Dialect::OpenAiResponses => {
-                let gpt = ModelName::parse(model, "gpt").and_then(|it| table::find(GPT, &it));
-                gpt.or_else(|| table::find(O_SERIES, &ModelName::parse(model, "o")?))
-            }
-        };
-        let found = row.unwrap_or_else(|| table::unknown(dialect));
+        let found = Self::find(dialect, model).unwrap_or_else(|| table::unknown(dialect));
         match dialect {
             Dialect::OpenAiResponses => table::on_responses(found),
             Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => found,
+        }
+    }
+
+    /// Whether the table has a model of this name; others get the defaults of the dialect.
+    pub fn is_known(dialect: Dialect, model: &str) -> bool {
+        Self::find(dialect, model).is_some()
+    }
+
+    fn find(dialect: Dialect, model: &str) -> Option<Self> {
+        let parse = |vendor| ModelName::parse(model, vendor);
+        match dialect {
+            Dialect::Anthropic => table::find(CLAUDE, &parse("claude")?),
+            Dialect::Gemini => table::find(GEMINI, &parse("gemini")?),
+            Dialect::OpenAiChat | Dialect::OpenAiResponses => {
+                let gpt = parse("gpt").and_then(|it| table::find(GPT, &it));
+                gpt.or_else(|| table::find(O_SERIES, &parse("o")?))
+            }
         }
     }
 

@@ -4,9 +4,12 @@
 //! Pure. Called before a request is encoded for a provider;
 //! the encoders then only deal with the form.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::conversation::{ChatMessage, ChatRequest, ChatRole, MessagePart};
+use serde_json::Value;
+
+use crate::conversation::{ChatMessage, ChatRequest, ChatRole, MessagePart, PartContent};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
 use crate::error::LlmError;
@@ -21,12 +24,11 @@ mod tool_names;
 mod tools;
 mod turns;
 
-pub(crate) use thinking::gemini_config;
-
 /// A request that the model takes.
 #[derive(Debug)]
-pub struct FittedRequest {
-    pub request: ChatRequest,
+pub struct FittedRequest<'r> {
+    /// Borrowed if nothing had to be changed: an agent asks once per round, with all its tools.
+    pub request: Cow<'r, ChatRequest>,
     /// What was left out or rewritten, as text for the client.
     pub changes: Vec<String>,
     pub names: ToolNames,
@@ -38,17 +40,16 @@ pub struct ToolNames(HashMap<String, String>);
 
 /// `model` is the provider's name of the model, or the name of a model that it behaves like. Fails
 /// if the model cannot answer the request at all.
-pub fn fit(
-    request: &ChatRequest,
+pub fn fit<'r>(
+    request: Cow<'r, ChatRequest>,
     dialect: Dialect,
     model: &str,
-) -> Result<FittedRequest, LlmError> {
-    let mut fitting = RequestFitting {
-        request: ChatRequest { model: model.to_owned(), ..request.clone() },
-        dialect,
-        takes: ModelCapabilities::of(dialect, model),
-        changes: Vec::new(),
-    };
+) -> Result<FittedRequest<'r>, LlmError> {
+    let takes = ModelCapabilities::of(dialect, model);
+    let mut fitting = RequestFitting { request, dialect, takes, changes: Vec::new() };
+    if fitting.request.model != model {
+        model.clone_into(&mut fitting.edit().model);
+    }
     let names = fitting.fit_tool_names();
     fitting.fit_tools()?;
     fitting.fit_thinking();
@@ -61,14 +62,25 @@ pub fn fit(
 }
 
 /// A request that is being fitted.
-struct RequestFitting {
-    request: ChatRequest,
+struct RequestFitting<'r> {
+    request: Cow<'r, ChatRequest>,
     dialect: Dialect,
     takes: ModelCapabilities,
     changes: Vec<String>,
 }
 
-impl RequestFitting {
+impl RequestFitting<'_> {
+    /// The request for a change. The first call copies it, so callers look before.
+    fn edit(&mut self) -> &mut ChatRequest {
+        self.request.to_mut()
+    }
+
+    /// Removes a field of one dialect.
+    fn take_field(&mut self, dialect: Dialect, name: &str) -> Option<Value> {
+        self.request.extra.get(dialect, name)?;
+        self.edit().extra.take(dialect, name)
+    }
+
     fn report(&mut self, what: impl Into<String>) {
         self.changes.push(what.into());
     }
@@ -83,7 +95,7 @@ impl RequestFitting {
             Dialect::OpenAiResponses => ChatRole::Developer,
             Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => ChatRole::System,
         };
-        self.request.messages.insert(end, ChatMessage::text(role, text));
+        self.edit().messages.insert(end, ChatMessage::text(role, text));
     }
 
     /// Whether a text of the conversation contains a word, in any case.
@@ -117,7 +129,7 @@ impl ToolNames {
     /// Restores the client's names in the parts of an answer.
     pub fn restore(&self, parts: &mut [MessagePart]) {
         for part in parts {
-            if let crate::conversation::PartContent::Call(call) = &mut part.content {
+            if let PartContent::Call(call) = &mut part.content {
                 call.name = self.own(&call.name).to_owned();
             }
         }

@@ -94,6 +94,11 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
+    /// Name of the model whose options it takes.
+    pub fn capability_model(&self) -> &str {
+        self.behaves_like.as_deref().unwrap_or(&self.id)
+    }
+
     /// The built-in model, which always exists.
     pub fn offline() -> Self {
         Self {

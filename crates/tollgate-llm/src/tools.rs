@@ -13,7 +13,7 @@ mod formatted_tool;
 mod listing;
 mod names;
 pub mod results;
-mod schema;
+pub(crate) mod schema;
 mod tool_format;
 
 pub use conversion_loss::{ConversionLoss, ConversionLossKind};

@@ -231,6 +231,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "tollgate-llm",
         &[
             "dialect",
+            "model_capabilities",
             "extra",
             "error",
             "settings",
@@ -241,6 +242,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "embedding",
             "static_model",
             "tools",
+            "request_fitting",
             "tokens",
             "relevance",
             "window",

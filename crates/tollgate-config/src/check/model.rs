@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tollgate_core::agent::OFFLINE;
 use tollgate_core::secret::Secret;
+use tollgate_llm::dialect::Dialect;
+use tollgate_llm::model_capabilities::ModelCapabilities;
 use tollgate_llm::settings::{
     ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts, ToolMode,
 };
@@ -88,7 +90,7 @@ pub(crate) fn models(
             },
             api: api(fields, served, problems),
             store: store(fields, problems),
-            behaves_like: fields.text("behaves_like").map(|text| text.value.to_owned()),
+            behaves_like: behaves_like(fields, served, problems),
         });
     }
     if models.iter().all(|model| model.name != OFFLINE) {
@@ -124,6 +126,34 @@ fn api(
         problems.error(named.at, &fields.path("api"), message).help(help);
     }
     api
+}
+
+/// A model of the provider's vendor: others would not tell which options it takes.
+fn behaves_like(
+    fields: &SectionFields,
+    served: Option<&ProviderSettings>,
+    problems: &mut Problems,
+) -> Option<String> {
+    let named = fields.text("behaves_like")?;
+    let kind = served.map_or(ProviderKind::OpenAi, |provider| provider.kind);
+    let (dialect, examples) = match kind {
+        ProviderKind::OpenAi => (Dialect::OpenAiChat, "OpenAI, such as `gpt-5.5` or `gpt-4.1`"),
+        ProviderKind::Anthropic => (Dialect::Anthropic, "Anthropic, such as `claude-opus-4-8`"),
+        ProviderKind::Gemini => (Dialect::Gemini, "Google, such as `gemini-3.8-flash`"),
+        ProviderKind::Deepgram | ProviderKind::Offline => {
+            let message = "models of this provider have no options to choose from";
+            let problem = problems.error(named.at, &fields.path("behaves_like"), message);
+            problem.help("remove `behaves_like`");
+            return None;
+        }
+    };
+    if !ModelCapabilities::is_known(dialect, named.value) {
+        let message = format!("the options of a model `{}` are not known", named.value);
+        problems
+            .error(named.at, &fields.path("behaves_like"), message)
+            .help(format!("write the name of a model of {examples}"));
+    }
+    Some(named.value.to_owned())
 }
 
 /// Whether the provider may keep conversations, if its API has a choice.

@@ -153,7 +153,7 @@ pub(super) const MODEL: SectionSpec = SectionSpec {
         ),
         key(
             "behaves_like",
-            PROSE,
+            PLAIN,
             "`id`",
             "Name of a model whose options this one takes, for a deployment whose own name does not \
              tell: `gpt-5.5`, `claude-opus-4-8`, `gemini-3.8-flash`",

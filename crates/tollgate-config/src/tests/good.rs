@@ -475,3 +475,21 @@ fn providers_keep_conversations_only_where_the_config_says_so() {
         "3:29 only the Responses API has `store`",
     );
 }
+
+#[test]
+fn a_deployment_can_behave_like_a_known_model() {
+    let providers = "providers: { az: { kind: openai, api_key: k }, off: { kind: offline } }\n";
+    let config = good(&format!(
+        "{providers}models:\n  prod: {{ provider: az, id: chat-prod, behaves_like: gpt-5.5 }}\n"
+    ));
+    let prod = config.llm.models.iter().find(|it| it.name == "prod").unwrap();
+    assert_eq!(prod.behaves_like.as_deref(), Some("gpt-5.5"));
+    refusal_of(
+        &format!("{providers}models:\n  prod: {{ provider: az, behaves_like: claude-opus-4-8 }}\n"),
+        "3:39 the options of a model `claude-opus-4-8` are not known",
+    );
+    refusal_of(
+        &format!("{providers}models:\n  none: {{ provider: off, behaves_like: gpt-5.5 }}\n"),
+        "3:40 models of this provider have no options to choose from",
+    );
+}

@@ -69,6 +69,13 @@ pub struct Provenance {
     pub confidence: f32,
 }
 
+impl Provenance {
+    /// The confidence as it was written: 0.9, where widening the number gives 0.8999999761581421.
+    pub fn decimal_confidence(&self) -> f64 {
+        self.confidence.to_string().parse().unwrap_or(f64::from(self.confidence))
+    }
+}
+
 /// An entity with its relations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntitySnapshot {
@@ -189,3 +196,6 @@ fn without_nul(value: Value) -> Value {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests;

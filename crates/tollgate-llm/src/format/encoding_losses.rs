@@ -17,7 +17,26 @@ use crate::extra::Extra;
 /// Maximum number of losses listed per request.
 const MAX_LISTED_LOSSES: usize = 32;
 
-/// Depth to which lost fields are named.
+/// Objects of which readers take some fields: the rest is named field by field.
+const PARTLY_READ_OBJECTS: &[&str] = &[
+    "reasoning",
+    "text",
+    "format",
+    "response_format",
+    "json_schema",
+    "image_url",
+    "input_audio",
+    "file",
+    "function",
+    "output_config",
+    "functionCall",
+    "functionResponse",
+    "toolConfig",
+    "functionCallingConfig",
+    "generationConfig.thinkingConfig",
+];
+
+/// Depth to which they are named.
 const MAX_FIELD_DEPTH: usize = 2;
 
 /// Losses of one request, without duplicates.
@@ -130,23 +149,23 @@ impl EncodingLosses {
     }
 
     fn fields(&mut self, place: &str, extra: &Extra) {
-        for (field, value) in extra.foreign_to(self.dialect) {
-            if !UNREPORTED_FIELDS.contains(&field) {
-                self.leaves(&format!("{place}{field}"), value, MAX_FIELD_DEPTH);
+        for (key, value) in extra.foreign_to(self.dialect) {
+            if !UNREPORTED_FIELDS.contains(&key) {
+                self.field(place, key, value, MAX_FIELD_DEPTH);
             }
         }
     }
 
-    /// An object is often only partly lost, so its fields are named.
-    fn leaves(&mut self, field: &str, value: &Value, depth: usize) {
+    fn field(&mut self, place: &str, key: &str, value: &Value, depth: usize) {
         match value {
-            Value::Object(inner) if depth > 0 => {
+            Value::Object(inner) if depth > 0 && PARTLY_READ_OBJECTS.contains(&key) => {
+                let place = format!("{place}{key}.");
                 for (key, value) in inner {
-                    self.leaves(&format!("{field}.{key}"), value, depth - 1);
+                    self.field(&place, key, value, depth - 1);
                 }
             }
             value if asks_nothing(value) => {}
-            _ => self.say(in_words(field)),
+            _ => self.say(in_words(&format!("{place}{key}"))),
         }
     }
 }

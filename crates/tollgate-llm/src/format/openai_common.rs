@@ -3,12 +3,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::conversation::{ChatRequest, ChatTool, Function};
+use crate::conversation::{ChatRequest, ChatTool, Function, MessagePart};
 use crate::dialect::Dialect;
 use crate::error::LlmError;
+use crate::extra::Extra;
 use crate::format::encoding_losses::EncodingLosses;
+use crate::format::fields::wrong;
 
 pub(super) mod errors;
+pub(super) mod logprobs;
 pub(super) mod media;
 
 /// Fields with the same meaning in both dialects.
@@ -46,6 +49,35 @@ pub(super) fn carry(
         lost.retract("tools[].function.strict");
         lost.retract("tools[].strict");
     }
+}
+
+/// Content is a string, or a list of parts.
+pub(super) fn read_content(
+    content: Value,
+    at: &str,
+    read_part: fn(Value, String) -> Result<MessagePart, LlmError>,
+) -> Result<Vec<MessagePart>, LlmError> {
+    match content {
+        Value::String(text) => Ok(vec![MessagePart::text(text)]),
+        Value::Array(list) => {
+            let numbered = list.into_iter().enumerate();
+            numbered.map(|(index, part)| read_part(part, format!("{at}[{index}]"))).collect()
+        }
+        other => Err(wrong(at, "a string or a list of parts", &other)),
+    }
+}
+
+/// OpenAI refuses an empty list of tools.
+pub(super) fn write_tools(
+    tools: &[ChatTool],
+    write_tool: fn(&ChatTool) -> Result<Value, LlmError>,
+    body: &mut Map<String, Value>,
+) -> Result<(), LlmError> {
+    if !tools.is_empty() {
+        let tools: Result<Vec<Value>, LlmError> = tools.iter().map(write_tool).collect();
+        body.insert("tools".to_owned(), tools?.into());
+    }
+    Ok(())
 }
 
 /// The value of Responses' `include` for log probabilities.
@@ -111,6 +143,19 @@ pub(crate) fn strict_of(function: &Function) -> Option<bool> {
     let responses = || function.extra.get(Dialect::OpenAiResponses, "strict")?.as_bool();
     let anthropic = || function.extra.get(Dialect::Anthropic, "strict")?.as_bool();
     chat().or_else(responses).or_else(anthropic)
+}
+
+/// Removes what the client said of it.
+pub(crate) fn drop_strict(function: &mut Function) {
+    for own in [Dialect::OpenAiResponses, Dialect::Anthropic] {
+        function.extra.take(own, "strict");
+    }
+    let chat = Dialect::OpenAiChat;
+    if let Some(Value::Object(mut fields)) = function.extra.take(chat, "function") {
+        fields.shift_remove("strict");
+        let rest = (!fields.is_empty()).then(|| ("function".to_owned(), fields.into()));
+        function.extra.merge(Extra::new(chat, rest.into_iter().collect()));
+    }
 }
 
 /// A tool choice of another dialect that this one has no word for. The message names the field, for

@@ -9,12 +9,14 @@ use crate::conversation::{
     Function, FunctionCall, MediaKind, MediaSource, MessagePart, PartContent, StopReason,
     ThoughtSignature, TokenUsage, ToolChoice,
 };
-use crate::delta;
+use crate::delta::{self, ResponseDelta};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::format::anthropic::AnthropicCodec;
 use crate::format::gemini::GeminiCodec;
 use crate::format::{BrokenStreamError, DialectCodec, RequestUrlParams, of, test_fixtures};
+
+mod conversion_bugs;
 
 fn formats() -> impl Iterator<Item = &'static dyn DialectCodec> {
     Dialect::ALL.into_iter().map(of)
@@ -189,6 +191,99 @@ fn whole_and_streamed(answer: &ChatResponse) {
         let arrived = test_fixtures::whole(&test_fixtures::steps(front, &frames).unwrap());
         assert_eq!(gist(&arrived), gist(answer), "{to} to {of}, streamed");
     }
+}
+
+fn answer(stop: StopReason) -> ChatResponse {
+    ChatResponse {
+        id: "answer".to_owned(),
+        model: "m".to_owned(),
+        created: 1,
+        parts: vec![MessagePart::text("Hello")],
+        stop,
+        usage: TokenUsage::default(),
+        extra: Extra::none(),
+    }
+}
+
+#[test]
+fn what_broke_off_for_a_reason_of_one_dialect_is_no_good_end_in_another() {
+    let reasons = [
+        (Dialect::Anthropic, "pause_turn"),
+        (Dialect::Gemini, "MALFORMED_FUNCTION_CALL"),
+        (Dialect::Gemini, "TOO_MANY_TOOL_CALLS"),
+    ];
+    for (of, reason) in reasons {
+        let stop = StopReason::Other { dialect: of, reason: reason.to_owned() };
+        let answer = answer(stop);
+        for front in formats() {
+            let request = counting(conversation());
+            let body = front.write_response(&answer, &request, None);
+            let frames = test_fixtures::frames_for(front, &request, &delta::steps(&answer));
+            let frames = test_fixtures::to_events(&frames);
+            let streamed = test_fixtures::whole(&test_fixtures::steps(front, &frames).unwrap());
+            let whole = front.read_response(body).unwrap();
+            for read in [&whole.stop, &streamed.stop] {
+                assert!(!read.is_whole(), "{reason} for {}: {read:?}", front.dialect());
+            }
+            if front.dialect() == of {
+                assert_eq!(whole.stop, answer.stop);
+            }
+        }
+    }
+}
+
+/// Tokens of an answer, as both of OpenAI's dialects write them.
+fn tokens() -> Value {
+    let token =
+        |text: &str| json!({"token": text, "logprob": -0.5, "bytes": [], "top_logprobs": []});
+    json!([token("He"), token("llo")])
+}
+
+#[test]
+fn log_probabilities_pass_between_openais_two_apis() {
+    let request = counting(conversation());
+    let chat = json!({"id": "c", "model": "m", "created": 1, "choices": [{"index": 0,
+        "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello"},
+        "logprobs": {"content": tokens(), "refusal": null}}]});
+    let responses = of(Dialect::OpenAiResponses);
+    let written = responses.write_response(
+        &of(Dialect::OpenAiChat).read_response(chat.clone()).unwrap(),
+        &request,
+        None,
+    );
+    assert_eq!(written["output"][0]["content"][0]["logprobs"], tokens());
+    let back = responses.read_response(written).unwrap();
+    let back = of(Dialect::OpenAiChat).write_response(&back, &request, None);
+    assert_eq!(back["choices"][0]["logprobs"], chat["choices"][0]["logprobs"]);
+}
+
+#[test]
+fn log_probabilities_pass_between_streams_of_openais_two_apis() {
+    let request = counting(conversation());
+    let field = |dialect, name: &str, value: Value| {
+        Extra::new(dialect, [(name.to_owned(), value)].into_iter().collect())
+    };
+    let of_chat = json!([{"logprobs": {"content": tokens(), "refusal": null}}]);
+    let of_chat = field(Dialect::OpenAiChat, "choices", of_chat);
+    let of_responses = field(Dialect::OpenAiResponses, "logprobs", tokens());
+    let data = |front: Dialect, extra: Extra| {
+        let mut steps = delta::steps(&answer(StopReason::End));
+        for step in &mut steps {
+            if let ResponseDelta::Grow { extra: beside, .. } = step {
+                *beside = extra.clone();
+            }
+        }
+        let frames = test_fixtures::frames_for(of(front), &request, &steps);
+        frames.into_iter().map(|frame| frame.data).collect::<Vec<String>>().join("\n")
+    };
+    let listed = tokens().to_string();
+    let responses = data(Dialect::OpenAiResponses, of_chat);
+    let events: Vec<&str> = responses.lines().filter(|event| event.contains(&listed)).collect();
+    let kinds = ["output_text.delta", "output_text.done", "content_part.done", "completed"];
+    for kind in kinds {
+        assert!(events.iter().any(|event| event.contains(kind)), "{kind}: {responses}");
+    }
+    assert_eq!(data(Dialect::OpenAiChat, of_responses).matches(&listed).count(), 1);
 }
 
 proptest! {

@@ -31,8 +31,8 @@ pub(super) fn find(table: &[ModelRow], name: &ModelName<'_>) -> Option<ModelCapa
     best.map(|row| row.takes)
 }
 
-const fn row(variant: &'static str, since: (u16, u16), takes: ModelCapabilities) -> ModelRow {
-    ModelRow { variant, since, takes }
+const fn row(variant: &'static str, major: u16, minor: u16, takes: ModelCapabilities) -> ModelRow {
+    ModelRow { variant, since: (major, minor), takes }
 }
 
 const NO_LEVELS: EffortLevels = EffortLevels::Only(&[]);
@@ -66,7 +66,9 @@ const GENEROUS: ModelCapabilities = ModelCapabilities {
 /// newest models have.
 pub(super) fn unknown(dialect: Dialect) -> ModelCapabilities {
     match dialect {
-        Dialect::OpenAiChat | Dialect::OpenAiResponses => GENEROUS,
+        Dialect::OpenAiChat => GENEROUS,
+        // Reasoning that was not asked for cannot be sent back.
+        Dialect::OpenAiResponses => ModelCapabilities { reasons: true, ..GENEROUS },
         Dialect::Anthropic => {
             ModelCapabilities { efforts: LOW_TO_MAX, refuses: &[LateSystemMessage], ..GENEROUS }
         }
@@ -123,31 +125,32 @@ const GPT_6_1_SOL: ModelCapabilities =
     ModelCapabilities { refuses: &[MaxTokens, ChatTools], ..GPT_6_1_TERRA };
 
 pub(super) const GPT: &[ModelRow] = &[
-    row("", (3, 0), GPT_4),
-    row("", (5, 0), GPT_5),
-    row("", (5, 1), GPT_5_1),
-    row("", (5, 2), GPT_5_2),
-    row("", (5, 4), GPT_5_4),
-    row("", (5, 6), GPT_5_6),
-    row("", (6, 0), GPT_6),
-    row("", (6, 1), GPT_6_1_TERRA),
-    row("astra", (6, 0), GPT_6_1_SOL),
-    row("sol", (6, 0), GPT_6),
-    row("sol", (6, 1), GPT_6_1_SOL),
+    row("", 3, 0, GPT_4),
+    row("", 5, 0, GPT_5),
+    row("", 5, 1, GPT_5_1),
+    row("", 5, 2, GPT_5_2),
+    row("", 5, 4, GPT_5_4),
+    row("", 5, 6, GPT_5_6),
+    row("", 6, 0, GPT_6),
+    row("", 6, 1, GPT_6_1_TERRA),
+    row("astra", 6, 0, GPT_6_1_SOL),
+    row("sol", 6, 0, GPT_6),
+    row("sol", 6, 1, GPT_6_1_SOL),
     // Answers without reasoning, except the later ones, which always have the same effort.
-    row("chat", (5, 0), GPT_4),
-    row("chat", (5, 1), ModelCapabilities { efforts: EffortLevels::Only(&[Medium]), ..GPT_5 }),
-    row("codex", (5, 0), ModelCapabilities { efforts: LOW_TO_HIGH, ..GPT_5 }),
-    row("codex", (5, 2), ModelCapabilities { efforts: LOW_TO_XHIGH, ..GPT_5 }),
-    row("pro", (5, 0), ModelCapabilities { efforts: EffortLevels::Only(&[High]), ..GPT_5 }),
+    row("chat", 5, 0, GPT_4),
+    row("chat", 5, 1, ModelCapabilities { efforts: EffortLevels::Only(&[Medium]), ..GPT_5 }),
+    row("codex", 5, 0, ModelCapabilities { efforts: LOW_TO_HIGH, ..GPT_5 }),
+    row("codex", 5, 2, ModelCapabilities { efforts: LOW_TO_XHIGH, ..GPT_5 }),
+    row("pro", 5, 0, ModelCapabilities { efforts: EffortLevels::Only(&[High]), ..GPT_5 }),
     row(
         "pro",
-        (5, 2),
+        5,
+        2,
         ModelCapabilities { efforts: EffortLevels::Only(&[Medium, High, XHigh]), ..GPT_5 },
     ),
 ];
 
-pub(super) const O_SERIES: &[ModelRow] = &[row("", (1, 0), O3)];
+pub(super) const O_SERIES: &[ModelRow] = &[row("", 1, 0, O3)];
 
 const CLAUDE_3: ModelCapabilities = ModelCapabilities {
     efforts: NO_LEVELS,
@@ -186,27 +189,27 @@ const SONNET_5_5: ModelCapabilities =
 const HAIKU_5_5: ModelCapabilities = ModelCapabilities { refuses: &[Prefill], ..OPUS_5_5 };
 
 pub(super) const CLAUDE: &[ModelRow] = &[
-    row("", (2, 0), CLAUDE_3),
-    row("", (3, 7), CLAUDE_4),
-    row("", (5, 0), FABLE_5),
-    row("haiku", (3, 0), CLAUDE_3),
-    row("haiku", (4, 5), SONNET_4_5),
-    row("haiku", (5, 5), HAIKU_5_5),
-    row("sonnet", (3, 0), CLAUDE_3),
-    row("sonnet", (3, 7), CLAUDE_4),
-    row("sonnet", (4, 5), SONNET_4_5),
-    row("sonnet", (4, 6), OPUS_4_6),
-    row("sonnet", (5, 0), SONNET_5),
-    row("sonnet", (5, 5), SONNET_5_5),
-    row("opus", (3, 0), CLAUDE_3),
-    row("opus", (4, 0), CLAUDE_4),
-    row("opus", (4, 1), ModelCapabilities { sampling: Sampling::OneOf, ..CLAUDE_4 }),
-    row("opus", (4, 5), OPUS_4_5),
-    row("opus", (4, 6), OPUS_4_6),
-    row("opus", (4, 7), OPUS_4_7),
-    row("opus", (4, 8), OPUS_4_8),
-    row("opus", (5, 0), OPUS_5),
-    row("opus", (5, 5), OPUS_5_5),
+    row("", 2, 0, CLAUDE_3),
+    row("", 3, 7, CLAUDE_4),
+    row("", 5, 0, FABLE_5),
+    row("haiku", 3, 0, CLAUDE_3),
+    row("haiku", 4, 5, SONNET_4_5),
+    row("haiku", 5, 5, HAIKU_5_5),
+    row("sonnet", 3, 0, CLAUDE_3),
+    row("sonnet", 3, 7, CLAUDE_4),
+    row("sonnet", 4, 5, SONNET_4_5),
+    row("sonnet", 4, 6, OPUS_4_6),
+    row("sonnet", 5, 0, SONNET_5),
+    row("sonnet", 5, 5, SONNET_5_5),
+    row("opus", 3, 0, CLAUDE_3),
+    row("opus", 4, 0, CLAUDE_4),
+    row("opus", 4, 1, ModelCapabilities { sampling: Sampling::OneOf, ..CLAUDE_4 }),
+    row("opus", 4, 5, OPUS_4_5),
+    row("opus", 4, 6, OPUS_4_6),
+    row("opus", 4, 7, OPUS_4_7),
+    row("opus", 4, 8, OPUS_4_8),
+    row("opus", 5, 0, OPUS_5),
+    row("opus", 5, 5, OPUS_5_5),
 ];
 
 const GEMINI_2: ModelCapabilities = ModelCapabilities { efforts: NO_LEVELS, ..GENEROUS };
@@ -226,20 +229,21 @@ const GEMINI_3: ModelCapabilities = ModelCapabilities {
 const GEMINI_4: ModelCapabilities = ModelCapabilities { efforts: LOW_TO_HIGH, ..GEMINI_3 };
 
 pub(super) const GEMINI: &[ModelRow] = &[
-    row("", (1, 0), GEMINI_2),
-    row("", (2, 5), GEMINI_2_5),
-    row("", (3, 0), GEMINI_3),
-    row("", (4, 0), GEMINI_4),
-    row("pro", (1, 0), GEMINI_2),
+    row("", 1, 0, GEMINI_2),
+    row("", 2, 5, GEMINI_2_5),
+    row("", 3, 0, GEMINI_3),
+    row("", 4, 0, GEMINI_4),
+    row("pro", 1, 0, GEMINI_2),
     row(
         "pro",
-        (2, 5),
+        2,
+        5,
         ModelCapabilities {
             efforts: EffortLevels::Only(&[Minimal, Low, Medium, High]),
             min_thinking_budget: Some(128),
             ..GEMINI_2_5
         },
     ),
-    row("pro", (3, 0), ModelCapabilities { efforts: EffortLevels::Only(&[Low, High]), ..GEMINI_3 }),
-    row("pro", (3, 1), GEMINI_4),
+    row("pro", 3, 0, ModelCapabilities { efforts: EffortLevels::Only(&[Low, High]), ..GEMINI_3 }),
+    row("pro", 3, 1, GEMINI_4),
 ];

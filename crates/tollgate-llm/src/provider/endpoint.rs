@@ -115,7 +115,7 @@ impl ModelEndpoint {
         let streamed = streamed.map_err(refused)?;
         let origin = ModelOrigin::new(&remote.settings.name, &model.id);
         let id = model.id.clone();
-        let behaves_like = model.behaves_like.clone().unwrap_or_else(|| id.clone());
+        let behaves_like = model.capability_model().to_owned();
         Ok(Self { remote, format, id, origin, behaves_like, whole, streamed, label })
     }
 
@@ -325,9 +325,11 @@ impl ModelEndpoint {
             }
             None => Cow::Borrowed(request),
         };
-        let fitted = request_fitting::fit(&request, self.dialect(), &self.behaves_like);
+        let fitted = request_fitting::fit(request, self.dialect(), &self.behaves_like);
         let mut fitted = fitted.map_err(AskError::never)?;
-        fitted.request.delivery = delivery;
+        if fitted.request.delivery != delivery {
+            fitted.request.to_mut().delivery = delivery;
+        }
         let written = self.format.write_request(&fitted.request);
         let mut written = written.map_err(AskError::never)?;
         lost.retain(|what| !written.lost.contains(what));

@@ -106,7 +106,7 @@ impl PassThroughRequest {
 
     /// Whether the history has to be rewritten for this model, which speaks the client's dialect.
     pub fn has_foreign_reasoning(&self, dialect: Dialect, model: &ModelSettings) -> bool {
-        foreign_reasoning::has_foreign_reasoning(dialect, &model.id, &self.body)
+        foreign_reasoning::has_foreign_reasoning(dialect, model.capability_model(), &self.body)
     }
 
     pub(super) fn into_body(self) -> Bytes {

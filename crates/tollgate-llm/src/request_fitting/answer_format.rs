@@ -9,41 +9,46 @@ use crate::model_capabilities::Feature;
 
 const ANSWER_IN_JSON: &str = "Answer with one JSON object and nothing else.";
 
-impl RequestFitting {
+impl RequestFitting<'_> {
     pub(super) fn fit_answer_format(&mut self) {
-        let Some(output) = self.request.options.output.take() else { return };
-        self.request.options.output = match self.dialect {
+        let Some(output) = &self.request.options.output else { return };
+        match self.dialect {
             Dialect::OpenAiChat | Dialect::OpenAiResponses => {
                 // OpenAI refuses `json_object` where the messages do not speak of it.
-                if output == ResponseFormat::Json && !self.mentions("json") {
+                if *output == ResponseFormat::Json && !self.mentions("json") {
                     self.instruct(ANSWER_IN_JSON);
                 }
-                Some(output)
             }
-            Dialect::Anthropic => self.fit_for_claude(output),
-            Dialect::Gemini => Some(match output {
-                ResponseFormat::Schema { name, schema, strict } => {
-                    let schema = schema::bare_references(&schema);
-                    ResponseFormat::Schema { name, schema, strict }
+            Dialect::Anthropic => {
+                let output = output.clone();
+                let fitted = self.fit_for_claude(output);
+                self.edit().options.output = fitted;
+            }
+            Dialect::Gemini => {
+                if let ResponseFormat::Schema { schema, .. } = output
+                    && let Some(bare) = schema::bare_references(schema)
+                    && let Some(ResponseFormat::Schema { schema, .. }) =
+                        &mut self.edit().options.output
+                {
+                    *schema = bare;
                 }
-                ResponseFormat::Json => output,
-            }),
-        };
+            }
+        }
     }
 
     /// Anthropic has no JSON without a schema, and no recursive schemas: both become words.
     fn fit_for_claude(&mut self, output: ResponseFormat) -> Option<ResponseFormat> {
         match output {
-            ResponseFormat::Schema { name, schema: Value::Object(given), strict }
-                if self.takes.takes(Feature::OutputSchema)
-                    && !schema::is_recursive(&Value::Object(given.clone())) =>
+            ResponseFormat::Schema { name, schema, strict }
+                if schema.is_object()
+                    && self.takes.takes(Feature::OutputSchema)
+                    && !schema::is_recursive(&schema) =>
             {
-                let given = Value::Object(given);
-                let schema = schema::close(&given);
-                if schema != given {
+                let closed = schema::close(&schema);
+                if closed != schema {
                     self.report("keywords of the answer's schema: sent as its description");
                 }
-                Some(ResponseFormat::Schema { name, schema, strict })
+                Some(ResponseFormat::Schema { name, schema: closed, strict })
             }
             ResponseFormat::Schema { schema: schema @ Value::Object(_), .. } => {
                 self.report("the answer's schema: sent as an instruction");

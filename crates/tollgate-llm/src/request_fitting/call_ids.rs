@@ -8,7 +8,7 @@ use super::RequestFitting;
 use crate::conversation::{ChatMessage, PartContent};
 use crate::dialect::Dialect;
 
-impl RequestFitting {
+impl RequestFitting<'_> {
     pub(super) fn fit_call_ids(&mut self) {
         let most = self.takes.max_call_id;
         let unique = self.dialect == Dialect::Anthropic;
@@ -16,8 +16,9 @@ impl RequestFitting {
             return;
         }
         let mut renamed = CallIds { most, unique, used: HashSet::new(), latest: HashMap::new() };
-        let messages = std::mem::take(&mut self.request.messages).into_iter();
-        self.request.messages = messages
+        let messages = &mut self.edit().messages;
+        *messages = std::mem::take(messages)
+            .into_iter()
             .map(|mut message| {
                 if ids_in(&message).next().is_some() {
                     renamed.rename_in(Arc::make_mut(&mut message));

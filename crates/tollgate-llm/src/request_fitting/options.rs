@@ -19,7 +19,7 @@ const MIN_THINKING_TOP_P: f64 = 0.95;
 const INCLUDE_LOGPROBS: &str = "message.output_text.logprobs";
 const INCLUDE_ENCRYPTED: &str = "reasoning.encrypted_content";
 
-impl RequestFitting {
+impl RequestFitting<'_> {
     pub(super) fn fit_options(&mut self) {
         self.fit_effort();
         self.fit_sampling();
@@ -29,18 +29,21 @@ impl RequestFitting {
 
     fn fit_effort(&mut self) {
         let Some(said) = self.request.options.effort.clone() else { return };
+        if self.switches_thinking_off() {
+            return;
+        }
         let effort = match Effort::parse(&said) {
             Some(effort) => self.takes.efforts.nearest(effort),
             None if self.takes.efforts == EffortLevels::Any => return,
             None => None,
         };
         let Some(effort) = effort else {
-            self.request.options.effort = None;
+            self.edit().options.effort = None;
             self.report(format!("effort `{said}`: the model does not have it"));
             return;
         };
         if self.refuses_effort_with_tools() && effort != Effort::None {
-            self.request.options.effort = None;
+            self.edit().options.effort = None;
             self.report(format!(
                 "effort `{said}`: the model does not take it beside tools in Chat Completions; \
                  `api: responses` does"
@@ -49,7 +52,7 @@ impl RequestFitting {
         }
         if effort.as_str() != said {
             self.report(format!("effort `{said}`: sent as `{}`", effort.as_str()));
-            self.request.options.effort = Some(effort.as_str().to_owned());
+            self.edit().options.effort = Some(effort.as_str().to_owned());
         }
     }
 
@@ -68,8 +71,9 @@ impl RequestFitting {
                 if self.thinks() {
                     self.fix_sampling(MIN_THINKING_TOP_P);
                 } else if self.request.options.temperature.is_some()
-                    && self.request.options.top_p.take().is_some()
+                    && self.request.options.top_p.is_some()
                 {
+                    self.edit().options.top_p = None;
                     self.report("`top_p`: the model takes either it or `temperature`");
                 }
                 false
@@ -84,30 +88,37 @@ impl RequestFitting {
 
     /// Removes sampling options. Defaults are removed without a report: they ask for nothing.
     fn fix_sampling(&mut self, min_top_p: f64) {
-        let options = &mut self.request.options;
-        let number = |number: Option<Number>| number.and_then(|it| it.as_f64());
-        let temperature = number(options.temperature.take());
-        let top_p = number(options.top_p.take());
-        let top_k = options.top_k.take();
-        let is_openai = matches!(self.dialect, Dialect::OpenAiChat | Dialect::OpenAiResponses);
-        let mut penalties = Vec::new();
+        let is_openai = OPENAI.contains(&self.dialect);
+        let options = &self.request.options;
+        let set = |option: &Option<Number>, asks: &dyn Fn(f64) -> bool| {
+            option.as_ref().map(|it| it.as_f64().is_some_and(asks))
+        };
+        // `Some`: it is set; `true`: to something other than the default.
+        let mut sampling = vec![
+            ("temperature", set(&options.temperature, &|it| it != DEFAULT_TEMPERATURE)),
+            ("top_p", set(&options.top_p, &|it| it < min_top_p)),
+            ("top_k", set(&options.top_k, &|_| true)),
+        ];
         if is_openai {
-            for (name, penalty) in [
-                ("presence_penalty", options.presence_penalty.take()),
-                ("frequency_penalty", options.frequency_penalty.take()),
-            ] {
-                let said = number(penalty).is_some_and(|it| it != 0.0);
-                penalties.extend(said.then_some(name));
+            sampling.extend([
+                ("presence_penalty", set(&options.presence_penalty, &|it| it != 0.0)),
+                ("frequency_penalty", set(&options.frequency_penalty, &|it| it != 0.0)),
+            ]);
+        }
+        if sampling.iter().any(|(_, asks)| asks.is_some()) {
+            let options = &mut self.edit().options;
+            options.temperature = None;
+            options.top_p = None;
+            options.top_k = None;
+            if is_openai {
+                options.presence_penalty = None;
+                options.frequency_penalty = None;
             }
         }
-        let refused = [
-            ("temperature", temperature.is_some_and(|it| it != DEFAULT_TEMPERATURE)),
-            ("top_p", top_p.is_some_and(|it| it < min_top_p)),
-            ("top_k", top_k.is_some()),
-        ];
-        let names = refused.into_iter().filter_map(|(name, said)| said.then_some(name));
-        for name in names.chain(penalties) {
-            self.report(format!("`{name}`: the model does not take it"));
+        for (name, asks) in sampling {
+            if asks == Some(true) {
+                self.report(format!("`{name}`: the model does not take it"));
+            }
         }
         if is_openai {
             self.drop_fields(&["top_k", "logprobs", "top_logprobs", "logit_bias"]);
@@ -118,8 +129,7 @@ impl RequestFitting {
     /// Removes fields that the client set in one of OpenAI's dialects.
     fn drop_fields(&mut self, names: &[&str]) {
         for name in names {
-            let extra = &mut self.request.extra;
-            let taken = OPENAI.into_iter().find_map(|dialect| extra.take(dialect, name));
+            let taken = OPENAI.into_iter().find_map(|dialect| self.take_field(dialect, name));
             let asks = |value: Value| !matches!(value, Value::Null | Value::Bool(false));
             if taken.is_some_and(asks) && *name != "top_k" {
                 self.report(format!("`{name}`: the model does not take it"));
@@ -134,10 +144,10 @@ impl RequestFitting {
             return;
         };
         let rest: Vec<Value> = include.iter().filter(|it| *it != value).cloned().collect();
-        self.request.extra.take(own, "include");
+        self.take_field(own, "include");
         if !rest.is_empty() {
             let rest = Map::from_iter([("include".to_owned(), rest.into())]);
-            self.request.extra.merge(Extra::new(own, rest));
+            self.edit().extra.merge(Extra::new(own, rest));
         }
         self.report(format!("`{name}`: the model does not take it"));
     }
@@ -145,7 +155,8 @@ impl RequestFitting {
     /// Sets a field of the provider's own dialect.
     pub(super) fn put_field(&mut self, name: &str, value: Value) {
         let field = Map::from_iter([(name.to_owned(), value)]);
-        self.request.extra.merge(Extra::new(self.dialect, field));
+        let field = Extra::new(self.dialect, field);
+        self.edit().extra.merge(field);
     }
 
     fn fit_limits(&mut self) {
@@ -154,14 +165,14 @@ impl RequestFitting {
             let least = takes.min_output;
             // 0 has a meaning of its own at Anthropic, where the minimum is 1.
             if count > 0 || least > 1 {
-                self.request.options.max_output = Some(least);
+                self.edit().options.max_output = Some(least);
                 self.report(format!("the limit of {count} output tokens: sent as {least}"));
             }
         }
         let stops = self.request.options.stop.len();
         // Responses has none for any model; its encoder reports that.
         if stops > takes.max_stops && self.dialect == Dialect::OpenAiChat {
-            self.request.options.stop.truncate(takes.max_stops);
+            self.edit().options.stop.truncate(takes.max_stops);
             self.report(match takes.max_stops {
                 0 => "`stop`: the model does not take it".to_owned(),
                 most => format!("`stop`: only the first {most} of {stops} sequences are sent"),
@@ -169,7 +180,7 @@ impl RequestFitting {
         }
         if !takes.takes(Feature::MaxTokens) {
             // The client's spelling of the limit.
-            self.request.extra.take(Dialect::OpenAiChat, "max_tokens");
+            self.take_field(Dialect::OpenAiChat, "max_tokens");
         }
     }
 

@@ -1,7 +1,7 @@
 //! JSON schemas in the subset that a provider takes. Keywords that it refuses become words of the
 //! description, which the model reads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -32,10 +32,6 @@ const ANTHROPIC_FORMATS: &[&str] =
 const ONE: &[&str] = &["items", "additionalProperties", "not", "contains", "propertyNames"];
 const NAMED: &[&str] = &["properties", "patternProperties", "$defs", "definitions"];
 const LISTED: &[&str] = &["anyOf", "oneOf", "allOf", "prefixItems"];
-/// Longest list of alternatives that is repeated in a description.
-const MAX_QUOTED_ALTERNATIVES: usize = 2_000;
-/// Depth of references that are followed.
-const MAX_REFERENCES: usize = 8;
 
 /// A schema of an answer, or of a strict tool, as Anthropic takes it: every object is closed.
 pub(super) fn close(schema: &Value) -> Value {
@@ -92,8 +88,12 @@ pub(super) fn is_strict(schema: &Value) -> bool {
     strict
 }
 
-/// Gemini takes nothing beside a reference but a description and a default.
-pub(super) fn bare_references(schema: &Value) -> Value {
+/// Gemini takes nothing beside a reference but a description and a default. `None`: there is
+/// nothing else.
+pub(super) fn bare_references(schema: &Value) -> Option<Value> {
+    if !has_crowded_reference(schema) {
+        return None;
+    }
     let mut schema = schema.clone();
     rewrite(&mut schema, &mut |schema| {
         if !schema.contains_key("$ref") {
@@ -101,7 +101,7 @@ pub(super) fn bare_references(schema: &Value) -> Value {
         }
         let mut notes = Vec::new();
         schema.retain(|key, value| {
-            let taken = key.starts_with('$') || key == "description" || key == "default";
+            let taken = stands_beside_reference(key);
             if !taken {
                 notes.push(format!("{key}: {value}"));
             }
@@ -109,109 +109,67 @@ pub(super) fn bare_references(schema: &Value) -> Value {
         });
         describe(schema, &notes);
     });
-    schema
+    Some(schema)
 }
 
-/// The parameters of a tool as an object without alternatives at the top, and the alternatives as
-/// text. Anthropic refuses them there.
-pub(super) fn flatten_alternatives(parameters: &Value) -> Option<FlatParameters> {
-    let mut top = parameters.as_object()?.clone();
-    let mut alternatives = Vec::new();
-    for key in ["allOf", "anyOf", "oneOf"] {
-        if let Some(Value::Array(branches)) = top.shift_remove(key) {
-            let words = Value::from(branches.clone()).to_string();
-            alternatives.push(match key {
-                "allOf" => format!("all of {words}"),
-                "anyOf" => format!("at least one of {words}"),
-                _ => format!("exactly one of {words}"),
-            });
-            merge_branches(&mut top, &branches, key == "allOf", parameters);
+fn stands_beside_reference(key: &str) -> bool {
+    key.starts_with('$') || key == "description" || key == "default"
+}
+
+/// Looks at values that are no schemas as well, so that it may say yes where nothing is changed.
+fn has_crowded_reference(schema: &Value) -> bool {
+    match schema {
+        Value::Array(list) => list.iter().any(has_crowded_reference),
+        Value::Object(fields) => {
+            let is_crowded = fields.contains_key("$ref")
+                && !fields.keys().all(|key| stands_beside_reference(key));
+            is_crowded || fields.values().any(has_crowded_reference)
         }
+        _ => false,
     }
-    if alternatives.is_empty() {
-        return None;
-    }
-    let words = alternatives.join(", and ");
-    let note = (words.len() <= MAX_QUOTED_ALTERNATIVES)
-        .then(|| format!("The arguments must match {words}."));
-    Some(FlatParameters { schema: top.into(), note })
-}
-
-pub(super) struct FlatParameters {
-    pub(super) schema: Value,
-    pub(super) note: Option<String>,
-}
-
-/// Adds the properties of all branches. Required is what every branch requires, or for `allOf` what
-/// any of them does.
-fn merge_branches(top: &mut Map<String, Value>, branches: &[Value], of_all: bool, root: &Value) {
-    let mut properties = match top.shift_remove("properties") {
-        Some(Value::Object(properties)) => properties,
-        _ => Map::new(),
-    };
-    let mut required: BTreeSet<String> = names(top.get("required")).map(str::to_owned).collect();
-    let mut shared: Option<BTreeSet<String>> = None;
-    for branch in branches {
-        let branch = resolve(branch, root);
-        for (name, schema) in branch["properties"].as_object().into_iter().flatten() {
-            properties.entry(name.clone()).or_insert_with(|| schema.clone());
-        }
-        let own: BTreeSet<String> = names(branch.get("required")).map(str::to_owned).collect();
-        shared = Some(match shared {
-            None => own,
-            Some(before) if of_all => before.union(&own).cloned().collect(),
-            Some(before) => before.intersection(&own).cloned().collect(),
-        });
-    }
-    required.extend(shared.unwrap_or_default());
-    if !properties.is_empty() {
-        top.insert("properties".to_owned(), properties.into());
-    }
-    if !required.is_empty() {
-        let required: Vec<String> = required.into_iter().collect();
-        top.insert("required".to_owned(), required.into());
-    }
-}
-
-/// Follows references within the document.
-fn resolve<'s>(schema: &'s Value, root: &'s Value) -> &'s Value {
-    let mut found = schema;
-    for _ in 0..MAX_REFERENCES {
-        let Some(pointer) = found["$ref"].as_str().and_then(|it| it.strip_prefix('#')) else {
-            break;
-        };
-        let Some(next) = root.pointer(pointer) else { break };
-        found = next;
-    }
-    found
 }
 
 /// Whether a definition refers to itself, which Anthropic does not take.
 pub(super) fn is_recursive(schema: &Value) -> bool {
-    fn visit<'s>(schema: &'s Value, root: &'s Value, open: &mut Vec<&'s str>) -> bool {
+    References { root: schema, open: Vec::new(), done: HashSet::new() }.is_recursive(schema)
+}
+
+struct References<'s> {
+    root: &'s Value,
+    /// References on the way to where the search is.
+    open: Vec<&'s str>,
+    /// References without recursion: what many refer to is searched once.
+    done: HashSet<&'s str>,
+}
+
+impl<'s> References<'s> {
+    fn is_recursive(&mut self, schema: &'s Value) -> bool {
         match schema {
-            Value::Array(list) => list.iter().any(|it| visit(it, root, open)),
+            Value::Array(list) => list.iter().any(|it| self.is_recursive(it)),
             Value::Object(fields) => {
-                if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
-                    if open.contains(&reference) {
-                        return true;
-                    }
-                    let target = reference.strip_prefix('#').and_then(|it| root.pointer(it));
-                    open.push(reference);
-                    let found = target.is_some_and(|target| visit(target, root, open));
-                    open.pop();
-                    if found {
-                        return true;
-                    }
+                let reference = fields.get("$ref").and_then(Value::as_str);
+                if reference.is_some_and(|reference| self.leads_back(reference)) {
+                    return true;
                 }
                 let apart = ["$defs", "definitions"];
-                let inner = fields.iter().filter(|(key, _)| !apart.contains(&key.as_str()));
-                inner.into_iter().any(|(_, it)| visit(it, root, open))
+                let mut inner = fields.iter().filter(|(key, _)| !apart.contains(&key.as_str()));
+                inner.any(|(_, it)| self.is_recursive(it))
             }
             _ => false,
         }
     }
-    visit(schema, schema, &mut Vec::new())
+
+    fn leads_back(&mut self, reference: &'s str) -> bool {
+        if self.open.contains(&reference) {
+            return true;
+        }
+        let target = reference.strip_prefix('#').and_then(|it| self.root.pointer(it));
+        let Some(target) = target.filter(|_| self.done.insert(reference)) else { return false };
+        self.open.push(reference);
+        let found = self.is_recursive(target);
+        self.open.pop();
+        found
+    }
 }
 
 fn names(list: Option<&Value>) -> impl Iterator<Item = &str> {

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::{FittedRequest, fit};
@@ -33,7 +35,7 @@ fn request(front: Dialect, fields: &Value) -> ChatRequest {
 /// What a provider of `dialect` gets for it, and what was changed or lost.
 fn sent(front: Dialect, fields: &Value, dialect: Dialect, model: &str) -> (Value, Vec<String>) {
     let FittedRequest { request, mut changes, .. } =
-        fit(&request(front, fields), dialect, model).unwrap();
+        fit(Cow::Owned(request(front, fields)), dialect, model).unwrap();
     let written = format::of(dialect).write_request(&request).unwrap();
     changes.extend(written.lost);
     (written.body, changes)
@@ -246,6 +248,18 @@ fn a_recursive_schema_becomes_an_instruction_for_claude() {
 }
 
 #[test]
+fn b_ch_03_many_references_to_one_definition_are_followed_once() {
+    let refer = |name: usize| json!({"$ref": format!("#/$defs/{name}")});
+    let both = |name: usize| json!({"anyOf": [refer(name), refer(name), refer(name)]});
+    let last = 60;
+    let mut definitions: Value = (0..last).map(|name| (name.to_string(), both(name + 1))).collect();
+    definitions[last.to_string()] = json!({"type": "integer"});
+    let wide = json!({"type": "object", "properties": {"a": refer(0)}, "$defs": definitions});
+    let (body, _) = sent(CHAT, &with_schema(&wide), ANTHROPIC, "claude-opus-4-8");
+    assert_eq!(body["output_config"]["format"]["schema"]["properties"]["a"], refer(0));
+}
+
+#[test]
 fn gemini_gets_bare_references() {
     let referring = json!({
         "type": "object",
@@ -291,7 +305,7 @@ fn openai_fields_pass_between_its_two_apis() {
 #[test]
 fn names_are_restored_in_answers() {
     let tool = json!({"tools": [{"functionDeclarations": [{"name": "a.b"}, {"name": "a:b"}]}]});
-    let fitted = fit(&request(GEMINI, &tool), CHAT, "gpt-4.1").unwrap();
+    let fitted = fit(Cow::Owned(request(GEMINI, &tool)), CHAT, "gpt-4.1").unwrap();
     let known: Vec<&str> = fitted.request.client_tools().collect();
     assert!(known.iter().all(|name| name.starts_with("a_b_")) && known[0] != known[1], "{known:?}");
     for (name, own) in known.iter().zip(["a.b", "a:b"]) {
@@ -313,5 +327,27 @@ fn names_are_restored_in_answers() {
         let mut delta = open(name);
         fitted.names.restore_in(&mut delta);
         assert_eq!(delta, open(own));
+    }
+}
+
+#[test]
+fn a_request_that_fits_is_not_copied() {
+    let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let fields = json!({
+        "messages": [{"role": "user", "content": "Roll."}],
+        "tools": [{"type": "function", "function": {"name": "roll", "parameters": closed}}],
+    });
+    for (dialect, model) in [
+        (CHAT, "gpt-5.5"),
+        (RESPONSES, "gpt-6.1-sol"),
+        (ANTHROPIC, "claude-opus-5-5"),
+        (GEMINI, "gemini-3.8-flash"),
+        (CHAT, "some-server"),
+    ] {
+        let request = ChatRequest { model: model.to_owned(), ..request(CHAT, &fields) };
+        let fitted = fit(Cow::Borrowed(&request), dialect, model).unwrap();
+        assert!(matches!(fitted.request, Cow::Borrowed(_)), "{model}");
+        let elsewhere = fit(Cow::Borrowed(&request), dialect, "another").unwrap();
+        assert_eq!(elsewhere.request.model, "another");
     }
 }

@@ -1,7 +1,7 @@
 //! Anthropic's `thinking` and Gemini's thinking budget: as an effort for models of other vendors,
 //! and as what a model of the same vendor takes.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::RequestFitting;
 use crate::conversation::{ChatRole, PartContent};
@@ -13,7 +13,7 @@ const THINKING: &str = "thinking";
 const GEMINI_THINKING: &str = "generationConfig.thinkingConfig";
 const BUDGET: &str = "thinkingBudget";
 
-impl RequestFitting {
+impl RequestFitting<'_> {
     pub(super) fn fit_thinking(&mut self) {
         match self.dialect {
             Dialect::Anthropic => {
@@ -41,13 +41,13 @@ impl RequestFitting {
         match kind.and_then(Value::as_str) {
             Some("disabled") => false,
             Some(_) => true,
-            None => self.takes.default_effort.is_some(),
+            None => self.takes.default_effort.is_some() && !self.switches_thinking_off(),
         }
     }
 
     /// A client of Anthropic's API, before a model of another vendor.
     fn read_claude_thinking(&mut self) {
-        let Some(thinking) = self.request.extra.take(Dialect::Anthropic, THINKING) else { return };
+        let Some(thinking) = self.take_field(Dialect::Anthropic, THINKING) else { return };
         let effort = match thinking["type"].as_str() {
             Some("enabled") => thinking["budget_tokens"].as_i64().and_then(Effort::of_budget),
             Some("disabled") => Some(Effort::None),
@@ -58,15 +58,14 @@ impl RequestFitting {
 
     /// A thinking budget, before a model that takes an effort.
     fn read_gemini_budget(&mut self) {
-        let Some(Value::Object(mut config)) =
-            self.request.extra.take(Dialect::Gemini, GEMINI_THINKING)
-        else {
+        let own = Dialect::Gemini;
+        let Some(Value::Object(mut config)) = self.take_field(own, GEMINI_THINKING) else {
             return;
         };
         let budget = config.shift_remove(BUDGET);
         if !config.is_empty() {
             let rest = Map::from_iter([(GEMINI_THINKING.to_owned(), config.into())]);
-            self.request.extra.merge(Extra::new(Dialect::Gemini, rest));
+            self.edit().extra.merge(Extra::new(own, rest));
         }
         let Some(budget) = budget else { return };
         let effort = budget.as_i64().and_then(Effort::of_budget);
@@ -79,18 +78,16 @@ impl RequestFitting {
 
     /// What the client says of the effort itself goes first.
     fn set_effort(&mut self, effort: Option<Effort>) {
-        let options = &mut self.request.options;
-        if options.effort.is_none() {
-            options.effort = effort.map(|effort| effort.as_str().to_owned());
+        if let Some(effort) = effort
+            && self.request.options.effort.is_none()
+        {
+            self.edit().options.effort = Some(effort.as_str().to_owned());
         }
     }
 
     fn fit_claude_thinking(&mut self) {
-        let Some(Value::Object(mut thinking)) = self.request.extra.take(self.dialect, THINKING)
-        else {
-            return;
-        };
-        let kind = thinking.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let Some(thinking) = self.request.extra.get(self.dialect, THINKING) else { return };
+        let Some(kind) = thinking["type"].as_str().map(str::to_owned) else { return };
         let taken = match kind.as_str() {
             "adaptive" => self.takes.thinks_as(ThinkingKind::Adaptive),
             "enabled" => self.takes.thinks_as(ThinkingKind::Enabled),
@@ -100,13 +97,16 @@ impl RequestFitting {
         };
         if taken && kind == "enabled" && self.continues_unsigned_turn() {
             // Anthropic requires a thinking block before the last calls; another model made them.
+            self.take_field(self.dialect, THINKING);
             self.report("`thinking`: another model began this turn");
             return;
         }
         if taken {
-            self.put_field(THINKING, thinking.into());
             return;
         }
+        let Some(Value::Object(mut thinking)) = self.take_field(self.dialect, THINKING) else {
+            return;
+        };
         let adaptive = self.takes.thinks_as(ThinkingKind::Adaptive);
         if !adaptive || kind == "disabled" {
             self.report(format!("`thinking.type` `{kind}`: the model does not take it"));
@@ -121,19 +121,26 @@ impl RequestFitting {
         self.put_field(THINKING, thinking.into());
     }
 
-    /// Claude has no effort `none`: it is told not to think, unless it would not do so anyway.
+    /// Claude has no effort `none`: a model that thinks unless told otherwise is told not to, which
+    /// the encoder does. To others it says nothing.
     fn fit_claude_without_thinking(&mut self) {
-        if self.request.options.effort.as_deref() != Some(Effort::None.as_str()) {
-            return;
+        if self.asks_for_no_effort() && !self.switches_thinking_off() && !self.thinks() {
+            self.edit().options.effort = None;
         }
-        if !self.thinks() {
-            self.request.options.effort = None;
-        } else if self.takes.thinks_as(ThinkingKind::Disabled)
-            || self.takes.thinks_as(ThinkingKind::DisabledUpToHigh)
-        {
-            self.request.options.effort = None;
-            self.put_field(THINKING, json!({"type": "disabled"}));
-        }
+    }
+
+    /// Whether the effort `none` is sent as disabled thinking.
+    pub(super) fn switches_thinking_off(&self) -> bool {
+        let kinds = [ThinkingKind::Disabled, ThinkingKind::DisabledUpToHigh];
+        self.dialect == Dialect::Anthropic
+            && self.asks_for_no_effort()
+            && self.takes.default_effort.is_some()
+            && self.request.extra.get(self.dialect, THINKING).is_none()
+            && kinds.into_iter().any(|kind| self.takes.thinks_as(kind))
+    }
+
+    fn asks_for_no_effort(&self) -> bool {
+        self.request.options.effort.as_deref() == Some(Effort::None.as_str())
     }
 
     /// Some models take `disabled` only with a lower effort: the wish not to think is the stronger
@@ -142,7 +149,7 @@ impl RequestFitting {
         if self.takes.thinks_as(ThinkingKind::DisabledUpToHigh) {
             let effort = self.request.options.effort.as_deref().and_then(Effort::parse);
             if effort.is_some_and(|effort| effort > Effort::High) {
-                self.request.options.effort = Some(Effort::High.as_str().to_owned());
+                self.edit().options.effort = Some(Effort::High.as_str().to_owned());
                 self.report("effort: sent as `high`, because `thinking` is disabled");
             }
             return true;
@@ -168,17 +175,4 @@ impl RequestFitting {
         };
         has_calls && !signed
     }
-}
-
-/// The `thinkingConfig` of a Gemini model for an effort.
-pub(crate) fn gemini_config(effort: Effort, min_budget: Option<u32>) -> Value {
-    let mut config = Map::new();
-    match min_budget {
-        Some(least) => drop(config.insert(BUDGET.to_owned(), json!(effort.budget().max(least)))),
-        None => {
-            let level = effort.as_str().to_ascii_uppercase();
-            config.insert("thinkingLevel".to_owned(), level.into());
-        }
-    }
-    config.into()
 }

@@ -10,7 +10,7 @@ use super::{RequestFitting, ToolNames};
 use crate::conversation::{ChatMessage, ChatTool, PartContent, ToolChoice};
 use crate::format::names::{self, NameRule};
 
-impl RequestFitting {
+impl RequestFitting<'_> {
     pub(super) fn fit_tool_names(&mut self) -> ToolNames {
         let rule = names::rule(self.dialect);
         let unfit: HashSet<String> = self
@@ -28,18 +28,19 @@ impl RequestFitting {
                 name.clone_from(fitted);
             }
         };
-        for tool in &mut self.request.tools {
+        let request = self.edit();
+        for tool in &mut request.tools {
             if let ChatTool::Function(function) = tool {
                 rename(&mut function.name);
             }
         }
-        match &mut self.request.tool_choice {
+        match &mut request.tool_choice {
             ToolChoice::Named(name) => rename(name),
             ToolChoice::Opaque { value, .. } => rename_in_choice(value, &fitted),
             ToolChoice::Unsaid | ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => {}
         }
-        let messages = std::mem::take(&mut self.request.messages).into_iter();
-        self.request.messages = messages
+        let messages = std::mem::take(&mut request.messages).into_iter();
+        request.messages = messages
             .map(|message| {
                 let has_unfit = names_in(&message).any(|name| fitted.contains_key(name));
                 let mut message = message;

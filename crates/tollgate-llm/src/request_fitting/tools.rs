@@ -6,10 +6,11 @@ use super::{RequestFitting, schema};
 use crate::conversation::{ChatTool, Function, ToolChoice};
 use crate::dialect::Dialect;
 use crate::error::LlmError;
-use crate::format::openai_common::{AllowedTools, strict_of};
-use crate::model_capabilities::Feature;
+use crate::format::openai_common::{AllowedTools, drop_strict, strict_of};
+use crate::model_capabilities::{Feature, ModelCapabilities};
+use crate::tools;
 
-impl RequestFitting {
+impl RequestFitting<'_> {
     pub(super) fn fit_tools(&mut self) -> Result<(), LlmError> {
         if self.request.tools.is_empty() {
             return Ok(());
@@ -24,20 +25,26 @@ impl RequestFitting {
         }
         self.fit_allowed_tools();
         self.fit_tool_choice();
-        let mut changed = Vec::new();
-        for tool in &mut self.request.tools {
-            if let ChatTool::Function(function) = tool {
-                changed.extend(fit_function(function, self.dialect));
+        for at in 0..self.request.tools.len() {
+            let ChatTool::Function(function) = &self.request.tools[at] else { continue };
+            let fitted = match self.dialect {
+                Dialect::OpenAiChat | Dialect::OpenAiResponses => fit_gpt_function(function),
+                Dialect::Anthropic => fit_claude_function(function, self.takes),
+                Dialect::Gemini => fit_gemini_function(function),
+            };
+            if let Some(FittedFunction { function, change }) = fitted {
+                self.changes.extend(change);
+                self.edit().tools[at] = ChatTool::Function(function);
             }
         }
-        self.changes.append(&mut changed);
         Ok(())
     }
 
     /// A choice among some of the tools, for providers that cannot say it: only those are offered.
     fn fit_allowed_tools(&mut self) {
         let ToolChoice::Opaque { dialect, value } = &self.request.tool_choice else { return };
-        let (own, dialect) = (self.dialect, *dialect);
+        let own = self.dialect;
+        let dialect = *dialect;
         let openai = |dialect| matches!(dialect, Dialect::OpenAiChat | Dialect::OpenAiResponses);
         if dialect == own || (openai(dialect) && openai(own)) {
             return;
@@ -45,11 +52,12 @@ impl RequestFitting {
         let Some(allowed) = AllowedTools::read(dialect, value) else { return };
         let names: Vec<String> = allowed.names().map(str::to_owned).collect();
         let choice = if allowed.is_required() { ToolChoice::Required } else { ToolChoice::Auto };
-        self.request.tools.retain(|tool| match tool {
+        let request = self.edit();
+        request.tools.retain(|tool| match tool {
             ChatTool::Function(function) => names.contains(&function.name),
             ChatTool::Hosted { .. } => false,
         });
-        self.request.tool_choice = choice;
+        request.tool_choice = choice;
     }
 
     fn fit_tool_choice(&mut self) {
@@ -68,60 +76,85 @@ impl RequestFitting {
             }
             _ => return,
         };
-        self.request.tool_choice = ToolChoice::Auto;
+        self.edit().tool_choice = ToolChoice::Auto;
         self.instruct(&instruction);
         self.report("`tool_choice`: the model cannot be forced; sent as an instruction");
     }
 }
 
-/// Returns what was changed.
-fn fit_function(function: &mut Function, dialect: Dialect) -> Option<String> {
-    let parameters = function.parameters.as_mut()?;
-    match dialect {
-        Dialect::OpenAiChat | Dialect::OpenAiResponses => {
-            set_object_type(parameters);
-            let strict = function.extra.get(Dialect::Anthropic, "strict");
-            if strict == Some(&Value::Bool(true)) && !schema::is_strict(parameters) {
-                function.extra.take(Dialect::Anthropic, "strict");
-                let name = &function.name;
-                return Some(format!("`strict` of the tool `{name}`: its schema is not closed"));
-            }
-            None
-        }
-        Dialect::Gemini => {
-            *parameters = schema::bare_references(parameters);
-            None
-        }
-        Dialect::Anthropic => fit_claude_function(function),
-    }
+/// A tool that had to be rewritten.
+struct FittedFunction {
+    function: Function,
+    /// What the client is told.
+    change: Option<String>,
 }
 
-fn fit_claude_function(function: &mut Function) -> Option<String> {
+// Each of the next three returns `None` if the tool fits as it is.
+
+fn fit_gemini_function(function: &Function) -> Option<FittedFunction> {
+    let parameters = Some(schema::bare_references(function.parameters.as_ref()?)?);
+    let function = Function { parameters, ..function.clone() };
+    Some(FittedFunction { function, change: None })
+}
+
+fn fit_gpt_function(function: &Function) -> Option<FittedFunction> {
+    let parameters = function.parameters.as_ref()?;
+    let strict = function.extra.get(Dialect::Anthropic, "strict") == Some(&Value::Bool(true));
+    let is_open = strict && !schema::is_strict(parameters);
+    if !is_open && has_object_type(parameters) {
+        return None;
+    }
+    let mut function = function.clone();
+    function.parameters.as_mut().map(set_object_type);
+    let change = is_open.then(|| {
+        drop_strict(&mut function);
+        format!("`strict` of the tool `{}`: its schema is not closed", function.name)
+    });
+    Some(FittedFunction { function, change })
+}
+
+fn fit_claude_function(function: &Function, takes: ModelCapabilities) -> Option<FittedFunction> {
+    let parameters = function.parameters.as_ref()?;
     let strict = strict_of(function) == Some(true);
-    let parameters = function.parameters.as_mut()?;
+    // What cannot be flattened is left for the provider to refuse.
+    let flat = tools::schema::flatten_root(parameters).and_then(Result::ok);
+    if flat.is_none() && !strict && has_object_type(parameters) {
+        return None;
+    }
+    let mut function = function.clone();
+    let mut parameters = parameters.clone();
     let mut change = None;
-    if let Some(flat) = schema::flatten_alternatives(parameters) {
-        *parameters = flat.schema;
-        if let Some(note) = flat.note {
-            let description = function.description.take().unwrap_or_default();
-            function.description = Some(format!("{description}\n\n{note}").trim().to_owned());
+    if let Some(flat) = flat {
+        parameters = flat.schema;
+        if !flat.limits.is_empty() {
+            let description = function.description.as_deref();
+            function.description = tools::schema::limits::beside(description, &flat.limits);
+            let name = &function.name;
+            change =
+                Some(format!("alternatives in the schema of the tool `{name}`: sent as words"));
         }
-        let name = &function.name;
-        change = Some(format!("alternatives in the schema of the tool `{name}`: sent as words"));
     }
-    if strict {
-        *parameters = schema::close(parameters);
+    if strict && takes.takes(Feature::OutputSchema) && !schema::is_recursive(&parameters) {
+        parameters = schema::close(&parameters);
+    } else if strict {
+        drop_strict(&mut function);
+        change =
+            Some(format!("`strict` of the tool `{}`: the model does not take it", function.name));
     }
-    set_object_type(parameters);
-    change
+    set_object_type(&mut parameters);
+    function.parameters = Some(parameters);
+    Some(FittedFunction { function, change })
 }
 
-/// The arguments of a call are an object in every dialect.
+/// The arguments of a call are an object in every dialect. An empty schema is left to the encoder.
+fn has_object_type(parameters: &Value) -> bool {
+    parameters.as_object().is_none_or(|schema| {
+        schema.is_empty() || schema.get("type").is_some_and(|it| it == "object")
+    })
+}
+
 fn set_object_type(parameters: &mut Value) {
-    if let Value::Object(schema) = parameters
-        && !schema.is_empty()
-        && schema.get("type").is_none_or(|kind| kind != "object")
-    {
-        schema.insert("type".to_owned(), "object".into());
+    if !has_object_type(parameters) {
+        parameters["type"] = "object".into();
     }
 }

@@ -12,7 +12,7 @@ use crate::model_capabilities::Feature;
 const CONVERSATION_START: &str = "(The conversation begins with the next message.)";
 const CONTINUE: &str = "Continue your last message exactly where it ends. Do not repeat any of it.";
 
-impl RequestFitting {
+impl RequestFitting<'_> {
     pub(super) fn fit_turns(&mut self) {
         match self.dialect {
             Dialect::OpenAiChat => self.move_results_to_calls(),
@@ -32,8 +32,8 @@ impl RequestFitting {
         if !separates_results(&self.request.messages) {
             return;
         }
-        let mut rest: Vec<Option<Arc<ChatMessage>>> =
-            std::mem::take(&mut self.request.messages).into_iter().map(Some).collect();
+        let messages = std::mem::take(&mut self.edit().messages);
+        let mut rest: Vec<Option<Arc<ChatMessage>>> = messages.into_iter().map(Some).collect();
         let mut ordered = MessageList::default();
         for at in 0..rest.len() {
             let Some(message) = rest[at].take() else { continue };
@@ -50,7 +50,7 @@ impl RequestFitting {
                 }
             }
         }
-        self.request.messages = ordered;
+        self.edit().messages = ordered;
     }
 
     /// Only later Claudes take a system message within the conversation.
@@ -61,9 +61,9 @@ impl RequestFitting {
         if !self.request.messages[leading..].iter().any(|it| is_system(it)) {
             return;
         }
-        let messages = std::mem::take(&mut self.request.messages);
-        let numbered = messages.into_iter().enumerate();
-        self.request.messages = numbered
+        let messages = &mut self.edit().messages;
+        let numbered = std::mem::take(messages).into_iter().enumerate();
+        *messages = numbered
             .map(|(at, mut message)| {
                 if at >= leading && is_system(&message) {
                     let message = Arc::make_mut(&mut message);
@@ -87,7 +87,7 @@ impl RequestFitting {
         if let Some(at) = first.filter(|at| self.request.messages[*at].role == ChatRole::Assistant)
         {
             let begin = ChatMessage::text(ChatRole::User, CONVERSATION_START);
-            self.request.messages.insert(at, begin);
+            self.edit().messages.insert(at, begin);
         }
     }
 
@@ -100,12 +100,17 @@ impl RequestFitting {
             return;
         }
         if !self.takes.takes(Feature::Prefill) || self.request.options.output.is_some() {
-            self.request.messages.push(ChatMessage::text(ChatRole::User, CONTINUE));
+            self.edit().messages.push(ChatMessage::text(ChatRole::User, CONTINUE));
             self.report("an assistant message at the end: the model is told to continue it");
             return;
         }
         // The API refuses white space at the end.
-        let last = self.request.messages.last_mut().and_then(|it| it.parts.last_mut());
+        let last = self.request.messages.last().and_then(|it| it.parts.last());
+        let text = last.and_then(MessagePart::as_text);
+        if text.is_none_or(|text| text.trim_end() == text) {
+            return;
+        }
+        let last = self.edit().messages.last_mut().and_then(|it| it.parts.last_mut());
         if let Some(MessagePart { content: PartContent::Text(text), .. }) = last {
             text.truncate(text.trim_end().len());
         }

@@ -10,7 +10,7 @@ use super::conversion_loss::{ConversionLoss, ConversionLossKind, step};
 use super::tool_format::ToolFormat;
 
 mod keys;
-pub(super) mod limits;
+pub(crate) mod limits;
 mod loose;
 mod merge;
 mod modern;
@@ -106,6 +106,29 @@ pub(super) fn fit(
     };
     let SchemaFitLog { notes: told, lost, renames, .. } = log;
     Ok(FittedSchema { schema: fields.map(Value::Object), notes: told, lost, renames })
+}
+
+/// Arguments as one object, and the alternatives that the root had, as text for the description.
+#[derive(Debug)]
+pub(crate) struct FlatRoot {
+    pub(crate) schema: Value,
+    pub(crate) limits: Vec<String>,
+}
+
+/// Makes the root of a client's schema an object without alternatives, and leaves the rest as it
+/// is. `None`: the root has no alternatives.
+pub(crate) fn flatten_root(schema: &Value) -> Option<Result<FlatRoot, SchemaFitError>> {
+    let has_alternatives = ["allOf", "anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some());
+    has_alternatives.then(|| {
+        check(schema)?;
+        let mut log = SchemaFitLog::new("");
+        let mut schema = schema.clone();
+        modern::modernise(&mut schema);
+        refs::gather(&mut schema, &mut log)?;
+        let Value::Object(mut fields) = schema else { return Err(SchemaFitError::NotASchema) };
+        root_schema::plain(&mut fields, ToolFormat::Anthropic, &mut log)?;
+        Ok(FlatRoot { schema: Value::Object(fields), limits: log.told })
+    })
 }
 
 /// Losses and renames collected while a schema is fitted.

@@ -120,8 +120,10 @@ async fn gemini() {
     let model = serve_one(provider(ProviderKind::Gemini, fake.address));
     let answer = model.ask(&request("hello")).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
+    assert!(answer.created > 1_700_000_000, "Gemini does not tell the time, the gateway does");
     let answer = read_stream(model.stream(&request("hello")).await.unwrap()).await.unwrap();
     assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
+    assert!(answer.created > 1_700_000_000, "Gemini does not tell the time, the gateway does");
     let paths: Vec<String> =
         fake.requests_seen().iter().map(|seen| seen.path().to_owned()).collect();
     let models = "/v1beta/models/m-id";
@@ -182,7 +184,7 @@ async fn a_key_without_money_is_the_gateways_trouble() {
     let fake = Fake::start(vec![whole(429, words)]).await;
     let model = serve_one(provider(ProviderKind::OpenAi, fake.address));
     let error = model.ask(&request("hello")).await.unwrap_err();
-    let expected = "provider `fake` rejected the gateway's key (HTTP 429, insufficient_quota): \
-                    check `providers.fake.api_key`";
+    let expected = "provider `fake` reports that its account has no credit or quota left: You \
+                    exceeded your current quota";
     assert_eq!(error.failure.message, expected);
 }

@@ -145,12 +145,12 @@ async fn relations_lead_from_one_entity_to_another() {
         well(sends(&stage, "POST", "/entities", &json!({ "type": kind, "name": name }))).await;
     }
     let relation = json!({ "source": "npc-mira", "type": "Lives_In", "target": "location-harbour",
-        "attributes": { "since": 3 }, "session": "s-01", "confidence": 0.5 });
+        "attributes": { "since": 3 }, "session": "s-01", "confidence": 0.9 });
     well(sends(&stage, "POST", "/relations", &relation)).await;
     well(sends(&stage, "POST", "/relations", &relation)).await;
     let listed = well(asks(&stage, "/relations?of=location-harbour")).await;
     assert_eq!(column(&listed, "relations", "type"), ["lives_in"]);
-    assert_eq!(listed["relations"][0]["confidence"], 0.5);
+    assert_eq!(listed["relations"][0]["confidence"], 0.9);
     let snapshot = well(asks(&stage, "/entities/npc-mira")).await;
     assert_eq!(snapshot["relations"][0]["neighbour"]["name"], "Harbour");
     assert_eq!(snapshot["left_out"], 0);

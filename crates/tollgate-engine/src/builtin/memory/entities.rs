@@ -248,7 +248,7 @@ fn relation_json(snapshot: &EntitySnapshot, link: &EntityLink) -> Value {
         "entity": { "id": link.neighbour.id.as_str(), "name": link.neighbour.name,
             "type": link.neighbour.kind },
         "attributes": relation.attributes,
-        "confidence": relation.provenance.confidence,
+        "confidence": relation.provenance.decimal_confidence(),
         "session_id": relation.provenance.session.as_ref().map(|it| it.as_str()),
     })
 }

@@ -203,8 +203,15 @@ fn output_config(
     writing: &mut AnthropicBlockWriter,
 ) {
     let mut config = Map::new();
-    if let Some(effort) = &request.options.effort {
-        config.insert("effort".to_owned(), effort.clone().into());
+    match request.options.effort.as_deref() {
+        None => {}
+        // Anthropic has no such effort.
+        Some("none") => {
+            body.insert("thinking".to_owned(), json!({"type": "disabled"}));
+        }
+        Some(effort) => {
+            config.insert("effort".to_owned(), effort.into());
+        }
     }
     match &request.options.output {
         None => {}

@@ -307,7 +307,7 @@ fn errors_of_the_provider_are_understood() {
         (
             400,
             said("invalid_request_error", "Your credit balance is too low"),
-            ProviderFault::Key,
+            ProviderFault::Credit,
             "Your credit balance is too low",
         ),
         (

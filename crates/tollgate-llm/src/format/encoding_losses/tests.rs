@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tollgate_engine::clock::{Clock, SystemClock};
 
 use super::{EncodingLosses, MAX_LISTED_LOSSES};
@@ -40,6 +40,31 @@ fn b_ch_03_a_hundred_thousand_unknown_fields_cost_no_more_than_reading_them() {
     assert_eq!(said.len(), MAX_LISTED_LOSSES);
     assert_eq!(said[0], "field `x1`");
     assert_eq!(said[MAX_LISTED_LOSSES - 1], "and 99967 more");
+}
+
+#[test]
+fn lost_fields_are_named_with_their_place() {
+    let mut request = test_fixtures::request(vec![ChatMessage::text(ChatRole::User, "hi")]);
+    let fields = json!({
+        "text": {"verbosity": "low", "format": {"description": "d"}},
+        "metadata": {"a": "b"},
+        "reasoning": {"summary": "auto", "context": null},
+    });
+    request.extra = Extra::new(Dialect::OpenAiResponses, fields.as_object().unwrap().clone());
+    let mark = json!({"cache_control": {"type": "ephemeral"}});
+    let mark = Extra::new(Dialect::OpenAiResponses, mark.as_object().unwrap().clone());
+    let mut message = ChatMessage::text(ChatRole::User, "hi");
+    message.parts[0].extra = mark;
+    request.messages.push(message);
+    let said = EncodingLosses::of(&request, Dialect::Anthropic).into_list();
+    let expected = [
+        "field `text.verbosity`",
+        "field `text.format.description`",
+        "field `metadata`",
+        "field `reasoning.summary`",
+        "field `messages[].content[].cache_control`",
+    ];
+    assert_eq!(said, expected);
 }
 
 #[test]

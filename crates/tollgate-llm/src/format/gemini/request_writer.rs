@@ -10,7 +10,6 @@ use crate::error::LlmError;
 use crate::extra::Extra;
 use crate::format::EncodedRequest;
 use crate::model_capabilities::{Effort, Feature, ModelCapabilities};
-use crate::request_fitting::gemini_config;
 
 use super::history::{GeminiContents, compose, excuse_unsigned};
 use super::part_writer::GeminiPartWriter;
@@ -161,7 +160,22 @@ fn config(request: &ChatRequest, writing: &mut GeminiPartWriter) -> Map<String, 
 fn thinking(request: &ChatRequest) -> Option<Value> {
     let takes = ModelCapabilities::of(OWN, &request.model);
     let effort = Effort::parse(request.options.effort.as_deref()?)?;
-    Some(gemini_config(takes.efforts.nearest(effort)?, takes.min_thinking_budget))
+    Some(thinking_config(takes.efforts.nearest(effort)?, takes.min_thinking_budget))
+}
+
+/// The `thinkingConfig` of a Gemini model for an effort.
+fn thinking_config(effort: Effort, min_budget: Option<u32>) -> Value {
+    let mut config = Map::new();
+    match min_budget {
+        Some(least) => {
+            drop(config.insert("thinkingBudget".to_owned(), json!(effort.budget().max(least))))
+        }
+        None => {
+            let level = effort.as_str().to_ascii_uppercase();
+            config.insert("thinkingLevel".to_owned(), level.into());
+        }
+    }
+    config.into()
 }
 
 fn report_unsupported(options: &GenerationOptions, writing: &mut GeminiPartWriter) {

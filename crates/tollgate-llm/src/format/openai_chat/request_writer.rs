@@ -19,13 +19,9 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     body.insert("model".to_owned(), request.model.clone().into());
     let messages = history::for_provider(&request.messages, &mut lost);
     body.insert("messages".to_owned(), messages.into());
-    if !request.tools.is_empty() {
-        let tools: Result<Vec<Value>, LlmError> = request.tools.iter().map(tool::write).collect();
-        body.insert("tools".to_owned(), tools?.into());
-    }
+    openai_common::write_tools(&request.tools, tool::write, &mut body)?;
     match tool::write_choice(&request.tool_choice) {
-        Ok(Some(choice)) => drop(body.insert("tool_choice".to_owned(), choice)),
-        Ok(None) => {}
+        Ok(choice) => body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice))),
         Err(inexpressible) => lost.say(inexpressible.to_string()),
     }
     options(&request.options, &mut body);

@@ -17,6 +17,7 @@ use crate::error::LlmError;
 use crate::extra::Extra;
 use crate::format::MalformedResponseError;
 use crate::format::fields::FieldReader;
+use crate::format::openai_common::logprobs;
 use crate::gateway_report::GatewayReport;
 
 pub(super) fn read(body: Value) -> Result<ChatResponse, MalformedResponseError> {
@@ -129,7 +130,8 @@ pub(super) fn write(
     ]);
     response.extra.write_into(DIALECT, &mut body);
     if let Some(choice) = body["choices"][0].as_object_mut() {
-        choice.entry("logprobs").or_insert(Value::Null);
+        let of_responses = logprobs::whole_for_chat(response);
+        choice.entry("logprobs").or_insert(of_responses.unwrap_or_default());
     }
     if let Some(told) = told {
         body.insert("tollgate".to_owned(), report_json(told));

@@ -13,6 +13,7 @@ use crate::conversation::{
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::error::LlmError;
 use crate::extra::Extra;
+use crate::format::openai_common;
 use crate::format::{ChatSseEvent, StreamWriter};
 use crate::gateway_report::GatewayReport;
 
@@ -116,7 +117,7 @@ impl OpenAiChatStreamWriter {
             chunk.insert("usage".to_owned(), Value::Null);
         }
         if let Some(logprobs) = logprobs(extra) {
-            chunk["choices"][0]["logprobs"] = logprobs.clone();
+            chunk["choices"][0]["logprobs"] = logprobs;
         }
         extra.write_into(DIALECT, &mut chunk);
         chunk
@@ -329,8 +330,9 @@ fn head(id: &str, model: &str, created: u64) -> Map<String, Value> {
     ])
 }
 
-fn logprobs(extra: &Extra) -> Option<&Value> {
-    extra.get(DIALECT, "choices")?.get(0)?.get("logprobs")
+fn logprobs(extra: &Extra) -> Option<Value> {
+    let own = || extra.get(DIALECT, "choices")?.get(0)?.get("logprobs").cloned();
+    own().or_else(|| openai_common::logprobs::for_chat(extra))
 }
 
 /// Fields of the last chunk, in which `message` becomes `delta`, and those of the usage chunk.

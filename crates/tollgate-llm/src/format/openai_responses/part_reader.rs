@@ -6,19 +6,11 @@ use super::DIALECT;
 use super::media;
 use crate::conversation::{ChatMedia, MediaKind, MediaSource, MessagePart, PartContent};
 use crate::error::LlmError;
-use crate::format::fields::{FieldReader, wrong};
+use crate::format::fields::FieldReader;
+use crate::format::openai_common;
 
-/// Content is a string, or a list of parts.
 pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<MessagePart>, LlmError> {
-    match value {
-        Value::String(text) => Ok(vec![MessagePart::text(text)]),
-        Value::Array(list) => list
-            .into_iter()
-            .enumerate()
-            .map(|(index, part)| read(part, format!("{at}[{index}]")))
-            .collect(),
-        other => Err(wrong(at, "a string or a list of parts", &other)),
-    }
+    openai_common::read_content(value, at, read)
 }
 
 pub(super) fn read(value: Value, at: String) -> Result<MessagePart, LlmError> {

@@ -26,13 +26,9 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     include_sealed_reasoning(request, &mut body);
     let items = history::for_provider(messages, &mut lost);
     body.insert("input".to_owned(), items.into());
-    if !request.tools.is_empty() {
-        let tools: Result<Vec<Value>, LlmError> = request.tools.iter().map(tool::write).collect();
-        body.insert("tools".to_owned(), tools?.into());
-    }
+    openai_common::write_tools(&request.tools, tool::write, &mut body)?;
     match tool::write_choice(&request.tool_choice) {
-        Ok(Some(choice)) => drop(body.insert("tool_choice".to_owned(), choice)),
-        Ok(None) => {}
+        Ok(choice) => body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice))),
         Err(inexpressible) => lost.say(inexpressible.to_string()),
     }
     options(&request.options, &mut body);

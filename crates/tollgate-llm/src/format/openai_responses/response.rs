@@ -9,6 +9,7 @@ use crate::error::LlmError;
 use crate::extra::Extra;
 use crate::format::MalformedResponseError;
 use crate::format::fields::FieldReader;
+use crate::format::openai_common::logprobs;
 use crate::gateway_report::GatewayReport;
 
 pub(super) fn read(body: Value) -> Result<ChatResponse, MalformedResponseError> {
@@ -91,7 +92,7 @@ pub(super) fn write(
     told: Option<&GatewayReport>,
 ) -> Value {
     let mut writer = stream_writer::OpenAiResponsesStreamWriter::new(request);
-    for step in delta::steps(response) {
+    for step in delta::steps(&logprobs::placed_in_text(response)) {
         writer.step(&step);
     }
     let last = writer.finish(told).pop();

@@ -1,5 +1,7 @@
 //! Tools, their schemas, their choice.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::{ANTHROPIC, CHAT, GEMINI, RESPONSES, request, sent};
@@ -33,9 +35,9 @@ fn effort_beside_tools_is_left_out_on_chat() {
 #[test]
 fn a_model_without_tools_on_chat_is_refused_with_the_remedy() {
     let tool = request(CHAT, &with_tool(json!({}), &json!({})));
-    let failure = fit(&tool, CHAT, "gpt-6.1-sol").unwrap_err();
+    let failure = fit(Cow::Borrowed(&tool), CHAT, "gpt-6.1-sol").unwrap_err();
     assert!(failure.message.contains("set `api: responses`"), "{}", failure.message);
-    assert!(fit(&tool, RESPONSES, "gpt-6.1-sol").is_ok());
+    assert!(fit(Cow::Borrowed(&tool), RESPONSES, "gpt-6.1-sol").is_ok());
 }
 
 #[test]
@@ -88,8 +90,14 @@ fn a_choice_among_some_tools_reaches_every_provider() {
         "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["a", "b"]}},
     });
     let chat = sent(GEMINI, &of_gemini, CHAT, "gpt-4.1").0;
-    assert_eq!(chat["tool_choice"]["allowed_tools"]["mode"], "required");
-    assert_eq!(chat["tool_choice"]["allowed_tools"]["tools"][1]["function"]["name"], "b");
+    assert_eq!(chat["tool_choice"], "required");
+    let offered = chat["tools"].as_array().unwrap().iter();
+    let names: Vec<&Value> = offered.map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(names, ["a", "b"]);
+    // OpenAI's two dialects both have such a choice, and keep all tools for the prompt cache.
+    let responses = sent(CHAT, &fields, RESPONSES, "gpt-6.1-sol").0;
+    assert_eq!(responses["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(responses["tool_choice"]["tools"], json!([{"type": "function", "name": "b"}]));
 }
 
 #[test]
@@ -114,6 +122,26 @@ fn strict_tools_stay_strict_where_a_provider_has_them() {
 }
 
 #[test]
+fn a_strict_tool_is_none_where_the_schema_or_the_model_cannot_be() {
+    let next = json!({"$ref": "#/$defs/Node"});
+    let recursive = json!({
+        "type": "object",
+        "properties": {"next": next},
+        "$defs": {"Node": {"type": "object", "properties": {"next": next}}},
+    });
+    let plain = json!({"type": "object", "properties": {}});
+    for (parameters, model) in
+        [(recursive, "claude-opus-4-8"), (plain, "claude-3-5-sonnet-20241022")]
+    {
+        let tool = with_tool(json!({"strict": true, "parameters": parameters}), &json!({}));
+        let (body, lost) = sent(CHAT, &tool, ANTHROPIC, model);
+        assert_eq!(body["tools"][0]["input_schema"], parameters);
+        assert_eq!(body["tools"][0].get("strict"), None);
+        assert_eq!(lost, ["`strict` of the tool `roll`: the model does not take it"]);
+    }
+}
+
+#[test]
 fn alternatives_at_the_top_of_a_tool_become_words_for_claude() {
     let either = json!({
         "anyOf": [
@@ -131,7 +159,7 @@ fn alternatives_at_the_top_of_a_tool_become_words_for_claude() {
     assert_eq!(names, ["a", "c", "b"]);
     assert_eq!(schema["required"], json!(["c"]));
     let said = body["tools"][0]["description"].as_str().unwrap();
-    assert!(said.starts_with("Rolls.\n\nThe arguments must match at least one of ["), "{said}");
+    assert_eq!(said, "Rolls. (limits: any of (with a, c) or (with b, c))");
     assert_eq!(lost, ["alternatives in the schema of the tool `roll`: sent as words"]);
 }
 

@@ -17,7 +17,7 @@ pub(super) fn tell(fields: &mut Map<String, Value>, limits: &[String]) {
 }
 
 /// A description followed by `(limits: …)`.
-pub(in crate::tools) fn beside(description: Option<&str>, limits: &[String]) -> Option<String> {
+pub(crate) fn beside(description: Option<&str>, limits: &[String]) -> Option<String> {
     if limits.is_empty() {
         return description.map(str::to_owned);
     }

@@ -79,7 +79,7 @@ pub(super) fn encode(namespace: &Namespace, record: &MemoryRecord) -> String {
             "target": relation.target.as_str(),
             "attributes": relation.attributes,
             "session": relation.provenance.session.as_ref().map(|it| it.as_str()),
-            "confidence": relation.provenance.confidence,
+            "confidence": relation.provenance.decimal_confidence(),
             "at": date::format_rfc3339_millis(relation.at),
         }),
     };

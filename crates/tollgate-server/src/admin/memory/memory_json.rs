@@ -67,7 +67,7 @@ pub(super) fn relation(relation: &Relation) -> Value {
         "target": relation.target.as_str(),
         "attributes": relation.attributes,
         "session": relation.provenance.session.as_ref().map(|it| it.as_str()),
-        "confidence": relation.provenance.confidence,
+        "confidence": relation.provenance.decimal_confidence(),
         "agent": owner(&relation.audience),
         "author": author(&relation.author),
         "changed": date::format_rfc3339_millis(relation.changed),

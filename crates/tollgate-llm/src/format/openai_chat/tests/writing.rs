@@ -174,7 +174,7 @@ fn what_has_no_words_here_is_named() {
     assert_eq!(
         lost,
         [
-            "field `cache_control`",
+            "field `messages[].content[].cache_control`",
             "a video by its address",
             "a part of kind `code` that only gemini has"
         ]

@@ -13,8 +13,14 @@ fn openais_own_errors_are_told_apart() {
         json!({"error": {"message": message, "type": "t", "param": null, "code": code}}).to_string()
     };
     check(429, &error("rate_limit_exceeded", "slow down"), ProviderFault::TooOften, "slow down");
-    check(429, &error("insufficient_quota", "no money"), ProviderFault::Key, "no money");
+    check(429, &error("insufficient_quota", "no money"), ProviderFault::Credit, "no money");
     check(400, &error("context_length_exceeded", "too long"), ProviderFault::TooLong, "too long");
+    let long =
+        |place: &str| format!("Invalid '{place}': string too long. Expected a maximum of 64");
+    let id = long("input[1].call_id");
+    check(400, &error("string_above_max_length", &id), ProviderFault::Request, &id);
+    let content = long("messages[0].content");
+    check(400, &error("string_above_max_length", &content), ProviderFault::TooLong, &content);
     check(404, &error("model_not_found", "no `x`"), ProviderFault::Model, "no `x`");
     check(400, &error("invalid_value", "bad"), ProviderFault::Request, "bad");
     check(500, &error("server_error", "oops"), ProviderFault::Provider, "oops");

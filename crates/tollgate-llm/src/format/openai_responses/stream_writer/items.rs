@@ -10,6 +10,7 @@ use super::{ModelRefusal, ResponsesEvent};
 use crate::conversation::{ChatMedia, MediaKind, MediaSource, PartContent};
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::extra::Extra;
+use crate::format::openai_common::logprobs;
 
 #[derive(Debug, Default)]
 pub(super) struct ResponsesOutputItems {
@@ -200,8 +201,11 @@ impl ResponsesOutputItems {
             place.text.push_str(text);
             let mut fields = json!({"delta": text});
             if place.kind == ResponsesPartKind::Text {
-                let logprobs = extra.get(DIALECT, "logprobs").cloned();
-                fields["logprobs"] = logprobs.unwrap_or_else(|| json!([]));
+                if let Some(tokens) = logprobs::of_chat(extra) {
+                    place.add_logprobs(tokens);
+                }
+                let tokens = extra.get(DIALECT, "logprobs").or(logprobs::of_chat(extra)).cloned();
+                fields["logprobs"] = tokens.unwrap_or_else(|| json!([]));
             }
             if first {
                 self.first(&place);

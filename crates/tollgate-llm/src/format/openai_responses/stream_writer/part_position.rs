@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::{last_seen_value, part_writer};
+use super::super::{DIALECT, last_seen_value, part_writer};
 use crate::conversation::ThoughtSignature;
 use crate::extra::Extra;
+use crate::format::openai_common::logprobs;
 
 /// Position and state of a part.
 #[derive(Debug)]
@@ -52,6 +53,15 @@ impl ResponsesPartPosition {
             value: Value::Null,
         };
         std::mem::replace(self, empty)
+    }
+
+    /// Appends those of a chunk of Chat Completions, for the end of the text.
+    pub(super) fn add_logprobs(&mut self, tokens: &Value) {
+        let known = self.extra.take(DIALECT, "logprobs");
+        let known = known.and_then(|it| it.as_array().cloned()).unwrap_or_default();
+        let new = tokens.as_array().into_iter().flatten().cloned();
+        let all: Vec<Value> = known.into_iter().chain(new).collect();
+        self.extra.merge(logprobs::in_text(all.into()));
     }
 
     /// The content in its current state.
