@@ -230,6 +230,7 @@ fn models(provider: &ServerThread) -> tollgate_llm::settings::LlmSettings {
         kind: ProviderKind::OpenAi,
         base_url: Some(format!("http://{}/v1", provider.address)),
         api_key: None,
+        endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts::default(),
         concurrent: 4,
@@ -245,6 +246,7 @@ fn models(provider: &ServerThread) -> tollgate_llm::settings::LlmSettings {
         api: ProviderApi::Chat,
         store: false,
         behaves_like: None,
+        pool: PoolSettings::default(),
     };
     tollgate_llm::settings::LlmSettings { providers: vec![provider], models: vec![model] }
 }

@@ -103,6 +103,14 @@ pub(super) const PROVIDER: SectionSpec = SectionSpec {
         ),
         key("base_url", PLAIN, "the vendor's", "Base URL of the API"),
         key("api_key", SECRET, "none", "Sent as the API requires it"),
+        key(
+            "endpoints",
+            KeyKind::Entries(&PROVIDER_ENDPOINT),
+            "one: `base_url` with `api_key`",
+            "Several keys or regions, which share the load of every model. Each has a circuit \
+             breaker and a speed of its own. They should belong to one account: signatures of \
+             reasoning and stored files go to any of them",
+        ),
         key("headers", KeyKind::Table(&SECRET), "{}", "Sent with every request"),
         key(
             "timeout_ms",
@@ -122,10 +130,68 @@ pub(super) const PROVIDER: SectionSpec = SectionSpec {
     elsewhere: &[("type", "write `kind:`")],
 };
 
+const PROVIDER_ENDPOINT: SectionSpec = SectionSpec {
+    title: "providers.NAME.endpoints",
+    keys: &[
+        key("name", PLAIN, "its number, from 1", "Names it in errors, metrics and `/api/models`"),
+        key("base_url", PLAIN, "the provider's", "Base URL of the API, such as that of a region"),
+        key("api_key", SECRET, "the provider's", "Sent as the API requires it"),
+        key(
+            "weight",
+            whole(0, 1_000, ""),
+            "1",
+            "Share of the requests, relative to the others. 0: only when all others are out",
+        ),
+    ],
+    elsewhere: &[("region", "write it as `name:`"), ("key", "write `api_key:`")],
+};
+
+const MODEL_PROVIDER: SectionSpec = SectionSpec {
+    title: "models.NAME.providers",
+    keys: &[
+        required_key("provider", PLAIN, "One of `providers`"),
+        key("id", PLAIN, "that of the model", "The provider's name of the model"),
+        key(
+            "weight",
+            whole(0, 1_000, ""),
+            "1",
+            "Share of the requests, relative to the others; for `route: weight`",
+        ),
+        key(
+            "price",
+            PLAIN,
+            "unknown, and so the last",
+            "What a million tokens of usual requests cost, such as `3.75`; for `route: cost`",
+        ),
+    ],
+    elsewhere: &[("model", "write `id:`")],
+};
+
 pub(super) const MODEL: SectionSpec = SectionSpec {
     title: "models.NAME",
     keys: &[
-        required_key("provider", PLAIN, "One of `providers`"),
+        key("provider", PLAIN, "none: needs `providers`", "One of `providers`"),
+        key(
+            "providers",
+            KeyKind::Entries(&MODEL_PROVIDER),
+            "the one of `provider`",
+            "Several providers of the same model. If one fails before its first token, the next is \
+             asked",
+        ),
+        key(
+            "route",
+            KeyKind::Choice(&["order", "weight", "latency", "cost"]),
+            "`order` with `providers`, else `weight`",
+            "Which provider or endpoint is asked first: as listed, by chance according to the \
+             weights, the fastest by time to first token and tokens per second, or the cheapest",
+        ),
+        key(
+            "hedge_after_ms",
+            whole(1, 600_000, "milliseconds"),
+            "never",
+            "If a stream has no token by then, a second provider or endpoint is asked as well; the \
+             slower one is cancelled. For at most a fifth of the requests",
+        ),
         key("id", PLAIN, "the name", "The provider's name of the model"),
         key(
             "api",

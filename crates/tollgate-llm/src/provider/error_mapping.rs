@@ -6,6 +6,7 @@ use tollgate_mcp::{answer_budget, web};
 
 use super::ask_error::{AskError, RetryTarget};
 use super::label::ModelLabel;
+use super::pass_through::PassThroughError;
 use super::retry_hint::{RetryAdvice, RetryHint};
 use crate::error::{LlmError, LlmErrorKind};
 use crate::format::{
@@ -89,8 +90,7 @@ fn refused_key(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) ->
         facts.push(format!("HTTP {code}"));
     }
     facts.extend(reported.code.as_deref().map(|code| label.quote(code)));
-    let key = format!("`providers.{}.api_key`", label.provider);
-    format!("rejected the gateway's key ({}): check {key}", facts.join(", "))
+    format!("rejected the gateway's key ({}): check `{}`", facts.join(", "), label.key_path)
 }
 
 /// The provider returned success, but not a valid answer.
@@ -135,6 +135,13 @@ pub(super) fn send_error(label: &ModelLabel, failed: &web::HttpRequestError) -> 
         }
     };
     AskError::same_model(LlmError::new(LlmErrorKind::Provider, label.of_provider(&what)))
+}
+
+/// A passed-through stream that did not begin.
+pub(super) fn unbegun_error(label: &ModelLabel, failed: &PassThroughError) -> AskError {
+    let failure =
+        LlmError::new(LlmErrorKind::Provider, label.of_model(&format!("failed: {failed}")));
+    AskError::same_model(failure)
 }
 
 /// The model is too slow to be asked again.

@@ -1,13 +1,15 @@
 //! HTTP client of one provider: base URL, key, connections and concurrency slots. Independent of
 //! the content of requests and responses.
 
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 use tollgate_core::trace::Trace;
 use tollgate_mcp::header::write_trace;
 use tollgate_mcp::tasks::TaskGroup;
@@ -16,9 +18,11 @@ use tollgate_mcp::web::{DedicatedConnection, HttpPool, HttpRequestError};
 use super::concurrency_limit::{ProviderConcurrencyLimit, ProviderPermit};
 use super::config_error::{ModelConfigError, ProviderSetupError};
 use super::forwarded_headers;
+use super::label::ModelLabel;
+use super::pool::{TargetHealth, TargetReport};
 use super::urls::{self, ProviderBaseUrl};
 use crate::error::{LlmError, LlmErrorKind};
-use crate::settings::{ProviderKind, ProviderSettings};
+use crate::settings::{EndpointSettings, ProviderKind, ProviderSettings};
 
 const USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("tollgate/", env!("CARGO_PKG_VERSION")));
@@ -38,21 +42,84 @@ pub(super) struct RemoteProvider {
     headers: HeaderMap,
     slots: ProviderConcurrencyLimit,
     drains: OnceLock<TaskGroup>,
+    endpoint: Option<EndpointSettings>,
+    /// By the provider's name of the model; `None`: models that are not in the config.
+    targets: Mutex<BTreeMap<Option<String>, Arc<TargetHealth>>>,
 }
 
 impl RemoteProvider {
-    pub(super) fn new(settings: ProviderSettings) -> Result<Self, ModelConfigError> {
+    /// The provider, or one of its endpoints: `settings` then has the key and the URL of that.
+    pub(super) fn new(
+        settings: ProviderSettings,
+        endpoint: Option<EndpointSettings>,
+    ) -> Result<Self, ModelConfigError> {
         let name = settings.name.clone();
-        Self::connect_to(settings).map_err(|why| ModelConfigError::Provider { name, why })
+        Self::connect_to(settings, endpoint).map_err(|why| ModelConfigError::Provider { name, why })
     }
 
-    fn connect_to(settings: ProviderSettings) -> Result<Self, ProviderSetupError> {
+    fn connect_to(
+        settings: ProviderSettings,
+        endpoint: Option<EndpointSettings>,
+    ) -> Result<Self, ProviderSetupError> {
         let base = urls::base(&settings)?;
         let pool = HttpPool::new(base.origin())
             .map_err(|error| ProviderSetupError::Client(error.to_string()))?;
         let headers = headers(&settings)?;
         let slots = ProviderConcurrencyLimit::new(settings.concurrent);
-        Ok(Self { settings, base, pool, headers, slots, drains: OnceLock::new() })
+        let targets = Mutex::default();
+        Ok(Self {
+            settings,
+            base,
+            pool,
+            headers,
+            slots,
+            drains: OnceLock::new(),
+            endpoint,
+            targets,
+        })
+    }
+
+    /// Whether these settings describe it.
+    pub(super) fn is_of(
+        &self,
+        settings: &ProviderSettings,
+        endpoint: Option<&EndpointSettings>,
+    ) -> bool {
+        self.settings == *settings && self.endpoint.as_ref() == endpoint
+    }
+
+    /// `None` if the provider has only one.
+    pub(super) fn endpoint_name(&self) -> Option<&str> {
+        self.endpoint.as_ref().map(|endpoint| endpoint.name.as_str())
+    }
+
+    pub(super) fn weight(&self) -> u32 {
+        let endpoint = self.endpoint.as_ref();
+        endpoint.map_or(EndpointSettings::DEFAULT_WEIGHT, |endpoint| endpoint.weight)
+    }
+
+    pub(super) fn label(&self, model: &str) -> ModelLabel {
+        ModelLabel::new(&self.settings, self.endpoint_name(), model)
+    }
+
+    /// Health of a model here. The models that are not in the config share one, as their number is
+    /// not bounded.
+    pub(super) fn health(&self, id: Option<&str>) -> Arc<TargetHealth> {
+        let mut targets = self.targets.lock();
+        Arc::clone(targets.entry(id.map(str::to_owned)).or_default())
+    }
+
+    /// What was asked of models that are not in the config, if anything.
+    pub(super) fn unlisted_report(&self, now: Instant) -> Option<TargetReport> {
+        let health = self.targets.lock().get(&None).map(Arc::clone)?;
+        Some(TargetReport {
+            provider: self.settings.name.clone(),
+            endpoint: self.endpoint_name().map(str::to_owned),
+            id: None,
+            weight: self.weight(),
+            price: None,
+            status: health.status(now),
+        })
     }
 
     /// `more` overrides the configured headers.
@@ -79,6 +146,10 @@ impl RemoteProvider {
     /// Headers of every request, including the key.
     pub(super) fn headers(&self) -> &HeaderMap {
         &self.headers
+    }
+
+    pub(super) fn has_free_slot(&self) -> bool {
+        self.slots.has_free()
     }
 
     pub(super) async fn slot(&self) -> Result<ProviderPermit, LlmError> {

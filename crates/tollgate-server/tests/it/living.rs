@@ -213,6 +213,7 @@ fn models(address: SocketAddr) -> LlmSettings {
         kind,
         base_url: Some(format!("http://{address}{path}")),
         api_key: Some(Secret::new("providers-own-key")),
+        endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts::default(),
         concurrent: ProviderSettings::DEFAULT_CONCURRENCY,
@@ -228,6 +229,7 @@ fn models(address: SocketAddr) -> LlmSettings {
         api: ProviderApi::Realtime,
         store: false,
         behaves_like: None,
+        pool: PoolSettings::default(),
     };
     LlmSettings { providers: kinds.map(provider).to_vec(), models: kinds.map(model).to_vec() }
 }

@@ -61,6 +61,7 @@ pub(crate) fn models(url: &str) -> LlmSettings {
         kind: ProviderKind::OpenAi,
         base_url: Some(url.to_owned()),
         api_key: Some(Secret::new("sk-canary")),
+        endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts::default(),
         concurrent: 8,
@@ -76,6 +77,7 @@ pub(crate) fn models(url: &str) -> LlmSettings {
         api: ProviderApi::Realtime,
         store: false,
         behaves_like: None,
+        pool: PoolSettings::default(),
     };
     LlmSettings { providers: vec![provider], models: vec![model] }
 }
