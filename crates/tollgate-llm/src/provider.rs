@@ -9,6 +9,7 @@ use tollgate_engine::embedding::Embedder;
 
 use crate::settings::{self, LlmSettings, ProviderKind, RemoteEmbeddingSettings};
 
+mod access_token;
 mod ask_error;
 mod concurrency_limit;
 mod config_error;
@@ -86,7 +87,8 @@ impl ModelRegistry {
         clock: Arc<dyn Clock>,
         earlier: Option<&Self>,
     ) -> Result<Self, ModelConfigError> {
-        let providers = settings.providers.iter().map(|provider| provider_entry(provider, earlier));
+        let providers =
+            settings.providers.iter().map(|provider| provider_entry(provider, &clock, earlier));
         let providers = providers.collect::<Result<Vec<_>, _>>()?;
         let mut models = Self { models: Vec::new(), providers, clock };
         for model in &settings.models {
@@ -220,6 +222,7 @@ fn target(
 
 fn provider_entry(
     provider: &settings::ProviderSettings,
+    clock: &Arc<dyn Clock>,
     earlier: Option<&ModelRegistry>,
 ) -> Result<ProviderEntry, ModelConfigError> {
     let settings::ProviderSettings { name, kind, .. } = provider;
@@ -235,7 +238,7 @@ fn provider_entry(
                 let mut kept = earlier.flat_map(|served| &served.remotes);
                 match kept.find(|remote| remote.is_of(&settings, endpoint.as_ref())) {
                     Some(remote) => Ok(Arc::clone(remote)),
-                    None => RemoteProvider::new(settings, endpoint).map(Arc::new),
+                    None => RemoteProvider::new(settings, endpoint, clock).map(Arc::new),
                 }
             });
             remotes.collect::<Result<Vec<_>, _>>()?

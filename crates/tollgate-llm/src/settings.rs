@@ -32,6 +32,8 @@ pub struct ProviderSettings {
     /// `None`: the vendor's default.
     pub base_url: Option<String>,
     pub api_key: Option<Secret>,
+    /// A cloud that serves this API at addresses and with credentials of its own.
+    pub cloud: Option<CloudSettings>,
     /// Several keys or regions. Empty: the one above.
     pub endpoints: Vec<EndpointSettings>,
     /// Sent with every request; names in lower case.
@@ -47,6 +49,31 @@ impl ProviderSettings {
     /// Default of the maximum of concurrent requests.
     pub const DEFAULT_CONCURRENCY: u32 = 256;
     pub const DEFAULT_RETRIES: u32 = 2;
+}
+
+/// How a cloud differs from the vendor of its models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CloudSettings {
+    Azure(AzureSettings),
+}
+
+/// Azure OpenAI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AzureSettings {
+    /// Of the API with deployments in the path. `None`: the v1 API, which has no versions.
+    pub api_version: Option<String>,
+    /// `None`: the provider's key.
+    pub entra: Option<EntraSettings>,
+}
+
+/// An application registered with Microsoft Entra.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntraSettings {
+    pub tenant: String,
+    pub client_id: String,
+    pub client_secret: Secret,
+    /// `None`: that of the public cloud.
+    pub authority: Option<String>,
 }
 
 /// One of several keys or regions of a provider.

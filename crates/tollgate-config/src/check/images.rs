@@ -38,6 +38,11 @@ pub(super) fn images(
             .help("use a provider of kind `openai`, which is any compatible API");
         return None;
     }
+    if provider.cloud.is_some() {
+        let message = format!("`{}` is Azure OpenAI, whose images are not supported", named.value);
+        problems.error(named.at, &path, message).help("use a provider without `azure`");
+        return None;
+    }
     let endpoint = provider.endpoints.first();
     let base_url = endpoint.and_then(|endpoint| endpoint.base_url.as_deref());
     let base_url = base_url.or(provider.base_url.as_deref()).unwrap_or(USUAL);

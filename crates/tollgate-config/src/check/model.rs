@@ -13,6 +13,7 @@ use super::super::diagnostic::Problems;
 use super::super::raw::SectionFields;
 use super::{endpoint, unknown_name};
 
+mod cloud;
 mod pool;
 
 pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<ProviderSettings> {
@@ -33,6 +34,7 @@ pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<Pro
             },
             base_url: base_url.flatten(),
             api_key: api_key.map(|text| Secret::new(text.value)),
+            cloud: cloud::cloud(fields, problems),
             endpoints: endpoints(fields, problems),
             headers: endpoint::headers(fields, problems).into_iter().collect(),
             patience: patience(fields),
@@ -142,6 +144,12 @@ fn api(
         Some("realtime") => ProviderApi::Realtime,
         _ => ProviderApi::Chat,
     };
+    if let (Some(named), Some(served)) = (fields.text("api"), served)
+        && let Some(help) = cloud::missing_api(api, served)
+    {
+        let message = format!("provider `{}` has no API `{}`", served.name, named.value);
+        problems.error(named.at, &fields.path("api"), message).help(help);
+    }
     let help = match (api, served.map(|provider| provider.kind)) {
         (ProviderApi::Realtime, Some(ProviderKind::Anthropic | ProviderKind::Offline)) => {
             "live sessions are for providers of kind `openai`, `gemini` and `deepgram`"

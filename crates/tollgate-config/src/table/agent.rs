@@ -104,6 +104,14 @@ pub(super) const PROVIDER: SectionSpec = SectionSpec {
         key("base_url", PLAIN, "the vendor's", "Base URL of the API"),
         key("api_key", SECRET, "none", "Sent as the API requires it"),
         key(
+            "azure",
+            KeyKind::Section(&AZURE),
+            "none",
+            "It is a resource of Azure OpenAI, which `base_url` names: \
+             `https://NAME.openai.azure.com`. For kind `openai`; the `id` of a model is its \
+             deployment. `azure: {}` is the v1 API with `api_key`",
+        ),
+        key(
             "endpoints",
             KeyKind::Entries(&PROVIDER_ENDPOINT),
             "one: `base_url` with `api_key`",
@@ -128,6 +136,32 @@ pub(super) const PROVIDER: SectionSpec = SectionSpec {
         key("concurrent", whole(1, 100_000, "requests"), "256", "Concurrent requests"),
     ],
     elsewhere: &[("type", "write `kind:`")],
+};
+
+const AZURE: SectionSpec = SectionSpec {
+    title: "providers.NAME.azure",
+    keys: &[
+        key(
+            "api_version",
+            PLAIN,
+            "none: the v1 API",
+            "Version of the older API with deployments in the path, such as `2024-10-21`",
+        ),
+        key("tenant", PLAIN, "none", "Tenant of Microsoft Entra, in place of `api_key`"),
+        key("client_id", PLAIN, "none: needed with `tenant`", "The registered application"),
+        key("client_secret", SECRET, "none: needed with `tenant`", "Its secret"),
+        key(
+            "authority",
+            PLAIN,
+            "https://login.microsoftonline.com",
+            "Address of Entra, for national clouds",
+        ),
+    ],
+    elsewhere: &[
+        ("tenant_id", "write `tenant:`"),
+        ("deployment", "write it as `id:` of a model"),
+        ("endpoint", "write it as `base_url:` of the provider"),
+    ],
 };
 
 const PROVIDER_ENDPOINT: SectionSpec = SectionSpec {

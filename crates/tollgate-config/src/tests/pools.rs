@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tollgate_llm::settings::{ModelSettings, RoutePolicy};
+use tollgate_llm::settings::{CloudSettings, ModelSettings, RoutePolicy};
 
-use super::{good, refusal_of};
+use super::{good, mistakes, refusal_of};
 
 const PROVIDERS: &str = "providers: { a: { kind: anthropic, api_key: k }, b: { kind: openai } }\n";
 
@@ -58,7 +58,7 @@ fn routes_and_hedging_are_read() {
 #[test]
 fn mistakes_in_pools_are_pointed_out() {
     for (text, expected) in [
-        ("{ id: x }", "2:14 `models.m` needs `provider`"),
+        ("{ id: x }", "2:11 `models.m` needs `provider`"),
         (
             "{ provider: a, providers: [{ provider: b }] }",
             "2:26 `provider` and `providers` exclude each other",
@@ -75,4 +75,59 @@ fn mistakes_in_pools_are_pointed_out() {
         "providers: { p: { kind: openai, endpoints: [{ name: '2' }, { api_key: k }] } }\n",
         "1:60 there are two endpoints `2`",
     );
+}
+
+#[test]
+fn a_resource_of_azure_has_a_key_or_an_application() {
+    let azure = |text: &str| {
+        let config = good(&format!(
+            "providers: {{ p: {{ kind: openai, base_url: 'https://r.openai.azure.com', {text} }} }}\n"
+        ));
+        match config.llm.providers[0].cloud.clone() {
+            Some(CloudSettings::Azure(azure)) => azure,
+            None => panic!("{text}"),
+        }
+    };
+    let plain = azure("api_key: k, azure: {}");
+    assert_eq!((plain.api_version, plain.entra.is_none()), (None, true));
+    let dated = azure("api_key: k, azure: { api_version: 2025-04-01-preview }");
+    assert_eq!(dated.api_version.as_deref(), Some("2025-04-01-preview"));
+    let entra = azure("azure: { tenant: t, client_id: c, client_secret: s }").entra.unwrap();
+    assert_eq!((entra.tenant.as_str(), entra.client_secret.reveal()), ("t", "s"));
+    assert_eq!(entra.authority, None);
+}
+
+#[test]
+fn mistakes_with_azure_are_pointed_out() {
+    for (provider, expected) in [
+        ("{ kind: openai, azure: {} }", "1:33 Azure OpenAI needs `base_url`"),
+        (
+            "{ kind: anthropic, base_url: 'https://r', azure: {} }",
+            "1:59 `azure` is for providers of kind `openai`",
+        ),
+        (
+            "{ kind: openai, base_url: 'https://r', azure: { api_version: v1 } }",
+            "1:78 `api_version` must be a date, not `v1`",
+        ),
+        (
+            "{ kind: openai, base_url: 'https://r', azure: { tenant: t, client_id: c } }",
+            "1:56 `client_secret` is missing",
+        ),
+    ] {
+        refusal_of(&format!("providers: {{ p: {provider} }}\n"), expected);
+    }
+    let both = "{ kind: openai, base_url: 'https://r', api_key: k, azure: { tenant: t, client_id: c, client_secret: s } }";
+    let found = mistakes(&format!("providers: {{ p: {both} }}\n"));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].ends_with("`api_key` and `client_secret` exclude each other"), "{found:?}");
+    let with_api = |azure: &str, api: &str| {
+        mistakes(&format!(
+            "providers: {{ p: {{ kind: openai, base_url: 'https://r', api_key: k, azure: {azure} }} }}\n\
+             models: {{ m: {{ provider: p, api: {api} }} }}\n"
+        ))
+    };
+    assert!(with_api("{}", "responses").is_empty());
+    let dated = "{ api_version: 2024-10-21 }";
+    assert_eq!(with_api(dated, "responses"), ["2:34 provider `p` has no API `responses`"]);
+    assert_eq!(with_api("{}", "realtime"), ["2:34 provider `p` has no API `realtime`"]);
 }

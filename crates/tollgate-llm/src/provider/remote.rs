@@ -6,15 +6,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header,
+};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use tollgate_core::trace::Trace;
+use tollgate_engine::clock::Clock;
 use tollgate_mcp::header::write_trace;
 use tollgate_mcp::tasks::TaskGroup;
 use tollgate_mcp::web::{DedicatedConnection, HttpPool, HttpRequestError};
 
+use super::access_token::{AccessTokenError, AccessTokens};
 use super::concurrency_limit::{ProviderConcurrencyLimit, ProviderPermit};
 use super::config_error::{ModelConfigError, ProviderSetupError};
 use super::forwarded_headers;
@@ -22,7 +26,9 @@ use super::label::ModelLabel;
 use super::pool::{TargetHealth, TargetReport};
 use super::urls::{self, ProviderBaseUrl};
 use crate::error::{LlmError, LlmErrorKind};
-use crate::settings::{EndpointSettings, ProviderKind, ProviderSettings};
+use crate::settings::{
+    AzureSettings, CloudSettings, EndpointSettings, ProviderKind, ProviderSettings,
+};
 
 const USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("tollgate/", env!("CARGO_PKG_VERSION")));
@@ -45,6 +51,17 @@ pub(super) struct RemoteProvider {
     endpoint: Option<EndpointSettings>,
     /// By the provider's name of the model; `None`: models that are not in the config.
     targets: Mutex<BTreeMap<Option<String>, Arc<TargetHealth>>>,
+    /// `None`: the key is among the headers.
+    tokens: Option<AccessTokens>,
+}
+
+/// Why a request got no response.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProviderSendError {
+    #[error(transparent)]
+    Request(#[from] HttpRequestError),
+    #[error(transparent)]
+    Token(#[from] AccessTokenError),
 }
 
 impl RemoteProvider {
@@ -52,18 +69,27 @@ impl RemoteProvider {
     pub(super) fn new(
         settings: ProviderSettings,
         endpoint: Option<EndpointSettings>,
+        clock: &Arc<dyn Clock>,
     ) -> Result<Self, ModelConfigError> {
         let name = settings.name.clone();
-        Self::connect_to(settings, endpoint).map_err(|why| ModelConfigError::Provider { name, why })
+        Self::connect_to(settings, endpoint, clock)
+            .map_err(|why| ModelConfigError::Provider { name, why })
     }
 
     fn connect_to(
         settings: ProviderSettings,
         endpoint: Option<EndpointSettings>,
+        clock: &Arc<dyn Clock>,
     ) -> Result<Self, ProviderSetupError> {
         let base = urls::base(&settings)?;
         let pool = HttpPool::new(base.origin())
             .map_err(|error| ProviderSetupError::Client(error.to_string()))?;
+        let tokens = match &settings.cloud {
+            Some(CloudSettings::Azure(AzureSettings { entra: Some(entra), .. })) => {
+                Some(AccessTokens::of_entra(entra, Arc::clone(clock))?)
+            }
+            Some(CloudSettings::Azure(AzureSettings { entra: None, .. })) | None => None,
+        };
         let headers = headers(&settings)?;
         let slots = ProviderConcurrencyLimit::new(settings.concurrent);
         let targets = Mutex::default();
@@ -76,6 +102,7 @@ impl RemoteProvider {
             drains: OnceLock::new(),
             endpoint,
             targets,
+            tokens,
         })
     }
 
@@ -128,14 +155,21 @@ impl RemoteProvider {
         url: &Uri,
         more: HeaderMap,
         body: Bytes,
-    ) -> Result<Response<Incoming>, HttpRequestError> {
+    ) -> Result<Response<Incoming>, ProviderSendError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = url.clone();
         let headers = request.headers_mut();
         headers.clone_from(&self.headers);
         forwarded_headers::add(headers, more);
-        self.pool.send(request).await
+        let Some(tokens) = &self.tokens else { return Ok(self.pool.send(request).await?) };
+        let token = tokens.header().await?;
+        request.headers_mut().insert(header::AUTHORIZATION, token.clone());
+        let response = self.pool.send(request).await?;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            tokens.discard(&token);
+        }
+        Ok(response)
     }
 
     /// A dedicated connection to the host of `url`.
@@ -202,6 +236,9 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, ProviderSetupError>
                 (HeaderName::from_static("x-goog-api-key"), key.reveal().to_owned())
             }
             ProviderKind::Deepgram => (header::AUTHORIZATION, format!("Token {}", key.reveal())),
+            ProviderKind::OpenAi if settings.cloud.is_some() => {
+                (HeaderName::from_static("api-key"), key.reveal().to_owned())
+            }
             ProviderKind::OpenAi | ProviderKind::Offline => {
                 (header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
             }

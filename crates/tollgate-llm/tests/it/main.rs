@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod answers;
+mod azure;
 mod bridge;
 mod dialects;
 mod embeddings;

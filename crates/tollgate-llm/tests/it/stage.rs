@@ -30,6 +30,7 @@ pub(crate) fn provider(kind: ProviderKind, address: SocketAddr) -> settings::Pro
         kind,
         base_url: Some(format!("http://{address}")),
         api_key: Some(Secret::new(KEY)),
+        cloud: None,
         endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts {

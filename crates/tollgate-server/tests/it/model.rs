@@ -89,6 +89,7 @@ impl Model {
             kind: ProviderKind::OpenAi,
             base_url: Some(format!("http://{}/v1", self.address)),
             api_key: Some(Secret::new("providers-own-key")),
+            cloud: None,
             endpoints: Vec::new(),
             headers: Vec::new(),
             patience: ProviderTimeouts::default(),

@@ -12,8 +12,8 @@ use tollgate_core::id::AgentId;
 use tollgate_core::memory::{MemoryName, MemoryScope, Namespace};
 use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{
-    LlmSettings, ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts,
-    ToolMode,
+    LlmSettings, ModelSettings, PoolSettings, ProviderApi, ProviderKind, ProviderSettings,
+    ProviderTimeouts, ToolMode,
 };
 use tollgate_server::Rights;
 use tollgate_testkit::ws::{RawUpgradeRequest, RawWebSocket, RawWebSocketMessage, Refused};
@@ -61,6 +61,7 @@ pub(crate) fn models(url: &str) -> LlmSettings {
         kind: ProviderKind::OpenAi,
         base_url: Some(url.to_owned()),
         api_key: Some(Secret::new("sk-canary")),
+        cloud: None,
         endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts::default(),
