@@ -72,6 +72,18 @@ pub enum BreakerState {
     HalfOpen,
 }
 
+impl BreakerState {
+    pub const ALL: [Self; 3] = [Self::Closed, Self::Open, Self::HalfOpen];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::HalfOpen => "half_open",
+        }
+    }
+}
+
 impl Default for CircuitBreaker {
     fn default() -> Self {
         Self {
@@ -111,6 +123,17 @@ impl CircuitBreaker {
             }
             (BreakerPermit::Ordinary, Outcome::Abandoned) => {}
             (BreakerPermit::Ordinary, outcome) => self.count(now, outcome),
+        }
+    }
+
+    /// How long [`CircuitBreaker::admit`] would refuse. `None`: it would admit.
+    pub fn refusal(&self, now: Instant) -> Option<Duration> {
+        match self.phase {
+            BreakerPhase::Closed => None,
+            BreakerPhase::Open { until } => {
+                until.checked_duration_since(now).filter(|it| !it.is_zero())
+            }
+            BreakerPhase::HalfOpen => Some(FIRST_OPEN_PERIOD),
         }
     }
 

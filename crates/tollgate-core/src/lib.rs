@@ -31,6 +31,7 @@ pub mod policy;
 pub mod probe;
 pub mod rate;
 pub mod relevance;
+pub mod retry_budget;
 pub mod sanitize;
 pub mod schema;
 pub mod score;

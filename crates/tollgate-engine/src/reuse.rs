@@ -28,7 +28,7 @@ mod cache;
 mod exact_numbers;
 mod hedging;
 mod late_calls;
-mod retry_budget;
+mod retry_policy;
 mod server_budget;
 mod single_flight;
 
@@ -150,7 +150,7 @@ impl CallReuse {
         // The common path: no lock and no allocation.
         let run = self.0.executor.run(call).await?;
         let run = match &reuse_call {
-            Some(reuse_call) if retry_budget::is_retryable(&run) => {
+            Some(reuse_call) if retry_policy::is_retryable(&run) => {
                 Box::pin(reuse_call.attempts().retry_attended(run)).await?
             }
             _ => run,

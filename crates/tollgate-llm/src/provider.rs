@@ -9,6 +9,7 @@ use tollgate_engine::embedding::Embedder;
 
 use crate::settings::{self, LlmSettings, ProviderKind, RemoteEmbeddingSettings};
 
+mod access_token;
 mod ask_error;
 mod concurrency_limit;
 mod config_error;
@@ -23,6 +24,7 @@ mod label;
 mod message_stream;
 mod model;
 mod pass_through;
+mod pool;
 mod realtime_socket;
 mod remote;
 mod response_head;
@@ -42,8 +44,11 @@ pub(crate) use gen_ai_span::{provider_name, record_usage};
 pub use message_stream::MessageStream;
 pub use model::ModelHandle;
 pub use pass_through::{PassThroughBody, PassThroughError, PassThroughRequest, usage};
+pub use pool::{FIRST_TOKEN_BUCKETS, FirstTokenTimes, TargetCounts, TargetReport, TargetStatus};
 pub use realtime_socket::{ProviderSocket, socket_config};
 
+use endpoint::ModelEndpoint;
+use pool::{Target, TargetPool};
 use remote::RemoteProvider;
 
 /// Longer names are rejected without a lookup.
@@ -60,11 +65,18 @@ pub struct ModelRegistry {
     clock: Arc<dyn Clock>,
 }
 
-/// A provider and its endpoint; `None`: in process.
+/// A provider and its endpoints; none: in process.
 struct ProviderEntry {
     name: String,
     kind: ProviderKind,
-    remote: Option<Arc<RemoteProvider>>,
+    remotes: Vec<Arc<RemoteProvider>>,
+}
+
+/// Whether a model is in the config, and so is counted under its own name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ModelListing {
+    Listed,
+    Unlisted,
 }
 
 impl ModelRegistry {
@@ -75,14 +87,16 @@ impl ModelRegistry {
         clock: Arc<dyn Clock>,
         earlier: Option<&Self>,
     ) -> Result<Self, ModelConfigError> {
-        let providers = settings.providers.iter().map(|provider| provider_entry(provider, earlier));
+        let providers =
+            settings.providers.iter().map(|provider| provider_entry(provider, &clock, earlier));
         let providers = providers.collect::<Result<Vec<_>, _>>()?;
         let mut models = Self { models: Vec::new(), providers, clock };
         for model in &settings.models {
-            models.models.push(Arc::new(models.serve(model.clone())?));
+            models.models.push(Arc::new(models.serve(model.clone(), ModelListing::Listed)?));
         }
         if models.by_name(OFFLINE).is_none() {
-            models.models.push(Arc::new(models.serve(settings::ModelSettings::offline())?));
+            let offline = settings::ModelSettings::offline();
+            models.models.push(Arc::new(models.serve(offline, ModelListing::Listed)?));
         }
         Ok(models)
     }
@@ -100,16 +114,44 @@ impl ModelRegistry {
             return None;
         }
         let alike = |model: &&Arc<ModelHandle>| {
-            model.settings.id == id && model.settings.provider.as_ref() == Some(&provider.name)
+            let mut places = model.settings.providers().into_iter();
+            places.any(|it| it.id == id && it.provider == provider.name)
         };
-        let known = self.models.iter().find(alike).map(|model| model.settings.clone());
+        let known = self.models.iter().find(alike).map(|model| settings::ModelSettings {
+            id: id.to_owned(),
+            provider: Some(provider.name.clone()),
+            pool: settings::PoolSettings::default(),
+            ..model.settings.clone()
+        });
+        let listing = if known.is_some() { ModelListing::Listed } else { ModelListing::Unlisted };
         let settings = known.unwrap_or_else(|| unlisted_model_settings(provider, id));
-        self.serve(settings::ModelSettings { name: name.to_owned(), ..settings }).ok().map(Arc::new)
+        let settings = settings::ModelSettings { name: name.to_owned(), ..settings };
+        self.serve(settings, listing).ok().map(Arc::new)
     }
 
     /// All models of the config, and `offline`.
     pub fn list(&self) -> &[Arc<ModelHandle>] {
         &self.models
+    }
+
+    /// Where the models of the config are served, each place once, and what was asked of models
+    /// that are not in the config.
+    pub fn targets(&self) -> Vec<TargetReport> {
+        let mut reports: Vec<TargetReport> = Vec::new();
+        for report in self.models.iter().flat_map(|model| model.targets()) {
+            let is_same = |it: &TargetReport| {
+                it.provider == report.provider
+                    && it.endpoint == report.endpoint
+                    && it.id == report.id
+            };
+            if !reports.iter().any(is_same) {
+                reports.push(report);
+            }
+        }
+        let now = self.clock.now();
+        let remotes = self.providers.iter().flat_map(|provider| &provider.remotes);
+        reports.extend(remotes.filter_map(|remote| remote.unlisted_report(now)));
+        reports
     }
 
     /// A remote embedding model. Fails if its provider does not exist or has no embeddings.
@@ -122,7 +164,7 @@ impl ModelRegistry {
         let served =
             served.ok_or_else(|| ModelConfigError::UnknownEmbeddingProvider(name.clone()))?;
         let remote =
-            served.remote.as_ref().ok_or_else(|| ModelConfigError::NoEmbeddings(name.clone()))?;
+            served.remotes.first().ok_or_else(|| ModelConfigError::NoEmbeddings(name.clone()))?;
         let clock = Arc::clone(&self.clock);
         Ok(Arc::new(embedding::RemoteEmbedder::new(settings, Arc::clone(remote), clock)?))
     }
@@ -131,41 +173,95 @@ impl ModelRegistry {
         self.models.iter().find(|model| model.settings.name == name)
     }
 
-    fn serve(&self, model: settings::ModelSettings) -> Result<ModelHandle, ModelConfigError> {
+    fn serve(
+        &self,
+        model: settings::ModelSettings,
+        listing: ModelListing,
+    ) -> Result<ModelHandle, ModelConfigError> {
         let clock = Arc::clone(&self.clock);
-        let Some(name) = &model.provider else { return Ok(ModelHandle::in_process(model, clock)) };
-        let served = self.providers.iter().find(|served| served.name == *name);
-        let served = served.ok_or_else(|| ModelConfigError::UnknownProvider {
-            model: model.name.clone(),
-            provider: name.clone(),
-        })?;
-        match &served.remote {
-            Some(remote) => ModelHandle::remote(model, Arc::clone(remote), clock),
+        let mut targets = Vec::new();
+        for place in model.providers() {
+            let served = self.providers.iter().find(|served| served.name == place.provider);
+            let served = served.ok_or_else(|| ModelConfigError::UnknownProvider {
+                model: model.name.clone(),
+                provider: place.provider.clone(),
+            })?;
+            for remote in &served.remotes {
+                if model.is_live_at(served.kind) {
+                    return Ok(ModelHandle::live(model, Arc::clone(remote), clock));
+                }
+                targets.push(target(&model, &place, remote, listing)?);
+            }
+        }
+        match TargetPool::new(&model, targets) {
+            Some(pool) => Ok(ModelHandle::pooled(model, pool, clock)),
             None => Ok(ModelHandle::in_process(model, clock)),
         }
     }
 }
 
+fn target(
+    model: &settings::ModelSettings,
+    place: &settings::ModelProviderSettings,
+    remote: &Arc<RemoteProvider>,
+    listing: ModelListing,
+) -> Result<Target, ModelConfigError> {
+    let here = settings::ModelSettings {
+        id: place.id.clone(),
+        provider: Some(place.provider.clone()),
+        ..model.clone()
+    };
+    let id = (listing == ModelListing::Listed).then_some(place.id.as_str());
+    Ok(Target {
+        endpoint: ModelEndpoint::new(&here, Arc::clone(remote))?,
+        weight: place.weight.saturating_mul(remote.weight()),
+        price: place.price,
+        health: remote.health(id),
+    })
+}
+
 fn provider_entry(
     provider: &settings::ProviderSettings,
+    clock: &Arc<dyn Clock>,
     earlier: Option<&ModelRegistry>,
 ) -> Result<ProviderEntry, ModelConfigError> {
     let settings::ProviderSettings { name, kind, .. } = provider;
-    let remote = match kind {
-        ProviderKind::Offline => None,
+    let remotes = match kind {
+        ProviderKind::Offline => Vec::new(),
         ProviderKind::OpenAi
         | ProviderKind::Anthropic
         | ProviderKind::Gemini
         | ProviderKind::Deepgram => {
-            let earlier = earlier.into_iter().flat_map(|models| &models.providers);
-            let mut kept = earlier.filter_map(|served| served.remote.as_ref());
-            match kept.find(|remote| remote.settings == *provider) {
-                Some(remote) => Some(Arc::clone(remote)),
-                None => Some(Arc::new(RemoteProvider::new(provider.clone())?)),
-            }
+            let endpoints = endpoints(provider).into_iter();
+            let remotes = endpoints.map(|(settings, endpoint)| {
+                let earlier = earlier.into_iter().flat_map(|models| &models.providers);
+                let mut kept = earlier.flat_map(|served| &served.remotes);
+                match kept.find(|remote| remote.is_of(&settings, endpoint.as_ref())) {
+                    Some(remote) => Ok(Arc::clone(remote)),
+                    None => RemoteProvider::new(settings, endpoint, clock).map(Arc::new),
+                }
+            });
+            remotes.collect::<Result<Vec<_>, _>>()?
         }
     };
-    Ok(ProviderEntry { name: name.clone(), kind: *kind, remote })
+    Ok(ProviderEntry { name: name.clone(), kind: *kind, remotes })
+}
+
+/// The provider's settings at each of its endpoints. `None`: it has no list of them.
+fn endpoints(
+    provider: &settings::ProviderSettings,
+) -> Vec<(settings::ProviderSettings, Option<settings::EndpointSettings>)> {
+    if provider.endpoints.is_empty() {
+        return vec![(provider.clone(), None)];
+    }
+    let shared = settings::ProviderSettings { endpoints: Vec::new(), ..provider.clone() };
+    let at = |endpoint: &settings::EndpointSettings| {
+        let base_url = endpoint.base_url.clone().or_else(|| shared.base_url.clone());
+        let api_key = endpoint.api_key.clone().or_else(|| shared.api_key.clone());
+        let settings = settings::ProviderSettings { base_url, api_key, ..shared.clone() };
+        (settings, Some(endpoint.clone()))
+    };
+    provider.endpoints.iter().map(at).collect()
 }
 
 /// Settings of a model that is not in the config, of a provider that is.

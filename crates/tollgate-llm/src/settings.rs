@@ -32,6 +32,10 @@ pub struct ProviderSettings {
     /// `None`: the vendor's default.
     pub base_url: Option<String>,
     pub api_key: Option<Secret>,
+    /// A cloud that serves this API at addresses and with credentials of its own.
+    pub cloud: Option<CloudSettings>,
+    /// Several keys or regions. Empty: the one above.
+    pub endpoints: Vec<EndpointSettings>,
     /// Sent with every request; names in lower case.
     pub headers: Vec<(String, Secret)>,
     pub patience: ProviderTimeouts,
@@ -45,6 +49,47 @@ impl ProviderSettings {
     /// Default of the maximum of concurrent requests.
     pub const DEFAULT_CONCURRENCY: u32 = 256;
     pub const DEFAULT_RETRIES: u32 = 2;
+}
+
+/// How a cloud differs from the vendor of its models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CloudSettings {
+    Azure(AzureSettings),
+}
+
+/// Azure OpenAI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AzureSettings {
+    /// Of the API with deployments in the path. `None`: the v1 API, which has no versions.
+    pub api_version: Option<String>,
+    /// `None`: the provider's key.
+    pub entra: Option<EntraSettings>,
+}
+
+/// An application registered with Microsoft Entra.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntraSettings {
+    pub tenant: String,
+    pub client_id: String,
+    pub client_secret: Secret,
+    /// `None`: that of the public cloud.
+    pub authority: Option<String>,
+}
+
+/// One of several keys or regions of a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointSettings {
+    /// Names it in errors and metrics.
+    pub name: String,
+    /// `None`: the provider's.
+    pub base_url: Option<String>,
+    /// `None`: the provider's.
+    pub api_key: Option<Secret>,
+    pub weight: u32,
+}
+
+impl EndpointSettings {
+    pub const DEFAULT_WEIGHT: u32 = 1;
 }
 
 /// Timeouts of a provider.
@@ -91,6 +136,53 @@ pub struct ModelSettings {
     pub store: bool,
     /// Name of a model that takes the same options, for a name that does not tell. `None`: `id`.
     pub behaves_like: Option<String>,
+    pub pool: PoolSettings,
+}
+
+/// Where a model is served, if it has several providers, and how one of them is chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PoolSettings {
+    /// Empty: the provider of the model. Otherwise that is the first of these.
+    pub providers: Vec<ModelProviderSettings>,
+    /// `None`: see [`ModelSettings::route`].
+    pub route: Option<RoutePolicy>,
+    /// A second provider is asked if the first sends no token within this time.
+    pub hedge_after: Option<Duration>,
+}
+
+/// A model at one of its providers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelProviderSettings {
+    pub provider: String,
+    /// The provider's name of the model.
+    pub id: String,
+    pub weight: u32,
+    /// Of a million tokens, in millionths of the currency; for [`RoutePolicy::Cost`].
+    pub price: Option<u64>,
+}
+
+/// How the endpoint of a request is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoutePolicy {
+    /// As listed.
+    Order,
+    /// At random, by weight.
+    Weight,
+    /// The fastest by measured time to first token and tokens per second.
+    Latency,
+    /// The cheapest.
+    Cost,
+}
+
+impl RoutePolicy {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Order => "order",
+            Self::Weight => "weight",
+            Self::Latency => "latency",
+            Self::Cost => "cost",
+        }
+    }
 }
 
 impl ModelSettings {
@@ -111,7 +203,29 @@ impl ModelSettings {
             api: ProviderApi::Chat,
             store: false,
             behaves_like: None,
+            pool: PoolSettings::default(),
         }
+    }
+
+    /// The keys of one provider share the load; several providers are in order of preference.
+    pub fn route(&self) -> RoutePolicy {
+        let usual =
+            if self.pool.providers.len() > 1 { RoutePolicy::Order } else { RoutePolicy::Weight };
+        self.pool.route.unwrap_or(usual)
+    }
+
+    /// The model at its providers; empty if it runs in this process.
+    pub(crate) fn providers(&self) -> Vec<ModelProviderSettings> {
+        if !self.pool.providers.is_empty() {
+            return self.pool.providers.clone();
+        }
+        let one = |provider: &String| ModelProviderSettings {
+            provider: provider.clone(),
+            id: self.id.clone(),
+            weight: EndpointSettings::DEFAULT_WEIGHT,
+            price: None,
+        };
+        self.provider.iter().map(one).collect()
     }
 
     /// Whether the model only supports realtime sessions at a provider of this kind.

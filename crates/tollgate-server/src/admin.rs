@@ -33,6 +33,7 @@ mod import;
 pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod memory;
+pub(crate) mod models;
 pub(crate) mod notice;
 pub(crate) mod overview;
 mod registry;

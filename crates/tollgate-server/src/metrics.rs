@@ -15,6 +15,7 @@ mod calls;
 mod gateway;
 mod models;
 mod process;
+mod providers;
 mod reference;
 mod servers;
 mod sessions;
@@ -40,6 +41,7 @@ fn render(front: &AppState) -> String {
     calls::write(&mut text, &front.gate);
     servers::write(&mut text, &front.gate);
     models::write(&mut text, &front.chat);
+    providers::write(&mut text, &front.chat.models().targets());
     sessions::write(&mut text, front);
     text.finish()
 }

@@ -57,6 +57,7 @@ fn routes() -> Router<Arc<AppState>> {
         .route("/api/servers/{id}/logs", get(admin::servers::logs))
         .route("/api/servers/{id}/restart", post(admin::servers::restart))
         .route("/api/agents", get(admin::agents::list))
+        .route("/api/models", get(admin::models::list))
         .route("/api/agents/{name}", get(admin::agents::one))
         .route("/api/agents/{name}/render", post(admin::agents::render))
         .route("/api/approvals", get(admin::approvals::waiting))

@@ -47,6 +47,8 @@ macro_rules! words {
 
 words! {
     TierWord = ["fast", "standard", "deep"];
+    RouteWord = ["order", "weight", "latency", "cost"];
+    BreakerWord = ["closed", "open", "half_open"];
     HealthWord = ["healthy", "failing", "overrunning"];
     BadgeWord = ["lightning", "fast", "standard", "slow"];
     EffectWord = ["read_only", "mutating", "destructive"];

@@ -25,7 +25,8 @@ use tollgate_llm::conversation::{
 };
 use tollgate_llm::extra::Extra;
 use tollgate_llm::settings::{
-    ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts, ToolMode,
+    ModelSettings, PoolSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts,
+    ToolMode,
 };
 
 use super::coder::{CodeModeScript, ToolDiscovery};
@@ -230,6 +231,8 @@ fn models(provider: &ServerThread) -> tollgate_llm::settings::LlmSettings {
         kind: ProviderKind::OpenAi,
         base_url: Some(format!("http://{}/v1", provider.address)),
         api_key: None,
+        cloud: None,
+        endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts::default(),
         concurrent: 4,
@@ -245,6 +248,7 @@ fn models(provider: &ServerThread) -> tollgate_llm::settings::LlmSettings {
         api: ProviderApi::Chat,
         store: false,
         behaves_like: None,
+        pool: PoolSettings::default(),
     };
     tollgate_llm::settings::LlmSettings { providers: vec![provider], models: vec![model] }
 }

@@ -38,10 +38,18 @@ pub(super) fn images(
             .help("use a provider of kind `openai`, which is any compatible API");
         return None;
     }
-    let base_url = provider.base_url.as_deref().unwrap_or(USUAL);
+    if provider.cloud.is_some() {
+        let message = format!("`{}` is Azure OpenAI, whose images are not supported", named.value);
+        problems.error(named.at, &path, message).help("use a provider without `azure`");
+        return None;
+    }
+    let endpoint = provider.endpoints.first();
+    let base_url = endpoint.and_then(|endpoint| endpoint.base_url.as_deref());
+    let base_url = base_url.or(provider.base_url.as_deref()).unwrap_or(USUAL);
+    let api_key = endpoint.and_then(|endpoint| endpoint.api_key.clone());
     Some(ImageSettings {
         base_url: base_url.trim_end_matches('/').to_owned(),
-        key: provider.api_key.clone(),
+        key: api_key.or_else(|| provider.api_key.clone()),
         headers: provider.headers.clone(),
         model: model.value.trim().to_owned(),
         size: size.map(str::to_owned),

@@ -7,12 +7,16 @@ use tollgate_core::secret::Secret;
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::model_capabilities::ModelCapabilities;
 use tollgate_llm::settings::{
-    ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts, ToolMode,
+    EndpointSettings, ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts,
+    ToolMode,
 };
 
 use super::super::diagnostic::Problems;
 use super::super::raw::SectionFields;
 use super::{endpoint, unknown_name};
+
+mod cloud;
+mod pool;
 
 pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<ProviderSettings> {
     let mut providers = Vec::new();
@@ -32,6 +36,8 @@ pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<Pro
             },
             base_url: base_url.flatten(),
             api_key: api_key.map(|text| Secret::new(text.value)),
+            cloud: cloud::cloud(fields, problems),
+            endpoints: endpoints(fields, problems),
             headers: endpoint::headers(fields, problems).into_iter().collect(),
             patience: patience(fields),
             concurrent: small(fields, "concurrent")
@@ -40,6 +46,31 @@ pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<Pro
         });
     }
     providers
+}
+
+fn endpoints(fields: &SectionFields, problems: &mut Problems) -> Vec<EndpointSettings> {
+    let mut endpoints: Vec<EndpointSettings> = Vec::new();
+    for (number, entry) in (1..).zip(fields.entries("endpoints")) {
+        let name = entry.text("name").map(|text| text.value.trim().to_owned());
+        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| number.to_string());
+        if endpoints.iter().any(|endpoint| endpoint.name == name) {
+            let message = format!("there are two endpoints `{name}`");
+            problems
+                .error(entry.place("name"), &entry.path("name"), message)
+                .help("their metrics could not be told apart");
+        }
+        let base_url = entry.text("base_url");
+        let base_url =
+            base_url.and_then(|text| endpoint::url(text, &entry.path("base_url"), problems));
+        let api_key = entry.text("api_key").filter(|text| !text.value.is_empty());
+        endpoints.push(EndpointSettings {
+            name,
+            base_url,
+            api_key: api_key.map(|text| Secret::new(text.value)),
+            weight: small(entry, "weight").unwrap_or(EndpointSettings::DEFAULT_WEIGHT),
+        });
+    }
+    endpoints
 }
 
 fn patience(fields: &SectionFields) -> ProviderTimeouts {
@@ -61,12 +92,16 @@ pub(crate) fn models(
     let known: Vec<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
     let mut models = Vec::new();
     for (name, fields) in top.named_sections("models") {
-        let provider = fields.text("provider");
+        let id = fields.text("id").map_or(&*name.value, |text| text.value);
+        let pool = pool::pool(fields, id, &known, problems);
+        let provider = fields.text("provider").or_else(|| pool::first_provider(fields));
         if let Some(provider) = provider
+            && fields.has("provider")
             && !known.contains(&provider.value)
         {
             unknown_name(provider, &fields.path("provider"), "provider", &known, problems);
         }
+        let first = pool.providers.first();
         let served = provider.and_then(|named| providers.iter().find(|it| it.name == named.value));
         let window = small(fields, "context_window").unwrap_or(8_192);
         let max_output = small(fields, "max_output").unwrap_or((window / 4).min(4_096));
@@ -79,7 +114,7 @@ pub(crate) fn models(
         }
         models.push(ModelSettings {
             name: name.value.clone(),
-            id: fields.text("id").map_or(&*name.value, |text| text.value).to_owned(),
+            id: first.map_or_else(|| id.to_owned(), |first| first.id.clone()),
             provider: provider.map(|text| text.value.to_owned()),
             context_window: window,
             max_output,
@@ -91,6 +126,7 @@ pub(crate) fn models(
             api: api(fields, served, problems),
             store: store(fields, problems),
             behaves_like: behaves_like(fields, served, problems),
+            pool,
         });
     }
     if models.iter().all(|model| model.name != OFFLINE) {
@@ -110,6 +146,12 @@ fn api(
         Some("realtime") => ProviderApi::Realtime,
         _ => ProviderApi::Chat,
     };
+    if let (Some(named), Some(served)) = (fields.text("api"), served)
+        && let Some(help) = cloud::missing_api(api, served)
+    {
+        let message = format!("provider `{}` has no API `{}`", served.name, named.value);
+        problems.error(named.at, &fields.path("api"), message).help(help);
+    }
     let help = match (api, served.map(|provider| provider.kind)) {
         (ProviderApi::Realtime, Some(ProviderKind::Anthropic | ProviderKind::Offline)) => {
             "live sessions are for providers of kind `openai`, `gemini` and `deepgram`"

@@ -103,6 +103,22 @@ pub(super) const PROVIDER: SectionSpec = SectionSpec {
         ),
         key("base_url", PLAIN, "the vendor's", "Base URL of the API"),
         key("api_key", SECRET, "none", "Sent as the API requires it"),
+        key(
+            "azure",
+            KeyKind::Section(&AZURE),
+            "none",
+            "It is a resource of Azure OpenAI, which `base_url` names: \
+             `https://NAME.openai.azure.com`. For kind `openai`; the `id` of a model is its \
+             deployment. `azure: {}` is the v1 API with `api_key`",
+        ),
+        key(
+            "endpoints",
+            KeyKind::Entries(&PROVIDER_ENDPOINT),
+            "one: `base_url` with `api_key`",
+            "Several keys or regions, which share the load of every model. Each has a circuit \
+             breaker and a speed of its own. They should belong to one account: signatures of \
+             reasoning and stored files go to any of them",
+        ),
         key("headers", KeyKind::Table(&SECRET), "{}", "Sent with every request"),
         key(
             "timeout_ms",
@@ -122,10 +138,94 @@ pub(super) const PROVIDER: SectionSpec = SectionSpec {
     elsewhere: &[("type", "write `kind:`")],
 };
 
+const AZURE: SectionSpec = SectionSpec {
+    title: "providers.NAME.azure",
+    keys: &[
+        key(
+            "api_version",
+            PLAIN,
+            "none: the v1 API",
+            "Version of the older API with deployments in the path, such as `2024-10-21`",
+        ),
+        key("tenant", PLAIN, "none", "Tenant of Microsoft Entra, in place of `api_key`"),
+        key("client_id", PLAIN, "none: needed with `tenant`", "The registered application"),
+        key("client_secret", SECRET, "none: needed with `tenant`", "Its secret"),
+        key(
+            "authority",
+            PLAIN,
+            "https://login.microsoftonline.com",
+            "Address of Entra, for national clouds",
+        ),
+    ],
+    elsewhere: &[
+        ("tenant_id", "write `tenant:`"),
+        ("deployment", "write it as `id:` of a model"),
+        ("endpoint", "write it as `base_url:` of the provider"),
+    ],
+};
+
+const PROVIDER_ENDPOINT: SectionSpec = SectionSpec {
+    title: "providers.NAME.endpoints",
+    keys: &[
+        key("name", PLAIN, "its number, from 1", "Names it in errors, metrics and `/api/models`"),
+        key("base_url", PLAIN, "the provider's", "Base URL of the API, such as that of a region"),
+        key("api_key", SECRET, "the provider's", "Sent as the API requires it"),
+        key(
+            "weight",
+            whole(0, 1_000, ""),
+            "1",
+            "Share of the requests, relative to the others. 0: only when all others are out",
+        ),
+    ],
+    elsewhere: &[("region", "write it as `name:`"), ("key", "write `api_key:`")],
+};
+
+const MODEL_PROVIDER: SectionSpec = SectionSpec {
+    title: "models.NAME.providers",
+    keys: &[
+        required_key("provider", PLAIN, "One of `providers`"),
+        key("id", PLAIN, "that of the model", "The provider's name of the model"),
+        key(
+            "weight",
+            whole(0, 1_000, ""),
+            "1",
+            "Share of the requests, relative to the others; for `route: weight`",
+        ),
+        key(
+            "price",
+            PLAIN,
+            "unknown, and so the last",
+            "What a million tokens of usual requests cost, such as `3.75`; for `route: cost`",
+        ),
+    ],
+    elsewhere: &[("model", "write `id:`")],
+};
+
 pub(super) const MODEL: SectionSpec = SectionSpec {
     title: "models.NAME",
     keys: &[
-        required_key("provider", PLAIN, "One of `providers`"),
+        key("provider", PLAIN, "none: needs `providers`", "One of `providers`"),
+        key(
+            "providers",
+            KeyKind::Entries(&MODEL_PROVIDER),
+            "the one of `provider`",
+            "Several providers of the same model. If one fails before its first token, the next is \
+             asked",
+        ),
+        key(
+            "route",
+            KeyKind::Choice(&["order", "weight", "latency", "cost"]),
+            "`order` with `providers`, else `weight`",
+            "Which provider or endpoint is asked first: as listed, by chance according to the \
+             weights, the fastest by time to first token and tokens per second, or the cheapest",
+        ),
+        key(
+            "hedge_after_ms",
+            whole(1, 600_000, "milliseconds"),
+            "never",
+            "If a stream has no token by then, a second provider or endpoint is asked as well; the \
+             slower one is cancelled. For at most a fifth of the requests",
+        ),
         key("id", PLAIN, "the name", "The provider's name of the model"),
         key(
             "api",

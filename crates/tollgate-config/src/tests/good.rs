@@ -28,7 +28,8 @@ const EXAMPLE: &str = include_str!("../../../../docs/tollgate.example.yaml");
 const MANUAL: &str = include_str!("../../../../docs/configuration.md");
 
 fn everything_set() -> Fake {
-    let names = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "SECRET"];
+    let names =
+        ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AZURE_CLIENT_SECRET", "SECRET"];
     let keys = [("OPS_KEY", "ops-0123456789abcdef"), ("PHONE_KEY", "phone-0123456789abcdef")];
     let set = names.into_iter().map(|name| (name, "value")).chain(keys);
     let variables = set.chain([("HOME", "/home/tollgate")]);
@@ -83,7 +84,7 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(settings.default_agent.as_ref().unwrap().as_str(), "sage");
     assert_eq!(settings.agents[0].ceiling, Some(Tier::Standard));
     assert_eq!(config.settings.agents[0].persona.models, ["gpt-4o-mini", "small"]);
-    assert_eq!(config.llm.models.len(), 3, "two, and the one built in");
+    assert_eq!(config.llm.models.len(), 4, "three, and the one built in");
     assert_eq!(config.keys[0].role, KeyRole::Admin);
     assert!(config.keys[0].rights.has(Right::Approve));
     assert_eq!(config.keys[1].rights, [Right::Execute].into_iter().collect());

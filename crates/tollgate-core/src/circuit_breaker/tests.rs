@@ -118,3 +118,19 @@ fn the_count_of_failures_is_that_of_the_outcomes_remembered() {
         assert!(recent.outcomes.len() <= MAX_REMEMBERED_OUTCOMES);
     }
 }
+
+#[test]
+fn a_refusal_is_foreseen_without_taking_the_probe() {
+    let mut breaker = CircuitBreaker::default();
+    let now = start();
+    assert_eq!(breaker.refusal(now), None);
+    for _ in 0..CONSECUTIVE_FAILURES {
+        let permit = breaker.admit(now).unwrap();
+        breaker.record(now, permit, Outcome::Failed);
+    }
+    assert_eq!(breaker.refusal(now), Some(FIRST_OPEN_PERIOD));
+    let later = now + FIRST_OPEN_PERIOD;
+    assert_eq!(breaker.refusal(later), None);
+    assert_eq!(breaker.admit(later), Ok(BreakerPermit::Probe), "it was not taken");
+    assert_eq!(breaker.refusal(later), Some(FIRST_OPEN_PERIOD), "one probe is under way");
+}

@@ -4,9 +4,10 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use tollgate_core::retry_budget::RetryBudget;
 use tollgate_mcp::client::ProgressReporting;
 
-use super::retry_budget::{self, RetryBudget};
+use super::retry_policy;
 use crate::caller::{CallError, Caller};
 use crate::executor::{AttemptOutcome, Executor, PlannedCall};
 
@@ -30,7 +31,7 @@ impl AttemptRunner<'_> {
             return Ok(first);
         }
         let second = self.executor.run(self.call).await?;
-        Ok(retry_budget::more_telling(first, second))
+        Ok(retry_policy::more_telling(first, second))
     }
 
     /// Runs without asking the caller; `None` if the server asks. With `hedge`, a second attempt
@@ -57,7 +58,7 @@ impl AttemptRunner<'_> {
             return Some(first);
         }
         let second = self.executor.run_unattended(self.call).await?;
-        Some(retry_budget::more_telling(first, second))
+        Some(retry_policy::more_telling(first, second))
     }
 
     /// The first answer wins; the other attempt is dropped, and so cancelled at the server. Events
@@ -73,14 +74,14 @@ impl AttemptRunner<'_> {
         tokio::select! {
             biased;
             one = &mut first => {
-                if retry_budget::is_answer(one.as_ref()) {
+                if retry_policy::is_answer(one.as_ref()) {
                     return one;
                 }
                 let two = second.await;
-                if retry_budget::is_answer(two.as_ref()) { two } else { one }
+                if retry_policy::is_answer(two.as_ref()) { two } else { one }
             }
             two = &mut second => {
-                if retry_budget::is_answer(two.as_ref()) { two } else { first.await }
+                if retry_policy::is_answer(two.as_ref()) { two } else { first.await }
             }
         }
     }
@@ -88,11 +89,11 @@ impl AttemptRunner<'_> {
     /// Whether to make a second attempt: waits out the pause and until the server is available, if
     /// that fits the time left, and pays for the attempt.
     async fn is_worth_another(&self, first: &AttemptOutcome) -> bool {
-        if !retry_budget::is_retryable(first) {
+        if !retry_policy::is_retryable(first) {
             return false;
         }
         let until = self.call.planned.deadline().instant();
-        let pause = retry_budget::pause(self.executor.random.fraction());
+        let pause = retry_policy::pause(self.executor.random.fraction());
         if self.executor.clock.now() + pause >= until {
             return false;
         }

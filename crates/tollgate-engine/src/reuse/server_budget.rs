@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
-
-use super::retry_budget::RetryBudget;
+use tollgate_core::retry_budget::RetryBudget;
 
 #[derive(Default)]
 pub(super) struct ServerBudgets(ArcSwap<HashMap<ServerId, Arc<ServerBudget>>>);
@@ -25,7 +24,8 @@ impl ServerBudgets {
         if let Some(account) = self.0.load().get(server) {
             return Arc::clone(account);
         }
-        let new = Arc::new(ServerBudget { budget: RetryBudget::new(), late: AtomicUsize::new(0) });
+        let new =
+            Arc::new(ServerBudget { budget: RetryBudget::default(), late: AtomicUsize::new(0) });
         let open = |known: &Arc<HashMap<ServerId, Arc<ServerBudget>>>| {
             let mut next = HashMap::clone(known);
             next.entry(server.clone()).or_insert_with(|| Arc::clone(&new));

@@ -34,6 +34,10 @@ impl ProviderConcurrencyLimit {
         Self { free: Arc::new(Semaphore::new(slots)), queue }
     }
 
+    pub(super) fn has_free(&self) -> bool {
+        self.free.available_permits() > 0
+    }
+
     pub(super) async fn take(&self) -> Result<ProviderPermit, ProviderFullError> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(ProviderPermit { _permit: permit });

@@ -45,4 +45,6 @@ pub enum ProviderUrlError {
     Base(InvalidUri),
     #[error("cannot build its URL: {0}")]
     Endpoint(InvalidUri),
+    #[error("the URL of its access tokens is invalid: {0}")]
+    Token(InvalidUri),
 }

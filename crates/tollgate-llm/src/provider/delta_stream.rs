@@ -16,9 +16,10 @@ use super::endpoint::set_created;
 use super::error_mapping;
 use super::gen_ai_span;
 use super::label::ModelLabel;
+use super::pool::TargetAttempt;
 use super::remote::RemoteProvider;
 use crate::conversation::ModelOrigin;
-use crate::delta::ResponseDelta;
+use crate::delta::{PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
@@ -49,6 +50,8 @@ pub(super) struct ProviderEventStream {
     pub(super) names: ToolNames,
     /// Time of the request.
     pub(super) wall: SystemTime,
+    /// Records how the stream goes on.
+    pub(super) attempt: Option<TargetAttempt>,
 }
 
 impl DeltaStream {
@@ -60,6 +63,13 @@ impl DeltaStream {
     pub(super) fn from_events(streaming: ProviderEventStream) -> Self {
         let source = Some(Box::new(streaming));
         Self { ready: VecDeque::new(), source, span: TraceSpan::default() }
+    }
+
+    /// Records there how the stream goes on.
+    pub(super) fn record_in(&mut self, attempt: TargetAttempt) {
+        if let Some(source) = &mut self.source {
+            source.attempt = Some(attempt);
+        }
     }
 
     /// Attaches a span to the stream. The first delta has arrived by now.
@@ -85,6 +95,10 @@ impl DeltaStream {
                     self.span.tell(|said| gen_ai_span::record_end(said, stop, usage));
                     self.span.done();
                     drop(std::mem::take(&mut self.span));
+                    let source = self.source.as_mut();
+                    if let Some(attempt) = source.and_then(|source| source.attempt.as_mut()) {
+                        attempt.record_end(usage.output);
+                    }
                     self.finish();
                 }
                 return Some(Ok(delta));
@@ -98,6 +112,9 @@ impl DeltaStream {
             match read {
                 Ok(deltas) => self.ready.extend(deltas),
                 Err(error) => {
+                    if let Some(attempt) = &mut streaming.attempt {
+                        attempt.record_interruption();
+                    }
                     self.source = None;
                     gen_ai_span::record_failure(&mut self.span, &error.failure);
                     drop(std::mem::take(&mut self.span));
@@ -107,9 +124,9 @@ impl DeltaStream {
         }
     }
 
-    /// Waits for the first content: `Start` alone does not count.
+    /// Waits for the first token: until then another provider can answer instead.
     pub(super) async fn begin(&mut self) -> Result<(), AskError> {
-        while self.ready.iter().all(|delta| matches!(delta, ResponseDelta::Start { .. })) {
+        while !self.ready.iter().any(has_token) {
             let Some(streaming) = self.source.as_mut() else { return Ok(()) };
             self.ready.extend(streaming.read().await?);
         }
@@ -123,6 +140,22 @@ impl DeltaStream {
         if let Some(streaming) = self.source.take() {
             let ProviderEventStream { events, remote, .. } = *streaming;
             events.finish(remote.drains());
+        }
+    }
+}
+
+/// Whether a client gets something of the answer: that a part opened does not count, unless it is a
+/// call or comes in one piece.
+fn has_token(delta: &ResponseDelta) -> bool {
+    match delta {
+        ResponseDelta::Start { .. } | ResponseDelta::Extra { .. } => false,
+        ResponseDelta::Open { opening, .. } => match opening {
+            PartOpening::Text | PartOpening::Refusal | PartOpening::Thinking => false,
+            PartOpening::Call { .. } | PartOpening::Whole(_) => true,
+        },
+        ResponseDelta::Grow { text, .. } => !text.is_empty(),
+        ResponseDelta::Sign { .. } | ResponseDelta::Close { .. } | ResponseDelta::End { .. } => {
+            true
         }
     }
 }

@@ -87,7 +87,7 @@ impl RemoteEmbedder {
             wire,
             format: format::of(dialect),
             url,
-            label: ModelLabel::new(&remote.settings, model),
+            label: remote.label(model),
             settings: settings.clone(),
             remote,
             clock,

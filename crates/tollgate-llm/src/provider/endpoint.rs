@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response as HttpResponse, Uri, header};
@@ -12,7 +12,6 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tollgate_core::json::{JsonBounds, Object};
 use tollgate_core::trace::Trace;
-use tollgate_engine::clock::Clock;
 use tollgate_mcp::answer_budget::AnswerPermit;
 use tollgate_mcp::offload::offload_if_large;
 use tollgate_mcp::web::body::EventStream;
@@ -25,9 +24,9 @@ use super::forwarded_headers;
 use super::label::ModelLabel;
 use super::model::AttemptAnswer;
 use super::pass_through::{self, PassThroughBody, PassThroughRequest};
+use super::pool::PassRelease;
 use super::remote::{RemoteProvider, trace_headers};
 use super::response_head::{self, ExpectedBody};
-use super::retry_backoff::{RetryProgress, retry_delay};
 use super::urls;
 use crate::conversation::{
     ChatRequest, ChatResponse, ModelOrigin, PartContent, ResponseDelivery, readable_reasoning,
@@ -81,11 +80,12 @@ struct EncodedForModel {
     names: ToolNames,
 }
 
-/// Failure of a passed-through request.
-struct DeclinedError {
-    error: AskError,
-    /// The provider's error response, unless it concerns the gateway's key or there is none.
-    words: Option<Box<HttpResponse<PassThroughBody>>>,
+/// Failure of one attempt.
+pub(super) struct DeclinedError {
+    pub(super) error: AskError,
+    /// The provider's error response to a passed-through request, unless it concerns the gateway's
+    /// key or there is none.
+    pub(super) words: Option<Box<HttpResponse<PassThroughBody>>>,
 }
 
 impl From<AskError> for DeclinedError {
@@ -110,7 +110,7 @@ impl ModelEndpoint {
         let url = |delivery| urls::endpoint(&remote.base, dialect, &model.id, delivery);
         let whole = url(ResponseDelivery::Whole);
         let streamed = url(ResponseDelivery::Streamed);
-        let label = Arc::new(ModelLabel::new(&remote.settings, &model.id));
+        let label = Arc::new(remote.label(&model.id));
         let whole = whole.map_err(refused)?;
         let streamed = streamed.map_err(refused)?;
         let origin = ModelOrigin::new(&remote.settings.name, &model.id);
@@ -125,6 +125,22 @@ impl ModelEndpoint {
 
     pub(super) fn dialect(&self) -> Dialect {
         self.format.dialect()
+    }
+
+    /// The provider's name of the model.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether it is the same model of the same provider, perhaps at another endpoint.
+    pub(super) fn is_same_model(&self, other: &Self) -> bool {
+        self.remote.settings.name == other.remote.settings.name
+            && self.id == other.id
+            && self.dialect() == other.dialect()
+    }
+
+    pub(super) fn timeout_error(&self, limit: Duration) -> AskError {
+        error_mapping::timeout_error(&self.label, limit)
     }
 
     pub(super) fn retries(&self) -> u32 {
@@ -152,7 +168,7 @@ impl ModelEndpoint {
             answer.unwrap_or_else(|_| Err(error_mapping::timeout_error(&self.label, limit)))?;
         names.restore(&mut answer.parts);
         set_created(&mut answer.created, wall);
-        Ok(AttemptAnswer { answer, lost })
+        Ok(self.attempt_answer(answer, lost))
     }
 
     pub(super) async fn stream(
@@ -180,6 +196,7 @@ impl ModelEndpoint {
                 held: AnswerPermit::default(),
                 names,
                 wall,
+                attempt: None,
             });
             answering.begin().await?;
             Ok(answering)
@@ -188,48 +205,26 @@ impl ModelEndpoint {
         let begun = timeout(limit, Box::pin(begun)).await;
         let answer =
             begun.unwrap_or_else(|_| Err(error_mapping::timeout_error(&self.label, limit)))?;
-        Ok(AttemptAnswer { answer, lost })
+        Ok(self.attempt_answer(answer, lost))
     }
 
-    /// Retries as the provider's settings say, as long as nothing was returned to the client.
+    /// One attempt to pass a request through.
     pub(super) async fn pass(
         &self,
-        passed: PassThroughRequest,
-        clock: &dyn Clock,
-    ) -> Result<HttpResponse<PassThroughBody>, AskError> {
-        let headers = forwarded_headers::of(self.dialect(), &passed.headers);
-        let delivery = passed.delivery;
-        let trace = passed.follow.trace.clone();
+        passed: &PassThroughRequest,
+        release: PassRelease,
+        wall: SystemTime,
+    ) -> Result<HttpResponse<PassThroughBody>, DeclinedError> {
+        let mut headers = forwarded_headers::of(self.dialect(), &passed.headers);
+        trace_headers(&mut headers, passed.follow.trace.as_deref());
         let body = match self.dialect() {
             // In this dialect the model is in the URL.
-            Dialect::Gemini => passed.into_body(),
+            Dialect::Gemini => passed.body().clone(),
             Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
                 passed.for_model(&self.id)
             }
         };
-        let mut failed = 0;
-        loop {
-            let mut sent =
-                ProviderRequest { delivery, headers: headers.clone(), body: body.clone() };
-            trace_headers(&mut sent.headers, trace.as_deref());
-            let declined = match self.pass_once(sent, clock.wall()).await {
-                Ok(answer) => return Ok(answer),
-                Err(declined) => declined,
-            };
-            failed += 1;
-            let tried = RetryProgress { failed, retries: self.retries(), left: None };
-            match retry_delay(declined.error.again, tried, rand::random()) {
-                Some(pause) => tokio::time::sleep(pause).await,
-                None => return declined.words.map(|words| *words).ok_or(declined.error),
-            }
-        }
-    }
-
-    async fn pass_once(
-        &self,
-        sent: ProviderRequest,
-        wall: SystemTime,
-    ) -> Result<HttpResponse<PassThroughBody>, DeclinedError> {
+        let sent = ProviderRequest { delivery: passed.delivery, headers, body };
         let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let patience = self.remote.settings.patience;
         let answer = async {
@@ -239,9 +234,14 @@ impl ModelEndpoint {
                 return Err(self.read_declined(response, wall).await);
             }
             let response = self.check_head(response, ExpectedBody::Any, wall).await?;
-            Ok(pass_through::through(response, slot, patience.silence))
+            let mut response = pass_through::through(response, slot, patience.silence);
+            if release == PassRelease::AtFirstEvent {
+                let begun = response.body_mut().begin().await;
+                begun.map_err(|failed| error_mapping::unbegun_error(&self.label, &failed))?;
+            }
+            Ok(response)
         };
-        let answered = timeout(patience.answer, answer).await;
+        let answered = timeout(patience.answer, Box::pin(answer)).await;
         answered.unwrap_or_else(|_| {
             Err(error_mapping::timeout_error(&self.label, patience.answer).into())
         })
@@ -269,6 +269,10 @@ impl ModelEndpoint {
         headers.insert(header::ACCEPT, accept);
         let sent = self.remote.post(url, headers, body).await;
         sent.map_err(|failed| error_mapping::send_error(&self.label, &failed))
+    }
+
+    fn attempt_answer<T>(&self, answer: T, lost: Vec<String>) -> AttemptAnswer<T> {
+        AttemptAnswer { answer, lost, from: Some(self.remote.base.origin().clone()) }
     }
 
     /// Returns the response if it is successful.

@@ -4,8 +4,11 @@ use http::StatusCode;
 use tollgate_core::text::HumanDuration;
 use tollgate_mcp::{answer_budget, web};
 
+use super::access_token::AccessTokenError;
 use super::ask_error::{AskError, RetryTarget};
 use super::label::ModelLabel;
+use super::pass_through::PassThroughError;
+use super::remote::ProviderSendError;
 use super::retry_hint::{RetryAdvice, RetryHint};
 use crate::error::{LlmError, LlmErrorKind};
 use crate::format::{
@@ -89,8 +92,7 @@ fn refused_key(label: &ModelLabel, reported: &ProviderErrorReport, code: u16) ->
         facts.push(format!("HTTP {code}"));
     }
     facts.extend(reported.code.as_deref().map(|code| label.quote(code)));
-    let key = format!("`providers.{}.api_key`", label.provider);
-    format!("rejected the gateway's key ({}): check {key}", facts.join(", "))
+    format!("rejected the gateway's key ({}): check `{}`", facts.join(", "), label.key_path)
 }
 
 /// The provider returned success, but not a valid answer.
@@ -125,7 +127,11 @@ pub(super) fn no_room_error(label: &ModelLabel) -> AskError {
 }
 
 /// No response came at all.
-pub(super) fn send_error(label: &ModelLabel, failed: &web::HttpRequestError) -> AskError {
+pub(super) fn send_error(label: &ModelLabel, failed: &ProviderSendError) -> AskError {
+    let failed = match failed {
+        ProviderSendError::Request(failed) => failed,
+        ProviderSendError::Token(failed) => return token_error(label, failed),
+    };
     let what = match failed {
         web::HttpRequestError::Unreachable(why) => {
             format!("cannot be reached: {}", label.quote(why))
@@ -135,6 +141,28 @@ pub(super) fn send_error(label: &ModelLabel, failed: &web::HttpRequestError) -> 
         }
     };
     AskError::same_model(LlmError::new(LlmErrorKind::Provider, label.of_provider(&what)))
+}
+
+/// There is no access token for the request.
+fn token_error(label: &ModelLabel, failed: &AccessTokenError) -> AskError {
+    let what = format!(
+        "gives no access: {}; check `{}`",
+        label.quote(&failed.to_string()),
+        label.key_path
+    );
+    let failure = LlmError::new(LlmErrorKind::Provider, label.of_provider(&what));
+    if failed.is_transient() {
+        AskError::same_model(failure)
+    } else {
+        AskError::other_model(failure)
+    }
+}
+
+/// A passed-through stream that did not begin.
+pub(super) fn unbegun_error(label: &ModelLabel, failed: &PassThroughError) -> AskError {
+    let failure =
+        LlmError::new(LlmErrorKind::Provider, label.of_model(&format!("failed: {failed}")));
+    AskError::same_model(failure)
 }
 
 /// The model is too slow to be asked again.

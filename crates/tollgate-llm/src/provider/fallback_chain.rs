@@ -84,7 +84,7 @@ impl FallbackChain<'_> {
                 Err(failure) => return Err(failure),
             };
             match self.ask_with_retries(model, &request).await {
-                Ok(AttemptAnswer { answer, lost }) => {
+                Ok(AttemptAnswer { answer, lost, .. }) => {
                     return Ok(ChainAnswer { model: Arc::clone(model), answer, lost });
                 }
                 Err(AskError { failure, again: RetryTarget::Never }) => return Err(failure),
@@ -108,10 +108,13 @@ impl FallbackChain<'_> {
         loop {
             let mut span = gen_ai_span::begin(self.follow, model, T::DELIVERY);
             let trace = span.trace().cloned();
-            let attempt = T::attempt(model, request, trace.as_deref());
+            let attempt = T::attempt(model, request, trace.as_deref(), self.until);
             let error = match self.in_time(model, attempt).await {
-                Ok(AttemptAnswer { answer, lost }) => {
-                    return Ok(AttemptAnswer { answer: answer.attach_span(span), lost });
+                Ok(AttemptAnswer { answer, lost, from }) => {
+                    if let Some(url) = &from {
+                        gen_ai_span::record_server(&mut span, url);
+                    }
+                    return Ok(AttemptAnswer { answer: answer.attach_span(span), lost, from });
                 }
                 Err(error) => error,
             };
@@ -168,6 +171,7 @@ trait ChainAnswerForm: Sized {
         model: &ModelHandle,
         request: &ChatRequest,
         trace: Option<&Trace>,
+        until: Option<Instant>,
     ) -> impl Future<Output = Result<AttemptAnswer<Self>, AskError>> + Send;
 
     /// Attaches the span that records the answer.
@@ -186,8 +190,9 @@ impl ChainAnswerForm for ChatResponse {
         model: &ModelHandle,
         request: &ChatRequest,
         trace: Option<&Trace>,
+        until: Option<Instant>,
     ) -> Result<AttemptAnswer<Self>, AskError> {
-        model.answer(request, trace).await
+        model.answer(request, trace, until).await
     }
 }
 
@@ -202,7 +207,8 @@ impl ChainAnswerForm for DeltaStream {
         model: &ModelHandle,
         request: &ChatRequest,
         trace: Option<&Trace>,
+        until: Option<Instant>,
     ) -> Result<AttemptAnswer<Self>, AskError> {
-        model.answer_in_steps(request, trace).await
+        model.answer_in_steps(request, trace, until).await
     }
 }

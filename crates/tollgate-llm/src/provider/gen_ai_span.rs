@@ -1,5 +1,6 @@
 //! Trace span of one model query, by OpenTelemetry's semantic conventions for generative AI.
 
+use http::Uri;
 use tollgate_engine::spans::{SpanAttributes, SpanKind, TraceScope, TraceSpan};
 
 use super::model::ModelHandle;
@@ -26,12 +27,21 @@ pub(super) fn begin(
             said.set("gen_ai.request.stream", true);
         }
         if let Some(url) = model.origin() {
-            let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
-            said.set_some("server.address", url.host().map(str::to_owned));
-            said.set("server.port", u64::from(url.port_u16().unwrap_or(usual)));
+            set_server(said, url);
         }
     });
     span
+}
+
+/// The endpoint that answered, which need not be the first one of the model.
+pub(super) fn record_server(span: &mut TraceSpan, url: &Uri) {
+    span.tell(|said| set_server(said, url));
+}
+
+fn set_server(said: &mut SpanAttributes, url: &Uri) {
+    let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
+    said.set_some("server.address", url.host().map(str::to_owned));
+    said.set("server.port", u64::from(url.port_u16().unwrap_or(usual)));
 }
 
 /// Provider name in the conventions.

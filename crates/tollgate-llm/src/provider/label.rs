@@ -7,7 +7,7 @@ use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
 use tollgate_core::text::truncate_chars;
 
-use crate::settings::ProviderSettings;
+use crate::settings::{CloudSettings, EntraSettings, ProviderSettings};
 
 /// Maximum characters quoted from a provider.
 const MAX_QUOTED_CHARS: usize = 200;
@@ -22,17 +22,33 @@ const MIN_SECRET_PREFIX_CHARS: usize = 3;
 pub(super) struct ModelLabel {
     pub(super) provider: String,
     pub(super) model: String,
+    /// Where the key is in the config.
+    pub(super) key_path: String,
     /// The key, and configured header values.
     secrets: Vec<Secret>,
 }
 
+fn entra(provider: &ProviderSettings) -> Option<&EntraSettings> {
+    let CloudSettings::Azure(azure) = provider.cloud.as_ref()?;
+    azure.entra.as_ref()
+}
+
 impl ModelLabel {
-    pub(super) fn new(provider: &ProviderSettings, model: &str) -> Self {
+    /// `endpoint` is named if the provider has several.
+    pub(super) fn new(provider: &ProviderSettings, endpoint: Option<&str>, model: &str) -> Self {
         let headers = provider.headers.iter().map(|(_, value)| value);
-        let secrets = provider.api_key.iter().chain(headers);
+        let entra = entra(provider);
+        let client_secret = entra.map(|entra| &entra.client_secret);
+        let secrets = provider.api_key.iter().chain(headers).chain(client_secret);
         let secrets = secrets.filter(|secret| secret.reveal().len() >= MIN_SECRET_CHARS);
+        let name = &provider.name;
         Self {
-            provider: provider.name.clone(),
+            provider: endpoint.map_or_else(|| name.clone(), |it| format!("{name}/{it}")),
+            key_path: match endpoint {
+                _ if entra.is_some() => format!("providers.{name}.azure"),
+                Some(_) => format!("providers.{name}.endpoints"),
+                None => format!("providers.{name}.api_key"),
+            },
             model: model.to_owned(),
             secrets: secrets.cloned().collect(),
         }
@@ -124,7 +140,12 @@ mod tests {
     #[test]
     fn secrets_are_hidden_whole_and_cut() {
         let secrets = vec![Secret::new("sk-0123456789"), Secret::new("header-value")];
-        let label = ModelLabel { provider: "p".to_owned(), model: "m".to_owned(), secrets };
+        let label = ModelLabel {
+            provider: "p".to_owned(),
+            model: "m".to_owned(),
+            key_path: "providers.p.api_key".to_owned(),
+            secrets,
+        };
         for (words, expected) in [
             ("plain", "plain"),
             ("key sk-0123456789 and header-value", "key <secret> and <secret>"),

@@ -1,20 +1,20 @@
 //! Model handle: one model that can be queried, in process or at a provider.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::{Response as HttpResponse, Uri};
 use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
 
 use super::ask_error::AskError;
-use super::config_error::ModelConfigError;
 use super::delta_stream::DeltaStream;
-use super::endpoint::{
-    EmbeddingTexts, EmbeddingVectors, ForwardedRequest, ModelEndpoint, SideEndpoint,
-};
+use super::endpoint::{EmbeddingTexts, EmbeddingVectors, ForwardedRequest, SideEndpoint};
 use super::gen_ai_span;
 use super::pass_through::{PassThroughBody, PassThroughRequest};
+use super::pool::{PassQuery, QueryTime, StreamQuery, TargetPool, TargetReport, WholeQuery};
 use super::remote::RemoteProvider;
+use super::retry_backoff::{RetryProgress, retry_delay};
 use crate::conversation::{ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
 use crate::error::{LlmError, LlmErrorKind};
@@ -29,7 +29,7 @@ pub struct ModelHandle {
 
 enum ModelBackend {
     InProcess,
-    Remote(Box<ModelEndpoint>),
+    Remote(Box<TargetPool>),
     /// For realtime sessions only.
     Live(Arc<RemoteProvider>),
 }
@@ -38,6 +38,8 @@ enum ModelBackend {
 pub(super) struct AttemptAnswer<T> {
     pub(super) answer: T,
     pub(super) lost: Vec<String>,
+    /// Origin of the URL that answered.
+    pub(super) from: Option<Uri>,
 }
 
 impl ModelHandle {
@@ -45,24 +47,27 @@ impl ModelHandle {
         Self { settings, place: ModelBackend::InProcess, clock }
     }
 
-    pub(super) fn remote(
+    pub(super) fn live(
         settings: settings::ModelSettings,
         remote: Arc<RemoteProvider>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, ModelConfigError> {
-        let place = if settings.is_live_at(remote.settings.kind) {
-            ModelBackend::Live(remote)
-        } else {
-            ModelBackend::Remote(Box::new(ModelEndpoint::new(&settings, remote)?))
-        };
-        Ok(Self { settings, place, clock })
+    ) -> Self {
+        Self { settings, place: ModelBackend::Live(remote), clock }
     }
 
-    /// The provider of the model. `None`: in process.
+    pub(super) fn pooled(
+        settings: settings::ModelSettings,
+        pool: TargetPool,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { settings, place: ModelBackend::Remote(Box::new(pool)), clock }
+    }
+
+    /// The first provider of the model. `None`: in process.
     pub(super) fn provider(&self) -> Option<&RemoteProvider> {
         match &self.place {
             ModelBackend::InProcess => None,
-            ModelBackend::Remote(endpoint) => Some(endpoint.remote()),
+            ModelBackend::Remote(pool) => Some(pool.first().remote()),
             ModelBackend::Live(remote) => Some(remote),
         }
     }
@@ -82,23 +87,39 @@ impl ModelHandle {
         matches!(self.place, ModelBackend::Live(_))
     }
 
-    /// Chat dialect of the model. `None`: in process, or realtime only.
+    /// Whether a client of this dialect may send its requests through unchanged.
+    pub fn may_pass(&self, dialect: Dialect) -> bool {
+        match &self.place {
+            ModelBackend::InProcess | ModelBackend::Live(_) => false,
+            ModelBackend::Remote(pool) => pool.may_pass(dialect),
+        }
+    }
+
+    /// Where the model is served, and how well. Empty: in process, or realtime only.
+    pub fn targets(&self) -> Vec<TargetReport> {
+        match &self.place {
+            ModelBackend::InProcess | ModelBackend::Live(_) => Vec::new(),
+            ModelBackend::Remote(pool) => pool.reports(self.clock.now()),
+        }
+    }
+
+    /// Chat dialect of the model, at its first provider. `None`: in process, or realtime only.
     pub fn dialect(&self) -> Option<Dialect> {
         match &self.place {
             ModelBackend::InProcess | ModelBackend::Live(_) => None,
-            ModelBackend::Remote(endpoint) => Some(endpoint.dialect()),
+            ModelBackend::Remote(pool) => Some(pool.first().dialect()),
         }
     }
 
     /// One attempt. Dropping the future cancels it.
     pub async fn ask(&self, request: &ChatRequest) -> Result<ChatResponse, AskError> {
-        Ok(self.answer(request, None).await?.answer)
+        Ok(self.answer(request, None, None).await?.answer)
     }
 
     /// One attempt. Returns when the first content has arrived: from then on there is no retry, and
     /// an error is the last item of the stream.
     pub async fn stream(&self, request: &ChatRequest) -> Result<DeltaStream, AskError> {
-        Ok(self.answer_in_steps(request, None).await?.answer)
+        Ok(self.answer_in_steps(request, None, None).await?.answer)
     }
 
     /// Passes a client's request through unchanged except for the model name, and returns the
@@ -109,10 +130,10 @@ impl ModelHandle {
         mut passed: PassThroughRequest,
     ) -> Result<HttpResponse<PassThroughBody>, AskError> {
         match &self.place {
-            ModelBackend::Remote(endpoint) => {
+            ModelBackend::Remote(pool) => {
                 let mut span = gen_ai_span::begin(&passed.follow, self, passed.delivery);
                 passed.follow = passed.follow.within(&span);
-                let answer = endpoint.pass(passed, &*self.clock).await;
+                let answer = self.pass_with_retries(pool, passed).await;
                 match &answer {
                     Ok(response) if response.status().is_success() => span.done(),
                     Ok(response) => {
@@ -142,7 +163,7 @@ impl ModelHandle {
         request: ForwardedRequest,
     ) -> Result<HttpResponse<PassThroughBody>, AskError> {
         match &self.place {
-            ModelBackend::Remote(endpoint) => endpoint.forward(request, &*self.clock).await,
+            ModelBackend::Remote(pool) => pool.first().forward(request, &*self.clock).await,
             ModelBackend::InProcess | ModelBackend::Live(_) => Err(self.only_chats()),
         }
     }
@@ -150,7 +171,7 @@ impl ModelHandle {
     /// Embeds texts at a provider that has embeddings, of whichever API.
     pub async fn embed(&self, wanted: &EmbeddingTexts) -> Result<EmbeddingVectors, AskError> {
         match &self.place {
-            ModelBackend::Remote(endpoint) => endpoint.embed(wanted, &*self.clock).await,
+            ModelBackend::Remote(pool) => pool.first().embed(wanted, &*self.clock).await,
             ModelBackend::InProcess | ModelBackend::Live(_) => Err(self.only_chats()),
         }
     }
@@ -160,25 +181,55 @@ impl ModelHandle {
         AskError::never(LlmError::invalid("model", message))
     }
 
+    /// Retries as the provider's settings say, as long as nothing was returned to the client.
+    async fn pass_with_retries(
+        &self,
+        pool: &TargetPool,
+        passed: PassThroughRequest,
+    ) -> Result<HttpResponse<PassThroughBody>, AskError> {
+        let mut query = PassQuery { passed, wall: self.clock.wall(), release: pool.release() };
+        let time = QueryTime { clock: &self.clock, until: None };
+        let mut failed = 0;
+        loop {
+            let declined = match pool.ask(&query, time).await {
+                Ok(answer) => return Ok(answer),
+                Err(declined) => declined,
+            };
+            failed += 1;
+            let tried = RetryProgress { failed, retries: pool.retries(), left: None };
+            match retry_delay(declined.error.again, tried, rand::random()) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return declined.words.map(|words| *words).ok_or(declined.error),
+            }
+            query.wall = self.clock.wall();
+        }
+    }
+
     /// Number of retries after a failed attempt.
     pub(super) fn retries(&self) -> u32 {
         match &self.place {
             ModelBackend::InProcess | ModelBackend::Live(_) => 0,
-            ModelBackend::Remote(endpoint) => endpoint.retries(),
+            ModelBackend::Remote(pool) => pool.retries(),
         }
     }
 
+    /// One attempt, at several targets if need be, until the deadline.
     pub(super) async fn answer(
         &self,
         request: &ChatRequest,
         trace: Option<&Trace>,
+        until: Option<Instant>,
     ) -> Result<AttemptAnswer<ChatResponse>, AskError> {
         match &self.place {
             ModelBackend::InProcess => {
                 let answer = offline::answer(request, self.clock.wall());
-                Ok(AttemptAnswer { answer, lost: Vec::new() })
+                Ok(AttemptAnswer { answer, lost: Vec::new(), from: None })
             }
-            ModelBackend::Remote(endpoint) => endpoint.ask(request, trace, self.clock.wall()).await,
+            ModelBackend::Remote(pool) => {
+                let query = WholeQuery { request, trace, wall: self.clock.wall() };
+                let time = QueryTime { clock: &self.clock, until };
+                pool.ask(&query, time).await.map_err(|declined| declined.error)
+            }
             ModelBackend::Live(_) => Err(self.only_live()),
         }
     }
@@ -187,15 +238,18 @@ impl ModelHandle {
         &self,
         request: &ChatRequest,
         trace: Option<&Trace>,
+        until: Option<Instant>,
     ) -> Result<AttemptAnswer<DeltaStream>, AskError> {
         match &self.place {
             ModelBackend::InProcess => {
                 let response = offline::answer(request, self.clock.wall());
                 let answer = DeltaStream::from_deltas(offline::steps(&response));
-                Ok(AttemptAnswer { answer, lost: Vec::new() })
+                Ok(AttemptAnswer { answer, lost: Vec::new(), from: None })
             }
-            ModelBackend::Remote(endpoint) => {
-                endpoint.stream(request, trace, self.clock.wall()).await
+            ModelBackend::Remote(pool) => {
+                let query = StreamQuery { request, trace, wall: self.clock.wall() };
+                let time = QueryTime { clock: &self.clock, until };
+                pool.ask(&query, time).await.map_err(|declined| declined.error)
             }
             ModelBackend::Live(_) => Err(self.only_live()),
         }

@@ -109,15 +109,11 @@ impl PassThroughRequest {
         foreign_reasoning::has_foreign_reasoning(dialect, model.capability_model(), &self.body)
     }
 
-    pub(super) fn into_body(self) -> Bytes {
-        self.body
-    }
-
     /// The body with the client's model name replaced.
-    pub(super) fn for_model(self, id: &str) -> Bytes {
-        let Some(ModelNameSpan { name, at }) = self.model else { return self.body };
+    pub(super) fn for_model(&self, id: &str) -> Bytes {
+        let Some(ModelNameSpan { name, at }) = &self.model else { return self.body.clone() };
         if name == id {
-            return self.body;
+            return self.body.clone();
         }
         let mut quoted = String::with_capacity(id.len() + 2);
         json::push_string(&mut quoted, id);

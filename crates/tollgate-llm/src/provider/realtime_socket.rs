@@ -47,7 +47,7 @@ impl ModelHandle {
             let message = format!("model `{}` does not support live sessions", self.settings.name);
             return Err(LlmError::invalid("model", message));
         };
-        let label = ModelLabel::new(&remote.settings, &self.settings.id);
+        let label = remote.label(&self.settings.id);
         let connecting = connect(remote, &label, path, query, trace);
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, connecting).await {
             Ok(connected) => connected,
@@ -122,9 +122,9 @@ fn connect_error(label: &ModelLabel, error: tungstenite::Error) -> LlmError {
     let what = match status {
         // The provider's message often quotes the key.
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => format!(
-            "rejected the gateway's key (HTTP {}): check `providers.{}.api_key`",
+            "rejected the gateway's key (HTTP {}): check `{}`",
             status.as_u16(),
-            label.provider
+            label.key_path
         ),
         _ => {
             let words = response.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();

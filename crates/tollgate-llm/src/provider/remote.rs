@@ -1,24 +1,34 @@
 //! HTTP client of one provider: base URL, key, connections and concurrency slots. Independent of
 //! the content of requests and responses.
 
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header,
+};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 use tollgate_core::trace::Trace;
+use tollgate_engine::clock::Clock;
 use tollgate_mcp::header::write_trace;
 use tollgate_mcp::tasks::TaskGroup;
 use tollgate_mcp::web::{DedicatedConnection, HttpPool, HttpRequestError};
 
+use super::access_token::{AccessTokenError, AccessTokens};
 use super::concurrency_limit::{ProviderConcurrencyLimit, ProviderPermit};
 use super::config_error::{ModelConfigError, ProviderSetupError};
 use super::forwarded_headers;
+use super::label::ModelLabel;
+use super::pool::{TargetHealth, TargetReport};
 use super::urls::{self, ProviderBaseUrl};
 use crate::error::{LlmError, LlmErrorKind};
-use crate::settings::{ProviderKind, ProviderSettings};
+use crate::settings::{
+    AzureSettings, CloudSettings, EndpointSettings, ProviderKind, ProviderSettings,
+};
 
 const USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("tollgate/", env!("CARGO_PKG_VERSION")));
@@ -38,21 +48,105 @@ pub(super) struct RemoteProvider {
     headers: HeaderMap,
     slots: ProviderConcurrencyLimit,
     drains: OnceLock<TaskGroup>,
+    endpoint: Option<EndpointSettings>,
+    /// By the provider's name of the model; `None`: models that are not in the config.
+    targets: Mutex<BTreeMap<Option<String>, Arc<TargetHealth>>>,
+    /// `None`: the key is among the headers.
+    tokens: Option<AccessTokens>,
+}
+
+/// Why a request got no response.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProviderSendError {
+    #[error(transparent)]
+    Request(#[from] HttpRequestError),
+    #[error(transparent)]
+    Token(#[from] AccessTokenError),
 }
 
 impl RemoteProvider {
-    pub(super) fn new(settings: ProviderSettings) -> Result<Self, ModelConfigError> {
+    /// The provider, or one of its endpoints: `settings` then has the key and the URL of that.
+    pub(super) fn new(
+        settings: ProviderSettings,
+        endpoint: Option<EndpointSettings>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, ModelConfigError> {
         let name = settings.name.clone();
-        Self::connect_to(settings).map_err(|why| ModelConfigError::Provider { name, why })
+        Self::connect_to(settings, endpoint, clock)
+            .map_err(|why| ModelConfigError::Provider { name, why })
     }
 
-    fn connect_to(settings: ProviderSettings) -> Result<Self, ProviderSetupError> {
+    fn connect_to(
+        settings: ProviderSettings,
+        endpoint: Option<EndpointSettings>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, ProviderSetupError> {
         let base = urls::base(&settings)?;
         let pool = HttpPool::new(base.origin())
             .map_err(|error| ProviderSetupError::Client(error.to_string()))?;
+        let tokens = match &settings.cloud {
+            Some(CloudSettings::Azure(AzureSettings { entra: Some(entra), .. })) => {
+                Some(AccessTokens::of_entra(entra, Arc::clone(clock))?)
+            }
+            Some(CloudSettings::Azure(AzureSettings { entra: None, .. })) | None => None,
+        };
         let headers = headers(&settings)?;
         let slots = ProviderConcurrencyLimit::new(settings.concurrent);
-        Ok(Self { settings, base, pool, headers, slots, drains: OnceLock::new() })
+        let targets = Mutex::default();
+        Ok(Self {
+            settings,
+            base,
+            pool,
+            headers,
+            slots,
+            drains: OnceLock::new(),
+            endpoint,
+            targets,
+            tokens,
+        })
+    }
+
+    /// Whether these settings describe it.
+    pub(super) fn is_of(
+        &self,
+        settings: &ProviderSettings,
+        endpoint: Option<&EndpointSettings>,
+    ) -> bool {
+        self.settings == *settings && self.endpoint.as_ref() == endpoint
+    }
+
+    /// `None` if the provider has only one.
+    pub(super) fn endpoint_name(&self) -> Option<&str> {
+        self.endpoint.as_ref().map(|endpoint| endpoint.name.as_str())
+    }
+
+    pub(super) fn weight(&self) -> u32 {
+        let endpoint = self.endpoint.as_ref();
+        endpoint.map_or(EndpointSettings::DEFAULT_WEIGHT, |endpoint| endpoint.weight)
+    }
+
+    pub(super) fn label(&self, model: &str) -> ModelLabel {
+        ModelLabel::new(&self.settings, self.endpoint_name(), model)
+    }
+
+    /// Health of a model here. The models that are not in the config share one, as their number is
+    /// not bounded.
+    pub(super) fn health(&self, id: Option<&str>) -> Arc<TargetHealth> {
+        let mut targets = self.targets.lock();
+        Arc::clone(targets.entry(id.map(str::to_owned)).or_default())
+    }
+
+    /// What was asked of models that are not in the config, if anything.
+    pub(super) fn unlisted_report(&self, now: Instant) -> Option<TargetReport> {
+        let health = self.targets.lock().get(&None).map(Arc::clone)?;
+        Some(TargetReport {
+            provider: self.settings.name.clone(),
+            endpoint: self.endpoint_name().map(str::to_owned),
+            id: None,
+            weight: self.weight(),
+            price: None,
+            status: health.status(now),
+        })
     }
 
     /// `more` overrides the configured headers.
@@ -61,14 +155,21 @@ impl RemoteProvider {
         url: &Uri,
         more: HeaderMap,
         body: Bytes,
-    ) -> Result<Response<Incoming>, HttpRequestError> {
+    ) -> Result<Response<Incoming>, ProviderSendError> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = url.clone();
         let headers = request.headers_mut();
         headers.clone_from(&self.headers);
         forwarded_headers::add(headers, more);
-        self.pool.send(request).await
+        let Some(tokens) = &self.tokens else { return Ok(self.pool.send(request).await?) };
+        let token = tokens.header().await?;
+        request.headers_mut().insert(header::AUTHORIZATION, token.clone());
+        let response = self.pool.send(request).await?;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            tokens.discard(&token);
+        }
+        Ok(response)
     }
 
     /// A dedicated connection to the host of `url`.
@@ -79,6 +180,10 @@ impl RemoteProvider {
     /// Headers of every request, including the key.
     pub(super) fn headers(&self) -> &HeaderMap {
         &self.headers
+    }
+
+    pub(super) fn has_free_slot(&self) -> bool {
+        self.slots.has_free()
     }
 
     pub(super) async fn slot(&self) -> Result<ProviderPermit, LlmError> {
@@ -131,6 +236,9 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, ProviderSetupError>
                 (HeaderName::from_static("x-goog-api-key"), key.reveal().to_owned())
             }
             ProviderKind::Deepgram => (header::AUTHORIZATION, format!("Token {}", key.reveal())),
+            ProviderKind::OpenAi if settings.cloud.is_some() => {
+                (HeaderName::from_static("api-key"), key.reveal().to_owned())
+            }
             ProviderKind::OpenAi | ProviderKind::Offline => {
                 (header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
             }

@@ -7,7 +7,7 @@ use super::config_error::ProviderUrlError;
 use super::endpoint::SideEndpoint;
 use crate::conversation::ResponseDelivery;
 use crate::dialect::Dialect;
-use crate::settings::{ProviderKind, ProviderSettings};
+use crate::settings::{AzureSettings, CloudSettings, ProviderKind, ProviderSettings};
 
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 const ANTHROPIC_BASE_URL: &str = "https://api.anthropic.com";
@@ -21,7 +21,16 @@ pub(super) struct ProviderBaseUrl {
     before: String,
     /// Query string, for the few that need one.
     query: Option<String>,
+    model: ModelPlace,
     origin: Uri,
+}
+
+/// Where requests name the model, in the dialects of OpenAI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ModelPlace {
+    Body,
+    /// Also before the path, as a deployment.
+    Path,
 }
 
 impl ProviderBaseUrl {
@@ -43,7 +52,31 @@ pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, Provi
         Some((before, query)) => (before, Some(query.to_owned())),
         None => (url, None),
     };
-    Ok(ProviderBaseUrl { before: before.trim_end_matches('/').to_owned(), query, origin })
+    let before = before.trim_end_matches('/').to_owned();
+    let vendors = ProviderBaseUrl { before, query, model: ModelPlace::Body, origin };
+    Ok(match &provider.cloud {
+        Some(CloudSettings::Azure(azure)) => azure_base(vendors, azure),
+        None => vendors,
+    })
+}
+
+/// A resource of Azure OpenAI, however much of the path its URL has.
+fn azure_base(vendors: ProviderBaseUrl, azure: &AzureSettings) -> ProviderBaseUrl {
+    let resource = vendors.before.strip_suffix("/v1").unwrap_or(&vendors.before);
+    let resource = resource.strip_suffix("/openai").unwrap_or(resource);
+    match &azure.api_version {
+        None => ProviderBaseUrl { before: format!("{resource}/openai/v1"), ..vendors },
+        Some(version) => {
+            let version = format!("api-version={}", percent_encoded(version));
+            let query = vendors.query.into_iter().chain([version]).collect::<Vec<_>>().join("&");
+            ProviderBaseUrl {
+                before: format!("{resource}/openai/deployments"),
+                query: Some(query),
+                model: ModelPlace::Path,
+                origin: vendors.origin,
+            }
+        }
+    }
 }
 
 /// URL of chat requests for this model.
@@ -55,8 +88,8 @@ pub(super) fn endpoint(
 ) -> Result<Uri, ProviderUrlError> {
     let ProviderBaseUrl { before, query, .. } = base;
     let (path, sse) = match (dialect, delivery) {
-        (Dialect::OpenAiChat, _) => ("/chat/completions".to_owned(), None),
-        (Dialect::OpenAiResponses, _) => ("/responses".to_owned(), None),
+        (Dialect::OpenAiChat, _) => (format!("{}/chat/completions", deployment(base, id)), None),
+        (Dialect::OpenAiResponses, _) => (format!("{}/responses", deployment(base, id)), None),
         (Dialect::Anthropic, _) => (format!("{}/messages", version_segment(before, "v1")), None),
         (Dialect::Gemini, ResponseDelivery::Whole) => (gemini(before, id, "generateContent"), None),
         (Dialect::Gemini, ResponseDelivery::Streamed) => {
@@ -109,9 +142,9 @@ pub(super) fn side_endpoint(
 ) -> Result<Uri, ProviderUrlError> {
     let ProviderBaseUrl { before, query, .. } = base;
     let path = match endpoint {
-        SideEndpoint::Embeddings => "/embeddings".to_owned(),
-        SideEndpoint::Speech => "/audio/speech".to_owned(),
-        SideEndpoint::Transcription => "/audio/transcriptions".to_owned(),
+        SideEndpoint::Embeddings => format!("{}/embeddings", deployment(base, id)),
+        SideEndpoint::Speech => format!("{}/audio/speech", deployment(base, id)),
+        SideEndpoint::Transcription => format!("{}/audio/transcriptions", deployment(base, id)),
         SideEndpoint::CountTokens => {
             format!("{}/messages/count_tokens", version_segment(before, "v1"))
         }
@@ -128,6 +161,14 @@ fn url(path: String, query: Option<&str>) -> Result<Uri, ProviderUrlError> {
         None => path,
     };
     url.parse().map_err(ProviderUrlError::Endpoint)
+}
+
+/// The model as a part of the path, where it is one.
+fn deployment(base: &ProviderBaseUrl, id: &str) -> String {
+    match base.model {
+        ModelPlace::Body => String::new(),
+        ModelPlace::Path => format!("/{}", percent_encoded(id)),
+    }
 }
 
 fn gemini(base: &str, id: &str, method: &str) -> String {

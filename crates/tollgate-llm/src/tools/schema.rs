@@ -127,7 +127,7 @@ pub(crate) fn flatten_root(schema: &Value) -> Option<Result<FlatRoot, SchemaFitE
         refs::gather(&mut schema, &mut log)?;
         let Value::Object(mut fields) = schema else { return Err(SchemaFitError::NotASchema) };
         root_schema::plain(&mut fields, ToolFormat::Anthropic, &mut log)?;
-        Ok(FlatRoot { schema: Value::Object(fields), limits: log.told })
+        Ok(FlatRoot { schema: Value::Object(fields), limits: log.notes })
     })
 }
 

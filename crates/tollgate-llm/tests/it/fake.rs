@@ -58,13 +58,31 @@ pub(crate) enum Act {
     Close,
 }
 
+type Reactions = dyn Fn(&Seen) -> Vec<Act> + Send + Sync;
+
 impl Fake {
     /// Each request gets the next reaction; the last one is for all that follow.
     pub(crate) async fn start(reactions: Vec<Vec<Act>>) -> Self {
+        let reactions = Mutex::new(VecDeque::from(reactions));
+        Self::answering(move |_| {
+            let mut reactions = reactions.lock();
+            match reactions.len() {
+                0 => panic!("a request that nobody expected"),
+                1 => reactions[0].clone(),
+                _ => reactions.pop_front().unwrap(),
+            }
+        })
+        .await
+    }
+
+    /// Reacts to each request as this says.
+    pub(crate) async fn answering(
+        react: impl Fn(&Seen) -> Vec<Act> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let reactions = Arc::new(Mutex::new(VecDeque::from(reactions)));
+        let react: Arc<Reactions> = Arc::new(react);
         let mut serving = JoinSet::new();
         let log = Arc::clone(&seen);
         serving.spawn(async move {
@@ -73,8 +91,7 @@ impl Fake {
                 let Ok((stream, _)) = listener.accept().await else { break };
                 stream.set_nodelay(true).unwrap();
                 let seen = Arc::clone(&log);
-                let reactions = Arc::clone(&reactions);
-                connections.spawn(serve(stream, number, seen, reactions));
+                connections.spawn(serve(stream, number, seen, Arc::clone(&react)));
             }
         });
         Self { address, seen, _serving: serving }
@@ -95,21 +112,14 @@ async fn serve(
     stream: TcpStream,
     connection: usize,
     seen: Arc<Mutex<Vec<Seen>>>,
-    reactions: Arc<Mutex<VecDeque<Vec<Act>>>>,
+    react: Arc<Reactions>,
 ) {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     while let Some((head, body)) = request(&mut reader).await {
-        seen.lock().push(Seen { head, body, connection });
-        let acts = {
-            let mut reactions = reactions.lock();
-            match reactions.len() {
-                0 => panic!("a request that nobody expected"),
-                1 => reactions[0].clone(),
-                _ => reactions.pop_front().unwrap(),
-            }
-        };
-        for act in acts {
+        let request = Seen { head, body, connection };
+        seen.lock().push(request.clone());
+        for act in react(&request) {
             if !perform(&mut writer, act).await {
                 return;
             }

@@ -3,11 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod answers;
+mod azure;
 mod bridge;
 mod dialects;
 mod embeddings;
 mod fake;
 mod passing;
+mod pools;
+mod pools_hedging;
+mod pools_passing;
+mod pools_stage;
 mod recall;
 mod reloaded;
 mod retries;

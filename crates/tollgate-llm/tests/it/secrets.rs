@@ -91,6 +91,8 @@ fn what_cannot_be_sent_is_refused_without_being_shown() {
     for (key, header) in [(Some("a\nb-canary"), None), (None, Some("a\nb-canary"))] {
         let settings = ProviderSettings {
             api_key: key.map(Secret::new),
+            cloud: None,
+            endpoints: Vec::new(),
             headers: header.map(|it| ("x-team".to_owned(), Secret::new(it))).into_iter().collect(),
             ..provider(ProviderKind::OpenAi, "127.0.0.1:1".parse().unwrap())
         };

@@ -30,6 +30,8 @@ pub(crate) fn provider(kind: ProviderKind, address: SocketAddr) -> settings::Pro
         kind,
         base_url: Some(format!("http://{address}")),
         api_key: Some(Secret::new(KEY)),
+        cloud: None,
+        endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts {
             answer: Duration::from_secs(5),
@@ -51,6 +53,7 @@ pub(crate) fn model(name: &str) -> settings::ModelSettings {
         api: ProviderApi::Chat,
         store: false,
         behaves_like: None,
+        pool: settings::PoolSettings::default(),
     }
 }
 

@@ -56,7 +56,7 @@ impl ChatRequestTarget {
     /// The model to which the request can be passed through unchanged.
     pub(super) fn passes(&self, dialect: Dialect) -> Option<Arc<ModelHandle>> {
         let model = self.chain.first().filter(|_| self.agent.is_none())?;
-        let speaks = model.dialect() == Some(dialect);
+        let speaks = model.may_pass(dialect);
         let is_native = model.settings.tool_mode != ToolMode::Schema;
         (speaks && is_native).then(|| Arc::clone(model))
     }

@@ -12,8 +12,8 @@ use tollgate_core::glob::Glob;
 use tollgate_core::secret::Secret;
 use tollgate_engine::builtin;
 use tollgate_llm::settings::{
-    LlmSettings, ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts,
-    ToolMode,
+    LlmSettings, ModelSettings, PoolSettings, ProviderApi, ProviderKind, ProviderSettings,
+    ProviderTimeouts, ToolMode,
 };
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_testkit::realtime::openai::events;
@@ -213,6 +213,8 @@ fn models(address: SocketAddr) -> LlmSettings {
         kind,
         base_url: Some(format!("http://{address}{path}")),
         api_key: Some(Secret::new("providers-own-key")),
+        cloud: None,
+        endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts::default(),
         concurrent: ProviderSettings::DEFAULT_CONCURRENCY,
@@ -228,6 +230,7 @@ fn models(address: SocketAddr) -> LlmSettings {
         api: ProviderApi::Realtime,
         store: false,
         behaves_like: None,
+        pool: PoolSettings::default(),
     };
     LlmSettings { providers: kinds.map(provider).to_vec(), models: kinds.map(model).to_vec() }
 }

@@ -46,6 +46,7 @@ mod measuring;
 mod memory;
 mod metrics;
 mod model;
+mod model_status;
 mod modern;
 mod oversized;
 mod pipe;

@@ -90,6 +90,8 @@ impl Model {
             kind: ProviderKind::OpenAi,
             base_url: Some(format!("http://{}/v1", self.address)),
             api_key: Some(Secret::new("providers-own-key")),
+            cloud: None,
+            endpoints: Vec::new(),
             headers: Vec::new(),
             patience: ProviderTimeouts::default(),
             concurrent: ProviderSettings::DEFAULT_CONCURRENCY,
@@ -105,6 +107,7 @@ impl Model {
             api: ProviderApi::Chat,
             store: false,
             behaves_like: None,
+            pool: settings::PoolSettings::default(),
         };
         let name = "fast".to_owned();
         let id = "fast-at-home".to_owned();

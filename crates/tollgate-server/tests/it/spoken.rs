@@ -12,8 +12,8 @@ use tollgate_core::id::AgentId;
 use tollgate_core::memory::{MemoryName, MemoryScope, Namespace};
 use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{
-    LlmSettings, ModelSettings, ProviderApi, ProviderKind, ProviderSettings, ProviderTimeouts,
-    ToolMode,
+    LlmSettings, ModelSettings, PoolSettings, ProviderApi, ProviderKind, ProviderSettings,
+    ProviderTimeouts, ToolMode,
 };
 use tollgate_server::Rights;
 use tollgate_testkit::ws::{RawUpgradeRequest, RawWebSocket, RawWebSocketMessage, Refused};
@@ -61,6 +61,8 @@ pub(crate) fn models(url: &str) -> LlmSettings {
         kind: ProviderKind::OpenAi,
         base_url: Some(url.to_owned()),
         api_key: Some(Secret::new("sk-canary")),
+        cloud: None,
+        endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts::default(),
         concurrent: 8,
@@ -76,6 +78,7 @@ pub(crate) fn models(url: &str) -> LlmSettings {
         api: ProviderApi::Realtime,
         store: false,
         behaves_like: None,
+        pool: PoolSettings::default(),
     };
     LlmSettings { providers: vec![provider], models: vec![model] }
 }

@@ -142,7 +142,7 @@ impl ModelEndpoint {
 
     /// In this dialect the model is in the URL and, at some endpoints, in the body as well.
     async fn name_gemini_model(&self, passed: PassThroughRequest) -> Result<Bytes, AskError> {
-        let body = passed.into_body();
+        let body = passed.body().clone();
         let id = self.id.clone();
         let named = offload_if_large(body.len(), move || {
             let mut value: Value = serde_json::from_slice(&body)?;

@@ -32,6 +32,8 @@ struct StreamedBody {
     timer: Option<Pin<Box<Sleep>>>,
     /// Whether data arrived since the timer was set.
     has_received: bool,
+    /// Read ahead.
+    first: Option<Frame<Bytes>>,
     _slot: ProviderPermit,
 }
 
@@ -42,6 +44,10 @@ pub enum PassThroughError {
     Broken(#[from] hyper::Error),
     #[error("the provider sent nothing for {}", HumanDuration(*.0))]
     Silent(Duration),
+    #[error("the provider's response ended before it began")]
+    Empty,
+    #[error("the provider's stream began with an error")]
+    BeganWithError,
 }
 
 impl PassThroughBody {
@@ -50,11 +56,30 @@ impl PassThroughBody {
     }
 
     pub(super) fn through(body: Incoming, slot: ProviderPermit, silence: Duration) -> Self {
-        let through = StreamedBody { body, silence, timer: None, has_received: false, _slot: slot };
+        let through = StreamedBody {
+            body,
+            silence,
+            timer: None,
+            has_received: false,
+            first: None,
+            _slot: slot,
+        };
         Self {
             source: PassThroughSource::Through(Box::new(through)),
             _span: told::TraceSpan::default(),
         }
+    }
+
+    /// Waits for the first event of a stream. Fails if there is none, or if it is an error.
+    pub(in crate::provider) async fn begin(&mut self) -> Result<(), PassThroughError> {
+        let PassThroughSource::Through(through) = &mut self.source else { return Ok(()) };
+        let first = std::future::poll_fn(|context| through.poll(context)).await;
+        let first = first.ok_or(PassThroughError::Empty)??;
+        if first.data_ref().is_some_and(|data| is_error_event(data)) {
+            return Err(PassThroughError::BeganWithError);
+        }
+        through.first = Some(first);
+        Ok(())
     }
 
     /// Attaches a span to the body.
@@ -83,16 +108,27 @@ impl Body for PassThroughBody {
     fn is_end_stream(&self) -> bool {
         match &self.source {
             PassThroughSource::Whole(bytes) => bytes.is_empty(),
-            PassThroughSource::Through(through) => through.body.is_end_stream(),
+            PassThroughSource::Through(through) => {
+                through.first.is_none() && through.body.is_end_stream()
+            }
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
             PassThroughSource::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            // What was read ahead is no longer counted in it.
+            PassThroughSource::Through(through) if through.first.is_some() => SizeHint::new(),
             PassThroughSource::Through(through) => through.body.size_hint(),
         }
     }
+}
+
+/// How the dialects report an error in a stream: as an event of that name, or as its only field.
+fn is_error_event(data: &[u8]) -> bool {
+    let text = data.trim_ascii_start();
+    let begins = |start: &str| text.starts_with(start.as_bytes());
+    ["event: error", "event:error", "data: {\"error\"", "data:{\"error\""].into_iter().any(begins)
 }
 
 impl StreamedBody {
@@ -100,6 +136,9 @@ impl StreamedBody {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, PassThroughError>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             self.has_received = true;
             return Poll::Ready(frame.map(|frame| frame.map_err(PassThroughError::from)));

@@ -9,6 +9,8 @@ fn provider(kind: ProviderKind, base_url: Option<&str>) -> ProviderSettings {
         kind,
         base_url: base_url.map(str::to_owned),
         api_key: None,
+        cloud: None,
+        endpoints: Vec::new(),
         headers: Vec::new(),
         patience: ProviderTimeouts::default(),
         concurrent: 1,

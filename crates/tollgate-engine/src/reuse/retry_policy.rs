@@ -1,56 +1,14 @@
-//! Retry budget and retry policy: whether a failed call is sent again, and how often, so that
-//! retries do not overload a server in trouble. Pure; randomness is an argument.
+//! Retry policy: whether a failed call is sent again, within the retry budget of its server. Pure;
+//! randomness is an argument.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::backend::{BackendError, WaitsFor};
 use crate::executor::{AttemptOutcome, BackendOutcome};
 
-/// Calls that earn one second attempt, and how many attempts can be saved up.
-const CALLS_PER_SECOND_ATTEMPT: u32 = 5;
-const MOST_SAVED: u32 = 10;
 /// Pause before a retry, with jitter: callers that failed together do not retry together.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-
-/// Of one server: a fifth of its calls may be second attempts, retried or hedged.
-///
-/// The first attempt is granted on credit, so that a gateway that has just started can retry too;
-/// calls pay it back before they earn the next. From five calls on the server sees at most 1.2
-/// times as many.
-#[derive(Debug)]
-pub(super) struct RetryBudget {
-    /// In fifths of an attempt.
-    saved: AtomicU32,
-    spent: AtomicU32,
-}
-
-impl RetryBudget {
-    pub(super) fn new() -> Self {
-        let lent = CALLS_PER_SECOND_ATTEMPT;
-        Self { saved: AtomicU32::new(lent), spent: AtomicU32::new(lent) }
-    }
-
-    /// Called when a call begins.
-    pub(super) fn earn(&self) {
-        let most = MOST_SAVED * CALLS_PER_SECOND_ATTEMPT;
-        let more = |saved: u32| (saved < most).then_some(saved + 1);
-        if change(&self.spent, |owed| owed.checked_sub(1)).is_none() {
-            change(&self.saved, more);
-        }
-    }
-
-    /// Whether a second attempt is allowed; it is then paid for.
-    pub(super) fn spend(&self) -> bool {
-        change(&self.saved, |saved| saved.checked_sub(CALLS_PER_SECOND_ATTEMPT)).is_some()
-    }
-}
-
-/// `None` if the value is unchanged.
-fn change(count: &AtomicU32, next: impl Fn(u32) -> Option<u32>) -> Option<u32> {
-    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
-}
 
 /// Whether the connection was lost or absent, which a retry may fix. All other failures would
 /// repeat, and nobody is asked twice.

@@ -1,0 +1,181 @@
+//! Access tokens of a cloud, by OAuth 2.0 client credentials: cached, and renewed before they expire.
+//!
+//! Single flight: while a token is fetched, the other requests wait for it, or use the one that is
+//! still valid.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http_body_util::Full;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::time::timeout;
+use tollgate_core::secret::Secret;
+use tollgate_core::text::percent_encoded;
+use tollgate_engine::clock::Clock;
+use tollgate_mcp::web::body;
+use tollgate_mcp::web::{HttpPool, HttpRequestError};
+
+use super::config_error::{ProviderSetupError, ProviderUrlError};
+use crate::settings::EntraSettings;
+
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
+/// A token is renewed this long before it expires, or in the last quarter of a shorter life.
+const RENEWAL: Duration = Duration::from_secs(300);
+/// Of a token whose life is not told.
+const DEFAULT_LIFE: Duration = Duration::from_secs(600);
+
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+const ENTRA_AUTHORITY: &str = "https://login.microsoftonline.com";
+const AZURE_SCOPE: &str = "https://cognitiveservices.azure.com/.default";
+
+pub(super) struct AccessTokens {
+    url: Uri,
+    pool: HttpPool,
+    /// The request for a token.
+    form: Secret,
+    clock: Arc<dyn Clock>,
+    cached: Mutex<Option<AccessToken>>,
+    /// Held while a token is fetched.
+    flight: tokio::sync::Mutex<()>,
+}
+
+#[derive(Clone)]
+struct AccessToken {
+    /// `Bearer …`
+    header: HeaderValue,
+    renew_at: Instant,
+    expires_at: Instant,
+}
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AccessTokenError {
+    #[error("its token endpoint cannot be reached: {0}")]
+    Unreachable(String),
+    /// The endpoint's own words may quote the credentials.
+    #[error("its token endpoint answered with HTTP {status}{}", .code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
+    Refused { status: u16, code: Option<String> },
+    #[error("its token endpoint sent no token: {0}")]
+    Malformed(&'static str),
+}
+
+impl AccessTokenError {
+    /// Whether the same credentials may be accepted later.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Refused { status, .. } => *status == 429 || *status >= 500,
+            Self::Malformed(_) => false,
+        }
+    }
+}
+
+impl AccessTokens {
+    /// Tokens of Microsoft Entra for Azure OpenAI.
+    pub(super) fn of_entra(
+        entra: &EntraSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProviderSetupError> {
+        let authority = entra.authority.as_deref().unwrap_or(ENTRA_AUTHORITY);
+        let authority = authority.trim_end_matches('/');
+        let url = format!("{authority}/{}/oauth2/v2.0/token", percent_encoded(&entra.tenant));
+        let url: Uri = url.parse().map_err(ProviderUrlError::Token)?;
+        let pool =
+            HttpPool::new(&url).map_err(|error| ProviderSetupError::Client(error.to_string()))?;
+        let fields = [
+            ("grant_type", "client_credentials"),
+            ("client_id", &entra.client_id),
+            ("client_secret", entra.client_secret.reveal()),
+            ("scope", AZURE_SCOPE),
+        ];
+        let fields = fields.map(|(name, value)| format!("{name}={}", percent_encoded(value)));
+        let form = Secret::new(fields.join("&"));
+        let flight = tokio::sync::Mutex::new(());
+        Ok(Self { url, pool, form, clock, cached: Mutex::new(None), flight })
+    }
+
+    /// The header of a request that is sent now.
+    pub(super) async fn header(&self) -> Result<HeaderValue, AccessTokenError> {
+        let Some(valid) = self.valid() else {
+            let _flight = self.flight.lock().await;
+            // Another request may have fetched it meanwhile.
+            return match self.valid() {
+                Some(valid) => Ok(valid.header),
+                None => self.fetch().await,
+            };
+        };
+        if self.clock.now() < valid.renew_at {
+            return Ok(valid.header);
+        }
+        let Ok(_flight) = self.flight.try_lock() else { return Ok(valid.header) };
+        // One that just ended may have renewed it.
+        match self.valid().filter(|token| self.clock.now() < token.renew_at) {
+            Some(renewed) => Ok(renewed.header),
+            None => Ok(self.fetch().await.unwrap_or(valid.header)),
+        }
+    }
+
+    /// The provider did not accept this one: the next request gets another.
+    pub(super) fn discard(&self, header: &HeaderValue) {
+        let mut cached = self.cached.lock();
+        if cached.as_ref().is_some_and(|token| token.header == header) {
+            *cached = None;
+        }
+    }
+
+    fn valid(&self) -> Option<AccessToken> {
+        let now = self.clock.now();
+        self.cached.lock().clone().filter(|token| now < token.expires_at)
+    }
+
+    async fn fetch(&self) -> Result<HeaderValue, AccessTokenError> {
+        let asked = self.clock.now();
+        let fetched = timeout(FETCH_TIMEOUT, self.request_token()).await;
+        let (header, life) = fetched
+            .unwrap_or_else(|_| Err(AccessTokenError::Unreachable("it does not answer".into())))?;
+        let renewal = RENEWAL.min(life / 4);
+        let token = AccessToken {
+            header: header.clone(),
+            renew_at: asked + (life - renewal),
+            expires_at: asked + life,
+        };
+        *self.cached.lock() = Some(token);
+        Ok(header)
+    }
+
+    async fn request_token(&self) -> Result<(HeaderValue, Duration), AccessTokenError> {
+        let mut request = Request::new(Full::new(Bytes::from(self.form.reveal().to_owned())));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        request.headers_mut().insert(header::CONTENT_TYPE, FORM);
+        let sent = self.pool.send(request).await.map_err(|failed| match failed {
+            HttpRequestError::Unreachable(why) | HttpRequestError::Broken(why) => {
+                AccessTokenError::Unreachable(why)
+            }
+        });
+        let (parts, incoming) = sent?.into_parts();
+        let body = body::whole(incoming, MAX_RESPONSE_BYTES).await.unwrap_or_default();
+        let body = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+        if parts.status != StatusCode::OK {
+            let code = body["error"].as_str().filter(|code| is_code(code)).map(str::to_owned);
+            return Err(AccessTokenError::Refused { status: parts.status.as_u16(), code });
+        }
+        let token = body["access_token"].as_str().filter(|token| !token.is_empty());
+        let token = token.ok_or(AccessTokenError::Malformed("it has no `access_token`"))?;
+        let mut header = HeaderValue::try_from(format!("Bearer {token}"))
+            .map_err(|_| AccessTokenError::Malformed("its token has invalid characters"))?;
+        header.set_sensitive(true);
+        let stated = &body["expires_in"];
+        let seconds = stated.as_u64().or_else(|| stated.as_str()?.parse().ok());
+        Ok((header, seconds.map_or(DEFAULT_LIFE, Duration::from_secs)))
+    }
+}
+
+/// Codes of OAuth are words; anything else may be a quotation.
+fn is_code(text: &str) -> bool {
+    text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}

@@ -1,0 +1,112 @@
+//! The three kinds of requests to a target: a whole answer, a stream, and a request that is passed
+//! through as it is.
+
+use std::time::SystemTime;
+
+use http::Response;
+use tollgate_core::trace::Trace;
+
+use super::target_health::TargetAttempt;
+use crate::conversation::{ChatRequest, ChatResponse, ResponseDelivery};
+use crate::provider::delta_stream::DeltaStream;
+use crate::provider::endpoint::{DeclinedError, ModelEndpoint};
+use crate::provider::model::AttemptAnswer;
+use crate::provider::pass_through::{PassThroughBody, PassThroughRequest};
+
+/// A request that any target of a pool can answer.
+pub(in crate::provider) trait TargetQuery: Sync {
+    type Answer: Send;
+
+    /// Whether a second target may be asked beside a slow one.
+    fn may_be_hedged(&self) -> bool;
+
+    fn ask(
+        &self,
+        endpoint: &ModelEndpoint,
+    ) -> impl Future<Output = Result<Self::Answer, DeclinedError>> + Send;
+
+    /// Records in the attempt that the answer, or its beginning, is here.
+    fn record(&self, answer: Self::Answer, attempt: TargetAttempt) -> Self::Answer;
+}
+
+pub(in crate::provider) struct WholeQuery<'a> {
+    pub(in crate::provider) request: &'a ChatRequest,
+    pub(in crate::provider) trace: Option<&'a Trace>,
+    pub(in crate::provider) wall: SystemTime,
+}
+
+impl TargetQuery for WholeQuery<'_> {
+    type Answer = AttemptAnswer<ChatResponse>;
+
+    fn may_be_hedged(&self) -> bool {
+        false
+    }
+
+    async fn ask(&self, endpoint: &ModelEndpoint) -> Result<Self::Answer, DeclinedError> {
+        Ok(endpoint.ask(self.request, self.trace, self.wall).await?)
+    }
+
+    fn record(&self, answer: Self::Answer, mut attempt: TargetAttempt) -> Self::Answer {
+        attempt.record_answer();
+        answer
+    }
+}
+
+pub(in crate::provider) struct StreamQuery<'a> {
+    pub(in crate::provider) request: &'a ChatRequest,
+    pub(in crate::provider) trace: Option<&'a Trace>,
+    pub(in crate::provider) wall: SystemTime,
+}
+
+impl TargetQuery for StreamQuery<'_> {
+    type Answer = AttemptAnswer<DeltaStream>;
+
+    fn may_be_hedged(&self) -> bool {
+        true
+    }
+
+    async fn ask(&self, endpoint: &ModelEndpoint) -> Result<Self::Answer, DeclinedError> {
+        Ok(endpoint.stream(self.request, self.trace, self.wall).await?)
+    }
+
+    fn record(&self, mut answer: Self::Answer, mut attempt: TargetAttempt) -> Self::Answer {
+        attempt.record_first_token();
+        answer.answer.record_in(attempt);
+        answer
+    }
+}
+
+pub(in crate::provider) struct PassQuery {
+    pub(in crate::provider) passed: PassThroughRequest,
+    pub(in crate::provider) wall: SystemTime,
+    pub(in crate::provider) release: PassRelease,
+}
+
+/// When a passed response goes to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::provider) enum PassRelease {
+    AtHead,
+    /// With the first event of a stream: until then another target may take over.
+    AtFirstEvent,
+}
+
+impl TargetQuery for PassQuery {
+    type Answer = Response<PassThroughBody>;
+
+    fn may_be_hedged(&self) -> bool {
+        self.passed.delivery == ResponseDelivery::Streamed
+            && self.release == PassRelease::AtFirstEvent
+    }
+
+    async fn ask(&self, endpoint: &ModelEndpoint) -> Result<Self::Answer, DeclinedError> {
+        endpoint.pass(&self.passed, self.release, self.wall).await
+    }
+
+    fn record(&self, answer: Self::Answer, mut attempt: TargetAttempt) -> Self::Answer {
+        match self.passed.delivery {
+            ResponseDelivery::Whole => attempt.record_answer(),
+            ResponseDelivery::Streamed => attempt.record_first_token(),
+        }
+        answer
+    }
+}
