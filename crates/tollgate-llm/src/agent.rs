@@ -22,16 +22,20 @@ use crate::gateway_report::{GatewayReport, StreamNote};
 use crate::provider::{ModelConfigError, ModelHandle, ModelRegistry};
 use crate::settings::LlmSettings;
 
+mod answer_times;
 mod calls;
 mod inline_results;
 mod model_query;
 mod offer;
 mod opener;
+mod own_results;
 mod prepare;
 mod relay;
 mod response_stream;
 mod run;
 mod usage_metrics;
+
+use answer_times::AnswerTimes;
 
 pub use prepare::{CompletionFacts, PreparedCompletion};
 pub use usage_metrics::{ChatUsageMetrics, ModelTokenTotals, ROUND_BUCKETS, RoundHistogram};
@@ -42,6 +46,7 @@ pub struct ChatService {
     clock: Arc<dyn Clock>,
     models: ArcSwap<ModelRegistry>,
     figures: ChatUsageMetrics,
+    answer_times: AnswerTimes,
 }
 
 /// A chat completion to run.
@@ -121,7 +126,8 @@ impl ChatService {
         let models = ModelRegistry::new(&LlmSettings::default(), Arc::clone(&clock), None);
         let models = models.expect("what is built in needs no provider");
         let figures = ChatUsageMetrics::default();
-        Self { gate, clock, models: ArcSwap::from_pointee(models), figures }
+        let models = ArcSwap::from_pointee(models);
+        Self { gate, clock, models, figures, answer_times: AnswerTimes::default() }
     }
 
     /// Hot reload: replaces the models. Fails and changes nothing if a provider is unusable. Answers in progress keep the models they started with.

@@ -190,6 +190,9 @@ pub struct GenerationOptions {
     /// From a client: whether the answer is kept, so that a later request can continue it; `None`:
     /// not specified. To a provider: whether it may keep the conversation.
     pub store: Option<bool>,
+    /// Name of the agent whose prompt and tools the request begins with, for providers that cache
+    /// the beginning of requests. `None`: a model without an agent.
+    pub cached_for: Option<String>,
 }
 
 /// Whether a model may make several calls at once.

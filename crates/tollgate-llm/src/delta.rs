@@ -49,6 +49,20 @@ pub enum ResponseDelta {
     },
 }
 
+impl ResponseDelta {
+    /// Index of the part that it belongs to.
+    pub fn part(&self) -> Option<usize> {
+        match self {
+            Self::Open { index, .. }
+            | Self::Grow { index, .. }
+            | Self::Sign { index, .. }
+            | Self::Extra { index, .. }
+            | Self::Close { index } => Some(*index),
+            Self::Start { .. } | Self::End { .. } => None,
+        }
+    }
+}
+
 /// Kind of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartOpening {

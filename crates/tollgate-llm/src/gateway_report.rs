@@ -35,6 +35,8 @@ pub enum LoopEnd {
     Deadline,
     /// Maximum number of calls of a turn.
     MaxCalls,
+    /// The results do not fit into the model's context window, however short.
+    ContextWindow,
 }
 
 impl LoopEnd {
@@ -45,6 +47,7 @@ impl LoopEnd {
             Self::MaxDepth => "max_depth",
             Self::Deadline => "deadline",
             Self::MaxCalls => "max_calls",
+            Self::ContextWindow => "context_window",
         }
     }
 }

@@ -134,6 +134,7 @@ pub fn next(
     // Every call counts, however it is handled: this bounds the turn.
     let mut left = bounds.calls.saturating_sub(spent.calls);
     let mut sorted = SortedCalls::default();
+    let mut exceeded = None;
     for call in calls {
         let is_cut = cut.as_ref() == Some(&call.id);
         let call = call.clone();
@@ -147,7 +148,10 @@ pub fn next(
         let limit = reached.or((left == 0).then_some(LoopEnd::MaxCalls));
         left = left.saturating_sub(1);
         match (standing, limit) {
-            (_, Some(limit)) => sorted.refused.push((call, CallRefusalReason::Limit(limit))),
+            (_, Some(limit)) => {
+                exceeded = Some(limit);
+                sorted.refused.push((call, CallRefusalReason::Limit(limit)));
+            }
             (CallOwnership::Own(ToolRunMode::Auto(tool)), None) if !is_cut => {
                 sorted.run.push(OwnCall { call, tool: tool.clone() });
             }
@@ -158,7 +162,7 @@ pub fn next(
             }
         }
     }
-    let then = match (reached, sorted.pending.is_empty()) {
+    let then = match (reached.or(exceeded), sorted.pending.is_empty()) {
         (_, false) => AfterCalls::Return,
         (Some(limit), true) => AfterCalls::Conclude(limit),
         (None, true) => AfterCalls::Ask,

@@ -21,6 +21,9 @@ use crate::run_slots::RunSlot;
 use crate::stopwatch::Stopwatch;
 use crate::worker::WorkerProcess;
 
+/// Statuses of calls that the gateway answers itself.
+const REFUSAL_STATUSES: &[&str] = &["denied", "invalid_arguments"];
+
 pub(crate) struct ProgramRun<'a> {
     program: &'a SandboxProgram<'a>,
     host: &'a dyn HostCalls,
@@ -34,7 +37,9 @@ pub(crate) struct ProgramRun<'a> {
 #[derive(Debug, Default)]
 struct RunProgress {
     prints: String,
+    /// Including the refused ones.
     calls: u32,
+    refused: u32,
 }
 
 /// How the run ended.
@@ -115,7 +120,8 @@ impl<'a> ProgramRun<'a> {
         end: RunEnd,
         took: Duration,
     ) -> Result<ProgramOutcome, SandboxUnavailableError> {
-        let RunProgress { prints, calls } = self.so_far;
+        let RunProgress { prints, calls, refused } = self.so_far;
+        let calls = calls.saturating_sub(refused);
         let most = usize::try_from(self.program.limits.fence.output_bytes).unwrap_or(usize::MAX);
         let (steps, result) = match end {
             RunEnd::Done(done) => {
@@ -140,7 +146,7 @@ async fn over(
     tokio::select! {
         biased;
         () = time.reaches(limit) => too_long(limit),
-        () = at(program.until.map(Instant::from_std)) => turn_is_over(),
+        () = at(program.until.map(Instant::from_std)) => turn_is_over(&time.reasons()),
         () = shut => shutting_down(),
     }
 }
@@ -220,6 +226,9 @@ impl WorkerConversation<'_> {
         let Ok(answers) = self.slot.during(calls, self.time).await else {
             return Err(ConversationStop::End(RunEnd::Failed(shutting_down())));
         };
+        // Calls that the gateway did not let through changed nothing.
+        let refused = u32::try_from(answers.iter().filter(|it| is_refusal(it)).count());
+        self.so_far.refused = self.so_far.refused.saturating_add(refused.unwrap_or(u32::MAX));
         if answers.len() != count {
             let message = format!("the gateway answered {} of {count} calls", answers.len());
             return Err(ConversationStop::End(RunEnd::Failed(program_error(
@@ -236,6 +245,14 @@ impl WorkerConversation<'_> {
         };
         // If the worker does not read, its exit status tells why.
         self.stdin.write_all(&frame).await.map_err(|_| ConversationStop::Gone)
+    }
+}
+
+/// Whether the call reached no tool.
+fn is_refusal(answer: &Answer) -> bool {
+    match answer {
+        Answer::Failure { status, .. } => REFUSAL_STATUSES.contains(&status.as_str()),
+        Answer::Data(_) => false,
     }
 }
 
@@ -300,8 +317,15 @@ fn too_long(limit: Duration) -> ProgramError {
     out_of_time(&format!("longer than its limit of {limit:?}"))
 }
 
-fn turn_is_over() -> ProgramError {
-    out_of_time("longer than its turn")
+/// A program that waited for a person could not have done less.
+fn turn_is_over(waits: &[String]) -> ProgramError {
+    if waits.is_empty() {
+        return out_of_time("longer than its turn");
+    }
+    let message = format!("the turn ended while the program waited: {}", waits.join("; "));
+    let hint = "calls that wait for approval are better made outside of programs, where they can \
+                be approved later";
+    program_error_with_hint(ProgramErrorKind::Time, message, hint)
 }
 
 fn shutting_down() -> ProgramError {

@@ -6,7 +6,7 @@ use tollgate_core::turn::Turn;
 
 use super::Gate;
 use super::late_results::WHOLE;
-use crate::results::StoredResult;
+use crate::results::{ResultLookup, StoredResult};
 
 /// Takes everything, so that [`Gate::reshape`] can give each consumer its part. What comes too late
 /// is read in the pages of `first`.
@@ -33,6 +33,20 @@ pub struct SpokenOutcome {
 }
 
 impl Gate {
+    /// A result that its consumer has already, shortened: the whole stays behind the handle that it
+    /// had, or behind a new one.
+    pub fn shorten(&self, turn: &Turn, name: &str, had: &Outcome, caps: ResultCaps) -> Outcome {
+        let stored = had.handle.map(|handle| self.results.read(&turn.principal, handle));
+        let whole = match stored {
+            Some(ResultLookup::Ready(stored)) => stored.outcome.clone(),
+            // The answer of a call that is still running is to come.
+            Some(ResultLookup::Pending { .. }) => return had.clone(),
+            Some(ResultLookup::Unknown) | None => Outcome { handle: None, ..had.clone() },
+        };
+        let mut shortened = self.reshape(turn, name, &whole, &[caps]);
+        shortened.pop().unwrap_or(whole)
+    }
+
     /// What each consumer gets of an outcome that was taken whole, in their order. What is too much
     /// for some of them is kept once, behind one handle, in pages that the least of those can take.
     pub fn reshape(

@@ -20,6 +20,7 @@ use tollgate_mcp::client::{Event, ProgressReporting, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 
 use super::offer::dialect;
+use super::own_results::OwnResult;
 use super::{CompletionEvent, CompletionSink};
 use crate::conversation::{CallResult, FunctionCall};
 use crate::error::MAX_QUOTED_CHARS;
@@ -37,6 +38,8 @@ const NOT_OFFERED_REASON: &str = "not offered to the model";
 pub(super) struct HandledCall {
     pub(super) ran: ExecutedCall,
     pub(super) result: CallResult,
+    /// The result as it came, if the call was run.
+    pub(super) own: Option<OwnResult>,
 }
 
 /// Context for running the calls of one round.
@@ -83,7 +86,10 @@ impl CallRound<'_> {
                 shaping::failure(CallStatus::InvalidArguments, &message, Duration::ZERO)
             }
         };
-        self.finish_call(call, &outcome).await
+        let handled = self.finish_call(call, &outcome).await;
+        let call = FunctionCall { arguments: String::new(), ..call.clone() };
+        let tool = own.tool().as_str().to_owned();
+        HandledCall { own: Some(OwnResult { call, tool, outcome }), ..handled }
     }
 
     /// Maps arguments back to the tool's own parameter names, which some dialects cannot express.
@@ -167,7 +173,7 @@ impl CallRound<'_> {
             took: outcome.duration,
         };
         self.note(StreamNote::Called(ran.clone())).await;
-        HandledCall { ran, result: results::neutral(call, outcome) }
+        HandledCall { ran, result: results::neutral(call, outcome), own: None }
     }
 
     /// Relays events of tools and gate until the work is done.
@@ -234,7 +240,7 @@ fn limit_reached(limit: LoopEnd) -> &'static str {
             "limit_reached: this turn has reached its limit of tool calls; answer with what you \
              know"
         }
-        LoopEnd::Deadline | LoopEnd::Answered | LoopEnd::CallsPending => {
+        LoopEnd::Deadline | LoopEnd::Answered | LoopEnd::CallsPending | LoopEnd::ContextWindow => {
             "limit_reached: there is no time left for tools in this turn; answer with what you know"
         }
     }

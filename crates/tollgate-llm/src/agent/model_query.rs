@@ -1,6 +1,7 @@
 //! One query to the models of an agent: the responding model, then the deltas of its answer,
 //! whether it was streamed or not.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,11 +13,12 @@ use tollgate_mcp::offload::{LARGE, offload_if_large};
 
 use super::offer::{RoundRequest, ToolOffer};
 use super::{CompletionEvent, CompletionSink};
-use crate::conversation::{ChatRequest, MessagePart, ResponseDelivery};
+use crate::conversation::{ChatMessage, ChatRequest, ChatRole, MessagePart, ResponseDelivery};
 use crate::delta::{ResponseDelta, steps};
 use crate::error::LlmError;
 use crate::gateway_report::StreamNote;
 use crate::mode::{self, ToolModeDecoder};
+use crate::model_capabilities::Feature;
 use crate::provider::{DeltaStream, FallbackChain, ModelHandle};
 use crate::turn::OfferedTools;
 
@@ -27,6 +29,8 @@ pub(super) struct ModelQuery {
     pub(super) models: Vec<Arc<ModelHandle>>,
     pub(super) offer: ToolOffer,
     pub(super) request: ChatRequest,
+    /// Instruction at the end that is not part of the conversation.
+    pub(super) aside: Option<String>,
     pub(super) until: Instant,
     /// Trace context of the query.
     pub(super) follow: TraceScope,
@@ -66,7 +70,7 @@ const COUNTING: usize = 16;
 
 async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
     let (asking, counted) = count_large(asking).await;
-    let ModelQuery { clock, models, offer, request, until, follow, voice } = asking;
+    let ModelQuery { clock, models, offer, request, aside, until, follow, voice } = asking;
     let on_fallback = |note: StreamNote| {
         if let Some(voice) = &voice {
             voice.try_say(CompletionEvent::Note(note));
@@ -85,7 +89,9 @@ async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
     let write = |model: &ModelHandle| {
         let is_first = models.first().is_some_and(|first| std::ptr::eq(&**first, model));
         let counted = counted.lock().take().filter(|_| is_first);
-        let round = counted.unwrap_or_else(|| offer.round(&request, model))?;
+        let round = counted.unwrap_or_else(|| {
+            offer.round(&with_aside(&request, aside.as_deref(), model), model)
+        })?;
         let (request, reading) = mode::prepare(round.request, model.settings.tool_mode);
         *asked.lock() = (round.offered, reading);
         Ok(request)
@@ -118,10 +124,31 @@ async fn count_large(asking: ModelQuery) -> (ModelQuery, Option<Result<RoundRequ
     }
     offload_if_large(size, move || {
         let first = asking.models.first();
-        let round = first.map(|model| asking.offer.round(&asking.request, model));
+        let round = first.map(|model| {
+            let request = with_aside(&asking.request, asking.aside.as_deref(), model);
+            asking.offer.round(&request, model)
+        });
         (asking, round)
     })
     .await
+}
+
+/// Appends the instruction as a system message, or as marked text of the user where the model takes
+/// no system message at the end.
+fn with_aside<'r>(
+    request: &'r ChatRequest,
+    aside: Option<&str>,
+    model: &ModelHandle,
+) -> Cow<'r, ChatRequest> {
+    let Some(aside) = aside else { return Cow::Borrowed(request) };
+    let message = if model.takes(Feature::LateSystemMessage) {
+        ChatMessage::text(ChatRole::System, aside)
+    } else {
+        ChatMessage::text(ChatRole::User, format!("<system>\n{aside}\n</system>"))
+    };
+    let mut request = request.clone();
+    request.messages.push(message);
+    Cow::Owned(request)
 }
 
 fn read(answer: DeltaStream, reading: ToolModeDecoder) -> ModelEventStream {

@@ -10,6 +10,7 @@ use tollgate_core::agent::{Agent, ToolSearch};
 use tollgate_core::approval;
 use tollgate_core::call::{CallStatus, Outcome};
 use tollgate_core::glob::Glob;
+use tollgate_core::id::AgentId;
 use tollgate_core::shaping;
 use tollgate_core::tool::ToolReach;
 use tollgate_core::view::View;
@@ -44,6 +45,7 @@ enum ToolOfferState {
 /// The gateway's tools in one turn.
 #[derive(Debug, Clone)]
 struct GatewayTools {
+    agent: AgentId,
     view: Arc<View>,
     view_tools: Arc<ViewTools>,
     max_tools: usize,
@@ -75,6 +77,7 @@ impl ToolOffer {
     /// The client's tools and those of the view.
     pub(super) fn of_view(agent: &Agent, view: &Arc<View>) -> Self {
         let own = GatewayTools {
+            agent: agent.id.clone(),
             view: Arc::clone(view),
             view_tools: cached_view_tools(agent, view),
             max_tools: agent.persona.max_tools as usize,
@@ -132,6 +135,7 @@ impl ToolOffer {
         let mut offered = OfferedTools { own: BTreeMap::new(), theirs, others };
         let mut pruned = Vec::new();
         if let Some(own) = &self.own {
+            written.options.cached_for = Some(own.agent.as_str().to_owned());
             let fit = window::fit(&own.window_request(request), &[room(model)])?;
             for (function, leave) in own.functions(&fit, dialect(model)) {
                 // If the name in the dialect equals that of a client tool, the client's tool wins.

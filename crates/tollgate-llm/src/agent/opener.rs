@@ -1,13 +1,16 @@
-//! First round of a sentence cascade: a fast model speaks the first sentence while the strong model
-//! works.
+//! The opener of a sentence cascade: a fast model speaks the first sentence beside the agent's loop.
 //!
-//! The strong model's answer is used as it is if it comes first, or if it contains only tool calls.
-//! Text that it wrote without knowing the opener is discarded, and the model is queried again.
+//! It is spoken whenever it comes before the first text of the strong model: while that model works,
+//! and while tools run. The loop polls it; the strong model's first text ends it.
 
 use std::collections::HashSet;
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::StreamExt;
+use tokio::time::{sleep, timeout};
 
 use super::model_query::{self, ModelEvent, ModelEventStream, ModelQuery};
 use super::offer::ToolOffer;
@@ -15,181 +18,167 @@ use super::response_stream::ResponseStream;
 use crate::cascade::{self, FirstSentence, SentenceEnd};
 use crate::conversation::{ChatResponse, MessagePart, PartContent, ResponseDelivery, ToolChoice};
 use crate::delta::{PartOpening, ResponseDelta};
-use crate::error::LlmError;
 use crate::extra::Extra;
 use crate::provider::ModelHandle;
 
 /// Token limit of an opener.
 const MAX_OPENER_TOKENS: u64 = 80;
+/// An opener that makes the strong model's text wait is cut off after this time without a word.
+const MAX_OPENER_STALL: Duration = Duration::from_millis(250);
 
-/// Result of the race between the fast and the strong model.
-pub(super) enum OpenerOutcome {
-    /// The strong model was faster, or the opener was empty.
-    Alone {
-        /// Events of the strong model so far.
-        events: Vec<ModelEvent>,
-        rest: ModelEventStream,
-    },
-    /// The opener was sent; the strong model calls tools and wrote no text.
-    Sent { opener: String, events: Vec<ModelEvent> },
-    /// The opener was sent; the strong model has to be queried again.
-    Blind { opener: String },
-}
-
-/// Derives the query to the fast model from the one to the strong model.
-pub(super) fn question(strong: &ModelQuery, model: &Arc<ModelHandle>) -> ModelQuery {
-    let mut request = strong.request.clone();
-    request.messages.push(cascade::to_opener());
-    request.tools.clear();
-    request.tool_choice = ToolChoice::Unsaid;
-    request.options.parallel_calls = None;
-    request.options.output = None;
-    request.options.max_output = Some(MAX_OPENER_TOKENS);
-    request.delivery = ResponseDelivery::Streamed;
-    ModelQuery {
-        clock: Arc::clone(&strong.clock),
-        models: vec![Arc::clone(model)],
-        offer: ToolOffer::theirs(),
-        request,
-        until: strong.until,
-        follow: strong.follow.clone(),
-        voice: None,
-    }
-}
-
-/// Inserts the opener as the first text. Thoughts stay before it: some providers require them
-/// first.
-pub(super) fn put_before(response: &mut ChatResponse, opener: String) {
-    let is_thought = |part: &&MessagePart| matches!(part.content, PartContent::Thinking { .. });
-    let thoughts = response.parts.iter().take_while(is_thought).count();
-    response.parts.insert(thoughts, MessagePart::text(opener));
-}
-
-/// Reads both models until it is clear which one continues. `model` is the name that the client
-/// sees.
-pub(super) async fn open(
-    response_stream: &mut ResponseStream,
-    fast: ModelQuery,
-    mut strong: ModelEventStream,
-    model: &str,
-) -> Result<OpenerOutcome, LlmError> {
-    let mut fast = model_query::ask(fast);
-    let mut opening = OpenerSpeech::new(model);
-    let mut heard = Vec::new();
-    let mut words = SpokenTextDetector::default();
-    // Further output of the strong model is useless, or it has ended.
-    let mut is_over = false;
-    loop {
-        let next = tokio::select! {
-            // Biased: a strong model that is ready at the same time wins, because it needs no
-            // opener.
-            biased;
-            next = strong.next(), if !is_over => OpenerRaceEvent::Strong(next.transpose()?),
-            next = fast.next() => OpenerRaceEvent::Fast(next),
-        };
-        match next {
-            OpenerRaceEvent::Strong(next) => {
-                is_over = next.as_ref().is_none_or(|next| words.are_in(next));
-                heard.extend(next);
-                if is_over && opening.text().is_empty() {
-                    return Ok(OpenerOutcome::Alone { events: heard, rest: strong });
-                }
-            }
-            OpenerRaceEvent::Fast(next) => {
-                if opening.hear(next, response_stream).await == SentenceEnd::Reached {
-                    break;
-                }
-            }
-        }
-    }
-    let opener = opening.text().to_owned();
-    if opener.is_empty() {
-        return Ok(OpenerOutcome::Alone { events: heard, rest: strong });
-    }
-    while !is_over {
-        let next = strong.next().await.transpose()?;
-        is_over = next.as_ref().is_none_or(|next| words.are_in(next));
-        heard.extend(next);
-    }
-    Ok(if words.was_spoken {
-        OpenerOutcome::Blind { opener }
-    } else {
-        OpenerOutcome::Sent { opener, events: heard }
-    })
-}
-
-enum OpenerRaceEvent {
-    Strong(Option<ModelEvent>),
-    Fast(Option<Result<ModelEvent, LlmError>>),
-}
-
-/// Detects text in an answer. Thoughts and tool calls do not count as text.
+/// The first sentence of an answer, while a fast model says it and afterwards.
 #[derive(Default)]
-struct SpokenTextDetector {
-    parts: HashSet<usize>,
-    was_spoken: bool,
-}
-
-impl SpokenTextDetector {
-    fn are_in(&mut self, heard: &ModelEvent) -> bool {
-        match heard {
-            ModelEvent::Delta(ResponseDelta::Open { index, opening, .. }) => {
-                if matches!(opening, PartOpening::Text | PartOpening::Refusal) {
-                    self.parts.insert(*index);
-                }
-                false
-            }
-            ModelEvent::Delta(ResponseDelta::Grow { index, text, .. }) => {
-                let is_said = self.parts.contains(index) && !text.trim().is_empty();
-                self.was_spoken |= is_said;
-                is_said
-            }
-            ModelEvent::Delta(_) | ModelEvent::Reached(_) => false,
-        }
-    }
-}
-
-/// The opener as it is streamed to the client.
-struct OpenerSpeech<'m> {
+pub(super) struct Opener {
+    /// `None`: over, or there is none.
+    events: Option<ModelEventStream>,
     sentence: FirstSentence,
     words: SpokenTextDetector,
-    model: &'m str,
+    /// Name of the model that the client sees.
+    model: String,
     id: String,
     /// The client's part that it is streamed in.
     part: Option<usize>,
+    /// What was said, until it is in the history.
+    unrecorded: Option<String>,
 }
 
-impl<'m> OpenerSpeech<'m> {
-    fn new(model: &'m str) -> Self {
-        let sentence = FirstSentence::default();
-        let words = SpokenTextDetector::default();
-        Self { sentence, words, model, id: String::new(), part: None }
+/// Derives the query to the fast model from the one to the strong model.
+fn question(strong: ModelQuery, model: &Arc<ModelHandle>) -> ModelQuery {
+    let mut request = strong.request;
+    request.tools.clear();
+    request.tool_choice = ToolChoice::Unsaid;
+    request.options.parallel_calls = None;
+    request.options.max_output = Some(MAX_OPENER_TOKENS);
+    request.delivery = ResponseDelivery::Streamed;
+    ModelQuery {
+        models: vec![Arc::clone(model)],
+        offer: ToolOffer::theirs(),
+        request,
+        aside: Some(cascade::TO_OPENER.to_owned()),
+        voice: None,
+        ..strong
+    }
+}
+
+impl Opener {
+    /// `strong` is the query that the answer begins with, `fast` the model that opens it.
+    pub(super) fn ask(strong: ModelQuery, fast: &Arc<ModelHandle>, shown_model: &str) -> Self {
+        let events = Some(model_query::ask(question(strong, fast)));
+        Self { events, model: shown_model.to_owned(), ..Self::default() }
+    }
+
+    /// Nothing more is said.
+    pub(super) fn is_over(&self) -> bool {
+        self.events.is_none()
+    }
+
+    /// In the middle of the sentence.
+    pub(super) fn is_speaking(&self) -> bool {
+        !self.is_over() && !self.text().is_empty()
+    }
+
+    /// What the strong model has to know. `None`: nothing was said, and nothing will be.
+    pub(super) fn note_to_strong(&self) -> Option<String> {
+        match (self.is_over(), self.text()) {
+            (false, _) => Some(cascade::TO_STRONG_AHEAD.to_owned()),
+            (true, "") => None,
+            (true, text) => Some(cascade::to_strong(text)),
+        }
+    }
+
+    /// Inserts what was said into the history, once. Thoughts stay before it: some providers require
+    /// them first.
+    pub(super) fn record_in(&mut self, response: &mut ChatResponse) {
+        if !self.is_over() {
+            return;
+        }
+        let Some(said) = self.unrecorded.take() else { return };
+        let is_thought = |part: &&MessagePart| matches!(part.content, PartContent::Thinking { .. });
+        let thoughts = response.parts.iter().take_while(is_thought).count();
+        response.parts.insert(thoughts, MessagePart::text(said));
+    }
+
+    /// Speaks while the work is done.
+    pub(super) async fn speak_during<T>(
+        &mut self,
+        response_stream: &mut ResponseStream,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let mut work = pin!(work);
+        match self.speak_until(response_stream, work.as_mut()).await {
+            Some(done) => done,
+            None => work.await,
+        }
+    }
+
+    /// Speaks for this time at most.
+    pub(super) async fn speak_for(
+        &mut self,
+        response_stream: &mut ResponseStream,
+        limit: Duration,
+    ) {
+        let _ = self.speak_until(response_stream, pin!(sleep(limit))).await;
+    }
+
+    /// `None`: the opener is over, and the other has not ended.
+    async fn speak_until<T>(
+        &mut self,
+        response_stream: &mut ResponseStream,
+        mut other: impl Future<Output = T> + Unpin,
+    ) -> Option<T> {
+        while let Some(events) = &mut self.events {
+            let next = tokio::select! {
+                // A strong model that is ready at the same time wins: it needs no opener.
+                biased;
+                done = &mut other => return Some(done),
+                next = events.next() => next,
+            };
+            self.hear(next, response_stream).await;
+        }
+        None
+    }
+
+    /// The strong model's text begins: an opener that has not begun is dropped.
+    pub(super) async fn give_way(&mut self, response_stream: &mut ResponseStream) {
+        if self.is_speaking() {
+            self.finish_sentence(response_stream).await;
+        }
+        self.events = None;
+    }
+
+    /// An opener that has begun is spoken to its end.
+    pub(super) async fn finish_sentence(&mut self, response_stream: &mut ResponseStream) {
+        if self.text().is_empty() {
+            return;
+        }
+        while let Some(events) = &mut self.events {
+            match timeout(MAX_OPENER_STALL, events.next()).await {
+                Ok(next) => self.hear(next, response_stream).await,
+                Err(_) => self.close(response_stream).await,
+            }
+        }
     }
 
     fn text(&self) -> &str {
         self.sentence.text()
     }
 
-    /// Forwards one event of the opener.
+    /// Forwards one event of the fast model.
     async fn hear(
         &mut self,
-        next: Option<Result<ModelEvent, LlmError>>,
+        next: Option<Result<ModelEvent, crate::error::LlmError>>,
         response_stream: &mut ResponseStream,
-    ) -> SentenceEnd {
+    ) {
         // The opener may fail: the strong model still answers.
-        let Some(Ok(next)) = next else {
-            self.close(response_stream).await;
-            return SentenceEnd::Reached;
-        };
-        if let ModelEvent::Delta(ResponseDelta::Start { id, .. }) = &next {
+        let Some(Ok(next)) = next else { return self.close(response_stream).await };
+        let ModelEvent::Delta(delta) = next else { return };
+        if let ResponseDelta::Start { id, .. } = &delta {
             self.id.clone_from(id);
         }
-        let is_said = self.words.are_in(&next);
-        let ModelEvent::Delta(ResponseDelta::Grow { text, .. }) = next else {
-            return SentenceEnd::Open;
-        };
+        let is_said = self.words.are_in(&delta);
+        let ResponseDelta::Grow { text, .. } = delta else { return };
         if !is_said && self.text().is_empty() {
-            return SentenceEnd::Open;
+            return;
         }
         let heard = self.sentence.hear(&text);
         if !heard.text.is_empty() {
@@ -200,7 +189,6 @@ impl<'m> OpenerSpeech<'m> {
         if heard.end == SentenceEnd::Reached {
             self.close(response_stream).await;
         }
-        heard.end
     }
 
     /// The part, and the deltas that must precede its first text.
@@ -209,7 +197,7 @@ impl<'m> OpenerSpeech<'m> {
             return (part, Vec::new());
         }
         let id = self.id.clone();
-        let model = self.model.to_owned();
+        let model = self.model.clone();
         let start = ResponseDelta::Start { id, model, created: 0, extra: Extra::none() };
         let mut steps: Vec<ResponseDelta> =
             response_stream.relay().begin(start).into_iter().collect();
@@ -220,8 +208,33 @@ impl<'m> OpenerSpeech<'m> {
     }
 
     async fn close(&mut self, response_stream: &mut ResponseStream) {
-        if let Some(index) = self.part.take() {
-            response_stream.give(vec![ResponseDelta::Close { index }]).await;
+        self.events = None;
+        let Some(index) = self.part.take() else { return };
+        response_stream.give(vec![ResponseDelta::Close { index }]).await;
+        response_stream.continue_behind(self.text());
+        self.unrecorded = Some(self.text().to_owned());
+    }
+}
+
+/// Detects text in an answer. Thoughts and tool calls do not count as text.
+#[derive(Default)]
+pub(super) struct SpokenTextDetector {
+    parts: HashSet<usize>,
+}
+
+impl SpokenTextDetector {
+    pub(super) fn are_in(&mut self, heard: &ResponseDelta) -> bool {
+        match heard {
+            ResponseDelta::Open { index, opening, .. } => {
+                if matches!(opening, PartOpening::Text | PartOpening::Refusal) {
+                    self.parts.insert(*index);
+                }
+                false
+            }
+            ResponseDelta::Grow { index, text, .. } => {
+                self.parts.contains(index) && !text.trim().is_empty()
+            }
+            _ => false,
         }
     }
 }

@@ -70,9 +70,7 @@ impl RoundRelay {
         if let Some(here) = reasoning.here.take() {
             reasoning.before = Some(here);
         }
-        if self.last == LastTextRound::Here {
-            self.last = LastTextRound::Before;
-        }
+        self.separate_next_text();
     }
 
     /// The deltas that the client gets for this one.
@@ -173,6 +171,18 @@ impl RoundRelay {
         let mut steps = self.pause(index, &text);
         steps.push(ResponseDelta::Grow { index, text, extra: Extra::none() });
         steps
+    }
+
+    /// The next text follows the last one without a separator.
+    pub(super) fn join_next_text(&mut self) {
+        self.last = LastTextRound::Nothing;
+    }
+
+    /// The next text is separated from the last one.
+    pub(super) fn separate_next_text(&mut self) {
+        if self.last == LastTextRound::Here {
+            self.last = LastTextRound::Before;
+        }
     }
 
     /// The end of the whole answer.

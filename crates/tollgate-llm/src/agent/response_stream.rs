@@ -1,6 +1,8 @@
 //! The response stream to the client: the deltas of all rounds as one lifecycle, assembled into a
 //! complete answer and forwarded to a streaming client.
 
+use std::collections::HashSet;
+
 use super::relay::RoundRelay;
 use super::{CompletionEvent, CompletionSink};
 use crate::cascade::Continuation;
@@ -16,7 +18,16 @@ pub(super) struct ResponseStream {
     ids: TurnCallIds,
     /// Removes what the opener already said.
     behind: Option<OpenerRepetitionFilter>,
+    /// Only the last round's text is the answer.
+    last_text: Option<LastTextOnly>,
     voice: Option<CompletionSink>,
+}
+
+/// Holds a round back from its first text on, until it is known whether it is the last one.
+#[derive(Default)]
+struct LastTextOnly {
+    held: Vec<ResponseDelta>,
+    offered: OfferedTools,
 }
 
 struct OpenerRepetitionFilter {
@@ -29,22 +40,30 @@ impl ResponseStream {
     pub(super) fn new(ids: TurnCallIds, voice: Option<CompletionSink>) -> Self {
         let relay = RoundRelay::default();
         let whole = ResponseAssembly::default();
-        Self { relay, whole, ids, behind: None, voice }
+        Self { relay, whole, ids, behind: None, last_text: None, voice }
+    }
+
+    /// Leaves out the text of all rounds but the last: the client reads the whole text as one JSON
+    /// value.
+    pub(super) fn show_only_last_text(&mut self) {
+        self.last_text = Some(LastTextOnly::default());
     }
 
     pub(super) fn voice(&self) -> Option<&CompletionSink> {
         self.voice.as_ref()
     }
 
-    pub(super) fn next_round(&mut self) {
+    pub(super) async fn next_round(&mut self) {
+        self.release_held(HeldText::Dropped).await;
         self.relay.next_round();
         if let Some(behind) = &mut self.behind {
             behind.part = None;
         }
     }
 
-    /// From now on, removes repetition of this opener.
-    pub(super) fn skip_repetition_of(&mut self, opener: &str) {
+    /// The next text continues this opener; what it repeats of it is removed.
+    pub(super) fn continue_behind(&mut self, opener: &str) {
+        self.relay.join_next_text();
         self.behind =
             Some(OpenerRepetitionFilter { continuation: Continuation::behind(opener), part: None });
     }
@@ -61,6 +80,15 @@ impl ResponseStream {
                 *id = self.ids.distinct(id);
             }
             round.add(&delta);
+            // Without tools to run, this round is the last.
+            if let Some(last_text) = &mut self.last_text
+                && !offered.own.is_empty()
+                && last_text.holds(&delta)
+            {
+                last_text.offered.clone_from(offered);
+                last_text.held.push(delta);
+                continue;
+            }
             let passed = self.relay.pass(&delta, offered);
             self.give(passed).await;
         }
@@ -84,6 +112,7 @@ impl ResponseStream {
 
     /// Sends a text of the gateway itself.
     pub(super) async fn say(&mut self, text: String) {
+        self.relay.separate_next_text();
         let (index, open) = self.relay.open_words();
         let mut steps = vec![open];
         steps.extend(self.relay.grow_words(index, text));
@@ -101,9 +130,31 @@ impl ResponseStream {
         stop: StopReason,
         usage: TokenUsage,
     ) -> Option<ChatResponse> {
+        self.release_held(HeldText::Shown).await;
         let end = self.relay.end(stop, usage);
         self.give(vec![end]).await;
         self.whole.finish()
+    }
+
+    async fn release_held(&mut self, texts: HeldText) {
+        let Some(LastTextOnly { held, offered }) = self.last_text.take() else { return };
+        let mut dropped = HashSet::new();
+        for delta in held {
+            match &delta {
+                ResponseDelta::Open { index, opening: PartOpening::Text, .. }
+                    if texts == HeldText::Dropped =>
+                {
+                    dropped.insert(*index);
+                }
+                _ => {}
+            }
+            if delta.part().is_some_and(|index| dropped.contains(&index)) {
+                continue;
+            }
+            let passed = self.relay.pass(&delta, &offered);
+            self.give(passed).await;
+        }
+        self.last_text = Some(LastTextOnly::default());
     }
 
     fn filter_repetition(&mut self, delta: ResponseDelta) -> Vec<ResponseDelta> {
@@ -128,5 +179,18 @@ impl ResponseStream {
             }
             delta => vec![delta],
         }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HeldText {
+    Shown,
+    Dropped,
+}
+
+impl LastTextOnly {
+    fn holds(&self, delta: &ResponseDelta) -> bool {
+        let is_text = matches!(delta, ResponseDelta::Open { opening: PartOpening::Text, .. });
+        is_text || !self.held.is_empty()
     }
 }

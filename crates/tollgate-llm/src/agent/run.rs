@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::StreamExt;
 use tollgate_core::agent::{Engine, MixedResponse};
 use tollgate_core::turn::CallBudget;
 use tollgate_engine::spans::{self, TraceScope, TraceSpan};
@@ -14,16 +14,16 @@ use super::calls::{CallRound, HandledCall, with_tool_deadline};
 use super::inline_results::inline_results;
 use super::model_query::{self, ModelEvent, ModelQuery, RespondingModel};
 use super::offer::ToolOffer;
-use super::opener::{self, OpenerOutcome};
+use super::opener::{Opener, SpokenTextDetector};
+use super::own_results::OwnResults;
 use super::prepare::PreparedCompletion;
 use super::response_stream::ResponseStream;
 use super::{AgentTurn, ChatService, CompletionOutcome, CompletionSink, CompletionTimes};
-use crate::cascade;
 use crate::conversation::{
     ChatMessage, ChatRequest, ChatResponse, ChatRole, MessageList, MessagePart, PartContent,
     StopReason, TokenUsage, ToolChoice,
 };
-use crate::delta::ResponseAssembly;
+use crate::delta::{PartOpening, ResponseAssembly, ResponseDelta};
 use crate::error::{LlmError, LlmErrorKind, ResendSafety};
 use crate::gateway_report::{ExecutedCall, GatewayReport, LoopEnd, StreamNote};
 use crate::provider::{ModelHandle, record_usage};
@@ -33,6 +33,10 @@ use crate::turn::{
 
 /// Time limit of one completion, over all rounds.
 const MAX_COMPLETION_TIME: Duration = Duration::from_secs(600);
+
+/// Said in place of an answer for which the results of the tools leave no room.
+const NO_ROOM_LEFT: &str =
+    "(The tools ran, but their results leave the model no room for an answer.)";
 
 /// A completion in progress.
 pub(super) struct CompletionRun {
@@ -46,8 +50,10 @@ pub(super) struct CompletionRun {
     request: ChatRequest,
     /// Index of the message where the answer begins.
     answer_start: usize,
-    /// Additional instruction for the model that is not part of the conversation.
-    aside: Option<Arc<ChatMessage>>,
+    /// The first sentence of a sentence cascade.
+    opener: Opener,
+    /// Results that can be shortened when they outgrow the window.
+    own_results: OwnResults,
     spent: TurnSpending,
     bounds: turn::TurnBounds,
     /// Shared with the turn: calls made by the model's programs draw from it as well.
@@ -79,6 +85,11 @@ impl CompletionRun {
             acting.turn.calls = Some(Arc::clone(&calls));
         }
         let until = chat.clock.now() + MAX_COMPLETION_TIME;
+        let ids = TurnCallIds::behind(&request.messages);
+        let mut response_stream = ResponseStream::new(ids, voice);
+        if acting.is_some() && request.options.output.is_some() {
+            response_stream.show_only_last_text();
+        }
         Self {
             chat,
             acting,
@@ -87,9 +98,10 @@ impl CompletionRun {
             offered: OfferedTools::default(),
             answer_start: request.messages.len(),
             until,
-            response_stream: ResponseStream::new(TurnCallIds::behind(&request.messages), voice),
+            response_stream,
             request,
-            aside: None,
+            opener: Opener::default(),
+            own_results: OwnResults::default(),
             spent: TurnSpending::default(),
             bounds,
             calls,
@@ -139,9 +151,13 @@ impl CompletionRun {
         loop {
             let step = turn::next(&response, &self.offered, &self.spent, &self.bounds);
             let (sorted, then) = match step {
-                TurnStep::Finish(ended) => return Ok(self.finish(response, ended)),
+                TurnStep::Finish(ended) => return Ok(self.finish(response, ended).await),
                 TurnStep::Deal { sorted, then } => (sorted, then),
             };
+            if then == AfterCalls::Return {
+                // The answer ends with the calls that the client has seen.
+                self.opener.give_way(&mut self.response_stream).await;
+            }
             let stop = response.stop.clone();
             Box::pin(self.deal(response, &sorted)).await;
             match then {
@@ -150,85 +166,103 @@ impl CompletionRun {
                 AfterCalls::Conclude(ended) => {
                     self.offer.withdraw();
                     self.request.tool_choice = ToolChoice::None;
-                    let response = self.round().await?;
-                    return Ok(self.finish(response, ended));
+                    return match self.round_within_window().await? {
+                        Some(response) => Ok(self.finish(response, ended).await),
+                        None => Ok(self.end_without_room().await),
+                    };
                 }
             }
-            response = self.round().await?;
+            response = match self.round_within_window().await? {
+                Some(response) => response,
+                None => return Ok(self.end_without_room().await),
+            };
         }
     }
 
     async fn first_round(&mut self) -> Result<ChatResponse, LlmError> {
-        match self.opener() {
-            Some(opener) => Box::pin(self.run_opened_round(&opener)).await,
-            None => self.round().await,
+        if let Some(fast) = self.opener_model() {
+            Box::pin(self.begin_with_opener(&fast)).await;
         }
+        self.round().await
     }
 
-    /// The model that speaks the first sentence. None is needed if the answer is not streamed.
-    fn opener(&self) -> Option<Arc<ModelHandle>> {
+    /// The model that speaks the first sentence. None is needed if the answer is not streamed, and
+    /// a sentence before it would spoil an answer in JSON.
+    fn opener_model(&self) -> Option<Arc<ModelHandle>> {
         let engine = &self.acting.as_ref()?.agent.persona.engine;
         let Engine::SentenceCascade { opener } = engine else { return None };
         self.response_stream.voice()?;
+        if self.request.options.output.is_some() {
+            return None;
+        }
         self.chat.models().find(opener)
     }
 
-    async fn run_opened_round(
-        &mut self,
-        opener: &Arc<ModelHandle>,
-    ) -> Result<ChatResponse, LlmError> {
+    /// The strong model waits a little, so that it can be told a quick opener.
+    async fn begin_with_opener(&mut self, fast: &Arc<ModelHandle>) {
         let began = self.chat.clock.now();
-        self.rounds += 1;
-        let strong = self.model_query();
-        let fast = opener::question(&strong, opener);
-        let strong = model_query::ask(strong);
-        let model = self.model().settings.id.clone();
-        let opened = opener::open(&mut self.response_stream, fast, strong, &model).await?;
-        let (opener, heard, rest) = match opened {
-            OpenerOutcome::Alone { events: heard, rest } => (None, heard, rest),
-            OpenerOutcome::Sent { opener, events: heard } => {
-                (Some(opener), heard, stream::empty().boxed())
-            }
-            OpenerOutcome::Blind { opener } => {
-                self.times.models += self.chat.clock.now().saturating_duration_since(began);
-                self.continue_after_opener(&opener);
-                let mut response = self.round().await?;
-                opener::put_before(&mut response, opener);
-                return Ok(response);
-            }
-        };
-        let whole = stream::iter(heard.into_iter().map(Ok)).chain(rest).boxed();
-        let mut response = self.hear(whole, began).await?;
-        if let Some(opener) = opener {
-            self.continue_after_opener(&opener);
-            opener::put_before(&mut response, opener);
-        }
-        Ok(response)
-    }
-
-    /// Records that this opener was already sent.
-    fn continue_after_opener(&mut self, opener: &str) {
-        self.response_stream.skip_repetition_of(opener);
-        self.aside = Some(Arc::new(cascade::to_strong(opener)));
+        let strong = self.model();
+        self.opener = Opener::ask(self.model_query(), fast, &strong.settings.id);
+        let head_start = self.chat.answer_times.head_start(&strong.settings.name);
+        self.opener.speak_for(&mut self.response_stream, head_start).await;
+        self.times.models += self.chat.clock.now().saturating_duration_since(began);
     }
 
     /// Queries the model once and forwards the client's share of the answer.
     async fn round(&mut self) -> Result<ChatResponse, LlmError> {
         self.rounds += 1;
-        self.response_stream.next_round();
+        self.response_stream.next_round().await;
         let began = self.chat.clock.now();
         let answer = model_query::ask(self.model_query());
         self.hear(answer, began).await
     }
 
+    /// A round after tools ran. What their results take too much of the window is not the client's
+    /// fault: the oldest of them are shortened. `None`: even that is not enough.
+    async fn round_within_window(&mut self) -> Result<Option<ChatResponse>, LlmError> {
+        let is_too_long = |failure: &LlmError| failure.kind == LlmErrorKind::TooLong;
+        while self.offer.with_room(&self.request, self.chain.clone()).is_err() {
+            if !self.shorten_oldest_result() {
+                break;
+            }
+        }
+        loop {
+            match self.round().await {
+                Err(failure) if is_too_long(&failure) && !self.ran.is_empty() => {
+                    self.rounds -= 1;
+                    // The provider counts more than we do: half of the results at a time, so that it
+                    // is not asked too often.
+                    let half = self.own_results.len().div_ceil(2);
+                    let shortened = (0..half).filter(|_| self.shorten_oldest_result()).count();
+                    if shortened == 0 {
+                        return Ok(None);
+                    }
+                }
+                answered => return answered.map(Some),
+            }
+        }
+    }
+
+    fn shorten_oldest_result(&mut self) -> bool {
+        let Some(acting) = &self.acting else { return false };
+        let messages = &mut self.request.messages;
+        self.own_results.shorten_oldest(&self.chat.gate, &acting.turn, messages)
+    }
+
+    /// Ends with what was said so far, because the model cannot be asked again.
+    async fn end_without_room(&mut self) -> CompletionEnd {
+        self.opener.give_way(&mut self.response_stream).await;
+        self.response_stream.say(NO_ROOM_LEFT.to_owned()).await;
+        CompletionEnd { stop: StopReason::Length, ended: LoopEnd::ContextWindow }
+    }
+
     fn model_query(&self) -> ModelQuery {
-        let mut request = self.request.clone();
-        request.messages.extend(self.aside.clone());
         ModelQuery {
             clock: Arc::clone(&self.chat.clock),
             models: self.chain.clone(),
             offer: self.offer.clone(),
-            request,
+            request: self.request.clone(),
+            aside: self.opener.note_to_strong(),
             until: self.until,
             follow: self.follow.clone(),
             voice: self.response_stream.voice().cloned(),
@@ -241,21 +275,53 @@ impl CompletionRun {
         began: Instant,
     ) -> Result<ChatResponse, LlmError> {
         let mut round = ResponseAssembly::default();
-        while let Some(heard) = answer.next().await {
+        let mut before_text = HeldDeltas::default();
+        loop {
+            let next = self.opener.speak_during(&mut self.response_stream, answer.next()).await;
+            let Some(heard) = next else { break };
             match heard? {
                 ModelEvent::Reached(reached) => self.adopt_model(reached).await,
                 ModelEvent::Delta(delta) => {
-                    self.response_stream.take(delta, &self.offered, &mut round).await
+                    if !self.opener.is_over() && before_text.texts.are_in(&delta) {
+                        self.opener.give_way(&mut self.response_stream).await;
+                    }
+                    before_text.deltas.push(delta);
+                    if self.opener.is_over() {
+                        self.take(&mut before_text.deltas, &mut round).await;
+                    }
                 }
             }
         }
-        self.times.models += self.chat.clock.now().saturating_duration_since(began);
+        if before_text.deltas.iter().any(|delta| self.is_shown(delta)) {
+            self.opener.finish_sentence(&mut self.response_stream).await;
+        }
+        self.take(&mut before_text.deltas, &mut round).await;
+        let took = self.chat.clock.now().saturating_duration_since(began);
+        self.times.models += took;
         let broken =
             || LlmError::new(LlmErrorKind::Provider, "the model's response was interrupted");
         let response = round.finish().ok_or_else(broken)?;
+        self.chat.answer_times.record(&self.model().settings.name, took);
         self.chat.figures.record_usage(&self.model().settings.name, &response.usage);
         self.usage = self.usage.and(&response.usage);
         Ok(response)
+    }
+
+    async fn take(&mut self, deltas: &mut Vec<ResponseDelta>, round: &mut ResponseAssembly) {
+        for delta in deltas.drain(..) {
+            self.response_stream.take(delta, &self.offered, round).await;
+        }
+    }
+
+    /// Whether the client sees a part begin.
+    fn is_shown(&self, delta: &ResponseDelta) -> bool {
+        match delta {
+            ResponseDelta::Open { opening: PartOpening::Call { name, .. }, .. } => {
+                self.offered.is_shown(name)
+            }
+            ResponseDelta::Open { .. } => true,
+            _ => false,
+        }
     }
 
     /// The model that answered last, or the first of the chain.
@@ -280,20 +346,21 @@ impl CompletionRun {
     /// history.
     async fn deal(&mut self, response: ChatResponse, sorted: &SortedCalls) {
         let Some(acting) = &self.acting else {
-            self.request.messages.push(response.into_message());
+            self.add_answer(response);
             return;
         };
         let began = self.chat.clock.now();
         let left = self.bounds.tool_time.map(|all| all.saturating_sub(self.spent.tool_time));
         let turn = with_tool_deadline(&acting.turn, left, began);
         let gate = &*self.chat.gate;
-        let voice = self.response_stream.voice();
+        let voice = self.response_stream.voice().cloned();
         let model = self.model();
-        let room = CallRound { gate, turn: &turn, model: &model, voice };
+        let room = CallRound { gate, turn: &turn, model: &model, voice: voice.as_ref() };
         // Counted before they run; calls made by programs among them are added on top.
         let dealt_with = sorted.run.len() + sorted.search.len() + sorted.refused.len();
         self.calls.count(u32::try_from(dealt_with).unwrap_or(u32::MAX));
-        let mut dealt = room.run(&sorted.run).await;
+        let running = room.run(&sorted.run);
+        let mut dealt = self.opener.speak_during(&mut self.response_stream, running).await;
         self.spent.tool_time += self.chat.clock.now().saturating_duration_since(began);
         self.spent.calls = self.calls.used();
         self.spent.depth += 1;
@@ -304,6 +371,8 @@ impl CompletionRun {
         for (call, why) in &sorted.refused {
             dealt.push(room.refuse(call, *why, &self.offered).await);
         }
+        // The model is told a whole sentence.
+        self.opener.finish_sentence(&mut self.response_stream).await;
         self.keep(response, dealt);
         self.request.tool_choice = turn::relax_choice(&self.request.tool_choice);
     }
@@ -312,16 +381,26 @@ impl CompletionRun {
     fn keep(&mut self, response: ChatResponse, mut dealt: Vec<HandledCall>) {
         let order: HashMap<String, usize> =
             response.calls().enumerate().map(|(at, call)| (call.id.clone(), at)).collect();
-        self.request.messages.push(response.into_message());
+        self.add_answer(response);
         dealt.sort_by_key(|dealt| order.get(&dealt.ran.id).copied());
         let mut results = Vec::new();
-        for HandledCall { ran, result } in dealt {
+        let place = self.request.messages.len();
+        for HandledCall { ran, result, own } in dealt {
             self.ran.push(ran);
+            if let Some(own) = own {
+                self.own_results.add(place, own);
+            }
             results.push(MessagePart::new(PartContent::Result(result)));
         }
         if !results.is_empty() {
             self.request.messages.push(ChatMessage::new(ChatRole::User, results));
         }
+    }
+
+    /// Adds an answer to the history, with the opener if it was said meanwhile.
+    fn add_answer(&mut self, mut response: ChatResponse) {
+        self.opener.record_in(&mut response);
+        self.request.messages.push(response.into_message());
     }
 
     /// Ends with calls that wait for the client.
@@ -340,7 +419,8 @@ impl CompletionRun {
         CompletionEnd { stop, ended: LoopEnd::CallsPending }
     }
 
-    fn finish(&mut self, mut response: ChatResponse, ended: LoopEnd) -> CompletionEnd {
+    async fn finish(&mut self, mut response: ChatResponse, ended: LoopEnd) -> CompletionEnd {
+        self.opener.give_way(&mut self.response_stream).await;
         let has_calls = response.calls().next().is_some();
         let (stop, ended) = match (&response.stop, has_calls) {
             // The model called tools that are no longer run.
@@ -351,7 +431,7 @@ impl CompletionRun {
         };
         // A history with calls that never get results would be rejected when sent back.
         response.parts.retain(|part| part.as_call().is_none());
-        self.request.messages.push(response.into_message());
+        self.add_answer(response);
         CompletionEnd { stop, ended }
     }
 
@@ -390,6 +470,13 @@ fn begin_agent_span(follow: &TraceScope, acting: Option<&AgentTurn>) -> TraceSpa
         said.set("tollgate.tier", acting.turn.view.tier.as_str());
     });
     span
+}
+
+/// Deltas of a round that wait for the opener.
+#[derive(Default)]
+struct HeldDeltas {
+    deltas: Vec<ResponseDelta>,
+    texts: SpokenTextDetector,
 }
 
 /// How a completion ends.

@@ -25,6 +25,11 @@ impl MessageList {
     }
 
     /// Copies the message if it is shared.
+    pub fn get_mut(&mut self, at: usize) -> Option<&mut ChatMessage> {
+        self.0.get_mut(at).map(Arc::make_mut)
+    }
+
+    /// Copies the message if it is shared.
     pub fn first_mut(&mut self) -> Option<&mut ChatMessage> {
         self.0.first_mut().map(Arc::make_mut)
     }

@@ -17,6 +17,7 @@ mod errors;
 mod history;
 mod part_reader;
 mod part_writer;
+mod prompt_cache;
 mod request_reader;
 mod request_writer;
 mod response;

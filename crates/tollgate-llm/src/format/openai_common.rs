@@ -14,14 +14,10 @@ pub(super) mod errors;
 pub(super) mod logprobs;
 pub(super) mod media;
 
+const CACHE_KEY: &str = "prompt_cache_key";
 /// Fields with the same meaning in both dialects.
-const ALIKE: &[&str] = &[
-    "metadata",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "service_tier",
-];
+const ALIKE: &[&str] =
+    &["metadata", CACHE_KEY, "prompt_cache_retention", "safety_identifier", "service_tier"];
 
 /// Writes the fields that a client sent in the `other` of the two dialects.
 pub(super) fn carry(
@@ -78,6 +74,31 @@ pub(super) fn write_tools(
         body.insert("tools".to_owned(), tools?.into());
     }
     Ok(())
+}
+
+/// Longest key that the API takes.
+const MAX_CACHE_KEY_CHARS: usize = 64;
+
+/// Requests of one agent have the same key, so that they reach a machine which has their beginning
+/// in its cache. Servers of others may refuse the field. A client's own key stays.
+pub(super) fn write_cache_key(request: &ChatRequest, body: &mut Map<String, Value>) {
+    if let Some(agent) = &request.options.cached_for
+        && is_openais(&request.model)
+        && !body.contains_key(CACHE_KEY)
+    {
+        let key: String = format!("tollgate-{agent}").chars().take(MAX_CACHE_KEY_CHARS).collect();
+        body.insert(CACHE_KEY.to_owned(), key.into());
+    }
+}
+
+/// Whether it is a model of OpenAI itself, by its name. Its newer models refuse what many other
+/// servers need, and the other way round.
+pub(super) fn is_openais(model: &str) -> bool {
+    let reasoning = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(char::is_numeric));
+    let open_weights = model.starts_with("gpt-oss");
+    reasoning
+        || !open_weights
+            && ["gpt-", "chatgpt-", "codex-"].iter().any(|name| model.starts_with(name))
 }
 
 /// The value of Responses' `include` for log probabilities.

@@ -18,6 +18,7 @@ use super::retry_backoff::{RetryProgress, retry_delay};
 use crate::conversation::{ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
 use crate::error::{LlmError, LlmErrorKind};
+use crate::model_capabilities::{Feature, ModelCapabilities};
 use crate::offline;
 use crate::settings::{self, ProviderKind};
 
@@ -203,6 +204,12 @@ impl ModelHandle {
             }
             query.wall = self.clock.wall();
         }
+    }
+
+    /// Whether the model takes something that some models refuse.
+    pub(crate) fn takes(&self, feature: Feature) -> bool {
+        let name = self.settings.behaves_like.as_ref().unwrap_or(&self.settings.id);
+        self.dialect().is_none_or(|it| ModelCapabilities::of(it, name).takes(feature))
     }
 
     /// Number of retries after a failed attempt.

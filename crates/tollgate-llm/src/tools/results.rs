@@ -47,6 +47,11 @@ pub fn messages(results: &[CallResult], dialect: Dialect) -> Vec<Value> {
     native::write(results, dialect.into())
 }
 
+/// The result of a single call as one message of a dialect.
+pub fn message(result: &CallResult, dialect: Dialect) -> Option<Value> {
+    native::write_one(result, dialect)
+}
+
 fn end(status: CallStatus) -> CallEnd {
     match status {
         CallStatus::Ok | CallStatus::NoResults | CallStatus::Pending => CallEnd::Well,

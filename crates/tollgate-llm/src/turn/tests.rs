@@ -125,7 +125,7 @@ fn s_33_a_turn_stops_at_exactly_its_limits() {
     check("auto_a", spent(1, 4, 0), "refuse auto_a max_calls, conclude max_calls");
     check("auto_a", spent(1, 1, 1_000), "refuse auto_a deadline, conclude deadline");
     let five = "auto_a auto_b auto_a auto_b auto_a";
-    let four = "run auto_a, run auto_b, run auto_a, run auto_b, refuse auto_a max_calls, ask";
+    let four = "run auto_a, run auto_b, run auto_a, run auto_b, refuse auto_a max_calls, conclude max_calls";
     check(five, TurnSpending::default(), four);
     check("their_a auto_a", spent(3, 3, 0), "refuse auto_a max_depth, return their_a, return");
     check("hidden", spent(3, 0, 0), "refuse hidden max_depth, conclude max_depth");
@@ -135,7 +135,7 @@ fn s_33_a_turn_stops_at_exactly_its_limits() {
 fn s_33_calls_that_are_not_run_are_counted_too() {
     let many = "hidden searchTools hidden searchTools hidden searchTools";
     let sorted = "search searchTools, search searchTools, refuse hidden unknown, refuse hidden \
-                  unknown, refuse hidden max_calls, refuse searchTools max_calls, ask";
+                  unknown, refuse hidden max_calls, refuse searchTools max_calls, conclude max_calls";
     check(many, TurnSpending::default(), sorted);
 }
 

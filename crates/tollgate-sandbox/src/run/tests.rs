@@ -318,6 +318,54 @@ async fn the_turn_ends_whoever_is_waited_for() {
     wait_until_gone(&fake.started_processes()).await;
 }
 
+/// Waits for somebody to approve the call.
+struct Approver;
+
+#[async_trait]
+impl HostCalls for Approver {
+    async fn call(&self, calls: Vec<ProgramCall>, time: &Stopwatch) -> Vec<Answer> {
+        let _held = time.hold_for("`mail_send` (line 1) waits for approval".to_owned());
+        passes(2 * LONG).await;
+        NumberHost.call(calls, time).await
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_waits_for_approval_at_the_end_of_its_turn_is_told_for_which_call() {
+    let fake = FakeWorker::after_ready("done(call(5))");
+    let names = RawValue::from_string("[]".to_owned()).unwrap();
+    let until = Some((clock::now() + LONG).into_std());
+    let program =
+        SandboxProgram { source: "x", names: &names, limits: &limits(), owner: None, until };
+    let ended = fake.sandbox().run(&program, &Approver).await.unwrap();
+    let told = describe_outcome(&ended);
+    assert!(told.contains("`mail_send` (line 1) waits for approval"), "{told}");
+    let hint = ended.result.unwrap_err().hint.unwrap();
+    assert!(!hint.contains("do less"), "{hint}");
+}
+
+/// Lets no call through.
+struct Denying;
+
+#[async_trait]
+impl HostCalls for Denying {
+    async fn call(&self, calls: Vec<ProgramCall>, _time: &Stopwatch) -> Vec<Answer> {
+        let denied = |_| Answer::Failure {
+            status: "denied".to_owned(),
+            message: "no".to_owned(),
+            retryable: false,
+        };
+        calls.into_iter().map(denied).collect()
+    }
+}
+
+#[tokio::test]
+async fn calls_that_are_denied_do_not_count_as_made() {
+    let fake = FakeWorker::after_ready("done([call(1), call(2)])");
+    let ended = run(&fake.sandbox(), &limits(), &Denying).await.unwrap();
+    assert_eq!(ended.calls, 0);
+}
+
 #[tokio::test]
 async fn a_host_that_forgets_an_answer_is_found_out() {
     struct Forgetful;

@@ -164,11 +164,11 @@ impl ToolCallsRequest {
             took = took.max(outcome.duration);
             done.push(results::neutral(call, &outcome));
         }
-        let mut messages = results::messages(&done, self.dialect);
-        let messages = match (self.extent, messages.len()) {
-            (DocumentExtent::One, 1) => messages.remove(0),
-            _ => Value::Array(messages),
+        let single = match (self.extent, &done[..]) {
+            (DocumentExtent::One, [result]) => results::message(result, self.dialect),
+            _ => None,
         };
+        let messages = single.unwrap_or_else(|| results::messages(&done, self.dialect).into());
         Ok(ToolCallsOutcome { messages, took })
     }
 

@@ -9,6 +9,7 @@ mod calls;
 mod chaos;
 mod chat;
 mod chat_cascade;
+mod chat_loop;
 mod chat_programs;
 mod chat_same;
 mod chat_streams;

@@ -127,7 +127,9 @@ impl ProgramHost<'_> {
             return answer(tool, outcome).await;
         }
         // Whoever has to agree takes the time that people take; the call then keeps to its own.
-        let _standing = asks.map(|_| time.hold());
+        let line = call.line;
+        let _standing = asks
+            .map(|_| time.hold_for(format!("`{}` (line {line}) waits for approval", tool.exposed)));
         match self.gate.call(self.turn, request, caller.clone()).await {
             Ok(Reply::Tool(outcome)) => {
                 let answer = answer(tool, outcome).await;

@@ -10,6 +10,7 @@ use crate::dialect::Dialect;
 use crate::format::result_order::{in_order, missing_result_error};
 
 use super::part_writer::AnthropicBlockWriter;
+use super::prompt_cache;
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -75,6 +76,11 @@ impl AnthropicComposer<'_> {
             self.part(&mut turn, part, index);
         }
         message.extra.write_into(OWN, &mut turn.extra);
+        // Clients of Chat Completions put the mark of a message beside its content, too.
+        let result = turn.results.last_mut().map(|(_, block)| block);
+        if let Some(Value::Object(block)) = turn.blocks.last_mut().or(result) {
+            prompt_cache::carry_mark(&message.extra, block);
+        }
         match message.role {
             ChatRole::System | ChatRole::Developer if self.turns.is_empty() => {
                 self.system.append(&mut turn.blocks);

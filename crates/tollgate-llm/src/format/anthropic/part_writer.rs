@@ -16,6 +16,7 @@ use crate::format::encoding_log::EncodingLog;
 use crate::format::result_media;
 
 use super::history::content;
+use super::prompt_cache;
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -150,6 +151,7 @@ pub(super) fn as_text(arguments: &str) -> Value {
 pub(super) fn with(mut block: Value, extra: &Extra) -> Value {
     if let Value::Object(block) = &mut block {
         extra.write_into(OWN, block);
+        prompt_cache::carry_mark(extra, block);
     }
     block
 }

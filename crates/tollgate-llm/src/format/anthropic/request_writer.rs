@@ -13,6 +13,7 @@ use crate::format::openai_common::strict_of;
 
 use super::history::{AnthropicMessages, compose, content};
 use super::part_writer::AnthropicBlockWriter;
+use super::prompt_cache;
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -41,8 +42,28 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     }
     request.extra.write_into(OWN, &mut body);
     leave_out_thinking(&mut body, &mut writing);
+    mark_for_cache(request, &mut body, &mut writing);
     let lost = writing.ledger.finish()?;
     Ok(EncodedRequest { body: body.into(), lost })
+}
+
+fn mark_for_cache(
+    request: &ChatRequest,
+    body: &mut Map<String, Value>,
+    writing: &mut AnthropicBlockWriter,
+) {
+    for place in ["messages[]", "messages[].content[]", "tools[]"] {
+        for key in ["", ".type", ".ttl"] {
+            writing.ledger.retract(&format!("{place}.{}{key}", prompt_cache::MARK_KEY));
+        }
+    }
+    let removed = prompt_cache::remove_excess_marks(body);
+    if removed > 0 {
+        writing.ledger.lose(format!("{removed} of the `cache_control` marks: the limit is 4"));
+    }
+    if request.options.cached_for.is_some() {
+        prompt_cache::mark_prefix(body);
+    }
 }
 
 /// With thinking enabled by hand, a turn that goes on after tool calls must begin with a thought of
@@ -118,6 +139,7 @@ fn function(function: &Function) -> Value {
         tool.insert("strict".to_owned(), true.into());
     }
     function.extra.write_into(OWN, &mut tool);
+    prompt_cache::carry_mark(&function.extra, &mut tool);
     tool.into()
 }
 

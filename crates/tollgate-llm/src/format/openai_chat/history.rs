@@ -9,22 +9,33 @@ use super::message_reader::{SPELLING_KEY, THOUGHTS_KEYS};
 use super::reasoning_details::{self, DETAILS_KEY};
 use super::{DIALECT, media, part_writer, tool};
 use crate::conversation::{
-    CallResult, ChatMedia, ChatMessage, ChatRole, MediaKind, MediaSource, MessagePart, PartContent,
+    CallResult, ChatMedia, ChatMessage, ChatRequest, ChatRole, MediaKind, MediaSource, MessagePart,
+    PartContent,
 };
 use crate::extra::Extra;
 use crate::format::encoding_losses::EncodingLosses;
-use crate::format::result_media;
+use crate::format::{openai_common, result_media};
 
 /// Placeholder in a result whose media follow in a separate message.
 const RESULT_FOLLOWS_NOTE: &str = "(the result follows as a file)";
+/// The same for media that stand before the turn, because other results are still to come.
+const RESULT_BEFORE_NOTE: &str = "(the result is the file before this turn)";
+const FILES_BEFORE_NOTE: &str = "(files that the tools of the next turn returned)";
 
-pub(super) fn for_provider(messages: &[Arc<ChatMessage>], lost: &mut EncodingLosses) -> Vec<Value> {
+pub(super) fn for_provider(request: &ChatRequest, lost: &mut EncodingLosses) -> Vec<Value> {
+    let file_policy = if openai_common::is_openais(&request.model) {
+        ResultFilePolicy::Behind
+    } else {
+        ResultFilePolicy::AsSent
+    };
     let mut writer = ChatHistoryWriter {
         out: Vec::new(),
         files: Vec::new(),
+        calling: None,
+        file_policy,
         reader: ChatHistoryAudience::Provider(lost),
     };
-    writer.all(messages);
+    writer.all(&request.messages);
     writer.out
 }
 
@@ -32,6 +43,8 @@ pub(super) fn for_client(messages: &[Arc<ChatMessage>]) -> Value {
     let mut writer = ChatHistoryWriter {
         out: Vec::new(),
         files: Vec::new(),
+        calling: None,
+        file_policy: ResultFilePolicy::AsSent,
         reader: ChatHistoryAudience::Client,
     };
     writer.all(messages);
@@ -49,7 +62,25 @@ struct ChatHistoryWriter<'a> {
     out: Vec<Value>,
     /// Files of results, held back: they must not come between two results.
     files: Vec<Value>,
+    calling: Option<CallingTurn>,
+    file_policy: ResultFilePolicy,
     reader: ChatHistoryAudience<'a>,
+}
+
+/// The last turn with calls.
+struct CallingTurn {
+    /// Index of its message in the output.
+    at: usize,
+    /// Calls without a result so far.
+    open: usize,
+}
+
+/// Where files go that a client sent within a result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ResultFilePolicy {
+    AsSent,
+    /// OpenAI itself only takes text there.
+    Behind,
 }
 
 impl ChatHistoryWriter<'_> {
@@ -57,7 +88,26 @@ impl ChatHistoryWriter<'_> {
         for message in messages {
             self.message(message);
         }
-        self.flush();
+        match self.calling {
+            // Nothing may come between the results that are there and those that the client adds.
+            Some(CallingTurn { at, open: 1.. }) => self.put_files_before(at),
+            _ => self.flush(),
+        }
+    }
+
+    fn put_files_before(&mut self, turn: usize) {
+        if self.files.is_empty() {
+            return;
+        }
+        for message in &mut self.out[turn..] {
+            if message["content"] == RESULT_FOLLOWS_NOTE {
+                message["content"] = RESULT_BEFORE_NOTE.into();
+            }
+        }
+        let note = part_writer::text(FILES_BEFORE_NOTE, &Extra::none());
+        let files = std::iter::once(note).chain(std::mem::take(&mut self.files));
+        let message = json!({"role": "user", "content": files.collect::<Vec<_>>()});
+        self.out.insert(turn, message);
     }
 
     fn message(&mut self, message: &ChatMessage) {
@@ -80,6 +130,9 @@ impl ChatHistoryWriter<'_> {
         let mut object = Map::from_iter([("role".to_owned(), role.into())]);
         object.extend(fields);
         message.extra.write_into(DIALECT, &mut object);
+        if let Some(open) = object.get("tool_calls").and_then(Value::as_array).map(Vec::len) {
+            self.calling = Some(CallingTurn { at: self.out.len(), open });
+        }
         self.out.push(Value::Object(object));
     }
 
@@ -170,18 +223,26 @@ impl ChatHistoryWriter<'_> {
     }
 
     fn result(&mut self, result: &CallResult, extra: &Extra) {
+        if let Some(calling) = &mut self.calling {
+            calling.open = calling.open.saturating_sub(1);
+        }
         let mut list = Vec::with_capacity(result.parts.len());
         let mut files = Vec::new();
         for part in &result.parts {
             match &part.content {
-                PartContent::Media(media) => match in_result(media, &part.extra) {
-                    Some(ResultMediaPlacement::Here(value)) => list.push(value),
-                    Some(ResultMediaPlacement::Behind(value)) => files.push(value),
-                    None => {
-                        self.lose(&part.content);
-                        list.push(part_writer::text(&result_media::instead(media), &Extra::none()));
+                PartContent::Media(media) => {
+                    match in_result(media, &part.extra, self.file_policy) {
+                        Some(ResultMediaPlacement::Here(value)) => list.push(value),
+                        Some(ResultMediaPlacement::Behind(value)) => files.push(value),
+                        None => {
+                            self.lose(&part.content);
+                            list.push(part_writer::text(
+                                &result_media::instead(media),
+                                &Extra::none(),
+                            ));
+                        }
                     }
-                },
+                }
                 PartContent::Text(text) => list.push(part_writer::text(text, &part.extra)),
                 PartContent::Opaque { dialect: DIALECT, value } => list.push(value.clone()),
                 other => self.lose(other),
@@ -228,8 +289,12 @@ enum ResultMediaPlacement {
 }
 
 /// Of documents these servers only accept PDF, of audio two formats.
-fn in_result(media: &ChatMedia, extra: &Extra) -> Option<ResultMediaPlacement> {
-    if extra.get(DIALECT, "type").is_some() {
+fn in_result(
+    media: &ChatMedia,
+    extra: &Extra,
+    policy: ResultFilePolicy,
+) -> Option<ResultMediaPlacement> {
+    if extra.get(DIALECT, "type").is_some() && policy == ResultFilePolicy::AsSent {
         return part_writer::media(media, extra).map(ResultMediaPlacement::Here);
     }
     let taken = match (media.kind, &media.source) {

@@ -73,6 +73,7 @@ fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
         candidates,
         // The field itself goes to providers of this dialect.
         store: fields.peek("store").and_then(Value::as_bool),
+        cached_for: None,
     })
 }
 

@@ -17,7 +17,7 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     let mut lost = EncodingLosses::of(request, DIALECT);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.clone().into());
-    let messages = history::for_provider(&request.messages, &mut lost);
+    let messages = history::for_provider(request, &mut lost);
     body.insert("messages".to_owned(), messages.into());
     openai_common::write_tools(&request.tools, tool::write, &mut body)?;
     match tool::write_choice(&request.tool_choice) {
@@ -31,6 +31,7 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     }
     openai_common::carry(request, Dialect::OpenAiResponses, &mut body, &mut lost);
     request.extra.write_into(DIALECT, &mut body);
+    openai_common::write_cache_key(request, &mut body);
     settle(request, &mut body);
     if request.options.top_k.is_some() && !body.contains_key("top_k") {
         lost.say("field `top_k`");
@@ -95,19 +96,9 @@ fn settle(request: &ChatRequest, body: &mut Map<String, Value>) {
     let before = body.shift_remove("max_tokens");
     if let Some(count) = request.options.max_output {
         let takes = ModelCapabilities::of(DIALECT, &request.model);
-        let old =
-            takes.takes(Feature::MaxTokens) && (before.is_some() || !is_openais(&request.model));
+        let old = takes.takes(Feature::MaxTokens)
+            && (before.is_some() || !openai_common::is_openais(&request.model));
         let key = if old { "max_tokens" } else { "max_completion_tokens" };
         body.insert(key.to_owned(), count.into());
     }
-}
-
-/// OpenAI's newer models reject the legacy name of the limit; many other servers know only that
-/// one.
-fn is_openais(model: &str) -> bool {
-    let reasoning = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(char::is_numeric));
-    let open_weights = model.starts_with("gpt-oss");
-    reasoning
-        || !open_weights
-            && ["gpt-", "chatgpt-", "codex-"].iter().any(|name| model.starts_with(name))
 }

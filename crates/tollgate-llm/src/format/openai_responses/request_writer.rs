@@ -38,6 +38,7 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     }
     openai_common::carry(request, Dialect::OpenAiChat, &mut body, &mut lost);
     request.extra.write_into(DIALECT, &mut body);
+    openai_common::write_cache_key(request, &mut body);
     settle(request, &mut body);
     Ok(EncodedRequest { body: Value::Object(body), lost: lost.into_list() })
 }

@@ -46,6 +46,22 @@ pub(super) fn write(results: &[CallResult], form: ToolFormat) -> Vec<Value> {
     }
 }
 
+/// One result as one message of the dialect. Files that clients get behind a result are within it.
+pub(super) fn write_one(result: &CallResult, dialect: Dialect) -> Option<Value> {
+    let mut messages = history(std::slice::from_ref(result), format::of(dialect)).into_iter();
+    let mut first = messages.next()?;
+    for more in messages {
+        let mut list = match first["content"].take() {
+            Value::Array(list) => list,
+            Value::String(text) => vec![json!({"type": "text", "text": text})],
+            _ => Vec::new(),
+        };
+        list.extend(more["content"].as_array().into_iter().flatten().cloned());
+        first["content"] = list.into();
+    }
+    Some(first)
+}
+
 /// Messages of the dialect, ready to append. They are encoded together with their calls, because
 /// some dialects omit results without a call; the calls are then removed again.
 fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
