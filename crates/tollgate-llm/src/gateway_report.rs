@@ -35,6 +35,8 @@ pub enum LoopEnd {
     Deadline,
     /// Maximum number of calls of a turn.
     MaxCalls,
+    /// A limit on the use of models.
+    ModelLimit,
 }
 
 impl LoopEnd {
@@ -45,6 +47,7 @@ impl LoopEnd {
             Self::MaxDepth => "max_depth",
             Self::Deadline => "deadline",
             Self::MaxCalls => "max_calls",
+            Self::ModelLimit => "model_limit",
         }
     }
 }

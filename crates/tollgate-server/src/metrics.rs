@@ -40,6 +40,7 @@ fn render(front: &AppState) -> String {
     calls::write(&mut text, &front.gate);
     servers::write(&mut text, &front.gate);
     models::write(&mut text, &front.chat);
+    models::write_usage(&mut text, front.gate.model_usage());
     sessions::write(&mut text, front);
     text.finish()
 }

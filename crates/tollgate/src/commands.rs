@@ -43,6 +43,7 @@ mod sessions;
 mod telemetry;
 mod tier;
 mod tools;
+mod usage;
 
 pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<(), CommandError> {
     let command = match cli.command.unwrap_or(CliCommand::Serve(ServeArgs::default())) {
@@ -145,6 +146,7 @@ async fn dispatch(
         CliCommand::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
         CliCommand::Sessions(wanted) => sessions::run(&wanted, &load()?, output).await,
         CliCommand::Audit(wanted) => audit::run(&wanted, &load()?, output).await,
+        CliCommand::Usage(wanted) => usage::run(&wanted, &load()?, output).await,
         CliCommand::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
         CliCommand::Memory(wanted) => memory::run(&wanted, &load()?, output).await,
         CliCommand::Mcp(mcp) => mcp::run(&mcp, &load()?).await,

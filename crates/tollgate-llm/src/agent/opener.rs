@@ -53,6 +53,7 @@ pub(super) fn question(strong: &ModelQuery, model: &Arc<ModelHandle>) -> ModelQu
         request,
         until: strong.until,
         follow: strong.follow.clone(),
+        usage: strong.usage.clone(),
         voice: None,
     }
 }
