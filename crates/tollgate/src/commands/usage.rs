@@ -43,8 +43,8 @@ fn table(report: &Value, by: &str, daily: bool) -> TextTable {
     let head: Vec<&'static str> = day.into_iter().chain([name]).chain(figures).collect();
     let mut table = TextTable::new(&head);
     for row in items(report, if daily { "days" } else { "totals" }) {
-        let day = daily.then(|| text(row, "day").to_owned());
-        let name = match text(row, "name") {
+        let day = daily.then(|| text(row, "day"));
+        let name = match text(row, "name").as_str() {
             "" => "(no agent)".to_owned(),
             name => name.to_owned(),
         };
