@@ -28,6 +28,7 @@ export const GROUPS: Group[] = [
       page("", "Overview", "o", () => import("./pages/overview")),
       page("calls", "Live calls", "c", () => import("./pages/calls")),
       page("approvals", "Approvals", "a", () => import("./pages/approvals")),
+      page("usage", "Usage", "m", () => import("./pages/usage")),
     ],
   },
   {

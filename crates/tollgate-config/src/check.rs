@@ -35,6 +35,7 @@ mod images;
 mod jwt_auth;
 mod memory;
 pub(super) mod model;
+mod model_usage;
 mod rate;
 mod sandbox;
 mod server;
@@ -85,6 +86,7 @@ pub(super) fn check(
     let redis = access::redis(fields, problems);
     let otlp = telemetry::otlp(fields, problems);
     let registry = registry(fields, problems);
+    let model_usage = model_usage::model_usage(fields, problems);
     if problems.has_errors() {
         return None;
     }
@@ -104,6 +106,7 @@ pub(super) fn check(
         builtin: BuiltinSettings { images, ..builtin },
         code,
         memory: memory?,
+        model_usage,
         global,
         agents,
         default_agent,

@@ -7,6 +7,7 @@ mod auth;
 mod builtin;
 mod code;
 mod memory;
+mod model_usage;
 mod server;
 mod telemetry;
 mod trust;
@@ -18,6 +19,7 @@ use auth::AUTH;
 use builtin::BUILTIN;
 use code::CODE;
 use memory::MEMORY;
+use model_usage::PRICE;
 use server::SERVER;
 use telemetry::TELEMETRY;
 use trust::TRUST;
@@ -220,6 +222,12 @@ pub(super) const TOP: SectionSpec = SectionSpec {
         ),
         key("providers", KeyKind::Named(&PROVIDER), "none", "Providers of models"),
         key("models", KeyKind::Named(&MODEL), "`offline`", "Models for agents and requests"),
+        key(
+            "prices",
+            KeyKind::Named(&PRICE),
+            "built-in list prices",
+            "Prices of models, by name or id",
+        ),
         key("default_agent", PLAIN, "the first", "Default agent, for requests that name none"),
         key(
             "agents",
@@ -341,6 +349,7 @@ const LIMITS: SectionSpec = SectionSpec {
             "1000",
             "Concurrent live sessions of one key; more get 429",
         ),
+        model_usage::OF_EVERY_KEY,
         key(
             "connections",
             whole(16, 1_000_000, "connections"),

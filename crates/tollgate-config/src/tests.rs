@@ -17,6 +17,7 @@ mod good;
 mod live;
 mod memory;
 mod messages;
+mod model_usage;
 mod pools;
 mod secrets;
 mod telemetry;

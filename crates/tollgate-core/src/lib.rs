@@ -24,6 +24,7 @@ pub mod latency;
 pub mod lease;
 pub mod mask;
 pub mod memory;
+pub mod model_usage;
 pub mod names;
 pub mod nearest;
 pub mod plan;

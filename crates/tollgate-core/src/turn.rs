@@ -15,6 +15,7 @@ use crate::glob::Glob;
 use crate::id::ServerId;
 use crate::lease::RevocableLease;
 use crate::memory::{Audience, MemoryName, MemoryScope, Namespace};
+use crate::model_usage::ModelLimit;
 use crate::rate::RateLimit;
 use crate::trace::Trace;
 use crate::view::View;
@@ -272,6 +273,8 @@ pub struct PrincipalGrant {
     /// Exposed names and globs; `None`: all that its agents see.
     pub tools: Option<Vec<Glob>>,
     pub rate_limit: Option<RateLimit>,
+    /// On the use of models, instead of those of every key.
+    pub model_limits: Option<Vec<ModelLimit>>,
     /// Calls that may run at the same time; `None`: the usual number.
     pub concurrent: Option<u32>,
     /// In whose memory it is at home; `None`: where there is only one tenant.

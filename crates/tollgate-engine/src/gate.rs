@@ -26,6 +26,7 @@ use crate::executor::Executor;
 use crate::limits::RateLimiter;
 use crate::memory::MemoryService;
 use crate::meters::ToolMeters;
+use crate::model_usage::ModelUsageMeter;
 use crate::notices::Notices;
 pub use crate::policy_snapshot::UnknownAgentError;
 use crate::probe_limiter::ProbeLimiter;
@@ -108,6 +109,7 @@ pub struct Gate {
     pub(crate) learned_types: LearnedTypes,
     pub(crate) tracer: Tracer,
     memory_service: Option<Arc<MemoryService>>,
+    pub(crate) model_usage: Arc<ModelUsageMeter>,
 }
 
 /// Who asks for a turn, and with what wishes.

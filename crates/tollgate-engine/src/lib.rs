@@ -23,6 +23,7 @@ pub mod limits;
 pub mod memory;
 pub mod meters;
 mod mirrored_headers;
+pub mod model_usage;
 pub mod notices;
 mod owners;
 pub mod panics;

@@ -28,6 +28,7 @@ mod builtin;
 mod code;
 mod images;
 mod memory;
+mod model_usage;
 mod serving;
 mod telemetry;
 mod web;
@@ -36,6 +37,7 @@ pub use builtin::{BuiltinSettings, MusicSettings};
 pub use code::CodeModeSettings;
 pub use images::ImageSettings;
 pub use memory::{MemoryDatabaseSettings, MemorySettings};
+pub use model_usage::ModelUsageSettings;
 pub use serving::{
     ConcurrencySettings, RestartPolicy, RestartSettings, ServerCalibration, ServerDesiredState,
     StartMode,
@@ -61,6 +63,7 @@ pub struct EngineSettings {
     pub builtin: BuiltinSettings,
     pub code: CodeModeSettings,
     pub memory: MemorySettings,
+    pub model_usage: ModelUsageSettings,
     /// Which tools there are for anybody.
     pub global: GlobalRules,
     pub audit: Audit,
@@ -92,6 +95,7 @@ impl EngineSettings {
             builtin: BuiltinSettings::new(data.join("files")),
             code: CodeModeSettings::default(),
             memory: MemorySettings::default(),
+            model_usage: ModelUsageSettings::default(),
             global: GlobalRules::default(),
             audit: Audit::default(),
             secrets: SecretSettings::default(),

@@ -21,6 +21,7 @@ use crate::embedding::Embedder;
 use crate::gate::{CodeBackend, Gate, GateParts};
 use crate::memory::{MemoryIndexer, MemoryService};
 use crate::meters::{MeterArchive, MeterDeps, MeterMaintenance, ToolMeters};
+use crate::model_usage::{ModelUsageArchive, ModelUsageMeter};
 use crate::notices::Notices;
 use crate::pins::PinStore;
 use crate::policy_snapshot::PolicySnapshot;
@@ -69,6 +70,7 @@ pub struct RunningEngine {
     warming: ArcSwapOption<Task>,
     _registry_task: Task,
     _maintenance: MeterMaintenance,
+    _usage_archive: ModelUsageArchive,
     /// Indexes transcripts.
     reading: Option<MemoryIndexer>,
     _calibration: Option<Task>,
@@ -135,6 +137,11 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     }
     server_set.launch(&settings.servers);
     let counted = server_set.builtin_tool_counts(&settings.servers);
+    let model_usage = ModelUsageMeter::open(
+        Arc::clone(&clock),
+        settings.model_usage.clone(),
+        parts.store.clone(),
+    );
     let gate = Gate::of(GateParts {
         registry,
         meters: Arc::clone(&meters),
@@ -148,6 +155,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         environment: settings.environment.clone(),
         code: settings.code.clone(),
         memory_service: memory_service.clone(),
+        model_usage: Arc::clone(&model_usage),
         tracer: parts.tracer,
         clock,
         random: Arc::new(SystemRandom),
@@ -166,6 +174,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         ending: TaskGroup::new("ending servers", MOST_ENDING),
         _registry_task: tasks::spawn("registry", registry_actor.run()),
         _maintenance: meters.start_maintenance(),
+        _usage_archive: model_usage.start_saving(),
         reading: memory_service.map(|it| MemoryIndexer::begin(&it, settings.memory.keep)),
     })
 }
@@ -201,6 +210,7 @@ impl RunningEngine {
         let renewed = server_set.reread_builtins(&settings.builtin).await;
         server_set.replace_builtins(settings, renewed);
         gate.meters.set_rules(settings.budget.standing);
+        gate.model_usage.reconfigure(&settings.model_usage);
         gate.furnish(settings);
         gate.ledger().reconfigure(&settings.audit);
         if let Some(reading) = &self.reading {

@@ -14,6 +14,7 @@ use tollgate_core::trace::Trace;
 use tollgate_core::turn::Turn;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
+use tollgate_engine::model_usage::ModelCaller;
 
 use crate::conversation::{ChatRequest, ChatResponse};
 use crate::delta::ResponseDelta;
@@ -61,6 +62,8 @@ pub struct CompletionRequest {
     pub lease: RevocableLease,
     /// Trace that the completion belongs to.
     pub trace: Option<Arc<Trace>>,
+    /// Whose use of models it is.
+    pub caller: ModelCaller,
 }
 
 /// The agent of a completion, and its turn.

@@ -41,6 +41,8 @@ pub enum LlmErrorKind {
     Forbidden,
     /// Rate limit exceeded.
     RateLimited,
+    /// A limit of the gateway on the use of models is reached; nothing was sent.
+    ModelLimit,
     /// The gateway or the provider is overloaded.
     Overloaded,
     /// The provider is unreachable, sends malformed answers, or rejects the gateway's key.
@@ -59,7 +61,7 @@ impl LlmErrorKind {
             Self::Unauthenticated => 401,
             Self::Forbidden => 403,
             Self::UnknownModel => 404,
-            Self::RateLimited => 429,
+            Self::RateLimited | Self::ModelLimit => 429,
             Self::Internal => 500,
             Self::Provider => 502,
             Self::Overloaded => 503,
@@ -76,6 +78,7 @@ impl LlmErrorKind {
             Self::Unauthenticated => "unauthenticated",
             Self::Forbidden => "forbidden",
             Self::RateLimited => "rate_limit_exceeded",
+            Self::ModelLimit => "model_limit_exceeded",
             Self::Overloaded => "overloaded",
             Self::Provider => "provider_error",
             Self::Timeout => "provider_timeout",

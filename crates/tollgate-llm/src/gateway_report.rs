@@ -37,6 +37,8 @@ pub enum LoopEnd {
     MaxCalls,
     /// The results do not fit into the model's context window, however short.
     ContextWindow,
+    /// A limit on the use of models.
+    ModelLimit,
 }
 
 impl LoopEnd {
@@ -48,6 +50,7 @@ impl LoopEnd {
             Self::Deadline => "deadline",
             Self::MaxCalls => "max_calls",
             Self::ContextWindow => "context_window",
+            Self::ModelLimit => "model_limit",
         }
     }
 }

@@ -25,4 +25,5 @@ pub mod token_count;
 pub mod tokens;
 pub mod tools;
 pub mod turn;
+pub mod usage;
 pub mod window;

@@ -129,6 +129,11 @@ impl ModelRegistry {
         self.serve(settings, listing).ok().map(Arc::new)
     }
 
+    /// Whether the config has a model of this name.
+    pub fn is_listed(&self, name: &str) -> bool {
+        self.by_name(name).is_some()
+    }
+
     /// All models of the config, and `offline`.
     pub fn list(&self) -> &[Arc<ModelHandle>] {
         &self.models

@@ -41,6 +41,7 @@ pub(crate) mod servers;
 pub(crate) mod sessions;
 mod telemetry;
 pub(crate) mod tools;
+pub(crate) mod usage;
 
 pub(crate) use calibrate::calibrate;
 pub(crate) use connect::connect;

@@ -51,6 +51,7 @@ pub(crate) use stored::{
 };
 pub(crate) use token_count::anthropic as count_tokens;
 
+use pass::PassedBy;
 use target::ChatRequestTarget;
 
 pub(crate) async fn completions(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -165,7 +166,11 @@ async fn respond(front: Arc<AppState>, request: Request, asked: ChatRoute) -> Re
         let is_kept_here = opened.continues_stored_response(&front, &target);
         let may_pass = |model: &Arc<ModelHandle>| !is_kept_here && opened.may_pass_to(model);
         match target.passes(dialect).filter(may_pass) {
-            Some(model) => pass::pass(&front, opened, target.who.trace, &model).await,
+            Some(model) => {
+                let caller = target.caller();
+                pass::pass(&front, opened, PassedBy { caller, trace: target.who.trace }, &model)
+                    .await
+            }
             None => {
                 let body = opened.passed.body();
                 body::reserve_conversation(&opened.sent, body, &front.limits).await?;

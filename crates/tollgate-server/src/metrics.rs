@@ -42,6 +42,7 @@ fn render(front: &AppState) -> String {
     servers::write(&mut text, &front.gate);
     models::write(&mut text, &front.chat);
     providers::write(&mut text, &front.chat.models().targets());
+    models::write_usage(&mut text, front.gate.model_usage());
     sessions::write(&mut text, front);
     text.finish()
 }

@@ -36,6 +36,7 @@ mod servers;
 mod sessions;
 mod tools;
 mod turns;
+mod usage;
 
 use operation::Operation;
 use response_schemas::ResponseSchemas;
@@ -74,6 +75,7 @@ fn areas(responses: &mut ResponseSchemas) -> Vec<OpenApiSection> {
         calling::area(responses),
         turns::area(responses),
         calls::area(responses),
+        usage::area(responses),
         agents::area(responses),
         approvals::area(responses),
         sessions::area(responses),

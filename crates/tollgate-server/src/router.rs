@@ -67,6 +67,7 @@ fn routes() -> Router<Arc<AppState>> {
         .route("/api/audit/verify", get(admin::audit::verify))
         .route("/api/calibrate", post(admin::calibrate))
         .route("/api/calls", get(admin::calls::calls))
+        .route("/api/usage", get(admin::usage::usage))
         .route("/api/events", get(admin::events))
         .route("/api/keys", get(admin::keys::keys).post(admin::keys::make))
         .route("/api/keys/{name}", delete(admin::keys::revoke))

@@ -72,7 +72,7 @@ words! {
     DecisionWord = ["approve", "deny"];
     KeyOriginWord = ["config", "made"];
     RoleWord = ["admin", "operator", "caller"];
-    RightWord = ["execute", "override_tier", "approve", "observe", "admin"];
+    RightWord = ["execute", "override_tier", "approve", "observe", "any_model", "admin"];
     AgentEngineWord = ["cascaded", "sentence_cascade", "s2s"];
     ToolSearchWord = ["off", "auto", "always"];
     MixedResponseWord = ["native", "inline"];

@@ -24,6 +24,7 @@ pub struct StoredKey {
     pub rights: Vec<String>,
     pub tools: Option<Vec<String>>,
     pub rate_limit: Option<String>,
+    pub model_limits: Option<Vec<String>>,
     pub concurrent: Option<u32>,
     /// The tenant whose memory it uses.
     pub tenant: Option<String>,
@@ -128,10 +129,10 @@ impl StoredKeyTable<'_> {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO keys (
                     name, fingerprint, role, agents, rights, tools, rate_limit, concurrent,
-                    tenant, made_at, expires_at
+                    tenant, model_limits, made_at, expires_at
                 ) VALUES (
                     :name, :fingerprint, :role, :agents, :rights, :tools, :rate_limit, :concurrent,
-                    :tenant, :made_at, :expires_at
+                    :tenant, :model_limits, :made_at, :expires_at
                 )",
             )?;
             insert.execute(named_params! {
@@ -144,6 +145,7 @@ impl StoredKeyTable<'_> {
                 ":rate_limit": key.rate_limit,
                 ":concurrent": key.concurrent,
                 ":tenant": key.tenant,
+                ":model_limits": key.model_limits.as_deref().map(lines),
                 ":made_at": millis(key.made),
                 ":expires_at": key.expires.map(millis),
             })?;
@@ -212,6 +214,7 @@ fn read_stored_key(row: &Row<'_>) -> rusqlite::Result<StoredKey> {
         rights: list("rights")?.unwrap_or_default(),
         tools: list("tools")?,
         rate_limit: row.get("rate_limit")?,
+        model_limits: list("model_limits")?,
         concurrent: row.get("concurrent")?,
         tenant: row.get("tenant")?,
         made: made.ok_or_else(|| {

@@ -10,6 +10,7 @@ pub mod logins;
 pub mod measurements;
 pub mod memory;
 mod migrations;
+pub mod model_usage;
 mod number;
 mod open;
 pub mod pins;

@@ -24,6 +24,7 @@ pub(crate) const STORE: FileFormat<'_> = FileFormat {
         include_str!("migrations/0006_programs.sql"),
         include_str!("migrations/0007_tenants.sql"),
         include_str!("migrations/0008_audit_anchor.sql"),
+        include_str!("migrations/0009_model_usage.sql"),
     ],
 };
 

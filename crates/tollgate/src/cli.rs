@@ -21,6 +21,7 @@ pub mod memory;
 pub mod operate;
 pub mod servers;
 pub mod sessions;
+pub mod usage;
 
 /// Prints the error of a command line, or the requested help, and returns the exit code.
 pub fn explain(error: &clap::Error, environment: &dyn config::Environment) -> ExitCode {
@@ -90,6 +91,8 @@ pub enum CliCommand {
     Telemetry(TelemetryCommand),
     /// Show the audit trail: calls and decisions
     Audit(AuditArgs),
+    /// Show what models were used for: requests, tokens and cost
+    Usage(usage::UsageArgs),
     /// Manage the MCP servers behind the gateway
     #[command(subcommand)]
     Servers(ServersCommand),

@@ -43,6 +43,7 @@ mod sessions;
 mod telemetry;
 mod tier;
 mod tools;
+mod usage;
 
 pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<(), CommandError> {
     let command = match cli.command.unwrap_or(CliCommand::Serve(ServeArgs::default())) {
@@ -145,6 +146,7 @@ async fn dispatch(
         CliCommand::Approvals(args) => approvals::run(&args, &load()?, output).await,
         CliCommand::Sessions(args) => sessions::run(&args, &load()?, output).await,
         CliCommand::Audit(args) => audit::run(&args, &load()?, output).await,
+        CliCommand::Usage(args) => usage::run(&args, &load()?, output).await,
         CliCommand::Keys(args) => keys::run(&args, &load()?, output).await,
         CliCommand::Memory(args) => memory::run(&args, &load()?, output).await,
         CliCommand::Mcp(mcp) => mcp::run(&mcp, &load()?).await,

@@ -194,6 +194,11 @@ impl Gateway {
         self.get(&format!("/api/audit?{}", query_string(query))).await
     }
 
+    /// `GET /api/usage`
+    pub async fn usage(&self, query: &[(&str, String)]) -> Result<Value, CommandError> {
+        self.get(&format!("/api/usage?{}", query_string(query))).await
+    }
+
     /// `GET /api/audit/verify`
     pub async fn audit_verify(&self) -> Result<Value, CommandError> {
         self.get("/api/audit/verify").await

@@ -16,6 +16,7 @@ use tollgate_core::tool::Tool;
 use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::TurnRequest;
+use tollgate_engine::model_usage::ModelCaller;
 use tollgate_engine::settings::{CodeModeSettings, EngineSettings};
 use tollgate_engine::{Parts, RunningEngine, start};
 use tollgate_llm::agent::{AgentTurn, ChatService, CompletionRequest};
@@ -180,6 +181,7 @@ impl CodeTokenHarness {
             chain: model.into_iter().collect(),
             lease: RevocableLease::endless(),
             trace: None,
+            caller: ModelCaller::local(),
         };
         let prepared = self.chat.prepare(order).map_err(|error| process(format!("{error:?}")))?;
         let answer = prepared.run(None).await.map_err(|error| process(format!("{error:?}")))?;

@@ -16,6 +16,7 @@ use super::super::ConfigRequest;
 use super::super::diagnostic::{DiagnosticLocation, Problems};
 use super::super::raw::SectionFields;
 use super::memory::tenant;
+use super::model_usage::model_limits;
 use super::rate::rate_limit;
 use super::{absolute, is_new, unknown_name};
 
@@ -170,6 +171,7 @@ pub(crate) fn keys(top: &SectionFields, problems: &mut Problems) -> Vec<Configur
         let grant = PrincipalGrant {
             tools: fields.has("tools").then(|| globs(fields)),
             rate_limit: limit,
+            model_limits: model_limits(fields, problems),
             concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
             tenant: tenant(fields, problems),
         };

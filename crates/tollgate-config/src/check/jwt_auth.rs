@@ -11,6 +11,7 @@ use super::super::raw::{SectionFields, Spanned};
 use super::access::{key_agents, rights};
 use super::endpoint::url;
 use super::memory::tenant;
+use super::model_usage::model_limits;
 use super::rate::rate_limit;
 
 const USUAL_SCOPE: &str = "tollgate:execute";
@@ -118,6 +119,7 @@ fn rule(fields: &SectionFields, agents: &[&str], problems: &mut Problems) -> Tok
                 .has("tools")
                 .then(|| fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect()),
             rate_limit: rate_limit(fields, problems),
+            model_limits: model_limits(fields, problems),
             concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
             tenant: tenant(fields, problems),
         },

@@ -1,6 +1,7 @@
 //! Config keys of agents, models, budgets and clients.
 
 use super::memory::{AGENT_MEMORY, TENANT};
+use super::model_usage;
 use super::{
     KeyKind, KeySpec, MILLISECONDS, PLAIN, PLAINS, PROSE, PROSES, SECRET, SectionSpec, TIERS, key,
     required_key, whole,
@@ -265,6 +266,7 @@ pub(super) const MODEL: SectionSpec = SectionSpec {
             "Whether the provider may keep conversations; for `api: responses`. Requests that are \
              passed through unchanged keep their own `store`",
         ),
+        model_usage::OF_MODEL,
     ],
     elsewhere: &[],
 };
@@ -360,6 +362,7 @@ pub(super) const AGENT: SectionSpec = SectionSpec {
             "none",
             "Rate limit of calls of this agent, over all keys: `600/min`",
         ),
+        model_usage::OF_AGENT,
         key("limits", KeyKind::Section(&AGENT_LIMITS), "none", "Concurrency limit"),
     ],
     elsewhere: &[
@@ -380,8 +383,14 @@ const AGENT_LIMITS: SectionSpec = SectionSpec {
     elsewhere: &[],
 };
 
-pub(super) const RIGHTS: KeyKind =
-    KeyKind::List(&KeyKind::Choice(&["execute", "override_tier", "approve", "observe", "admin"]));
+pub(super) const RIGHTS: KeyKind = KeyKind::List(&KeyKind::Choice(&[
+    "execute",
+    "override_tier",
+    "approve",
+    "observe",
+    "any_model",
+    "admin",
+]));
 
 pub(super) const KEY: SectionSpec = SectionSpec {
     title: "keys[]",
@@ -407,11 +416,12 @@ pub(super) const KEY: SectionSpec = SectionSpec {
             "those of the role: [execute] for a caller",
             "Rights: `execute` calls tools, `override_tier` allows a tier above an agent's \
              `budget_tier` (lower tiers need no right), `approve` decides on calls awaiting \
-             approval, `observe` reads the state of servers and events, `admin` changes the \
-             gateway",
+             approval, `observe` reads the state of servers and events, `any_model` asks for models \
+             that the config does not list (`PROVIDER/ID`), `admin` changes the gateway",
         ),
         key("tools", PLAINS, "all tools of its agents", "Tools that it may use; globs"),
         key("rate_limit", PLAIN, "none", "Rate limit of calls of this key: `600/min`"),
+        model_usage::OF_KEY,
         key(
             "concurrent",
             whole(1, 1_000_000, "calls"),

@@ -2,6 +2,7 @@
 
 use super::agent::RIGHTS;
 use super::memory::TENANT;
+use super::model_usage;
 use super::{KeyKind, PLAIN, PLAINS, SectionSpec, key, required_key, whole};
 
 pub(super) const AUTH: SectionSpec = SectionSpec {
@@ -72,6 +73,7 @@ const RULE: SectionSpec = SectionSpec {
         key("rights", RIGHTS, "those of the role", "As for keys"),
         key("tools", PLAINS, "all tools of its agents", "Tools that it may use; globs"),
         key("rate_limit", PLAIN, "none", "Rate limit of each principal: `600/min`"),
+        model_usage::OF_KEY,
         key(
             "concurrent",
             whole(1, 1_000_000, "calls"),

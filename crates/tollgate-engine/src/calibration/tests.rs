@@ -232,6 +232,11 @@ impl Stage {
             ledger: Arc::default(),
             code: CodeModeSettings::default(),
             memory_service: None,
+            model_usage: crate::model_usage::ModelUsageMeter::open(
+                Arc::clone(&clock),
+                crate::settings::ModelUsageSettings::default(),
+                None,
+            ),
             tracer: crate::spans::Tracer::default(),
             environment: "test".to_owned(),
             clock,

@@ -22,6 +22,7 @@ use crate::executor::Executor;
 use crate::limits::RateLimiter;
 use crate::memory::MemoryService;
 use crate::meters::ToolMeters;
+use crate::model_usage::ModelUsageMeter;
 use crate::notices::Notices;
 use crate::probe_limiter::ProbeLimiter;
 use crate::random::RandomSource;
@@ -55,6 +56,7 @@ pub(crate) struct GateParts {
     pub(crate) environment: String,
     pub(crate) code: CodeModeSettings,
     pub(crate) memory_service: Option<Arc<MemoryService>>,
+    pub(crate) model_usage: Arc<ModelUsageMeter>,
     pub(crate) tracer: Tracer,
 }
 
@@ -97,6 +99,7 @@ impl Gate {
             sandbox: ArcSwap::from_pointee(code::sandbox(&made.code)),
             learned_types: LearnedTypes::default(),
             memory_service: made.memory_service,
+            model_usage: made.model_usage,
             conversations: Conversations::default(),
             choices: TierChoiceCounts::default(),
             taints: SessionTaints::default(),

@@ -20,6 +20,7 @@ use crate::caller::CallError;
 use crate::calls::CallTracker;
 use crate::memory::MemoryService;
 use crate::meters::MeterReading;
+use crate::model_usage::ModelUsageMeter;
 use crate::notices::Notice;
 use crate::resource_watches::{self, ResourceWatch};
 use crate::results::ResultLookup;
@@ -150,6 +151,11 @@ impl Gate {
     /// Whether calls are refused while the audit trail cannot be written.
     pub fn needs_audit(&self) -> bool {
         self.registry.current().calls.audit.on_failure == OnAuditFailure::Refuse
+    }
+
+    /// Usage of models, and limits on it.
+    pub fn model_usage(&self) -> &Arc<ModelUsageMeter> {
+        &self.model_usage
     }
 
     /// What agents remember; `None`: nothing.

@@ -275,6 +275,11 @@ where
         ledger,
         code: CodeModeSettings::default(),
         memory_service: None,
+        model_usage: crate::model_usage::ModelUsageMeter::open(
+            Arc::clone(&clock),
+            crate::settings::ModelUsageSettings::default(),
+            None,
+        ),
         tracer: crate::spans::Tracer::default(),
         environment: "test".to_owned(),
         clock,

@@ -240,7 +240,11 @@ fn limit_reached(limit: LoopEnd) -> &'static str {
             "limit_reached: this turn has reached its limit of tool calls; answer with what you \
              know"
         }
-        LoopEnd::Deadline | LoopEnd::Answered | LoopEnd::CallsPending | LoopEnd::ContextWindow => {
+        LoopEnd::Deadline
+        | LoopEnd::ModelLimit
+        | LoopEnd::Answered
+        | LoopEnd::CallsPending
+        | LoopEnd::ContextWindow => {
             "limit_reached: there is no time left for tools in this turn; answer with what you know"
         }
     }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use parking_lot::Mutex;
 use tollgate_engine::clock::Clock;
+use tollgate_engine::model_usage::ModelReservation;
 use tollgate_engine::spans::TraceScope;
 use tollgate_mcp::offload::{LARGE, offload_if_large};
 
@@ -15,12 +16,13 @@ use super::offer::{RoundRequest, ToolOffer};
 use super::{CompletionEvent, CompletionSink};
 use crate::conversation::{ChatMessage, ChatRequest, ChatRole, MessagePart, ResponseDelivery};
 use crate::delta::{ResponseDelta, steps};
-use crate::error::LlmError;
+use crate::error::{LlmError, LlmErrorKind};
 use crate::gateway_report::StreamNote;
 use crate::mode::{self, ToolModeDecoder};
 use crate::model_capabilities::Feature;
 use crate::provider::{DeltaStream, FallbackChain, ModelHandle};
 use crate::turn::OfferedTools;
+use crate::usage::{ModelUsageContext, StreamReservation, settle_response};
 
 /// A query to a chain of models.
 pub(super) struct ModelQuery {
@@ -34,6 +36,7 @@ pub(super) struct ModelQuery {
     pub(super) until: Instant,
     /// Trace context of the query.
     pub(super) follow: TraceScope,
+    pub(super) usage: ModelUsageContext,
     pub(super) voice: Option<CompletionSink>,
 }
 
@@ -70,7 +73,7 @@ const COUNTING: usize = 16;
 
 async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
     let (asking, counted) = count_large(asking).await;
-    let ModelQuery { clock, models, offer, request, aside, until, follow, voice } = asking;
+    let ModelQuery { clock, models, offer, request, aside, until, follow, usage, voice } = asking;
     let on_fallback = |note: StreamNote| {
         if let Some(voice) = &voice {
             voice.try_say(CompletionEvent::Note(note));
@@ -86,28 +89,36 @@ async fn reach(asking: ModelQuery) -> Result<ModelEventStream, LlmError> {
     // Belongs to the model that was queried last, which is the one that answers.
     let asked = Mutex::new((OfferedTools::default(), ToolModeDecoder::default()));
     let counted = Mutex::new(counted);
+    let reserved = Mutex::new(None);
     let write = |model: &ModelHandle| {
+        // The model before has failed.
+        fail(reserved.lock().take());
         let is_first = models.first().is_some_and(|first| std::ptr::eq(&**first, model));
         let counted = counted.lock().take().filter(|_| is_first);
         let round = counted.unwrap_or_else(|| {
             offer.round(&with_aside(&request, aside.as_deref(), model), model)
         })?;
         let (request, reading) = mode::prepare(round.request, model.settings.tool_mode);
+        *reserved.lock() = Some(usage.reserve(model, &request)?);
         *asked.lock() = (round.offered, reading);
         Ok(request)
     };
     let (reached, deltas) = match request.delivery {
         ResponseDelivery::Whole => {
-            let reached = chain.ask(write).await?;
+            let reached = or_fail(chain.ask(write).await, &reserved)?;
+            if let Some(reserved) = reserved.into_inner() {
+                settle_response(reserved, &reached.answer);
+            }
             let (offered, reading) = asked.into_inner();
             let steps = steps(&reading.whole(reached.answer)).into_iter();
             let steps = stream::iter(steps.map(|delta| Ok(ModelEvent::Delta(delta)))).boxed();
             (RespondingModel { model: reached.model, offered, lost: reached.lost }, steps)
         }
         ResponseDelivery::Streamed => {
-            let reached = chain.stream(write).await?;
+            let reached = or_fail(chain.stream(write).await, &reserved)?;
             let (offered, reading) = asked.into_inner();
-            let steps = read(reached.answer, reading);
+            let reserved = StreamReservation::new(reserved.into_inner());
+            let steps = read(reached.answer, reading, reserved);
             (RespondingModel { model: reached.model, offered, lost: reached.lost }, steps)
         }
     };
@@ -151,15 +162,45 @@ fn with_aside<'r>(
     Cow::Owned(request)
 }
 
-fn read(answer: DeltaStream, reading: ToolModeDecoder) -> ModelEventStream {
-    let next = |(mut answer, mut reading): (DeltaStream, ToolModeDecoder)| async move {
-        let deltas = match answer.next().await? {
+/// A request that was refused, or reached nobody, costs nothing. One that was given up costs its
+/// question: the provider may have answered.
+fn or_fail<T>(
+    answer: Result<T, LlmError>,
+    reserved: &Mutex<Option<ModelReservation>>,
+) -> Result<T, LlmError> {
+    if answer.as_ref().is_err_and(|failure| failure.kind != LlmErrorKind::Timeout) {
+        fail(reserved.lock().take());
+    }
+    answer
+}
+
+fn fail(reserved: Option<ModelReservation>) {
+    if let Some(reserved) = reserved {
+        reserved.fail();
+    }
+}
+
+/// A streamed answer as it is read.
+struct AnswerReader {
+    answer: DeltaStream,
+    decoder: ToolModeDecoder,
+    reserved: StreamReservation,
+}
+
+fn read(
+    answer: DeltaStream,
+    decoder: ToolModeDecoder,
+    reserved: StreamReservation,
+) -> ModelEventStream {
+    let next = |mut reader: AnswerReader| async move {
+        let deltas = match reader.answer.next().await? {
             Ok(delta) => {
-                reading.read(delta).into_iter().map(|it| Ok(ModelEvent::Delta(it))).collect()
+                reader.reserved.note(&delta);
+                reader.decoder.read(delta).into_iter().map(|it| Ok(ModelEvent::Delta(it))).collect()
             }
             Err(failure) => vec![Err(failure)],
         };
-        Some((stream::iter(deltas), (answer, reading)))
+        Some((stream::iter(deltas), reader))
     };
-    stream::unfold((answer, reading), next).flatten().boxed()
+    stream::unfold(AnswerReader { answer, decoder, reserved }, next).flatten().boxed()
 }

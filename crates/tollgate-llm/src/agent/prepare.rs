@@ -16,6 +16,7 @@ use crate::error::{LlmError, LlmErrorKind, MAX_QUOTED_CHARS};
 use crate::provider::ModelHandle;
 use crate::token_count;
 use crate::turn::{OfferedTools, TurnBounds};
+use crate::usage::ModelUsageContext;
 
 const NO_MODEL: &str = "there is no model to ask";
 
@@ -28,6 +29,7 @@ pub struct PreparedCompletion {
     pub(super) request: ChatRequest,
     pub(super) bounds: TurnBounds,
     pub(super) trace: Option<Arc<Trace>>,
+    pub(super) usage: ModelUsageContext,
     lease: RevocableLease,
     facts: CompletionFacts,
 }
@@ -75,7 +77,7 @@ pub(super) fn prepare(
     chat: Arc<ChatService>,
     order: CompletionRequest,
 ) -> Result<PreparedCompletion, LlmError> {
-    let CompletionRequest { mut request, acting, chain, lease, trace } = order;
+    let CompletionRequest { mut request, acting, chain, lease, trace, caller } = order;
     let now = chat.clock.now();
     let offer = match &acting {
         None => ToolOffer::theirs(),
@@ -103,7 +105,19 @@ pub(super) fn prepare(
     let trace = acting.as_ref().map_or(trace, |acting| acting.turn.trace.clone());
     let lease = acting.as_ref().map_or(lease, |acting| acting.turn.lease.clone());
     let facts = CompletionFacts { model, visible: offered.own.len(), pruned };
-    Ok(PreparedCompletion { chat, acting, chain, offer, request, bounds, trace, lease, facts })
+    let usage = ModelUsageContext { meter: Arc::clone(chat.gate.model_usage()), caller };
+    Ok(PreparedCompletion {
+        chat,
+        acting,
+        chain,
+        offer,
+        request,
+        bounds,
+        trace,
+        usage,
+        lease,
+        facts,
+    })
 }
 
 /// The agent loop produces a single answer.

@@ -30,6 +30,7 @@ use crate::provider::{ModelHandle, record_usage};
 use crate::turn::{
     self, AfterCalls, OfferedTools, SortedCalls, TurnCallIds, TurnSpending, TurnStep,
 };
+use crate::usage::ModelUsageContext;
 
 /// Time limit of one completion, over all rounds.
 const MAX_COMPLETION_TIME: Duration = Duration::from_secs(600);
@@ -70,12 +71,22 @@ pub(super) struct CompletionRun {
     /// Trace context: the span of the whole turn, if there is an agent.
     follow: TraceScope,
     span: TraceSpan,
+    usage_context: ModelUsageContext,
 }
 
 impl CompletionRun {
     pub(super) fn new(prepared: PreparedCompletion, voice: Option<CompletionSink>) -> Self {
-        let PreparedCompletion { chat, mut acting, chain, offer, request, bounds, trace, .. } =
-            prepared;
+        let PreparedCompletion {
+            chat,
+            mut acting,
+            chain,
+            offer,
+            request,
+            bounds,
+            trace,
+            usage,
+            ..
+        } = prepared;
         let follow = TraceScope { tracer: chat.gate.tracer().clone(), trace };
         let span = begin_agent_span(&follow, acting.as_ref());
         let follow = follow.within(&span);
@@ -112,6 +123,7 @@ impl CompletionRun {
             lost: Vec::new(),
             follow,
             span,
+            usage_context: usage,
         }
     }
 
@@ -166,17 +178,31 @@ impl CompletionRun {
                 AfterCalls::Conclude(ended) => {
                     self.offer.withdraw();
                     self.request.tool_choice = ToolChoice::None;
-                    return match self.round_within_window().await? {
-                        Some(response) => Ok(self.finish(response, ended).await),
-                        None => Ok(self.end_without_room().await),
+                    return match self.round_within_window().await {
+                        Ok(Some(response)) => Ok(self.finish(response, ended).await),
+                        Ok(None) => Ok(self.end_without_room().await),
+                        Err(failure) => self.end_at_limit(failure).await,
                     };
                 }
             }
-            response = match self.round_within_window().await? {
-                Some(response) => response,
-                None => return Ok(self.end_without_room().await),
+            response = match self.round_within_window().await {
+                Ok(Some(response)) => response,
+                Ok(None) => return Ok(self.end_without_room().await),
+                Err(failure) => return self.end_at_limit(failure).await,
             };
         }
+    }
+
+    /// A limit on the use of models that is reached after tools ran ends the answer: they would run
+    /// again if the client had to repeat its request.
+    async fn end_at_limit(&mut self, failure: LlmError) -> Result<CompletionEnd, LlmError> {
+        if failure.kind != LlmErrorKind::ModelLimit {
+            return Err(failure);
+        }
+        let text = format!("[Stopped here: {failure}.]");
+        self.request.messages.push(ChatMessage::text(ChatRole::Assistant, &text));
+        self.response_stream.say(text).await;
+        Ok(CompletionEnd { stop: StopReason::End, ended: LoopEnd::ModelLimit })
     }
 
     async fn first_round(&mut self) -> Result<ChatResponse, LlmError> {
@@ -265,6 +291,7 @@ impl CompletionRun {
             aside: self.opener.note_to_strong(),
             until: self.until,
             follow: self.follow.clone(),
+            usage: self.usage_context.clone(),
             voice: self.response_stream.voice().cloned(),
         }
     }

@@ -43,8 +43,8 @@ pub struct ChainAnswer<T> {
 }
 
 impl FallbackChain<'_> {
-    /// `write` builds the request for a model. If it fails with "too long" for one model, the next
-    /// is queried; any other error of it is final.
+    /// `write` builds the request for a model. If it is too long for one model, or beyond a limit of
+    /// it, the next is queried; any other error of it is final.
     pub async fn ask(
         &self,
         write: impl Fn(&ModelHandle) -> Result<ChatRequest, LlmError>,
@@ -76,7 +76,7 @@ impl FallbackChain<'_> {
             }
             let request = match write(model) {
                 Ok(request) => request,
-                Err(failure) if failure.kind == LlmErrorKind::TooLong => {
+                Err(failure) if has_another_chance(failure.kind) => {
                     before = Some((model, failure.message.clone()));
                     told = Some(preferred_error(told, failure));
                     continue;
@@ -148,6 +148,11 @@ impl FallbackChain<'_> {
             }
         }
     }
+}
+
+/// Whether another model may take a request that could not be written for one.
+fn has_another_chance(kind: LlmErrorKind) -> bool {
+    matches!(kind, LlmErrorKind::TooLong | LlmErrorKind::ModelLimit)
 }
 
 /// Selects which of two errors to report: the later one, unless it only says that a fallback model

@@ -36,6 +36,8 @@ pub struct PassThroughRequest {
     /// Id of the response that the request continues, in the dialect that has them.
     pub previous_response: Option<String>,
     pub delivery: ResponseDelivery,
+    /// The most tokens that the client wants.
+    pub max_output: Option<u64>,
     /// The client's headers. Only those that change the meaning of a request are forwarded, no
     /// credentials.
     pub headers: HeaderMap,
@@ -90,8 +92,9 @@ impl PassThroughRequest {
         };
         let previous_response = object.string("previous_response_id");
         let previous_response = previous_response.map(Cow::into_owned);
+        let max_output = max_output(&object);
         let follow = TraceScope::default();
-        Ok(Self { model, previous_response, delivery, headers, follow, body })
+        Ok(Self { model, previous_response, delivery, max_output, headers, follow, body })
     }
 
     /// The client's name of the model, if it is in the body.
@@ -123,6 +126,19 @@ impl PassThroughRequest {
         body.extend_from_slice(&self.body[at.end..]);
         body.freeze()
     }
+}
+
+/// In the words of all dialects, times the number of answers.
+fn max_output(object: &Object<'_>) -> Option<u64> {
+    let count = |value: &serde_json::value::RawValue| value.get().parse::<u64>().ok();
+    let keys = ["max_completion_tokens", "max_tokens", "max_output_tokens"];
+    let most = keys.iter().find_map(|key| count(object.get(key)?));
+    let of_gemini = || {
+        let config = Object::parse(object.get("generationConfig")?.get()).ok()?;
+        count(config.get("maxOutputTokens")?)
+    };
+    let answers = object.get("n").and_then(count).unwrap_or(1).max(1);
+    most.or_else(of_gemini).map(|most| most.saturating_mul(answers))
 }
 
 /// Provider headers that a client gets. Others reveal the gateway's account, or concern the

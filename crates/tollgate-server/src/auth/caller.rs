@@ -77,7 +77,7 @@ impl AuthenticatedCaller {
 
     /// A caller on this machine while there are no keys.
     pub(super) fn passer_by(lease: CallerLease) -> Self {
-        let rights = [Right::Execute, Right::OverrideTier].into_iter().collect();
+        let rights = [Right::Execute, Right::OverrideTier, Right::AnyModel].into_iter().collect();
         Self { rights, lease, by: CallerAuthMethod::Place, ..Self::local() }
     }
 

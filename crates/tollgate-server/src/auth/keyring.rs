@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_core::memory::MemoryName;
+use tollgate_core::model_usage::ModelLimit;
 use tollgate_core::rate::RateLimit;
 use tollgate_core::secret::Secret;
 use tollgate_core::turn::PrincipalGrant;
@@ -142,6 +143,12 @@ pub(super) fn key(stored: &StoredKey) -> Option<ApiKey> {
         None => None,
         Some(text) => Some(RateLimit::parse(text)?),
     };
+    let model_limits = match &stored.model_limits {
+        None => None,
+        Some(texts) => {
+            Some(texts.iter().map(|text| ModelLimit::parse(text)).collect::<Option<Vec<_>>>()?)
+        }
+    };
     let tenant = match &stored.tenant {
         None => None,
         Some(text) => Some(MemoryName::parse(text).ok()?),
@@ -154,7 +161,13 @@ pub(super) fn key(stored: &StoredKey) -> Option<ApiKey> {
         agents,
         role: KeyRole::parse(&stored.role)?,
         rights: rights?.into_iter().collect(),
-        grant: PrincipalGrant { tools, rate_limit, concurrent: stored.concurrent, tenant },
+        grant: PrincipalGrant {
+            tools,
+            rate_limit,
+            model_limits,
+            concurrent: stored.concurrent,
+            tenant,
+        },
         expires: stored.expires,
         made: Some(stored.made),
     })

@@ -236,8 +236,13 @@ impl TokenGrant<'_> {
 }
 
 /// Grant of a token without a rule.
-const NO_GRANT: &PrincipalGrant =
-    &PrincipalGrant { tools: None, rate_limit: None, concurrent: None, tenant: None };
+const NO_GRANT: &PrincipalGrant = &PrincipalGrant {
+    tools: None,
+    rate_limit: None,
+    model_limits: None,
+    concurrent: None,
+    tenant: None,
+};
 
 impl ClaimMatcher {
     fn fits(&self, claims: &Value) -> bool {

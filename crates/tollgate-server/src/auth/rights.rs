@@ -14,6 +14,8 @@ pub enum Right {
     Approve,
     /// See the status of servers and current events. The audit ledger needs `Admin`.
     Observe,
+    /// Ask for models that the config does not list, by provider and id.
+    AnyModel,
     /// Everything that changes the gateway: servers, keys, config, trust decisions.
     Admin,
 }
@@ -54,8 +56,14 @@ impl KeyRole {
 }
 
 impl Right {
-    pub const ALL: [Self; 5] =
-        [Self::Execute, Self::OverrideTier, Self::Approve, Self::Observe, Self::Admin];
+    pub const ALL: [Self; 6] = [
+        Self::Execute,
+        Self::OverrideTier,
+        Self::Approve,
+        Self::Observe,
+        Self::AnyModel,
+        Self::Admin,
+    ];
 
     /// Its name in the config.
     pub const fn as_str(self) -> &'static str {
@@ -64,6 +72,7 @@ impl Right {
             Self::OverrideTier => "override_tier",
             Self::Approve => "approve",
             Self::Observe => "observe",
+            Self::AnyModel => "any_model",
             Self::Admin => "admin",
         }
     }

@@ -148,7 +148,7 @@ fn s_02_without_keys_only_this_machine_comes_in_and_not_as_an_admin() {
     assert_eq!(check(&keys, &some, None), "local None");
     let visitor = admit_all(&keys, &[]).unwrap();
     let names: Vec<&str> = visitor.rights.iter().map(Right::as_str).collect();
-    assert_eq!(names, ["execute", "override_tier"]);
+    assert_eq!(names, ["execute", "override_tier", "any_model"]);
     assert_eq!(visitor.need(Right::Admin).unwrap_err().code, "admin_only");
     let admin = admit_all(&keys, &[("authorization", "Bearer secret-admin")]).unwrap();
     assert_eq!((admin.principal.as_str(), admin.rights), ("admin", Rights::ALL));
@@ -303,7 +303,11 @@ fn rights_are_those_that_were_given() {
     assert!(Right::ALL.into_iter().all(|it| Right::parse(it.as_str()) == Some(it)));
     assert_eq!(some.need(Right::OverrideTier).unwrap_err().code, "no_right");
     for (role, named, expected) in [
-        (KeyRole::Admin, Some(Rights::NONE), "execute override_tier approve observe admin"),
+        (
+            KeyRole::Admin,
+            Some(Rights::NONE),
+            "execute override_tier approve observe any_model admin",
+        ),
         (KeyRole::Operator, None, "approve observe"),
         (KeyRole::Operator, Some(some), "execute admin"),
         (KeyRole::Caller, None, "execute"),

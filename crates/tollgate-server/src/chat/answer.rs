@@ -43,6 +43,7 @@ pub(super) async fn answer(
     })
     .await;
     let mut request = request?;
+    let caller = target.caller();
     let ChatRequestTarget { mut who, agent, chain } = target;
     if who.reach == CallerReach::Agents {
         account::keep_out(&request)?;
@@ -98,7 +99,7 @@ pub(super) async fn answer(
     let trace = who.trace.clone();
     let lease = who.lease.terms().clone();
     let chat = Arc::clone(&front.chat);
-    let order = CompletionRequest { request, acting, chain, lease, trace };
+    let order = CompletionRequest { request, acting, chain, lease, trace, caller };
     let prepared = offload_if_large(size, move || chat.prepare(order)).await?;
     headers.facts(prepared.facts());
     let order = deliver::ChatDelivery { opened, seen, headers, keeping, transcript, prepared };

@@ -1,13 +1,18 @@
 //! Errors of the chat APIs, and their translation into the caller's dialect.
 
+use std::time::Duration;
+
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use tollgate_engine::gate::UnknownAgentError;
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::error::{LlmError, ResendSafety};
+use tollgate_llm::error::{LlmError, LlmErrorKind, ResendSafety};
 use tollgate_llm::format;
 
 use crate::api_error::{ApiError, ApiErrorFormat, retry_after};
+
+/// Official SDKs wait for `retry-after` up to a minute.
+const MAX_CLIENT_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(crate) enum ChatApiError {
@@ -42,10 +47,16 @@ fn failure_response(failure: &LlmError, dialect: Dialect) -> Response {
         retry_after(response.headers_mut(), wait);
     }
     // SDKs of both vendors obey this header. Otherwise they would retry by themselves.
-    if failure.repeat == ResendSafety::RunsToolsAgain {
+    if failure.repeat == ResendSafety::RunsToolsAgain || is_limited_for_long(failure) {
         response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
     }
     response
+}
+
+/// A limit that is reached for longer than clients wait, or for ever.
+fn is_limited_for_long(failure: &LlmError) -> bool {
+    failure.kind == LlmErrorKind::ModelLimit
+        && failure.retry_after.is_none_or(|wait| wait > MAX_CLIENT_WAIT)
 }
 
 impl From<ApiError> for ChatApiError {

@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use tollgate_core::text::truncate_chars;
 use tollgate_engine::spans::TraceScope;
-use tollgate_llm::conversation::{ResponseDelivery, TokenUsage};
+use tollgate_llm::conversation::ResponseDelivery;
 use tollgate_llm::error::LlmError;
 use tollgate_llm::format::RequestUrlParams;
 use tollgate_llm::provider::{
@@ -21,7 +21,7 @@ use tollgate_llm::provider::{
 use super::error::ChatApiError;
 use super::headers::TurnResponseHeaders;
 use super::target::ChatRequestTarget;
-use super::usage_meter::UsageMeteredBody;
+use super::usage_meter::{MeteredUsage, UsageMeteredBody};
 use crate::api_error::MAX_ECHOED_CHARS;
 use crate::app_state::AppState;
 use crate::auth::Right;
@@ -137,7 +137,11 @@ pub(super) async fn forward(
         .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")));
     let chat = Arc::clone(&front.chat);
     let name = model.settings.name.clone();
-    let note = move |usage: &TokenUsage| chat.figures().record_usage(&name, usage);
+    let note = move |metered: &MeteredUsage| {
+        if let Some(usage) = &metered.counted {
+            chat.figures().record_usage(&name, usage);
+        }
+    };
     let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));
     response.extensions_mut().insert(ForwardedResponse);
     if is_stream {

@@ -6,6 +6,7 @@ use http::request::Parts;
 use tollgate_core::agent::Agent;
 use tollgate_core::nearest::nearest;
 use tollgate_core::text::truncate_chars;
+use tollgate_engine::model_usage::ModelCaller;
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::{LlmError, LlmErrorKind};
 use tollgate_llm::provider::{ModelHandle, ModelRegistry};
@@ -14,7 +15,7 @@ use tollgate_llm::settings::ToolMode;
 use super::error::ChatApiError;
 use crate::api_error::MAX_ECHOED_CHARS;
 use crate::app_state::AppState;
-use crate::auth::CallerReach;
+use crate::auth::{CallerReach, Right};
 use crate::request_context::{RequestContext, RequestOverrides};
 
 pub(super) struct ChatRequestTarget {
@@ -39,6 +40,7 @@ impl ChatRequestTarget {
         let unknown = || unknown(named, &gate.agents(), &models);
         let Some(agent) = who.agent.as_deref() else {
             let model = models.find(named).ok_or_else(unknown)?;
+            need_listed(&who, &models, named)?;
             return Ok(Self { who, agent: None, chain: vec![model] });
         };
         let agent = gate.agent(agent)?;
@@ -50,7 +52,19 @@ impl ChatRequestTarget {
                 models.find(named).ok_or_else(unknown)?
             }
         };
+        if !is_its_own {
+            need_listed(&who, &models, named)?;
+        }
         Ok(Self { who, agent: Some(agent), chain: vec![model] })
+    }
+
+    /// Whose use of models the answer is.
+    pub(super) fn caller(&self) -> ModelCaller {
+        ModelCaller {
+            principal: self.who.principal.clone(),
+            grant: self.who.grant.clone(),
+            agent: self.agent.as_ref().map(|agent| agent.id.clone()),
+        }
     }
 
     /// The model to which the request can be passed through unchanged.
@@ -60,6 +74,22 @@ impl ChatRequestTarget {
         let is_native = model.settings.tool_mode != ToolMode::Schema;
         (speaks && is_native).then(|| Arc::clone(model))
     }
+}
+
+/// A model that the config does not list is for those who may ask for any.
+fn need_listed(who: &RequestContext, models: &ModelRegistry, named: &str) -> Result<(), LlmError> {
+    if models.is_listed(named) || who.rights.has(Right::AnyModel) {
+        return Ok(());
+    }
+    let named = truncate_chars(named, MAX_ECHOED_CHARS);
+    let message = format!(
+        "the config does not list a model `{named}`; to ask for it by provider and id, the key needs \
+         the right `any_model`. `GET /v1/models` lists the models"
+    );
+    Err(LlmError {
+        at: Some("model".to_owned()),
+        ..LlmError::new(LlmErrorKind::Forbidden, message)
+    })
 }
 
 fn chain(agent: &Agent, models: &ModelRegistry) -> Result<Vec<Arc<ModelHandle>>, LlmError> {

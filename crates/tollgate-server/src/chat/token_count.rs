@@ -11,6 +11,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use tollgate_core::agent::Agent;
 use tollgate_core::template::{self, PlaceholderValues};
+use tollgate_engine::model_usage::ModelCaller;
 use tollgate_llm::agent::{AgentTurn, CompletionRequest};
 use tollgate_llm::conversation::ChatRequest;
 use tollgate_llm::dialect::Dialect;
@@ -99,7 +100,12 @@ async fn count(
     };
     let trace = who.trace.clone();
     let lease = who.lease.terms().clone();
-    let order = CompletionRequest { request: parsed, acting, chain, lease, trace };
+    let caller = ModelCaller {
+        principal: who.principal.clone(),
+        grant: who.grant.clone(),
+        agent: acting.as_ref().map(|acting| acting.agent.id.clone()),
+    };
+    let order = CompletionRequest { request: parsed, acting, chain, lease, trace, caller };
     let chat = Arc::clone(&front.chat);
     let counted = offload_if_large(size, move || {
         let prepared = chat.prepare(order)?;

@@ -9,22 +9,44 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tollgate_llm::conversation::TokenUsage;
 use tollgate_llm::provider::usage::{HEAD_BYTES, TAIL_BYTES, scan_usage};
+use tollgate_llm::usage::AnswerTextMeter;
 
-pub(super) struct UsageMeteredBody<B, N: FnMut(&TokenUsage)> {
+/// What an answer used.
+#[derive(Debug, Default)]
+pub(super) struct MeteredUsage {
+    /// As its provider counted. `None`: it did not, or the answer was cut before.
+    pub(super) counted: Option<TokenUsage>,
+    /// Bytes of text that have passed.
+    pub(super) text_bytes: usize,
+    pub(super) is_complete: bool,
+}
+
+pub(super) struct UsageMeteredBody<B, N: FnMut(&MeteredUsage)> {
     body: B,
+    text: AnswerTextMeter,
     head: Vec<u8>,
     tail: VecDeque<Bytes>,
     held: usize,
+    is_complete: bool,
     /// Called once, when the body ends or is dropped.
     note: N,
 }
 
-impl<B, N: FnMut(&TokenUsage)> UsageMeteredBody<B, N> {
+impl<B, N: FnMut(&MeteredUsage)> UsageMeteredBody<B, N> {
     pub(super) fn new(body: B, note: N) -> Self {
-        Self { body, head: Vec::new(), tail: VecDeque::new(), held: 0, note }
+        Self {
+            body,
+            text: AnswerTextMeter::default(),
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            held: 0,
+            is_complete: false,
+            note,
+        }
     }
 
     fn look(&mut self, data: &Bytes) {
+        self.text.read(data);
         let room = HEAD_BYTES.saturating_sub(self.head.len()).min(data.len());
         self.head.extend_from_slice(&data[..room]);
         self.held += data.len();
@@ -38,7 +60,9 @@ impl<B, N: FnMut(&TokenUsage)> UsageMeteredBody<B, N> {
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin, N: FnMut(&TokenUsage) + Unpin> Body for UsageMeteredBody<B, N> {
+impl<B: Body<Data = Bytes> + Unpin, N: FnMut(&MeteredUsage) + Unpin> Body
+    for UsageMeteredBody<B, N>
+{
     type Data = Bytes;
     type Error = B::Error;
 
@@ -53,6 +77,7 @@ impl<B: Body<Data = Bytes> + Unpin, N: FnMut(&TokenUsage) + Unpin> Body for Usag
         {
             this.look(data);
         }
+        this.is_complete |= matches!(polled, Poll::Ready(None)) || this.body.is_end_stream();
         polled
     }
 
@@ -65,13 +90,13 @@ impl<B: Body<Data = Bytes> + Unpin, N: FnMut(&TokenUsage) + Unpin> Body for Usag
     }
 }
 
-impl<B, N: FnMut(&TokenUsage)> Drop for UsageMeteredBody<B, N> {
+impl<B, N: FnMut(&MeteredUsage)> Drop for UsageMeteredBody<B, N> {
     fn drop(&mut self) {
         let tail = self.tail.make_contiguous().concat();
         let from = tail.len().saturating_sub(TAIL_BYTES);
-        if let Some(usage) = scan_usage(&self.head, &tail[from..]) {
-            (self.note)(&usage);
-        }
+        let counted = scan_usage(&self.head, &tail[from..]);
+        let Self { is_complete, .. } = *self;
+        (self.note)(&MeteredUsage { counted, text_bytes: self.text.bytes(), is_complete });
     }
 }
 
@@ -83,7 +108,7 @@ mod tests {
     use futures_util::{FutureExt as _, stream};
     use http_body_util::{BodyExt as _, StreamBody};
 
-    use super::{Frame, TAIL_BYTES, UsageMeteredBody};
+    use super::{Frame, MeteredUsage, TAIL_BYTES, UsageMeteredBody};
 
     #[test]
     fn an_answer_passes_whole_and_its_cost_is_noted_once() {
@@ -99,12 +124,12 @@ mod tests {
             Ok::<_, std::io::Error>(Frame::data(Bytes::copy_from_slice(part.as_bytes())))
         });
         let body = StreamBody::new(stream::iter(frames));
-        let metered =
-            UsageMeteredBody::new(body, |usage: &tollgate_llm::conversation::TokenUsage| {
-                noted.borrow_mut().push((usage.input, usage.output));
-            });
+        let metered = UsageMeteredBody::new(body, |metered: &MeteredUsage| {
+            let counted = metered.counted.as_ref().unwrap();
+            noted.borrow_mut().push((counted.input, counted.output, metered.text_bytes));
+        });
         let read = metered.collect().now_or_never().unwrap().unwrap().to_bytes();
         assert_eq!(read, parts.concat());
-        assert_eq!(*noted.borrow(), [(4, 9)]);
+        assert_eq!(*noted.borrow(), [(4, 9, TAIL_BYTES * 2)]);
     }
 }

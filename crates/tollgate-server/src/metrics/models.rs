@@ -1,8 +1,12 @@
 //! Metrics of models: tokens, and rounds per agent turn.
 
+use tollgate_engine::model_usage::ModelUsageMeter;
 use tollgate_llm::agent::{ChatService, ROUND_BUCKETS};
 
-use super::table::{ITERATIONS, MODEL_ANSWERS, MODEL_CACHED, MODEL_TOKENS};
+use super::table::{
+    ITERATIONS, MODEL_ANSWERS, MODEL_CACHED, MODEL_COST, MODEL_LIMITED, MODEL_REQUESTS,
+    MODEL_TOKENS, MODEL_UNPRICED, MODEL_USED_TOKENS,
+};
 use super::text::{HistogramBuckets, MetricLabels, PrometheusText};
 
 pub(super) fn write(text: &mut PrometheusText, chat: &ChatService) {
@@ -35,5 +39,37 @@ pub(super) fn write(text: &mut PrometheusText, chat: &ChatService) {
         let buckets =
             HistogramBuckets { counts: &counts, bounds: &bounds, count: rounds.count, sum };
         text.histogram(&ITERATIONS, &MetricLabels::of(&ITERATIONS, &[agent.as_str()]), &buckets);
+    }
+}
+
+pub(super) fn write_usage(text: &mut PrometheusText, meter: &ModelUsageMeter) {
+    let totals = meter.totals_since_start();
+    text.family(&MODEL_REQUESTS);
+    for (by, used) in &totals {
+        let labels = MetricLabels::of(&MODEL_REQUESTS, &[&by.model, &by.agent]);
+        text.sample(&MODEL_REQUESTS, &labels, used.requests);
+    }
+    text.family(&MODEL_USED_TOKENS);
+    for (by, used) in &totals {
+        for (direction, count) in [("input", used.input), ("output", used.output)] {
+            let labels = MetricLabels::of(&MODEL_USED_TOKENS, &[&by.model, &by.agent, direction]);
+            text.sample(&MODEL_USED_TOKENS, &labels, count);
+        }
+    }
+    text.family(&MODEL_COST);
+    for (by, used) in &totals {
+        let labels = MetricLabels::of(&MODEL_COST, &[&by.model, &by.agent]);
+        text.sample(&MODEL_COST, &labels, used.cost.as_usd());
+    }
+    text.family(&MODEL_UNPRICED);
+    for (by, used) in &totals {
+        let labels = MetricLabels::of(&MODEL_UNPRICED, &[&by.model, &by.agent]);
+        text.sample(&MODEL_UNPRICED, &labels, used.unpriced);
+    }
+    text.family(&MODEL_LIMITED);
+    let refused = meter.refusals();
+    for (scope, count) in [("key", refused.key), ("agent", refused.agent), ("model", refused.model)]
+    {
+        text.sample(&MODEL_LIMITED, &MetricLabels::of(&MODEL_LIMITED, &[scope]), count);
     }
 }

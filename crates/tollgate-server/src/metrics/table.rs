@@ -2,10 +2,14 @@
 //! and labels are stable for dashboards.
 
 mod memory;
+mod model_usage;
 
 pub(super) use memory::{
     ANSWER_MEMORY_LIMIT, ANSWER_MEMORY_RESERVED, ANSWERS_REFUSED, CONNECTIONS_RESET,
     MEMORY_PRESSURE,
+};
+pub(super) use model_usage::{
+    MODEL_COST, MODEL_LIMITED, MODEL_REQUESTS, MODEL_UNPRICED, MODEL_USED_TOKENS, MODELS,
 };
 
 /// One metric family.
@@ -493,21 +497,7 @@ pub(super) const SECTIONS: &[(&str, &[&MetricFamily])] = &[
         ],
     ),
     ("People", &[&APPROVALS_WAITING, &APPROVALS]),
-    (
-        "Models",
-        &[
-            &MODEL_TOKENS,
-            &MODEL_CACHED,
-            &MODEL_ANSWERS,
-            &PROVIDER_REQUESTS,
-            &PROVIDER_INTERRUPTED,
-            &PROVIDER_HEDGES,
-            &PROVIDER_FIRST_TOKEN,
-            &PROVIDER_IN_FLIGHT,
-            &PROVIDER_BREAKER,
-            &ITERATIONS,
-        ],
-    ),
+    ("Models", MODELS),
     (
         "Sessions",
         &[

@@ -52,6 +52,7 @@ fn no_label_holds_what_somebody_said_or_who_it_was() {
         "agent",
         "kind",
         "dialect",
+        "scope",
         "version",
     ];
     for family in families() {

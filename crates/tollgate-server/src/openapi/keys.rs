@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::OpenApiSection;
 use super::operation::Operation;
 use super::response_schemas::ResponseSchemas;
-use super::schema::{body, list, one_of, text, with_description};
+use super::schema::{body, list, one_of, text, texts, with_description};
 use crate::admin::keys::{IssuedKeyJson, KeysJson};
 
-const RIGHTS: &[&str] = &["execute", "override_tier", "approve", "observe", "admin"];
+const RIGHTS: &[&str] = &["execute", "override_tier", "approve", "observe", "any_model", "admin"];
 const ROLES: &[&str] = &["admin", "operator", "caller"];
 
 pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
@@ -74,6 +74,7 @@ fn new_key() -> Value {
                 json!({"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 256}, "maxItems": 256}),
             ),
             ("rate_limit", with_description(text(), "like `100/min`")),
+            ("model_limits", with_description(texts(), "like `60 requests/min`, `5 USD/day`")),
             ("concurrent", json!({"type": "integer", "minimum": 1, "maximum": 1_000_000})),
             ("tenant", text()),
             ("expires", with_description(text(), "like `2027-01-31` or `2027-01-31T12:00:00Z`")),

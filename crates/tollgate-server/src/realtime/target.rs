@@ -60,7 +60,16 @@ pub(super) fn model(
             && (live != RealtimeProtocol::Deepgram || models.find(name).is_some())
     });
     let found = match named {
-        Some(name) => models.find(name).ok_or_else(|| unknown(name, live, &models))?,
+        Some(name) => {
+            let found = models.find(name).ok_or_else(|| unknown(name, live, &models))?;
+            let is_listed =
+                models.is_listed(name) || agent.persona.models.iter().any(|it| it == name);
+            if !is_listed && !who.rights.has(Right::AnyModel) {
+                let why = format!("the config does not list a model `{name}`");
+                return Err(Right::AnyModel.lacking(&why));
+            }
+            found
+        }
         None => own().or_else(|| only(&models, live)).ok_or_else(|| none(agent, live))?,
     };
     let is_its_own = agent.persona.models.iter().any(|name| *name == found.settings.name);

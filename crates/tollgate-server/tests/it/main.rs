@@ -47,6 +47,7 @@ mod measuring;
 mod memory;
 mod metrics;
 mod model;
+mod model_limits;
 mod model_status;
 mod modern;
 mod oversized;

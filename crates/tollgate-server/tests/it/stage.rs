@@ -27,8 +27,8 @@ use tollgate_engine::builtin::{
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
-    CodeModeSettings, EngineSettings, HttpEndpoint, ProtocolSelection, RestartSettings,
-    Server as UpstreamSettings, ServerAuth, ServerCalibration, ServerTransport,
+    CodeModeSettings, EngineSettings, HttpEndpoint, ModelUsageSettings, ProtocolSelection,
+    RestartSettings, Server as UpstreamSettings, ServerAuth, ServerCalibration, ServerTransport,
 };
 use tollgate_engine::{Parts, RunningEngine};
 use tollgate_mcp::tasks::{self, Task};
@@ -89,6 +89,7 @@ pub(crate) struct Setup {
     /// How upstream tools are called.
     pub(crate) names: NamePattern,
     pub(crate) models: tollgate_llm::settings::LlmSettings,
+    pub(crate) model_usage: ModelUsageSettings,
     pub(crate) memory: Remembers,
     pub(crate) trail: Trail,
     /// Served over TLS as whom.
@@ -151,6 +152,7 @@ impl Stage {
         settings.global = setup.global;
         settings.trust = setup.trust;
         settings.names = setup.names;
+        settings.model_usage = setup.model_usage;
         settings.budget.standing.ceilings = setup.ceilings;
         if !setup.agents.is_empty() {
             settings.agents = setup.agents;

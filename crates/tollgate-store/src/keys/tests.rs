@@ -14,6 +14,7 @@ fn key(name: &str, byte: u8) -> StoredKey {
         agents: Some(vec!["sage".to_owned(), "barkeep".to_owned()]),
         rights: vec!["execute".to_owned()],
         tools: Some(vec!["roll*".to_owned()]),
+        model_limits: Some(vec!["60 requests/min".to_owned(), "5 USD/day".to_owned()]),
         rate_limit: Some("600/min".to_owned()),
         concurrent: Some(4),
         tenant: Some("acme".to_owned()),

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, value_parser};
 
-const RIGHTS: [&str; 5] = ["execute", "override_tier", "approve", "observe", "admin"];
+const RIGHTS: [&str; 6] = ["execute", "override_tier", "approve", "observe", "any_model", "admin"];
 
 #[derive(Debug, Subcommand)]
 pub enum KeysCommand {
@@ -47,6 +47,10 @@ pub struct CreateKeyArgs {
     /// Rate limit of its calls [default: none]
     #[arg(long, value_name = "N/UNIT")]
     pub rate: Option<String>,
+    /// Limit of its use of models, like `60 requests/min` or `5 USD/day`; may be repeated [default:
+    /// those of every key]
+    #[arg(long = "model-limit", value_name = "LIMIT")]
+    pub model_limits: Option<Vec<String>>,
     /// Limit of its concurrent calls [default: the limit for every key]
     #[arg(long, value_name = "N")]
     pub concurrent: Option<u32>,

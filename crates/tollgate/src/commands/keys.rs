@@ -161,8 +161,18 @@ async fn note(
 
 /// Body of `POST /api/keys`.
 fn create_request(new: &CreateKeyArgs) -> Result<Value, CommandError> {
-    let CreateKeyArgs { name, role, agents, rights, tools, rate, concurrent, tenant, expires } =
-        new;
+    let CreateKeyArgs {
+        name,
+        role,
+        agents,
+        rights,
+        tools,
+        rate,
+        model_limits,
+        concurrent,
+        tenant,
+        expires,
+    } = new;
     let expires = expires.as_deref().map(moment).transpose()?;
     let fields = [
         ("name", json!(name)),
@@ -171,6 +181,7 @@ fn create_request(new: &CreateKeyArgs) -> Result<Value, CommandError> {
         ("rights", json!(rights)),
         ("tools", json!(tools)),
         ("rate_limit", json!(rate)),
+        ("model_limits", json!(model_limits)),
         ("concurrent", json!(concurrent)),
         ("tenant", json!(tenant)),
         ("expires", json!(expires)),
@@ -231,6 +242,15 @@ fn show(made: &Value, output: Output) {
     }
 }
 
+/// Rates of calls and of model use, and concurrent calls.
+fn limits(key: &Value) -> String {
+    let rate = key["rate_limit"].as_str().map(str::to_owned);
+    let concurrent = key["concurrent"].as_u64().map(|count| format!("{count} concurrent"));
+    let of_models = items(key, "model_limits").iter().filter_map(Value::as_str).map(str::to_owned);
+    let all: Vec<String> = rate.into_iter().chain(concurrent).chain(of_models).collect();
+    if all.is_empty() { "–".to_owned() } else { all.join(", ") }
+}
+
 fn table(keys: &[Value]) -> TextTable {
     let columns = [
         "KEY",
@@ -254,12 +274,7 @@ fn table(keys: &[Value]) -> TextTable {
             }
             _ => "–".to_owned(),
         };
-        let limits = match (key["rate_limit"].as_str(), key["concurrent"].as_u64()) {
-            (None, None) => "–".to_owned(),
-            (Some(rate), None) => rate.to_owned(),
-            (None, Some(count)) => format!("{count} concurrent"),
-            (Some(rate), Some(count)) => format!("{rate}, {count} concurrent"),
-        };
+        let limits = limits(key);
         let state = match (key["revoked"].as_str(), key["former_until"].as_str()) {
             (Some(when), _) => format!("revoked {when}"),
             (None, Some(until)) => format!("old secret until {until}"),

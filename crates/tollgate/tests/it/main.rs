@@ -52,6 +52,7 @@ mod terminal;
 mod tls;
 mod trusting;
 mod under_attack;
+mod usage;
 mod waiting_memory;
 
 use std::io::Write as _;

@@ -8,6 +8,8 @@ use tollgate_engine::clock::SystemClock;
 use tollgate_engine::settings::EngineSettings;
 
 use super::CompletionRun;
+use tollgate_engine::model_usage::ModelCaller;
+
 use crate::agent::{ChatService, CompletionRequest};
 use crate::conversation::{
     ChatMessage, ChatRequest, ChatResponse, ChatRole, GenerationOptions, MessagePart,
@@ -58,6 +60,7 @@ async fn the_rounds_of_a_turn_share_the_messages_before_them() {
         chain: vec![chat.models().find("offline").unwrap()],
         lease: RevocableLease::endless(),
         trace: None,
+        caller: ModelCaller::local(),
     });
     let mut run = CompletionRun::new(prepared.unwrap(), None);
     for number in 0..ROUNDS {

@@ -51,7 +51,7 @@ pub(super) fn write(failure: &LlmError) -> Value {
         LlmErrorKind::UnknownModel => "not_found_error",
         LlmErrorKind::Unauthenticated => "authentication_error",
         LlmErrorKind::Forbidden => "permission_error",
-        LlmErrorKind::RateLimited => "rate_limit_error",
+        LlmErrorKind::RateLimited | LlmErrorKind::ModelLimit => "rate_limit_error",
         LlmErrorKind::Overloaded => "overloaded_error",
         LlmErrorKind::Timeout => "timeout_error",
         LlmErrorKind::Provider | LlmErrorKind::Internal => "api_error",

@@ -74,7 +74,7 @@ pub(super) fn write(failure: &LlmError) -> Value {
         LlmErrorKind::UnknownModel => "NOT_FOUND",
         LlmErrorKind::Unauthenticated => "UNAUTHENTICATED",
         LlmErrorKind::Forbidden => "PERMISSION_DENIED",
-        LlmErrorKind::RateLimited => "RESOURCE_EXHAUSTED",
+        LlmErrorKind::RateLimited | LlmErrorKind::ModelLimit => "RESOURCE_EXHAUSTED",
         LlmErrorKind::Overloaded | LlmErrorKind::Provider => "UNAVAILABLE",
         LlmErrorKind::Timeout => "DEADLINE_EXCEEDED",
         LlmErrorKind::Internal => "INTERNAL",

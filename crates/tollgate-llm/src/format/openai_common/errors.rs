@@ -31,7 +31,7 @@ fn kind(kind: LlmErrorKind) -> &'static str {
         }
         LlmErrorKind::Unauthenticated => "authentication_error",
         LlmErrorKind::Forbidden => "permission_error",
-        LlmErrorKind::RateLimited => "rate_limit_error",
+        LlmErrorKind::RateLimited | LlmErrorKind::ModelLimit => "rate_limit_error",
         LlmErrorKind::Overloaded
         | LlmErrorKind::Provider
         | LlmErrorKind::Timeout

@@ -141,7 +141,7 @@ impl StreamWriter for OpenAiResponsesStreamWriter {
         if self.id.is_some() {
             let mut response = self.response("failed", &Value::Null);
             let code = match failure.kind {
-                LlmErrorKind::RateLimited => "rate_limit_exceeded",
+                LlmErrorKind::RateLimited | LlmErrorKind::ModelLimit => "rate_limit_exceeded",
                 LlmErrorKind::Invalid | LlmErrorKind::TooLong => "invalid_prompt",
                 _ => "server_error",
             };

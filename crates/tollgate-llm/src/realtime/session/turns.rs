@@ -25,6 +25,8 @@ use super::super::session_request::{SessionParty, SessionRequest};
 use super::super::tier_hysteresis::TierHysteresis;
 use super::super::turn_time_budget::TurnTimeBudget;
 use super::RealtimeSession;
+use tollgate_engine::model_usage::ModelCaller;
+
 use crate::agent::{AgentTurn, CompletionRequest};
 use crate::conversation::{
     ChatMessage, ChatRequest, ChatRole, GenerationOptions, MessagePart, ResponseDelivery,
@@ -350,7 +352,9 @@ impl RealtimeSession {
         let acting =
             AgentTurn { agent: self.session_request.agent.clone(), turn, prompt: Some(prompt) };
         let lease = acting.turn.lease.clone();
-        let order = CompletionRequest { request, acting: Some(acting), chain, lease, trace };
+        let caller = ModelCaller::of_turn(&acting.turn);
+        let acting = Some(acting);
+        let order = CompletionRequest { request, acting, chain, lease, trace, caller };
         let chat = Arc::clone(&self.session_registry.chat);
         let answered = async move {
             let prepared = chat.prepare(order).map_err(NoDeepAnswerError::Failed)?;

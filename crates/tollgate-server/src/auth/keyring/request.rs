@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use tollgate_core::date;
 use tollgate_core::id::AgentId;
 use tollgate_core::memory::MemoryName;
+use tollgate_core::model_usage::ModelLimit;
 use tollgate_core::rate::RateLimit;
 use tollgate_core::text::truncate_chars;
 use tollgate_store::keys::{KeySecrets, StoredKey};
@@ -20,8 +21,19 @@ const LONGEST_NAME: usize = 64;
 const MOST_GLOBS: usize = 256;
 const LONGEST_GLOB: usize = 256;
 const MOST_CONCURRENT: u32 = 1_000_000;
-const KEYS: &[&str] =
-    &["name", "role", "agents", "rights", "tools", "rate_limit", "concurrent", "tenant", "expires"];
+const MAX_MODEL_LIMITS: usize = 15;
+const KEYS: &[&str] = &[
+    "name",
+    "role",
+    "agents",
+    "rights",
+    "tools",
+    "rate_limit",
+    "model_limits",
+    "concurrent",
+    "tenant",
+    "expires",
+];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRequest {
@@ -32,6 +44,7 @@ pub struct KeyRequest {
     rights: Rights,
     tools: Option<Vec<String>>,
     rate_limit: Option<RateLimit>,
+    model_limits: Option<Vec<ModelLimit>>,
     concurrent: Option<u32>,
     tenant: Option<MemoryName>,
     expires: Option<SystemTime>,
@@ -63,6 +76,7 @@ impl KeyRequest {
             rights: role.rights(rights),
             tools: fields.texts("tools")?.map(globs).transpose()?,
             rate_limit: fields.text("rate_limit")?.map(|text| rate_limit(&text)).transpose()?,
+            model_limits: fields.texts("model_limits")?.map(|it| model_limits(&it)).transpose()?,
             concurrent: fields.count("concurrent")?.map(concurrent).transpose()?,
             tenant: fields.text("tenant")?.map(|text| tenant(&text)).transpose()?,
             expires: fields.text("expires")?.map(|text| expires(&text, now)).transpose()?,
@@ -82,6 +96,10 @@ impl KeyRequest {
             rights: self.rights.iter().map(|right| owned(right.as_str())).collect(),
             tools: self.tools.clone(),
             rate_limit: self.rate_limit.map(|limit| limit.to_string()),
+            model_limits: self
+                .model_limits
+                .as_ref()
+                .map(|limits| limits.iter().map(ToString::to_string).collect()),
             concurrent: self.concurrent,
             tenant: self.tenant.as_ref().map(|tenant| owned(tenant.as_str())),
             made: now,
@@ -143,6 +161,17 @@ fn rate_limit(text: &str) -> Result<RateLimit, ApiError> {
             .to_owned())
     };
     RateLimit::parse(text).ok_or_else(wrong)
+}
+
+fn model_limits(texts: &[String]) -> Result<Vec<ModelLimit>, ApiError> {
+    let wrong = || {
+        bad("`model_limits` are like `60 requests/min`, `200000 tokens/day` or `5 USD/day`"
+            .to_owned())
+    };
+    if texts.len() > MAX_MODEL_LIMITS {
+        return Err(wrong());
+    }
+    texts.iter().map(|text| ModelLimit::parse(text).ok_or_else(wrong)).collect()
 }
 
 fn concurrent(count: u32) -> Result<u32, ApiError> {

@@ -29,6 +29,8 @@ pub struct KeySummary {
     /// `null`: no restriction
     tools: Option<Vec<String>>,
     rate_limit: Option<String>,
+    /// `null`: those of every key
+    model_limits: Option<Vec<String>>,
     concurrent: Option<u32>,
     tenant: Option<String>,
     #[schemars(with = "Option<Time>")]
@@ -56,6 +58,11 @@ impl KeySummary {
             rights: key.rights.iter().map(Right::as_str).map(owned).collect(),
             tools: key.grant.tools.as_ref().map(globs),
             rate_limit: key.grant.rate_limit.map(|limit| limit.to_string()),
+            model_limits: key
+                .grant
+                .model_limits
+                .as_ref()
+                .map(|limits| limits.iter().map(ToString::to_string).collect()),
             concurrent: key.grant.concurrent,
             tenant: key.grant.tenant.as_ref().map(|tenant| owned(tenant.as_str())),
             made: None,
@@ -75,6 +82,7 @@ impl KeySummary {
             rights: key.rights.clone(),
             tools: key.tools.clone(),
             rate_limit: key.rate_limit.clone(),
+            model_limits: key.model_limits.clone(),
             concurrent: key.concurrent,
             tenant: key.tenant.clone(),
             made: Some(date::format_rfc3339(key.made)),

@@ -1,0 +1,65 @@
+//! Families of model usage by agent.
+
+use super::{
+    ITERATIONS, MODEL_ANSWERS, MODEL_CACHED, MODEL_TOKENS, MetricFamily, MetricFamilyKind,
+    PROVIDER_BREAKER, PROVIDER_FIRST_TOKEN, PROVIDER_HEDGES, PROVIDER_IN_FLIGHT,
+    PROVIDER_INTERRUPTED, PROVIDER_REQUESTS,
+};
+
+pub(in crate::metrics) const MODEL_REQUESTS: MetricFamily = MetricFamily {
+    name: "tollgate_model_requests_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Requests to models, by agent.",
+    labels: &["model", "agent"],
+    about: "Each round of an agent is one, also if it failed. `agent` is empty if the model was \
+            asked directly. Beyond 500 pairs, further ones are `other`.",
+};
+pub(in crate::metrics) const MODEL_USED_TOKENS: MetricFamily = MetricFamily {
+    name: "tollgate_model_used_tokens_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Tokens of requests to models, by agent.",
+    labels: &["model", "agent", "direction"],
+    about: "`direction` is `input` or `output`. As counted by the provider; estimated for an answer \
+            that was cut, or that its provider did not count.",
+};
+pub(in crate::metrics) const MODEL_COST: MetricFamily = MetricFamily {
+    name: "tollgate_model_cost_dollars_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Cost of requests to models, by agent.",
+    labels: &["model", "agent"],
+    about: "By `prices` of the config, or the built-in list prices. Without the requests of \
+            `tollgate_model_unpriced_requests_total`.",
+};
+pub(in crate::metrics) const MODEL_UNPRICED: MetricFamily = MetricFamily {
+    name: "tollgate_model_unpriced_requests_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Requests to models whose price is unknown.",
+    labels: &["model", "agent"],
+    about: "",
+};
+pub(in crate::metrics) const MODEL_LIMITED: MetricFamily = MetricFamily {
+    name: "tollgate_model_limit_refusals_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Requests to models that were not sent, by the limit that was reached.",
+    labels: &["scope"],
+    about: "`scope` is `key`, `agent` or `model`: whose `model_limits`.",
+};
+
+/// All families of models, in the order of the reference.
+pub(in crate::metrics) const MODELS: &[&MetricFamily] = &[
+    &MODEL_TOKENS,
+    &MODEL_CACHED,
+    &MODEL_ANSWERS,
+    &MODEL_REQUESTS,
+    &MODEL_USED_TOKENS,
+    &MODEL_COST,
+    &MODEL_UNPRICED,
+    &MODEL_LIMITED,
+    &PROVIDER_REQUESTS,
+    &PROVIDER_INTERRUPTED,
+    &PROVIDER_HEDGES,
+    &PROVIDER_FIRST_TOKEN,
+    &PROVIDER_IN_FLIGHT,
+    &PROVIDER_BREAKER,
+    &ITERATIONS,
+];
