@@ -1,5 +1,6 @@
-//! Meters the use of models: requests, tokens and money by key, agent, model and day, and limits on
-//! them. Called before and after every request to a model, by the agent loop and by fronts that
+//! Meters the use of models: requests, tokens and money by key, agent, model and day, and limits.
+//!
+//! Called before and after every request to a model, by the agent loop and by fronts that
 //! pass a request through.
 //!
 //! [`tollgate_core::model_usage`] decides; this is the state. One lock for all: a request to a model

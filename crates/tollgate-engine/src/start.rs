@@ -109,6 +109,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     let programs = Arc::new(CodeBackend::default());
     let memory_service =
         parts.memory.map(|store| MemoryService::new(store, parts.embedder, Arc::clone(&clock)));
+    let model_usage = open_model_usage(settings, parts.store.clone(), &clock);
     let around = BuiltinDeps {
         memory_service: memory_service.clone(),
         notices: notices.clone(),
@@ -119,29 +120,22 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     let mut server_set = ServerSet::new(context, settings, builtin);
     let policy = Arc::new(PolicySnapshot::of(settings));
     parts.tracer.quote(policy.quoting());
-    let (registry, mut registry_actor) = registry::registry(
-        RegistryParts {
-            rules: server_set.rules(&settings.servers, settings.trust),
-            policy,
-            pattern: settings.names.clone(),
-            owners: Some(settings.data.join("names.json")),
-            meters: Arc::clone(&meters),
-            book,
-            notices: notices.clone(),
-            clock: Arc::clone(&clock),
-        },
-        receiver,
-    );
+    let registry_parts = RegistryParts {
+        rules: server_set.rules(&settings.servers, settings.trust),
+        policy,
+        pattern: settings.names.clone(),
+        owners: Some(settings.data.join("names.json")),
+        meters: Arc::clone(&meters),
+        book,
+        notices: notices.clone(),
+        clock: Arc::clone(&clock),
+    };
+    let (registry, mut registry_actor) = registry::registry(registry_parts, receiver);
     for (id, listing) in server_set.listings(&settings.servers) {
         registry_actor.offer(&id, listing);
     }
     server_set.launch(&settings.servers);
     let counted = server_set.builtin_tool_counts(&settings.servers);
-    let model_usage = ModelUsageMeter::open(
-        Arc::clone(&clock),
-        settings.model_usage.clone(),
-        parts.store.clone(),
-    );
     let gate = Gate::of(GateParts {
         registry,
         meters: Arc::clone(&meters),
@@ -177,6 +171,14 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         _usage_archive: model_usage.start_saving(),
         reading: memory_service.map(|it| MemoryIndexer::begin(&it, settings.memory.keep)),
     })
+}
+
+fn open_model_usage(
+    settings: &EngineSettings,
+    store: Option<Arc<Store>>,
+    clock: &Arc<dyn Clock>,
+) -> Arc<ModelUsageMeter> {
+    ModelUsageMeter::open(Arc::clone(clock), settings.model_usage.clone(), store)
 }
 
 fn tool_meters(

@@ -13,8 +13,8 @@ mod gemini;
 mod openai;
 
 pub use client_request::{
-    ClientEmbeddings, EmbeddingAnswerForm, read_gemini_batch, read_gemini_single, read_openai,
-    write_answer,
+    ClientEmbeddings, EmbeddingAnswerForm, EmbeddingTexts, read_gemini_batch, read_gemini_single,
+    read_openai, write_answer,
 };
 
 /// Maximum texts per request: the limit of the smallest common servers.

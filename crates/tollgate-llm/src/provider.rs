@@ -35,9 +35,7 @@ mod urls;
 pub use ask_error::{AskError, RetryTarget};
 pub use config_error::{ModelConfigError, ProviderSetupError, ProviderUrlError};
 pub use delta_stream::DeltaStream;
-pub use endpoint::{
-    EmbeddingTexts, EmbeddingVectors, ForwardedContent, ForwardedRequest, SideEndpoint,
-};
+pub use endpoint::{EmbeddingVectors, ForwardedContent, ForwardedRequest, SideEndpoint};
 pub use fallback_chain::{ChainAnswer, FallbackChain};
 pub use forwarded_headers::carry;
 pub(crate) use gen_ai_span::{provider_name, record_usage};

@@ -40,7 +40,7 @@ impl ModelUsageContext {
         let (system, others) = tokens::conversation(request, CountPrecision::Estimated);
         let tools = tokens::tools(&request.tools, CountPrecision::Estimated);
         let max_output = request.options.max_output.unwrap_or(model.settings.max_output.into());
-        let answers = u64::from(request.options.candidates.unwrap_or(1).max(1));
+        let answers = request.options.candidates.unwrap_or(1).max(1);
         let input = system.saturating_add(others).saturating_add(tools);
         self.reserve_tokens(model, input, max_output.saturating_mul(answers))
     }

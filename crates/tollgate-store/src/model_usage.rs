@@ -34,7 +34,7 @@ impl Store {
 
 impl ModelUsageTable<'_> {
     /// Adds to what the rows have: all of it or nothing.
-    pub fn add(self, rows: &[UsageRow]) -> Result<(), Error> {
+    pub fn add_rows(self, rows: &[UsageRow]) -> Result<(), Error> {
         self.store.write(|transaction| rows.iter().try_for_each(|row| add(transaction, row)))
     }
 

@@ -67,7 +67,7 @@ impl ModelUsageMeter {
         if rows.is_empty() {
             return Ok(());
         }
-        let saved = store.model_usage().add(&rows);
+        let saved = store.model_usage().add_rows(&rows);
         if saved.is_err() {
             self.state.lock().put_back(rows);
         }

@@ -9,11 +9,18 @@ use super::VectorEncoding;
 use crate::error::LlmError;
 use crate::format::fields::{FieldReader, wrong};
 use crate::format::gemini;
-use crate::provider::EmbeddingTexts;
 use crate::tokens::{self, CountPrecision};
 
 /// Maximum texts of one request: OpenAI's limit.
 const MAX_TEXTS: usize = 2_048;
+
+/// Texts to embed, with the client's wishes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddingTexts {
+    pub texts: Vec<String>,
+    /// `None`: the model's default.
+    pub dimensions: Option<u32>,
+}
 
 /// A client's request, and the form of the answer that it expects.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -39,7 +39,7 @@ use crate::settings::{self, ProviderApi, ProviderKind};
 mod embeddings;
 mod forward;
 
-pub use embeddings::{EmbeddingTexts, EmbeddingVectors};
+pub use embeddings::EmbeddingVectors;
 pub use forward::{ForwardedContent, ForwardedRequest, SideEndpoint};
 
 /// Size limit of a complete response.

@@ -9,7 +9,7 @@ use tollgate_engine::clock::Clock;
 
 use super::ask_error::AskError;
 use super::delta_stream::DeltaStream;
-use super::endpoint::{EmbeddingTexts, EmbeddingVectors, ForwardedRequest, SideEndpoint};
+use super::endpoint::{EmbeddingVectors, ForwardedRequest, SideEndpoint};
 use super::gen_ai_span;
 use super::pass_through::{PassThroughBody, PassThroughRequest};
 use super::pool::{PassQuery, QueryTime, StreamQuery, TargetPool, TargetReport, WholeQuery};
@@ -17,6 +17,7 @@ use super::remote::RemoteProvider;
 use super::retry_backoff::{RetryProgress, retry_delay};
 use crate::conversation::{ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
+use crate::embedding::EmbeddingTexts;
 use crate::error::{LlmError, LlmErrorKind};
 use crate::model_capabilities::{Feature, ModelCapabilities};
 use crate::offline;

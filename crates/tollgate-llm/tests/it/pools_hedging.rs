@@ -24,6 +24,7 @@ async fn the_slower_of_two_is_cancelled() {
     let address = slow.local_addr().unwrap();
     settings.providers[0].endpoints[0].base_url = Some(format!("http://{address}"));
     let pool = Pool::new(&settings);
+    #[expect(clippy::disallowed_methods, reason = "ends with the test")]
     let is_closed = tokio::spawn(async move {
         let (mut line, _) = slow.accept().await.unwrap();
         let mut request = Vec::new();

@@ -170,13 +170,7 @@ async fn serve_admitted(
         Some(_) => charge_answer(response, account, style).await,
         None => mask_response(response).await,
     };
-    let response = match admission {
-        // Streams still use the body of the request.
-        Some(admission) if events::is_stream(&response) => {
-            response.map(|body| holding(body, admission.permit))
-        }
-        _ => response,
-    };
+    let response = hold_request_body(admission, response);
     let response = match response.body().size_hint().exact() {
         Some(_) => response,
         None => panic_guard::catch_panics(response, style, uri.clone()),
@@ -195,7 +189,26 @@ async fn serve_admitted(
     if !listens(&method, &response) {
         return place.keep_for(response);
     }
-    // A listening stream takes a permit of another class, and holds it as long.
+    hold_stream_permit(app, visitor, style, response)
+}
+
+/// Streams still use the body of the request.
+fn hold_request_body(admission: Option<BodyAdmission>, response: Response) -> Response {
+    match admission {
+        Some(admission) if events::is_stream(&response) => {
+            response.map(|body| holding(body, admission.permit))
+        }
+        _ => response,
+    }
+}
+
+/// A listening stream takes a permit of another class than requests, and holds it as long.
+fn hold_stream_permit(
+    app: &HttpApp,
+    visitor: Option<&AuthenticatedCaller>,
+    style: ApiErrorFormat,
+    response: Response,
+) -> Response {
     let share = visitor.and_then(|it| share(it, app.front.limits.streams_per_key));
     match app.front.streams.enter(share) {
         Ok(slot) => response.map(|body| holding(body, slot)),

@@ -28,8 +28,8 @@ fn load(store: &Store, from: u32, to: u32) -> Vec<UsageRow> {
 #[test]
 fn what_is_added_to_a_row_sums_up_and_other_rows_stay() {
     let store = Store::in_memory().unwrap();
-    store.model_usage().add(&[row(7, "a", 2), row(7, "b", 1), row(8, "a", 5)]).unwrap();
-    store.model_usage().add(&[row(7, "a", 3)]).unwrap();
+    store.model_usage().add_rows(&[row(7, "a", 2), row(7, "b", 1), row(8, "a", 5)]).unwrap();
+    store.model_usage().add_rows(&[row(7, "a", 3)]).unwrap();
     assert_eq!(load(&store, 7, 7), [row(7, "a", 5), row(7, "b", 1)]);
     assert_eq!(load(&store, 0, 100), [row(7, "a", 5), row(7, "b", 1), row(8, "a", 5)]);
     assert_eq!(store.model_usage().forget(UsageDay::from_number(8)).unwrap(), 2);
@@ -44,8 +44,8 @@ fn a_sum_stops_at_the_largest_number() {
         totals: UsageTotals { input: most, ..UsageTotals::default() },
         ..row(1, "a", 0)
     };
-    store.model_usage().add(&[full.clone()]).unwrap();
-    store.model_usage().add(&[row(1, "a", 1)]).unwrap();
+    store.model_usage().add_rows(std::slice::from_ref(&full)).unwrap();
+    store.model_usage().add_rows(&[row(1, "a", 1)]).unwrap();
     assert_eq!(load(&store, 1, 1)[0].totals.input, most);
     assert_eq!(load(&store, 1, 1)[0].totals.requests, 1);
 }
@@ -59,7 +59,7 @@ fn two_processes_add_to_the_same_row() {
         for store in &stores {
             scope.spawn(|| {
                 for _ in 0..20 {
-                    store.model_usage().add(&[row(1, "a", 1)]).unwrap();
+                    store.model_usage().add_rows(&[row(1, "a", 1)]).unwrap();
                 }
             });
         }

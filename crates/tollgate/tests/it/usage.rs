@@ -47,6 +47,7 @@ fn a_limit_by_day_survives_kill_9_and_what_was_used_is_reported() {
     for _ in 0..2 {
         assert_eq!(chat(&gateway, KEY).status, 200);
     }
+    #[expect(clippy::disallowed_methods, reason = "a test measures what happens outside")]
     let began = Instant::now();
     while saved_requests(folder) < 2 {
         assert!(began.elapsed() < PATIENCE, "usage is saved within seconds");

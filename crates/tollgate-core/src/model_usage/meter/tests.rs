@@ -4,6 +4,11 @@ use super::{MeterTime, ModelLimitExceededError, ScopeLimits, ScopeMeter, admit};
 use crate::id::AgentId;
 use crate::model_usage::{Cost, ModelLimit, UsageDay, UsageEstimate, UsageScope, UsageTotals};
 
+#[expect(clippy::disallowed_methods, reason = "a fixed start for the arithmetic")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// A scope with its limits, at a time that the test moves.
 struct Stage {
     scope: UsageScope,
@@ -16,7 +21,7 @@ impl Stage {
     fn new(limits: &[&str]) -> Self {
         let limits = limits.iter().map(|text| ModelLimit::parse(text).unwrap()).collect();
         let wall = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * 20_000 + 82_800);
-        let time = MeterTime { now: Instant::now(), wall };
+        let time = MeterTime { now: now(), wall };
         Self {
             scope: UsageScope::Key("bot".to_owned()),
             limits,
@@ -39,10 +44,10 @@ impl Stage {
         self.meter.settle(estimate, used, UsageDay::of(self.time.wall));
     }
 
-    /// Whole seconds until a retry; `None`: admitted.
-    fn refused(&mut self, estimate: &UsageEstimate) -> Option<Option<u64>> {
-        let refused = self.admit(estimate).err()?;
-        Some(refused.retry_after.map(|wait| crate::rate::whole_seconds(wait)))
+    /// Whole seconds until a retry of a request that is refused. `None`: no retry would help.
+    fn refuse(&mut self, estimate: &UsageEstimate) -> Option<u64> {
+        let refused = self.admit(estimate).expect_err("over a limit");
+        refused.retry_after.map(crate::rate::whole_seconds)
     }
 }
 
@@ -62,12 +67,12 @@ fn requests_per_minute_come_back_one_by_one() {
         stage.admit(&one).unwrap();
         stage.settle(&one, &used(10, 10));
     }
-    assert_eq!(stage.refused(&one), Some(Some(30)));
+    assert_eq!(stage.refuse(&one), Some(30));
     stage.pass(Duration::from_secs(29));
-    assert_eq!(stage.refused(&one), Some(Some(1)));
+    assert_eq!(stage.refuse(&one), Some(1));
     stage.pass(Duration::from_secs(1));
     stage.admit(&one).unwrap();
-    assert_eq!(stage.refused(&one), Some(Some(30)));
+    assert_eq!(stage.refuse(&one), Some(30));
 }
 
 #[test]
@@ -75,11 +80,11 @@ fn tokens_are_reserved_until_the_real_number_is_known() {
     let mut stage = Stage::new(&["1000 tokens/min"]);
     let large = tokens(100, 700);
     stage.admit(&large).unwrap();
-    assert_eq!(stage.refused(&large), Some(Some(36)), "800 of 1000 are reserved");
+    assert_eq!(stage.refuse(&large), Some(36), "800 of 1000 are reserved");
     stage.settle(&large, &used(100, 50));
     stage.admit(&large).unwrap();
     stage.settle(&large, &used(100, 750));
-    assert_eq!(stage.refused(&tokens(1, 0)), Some(Some(1)), "all 1000 are used");
+    assert_eq!(stage.refuse(&tokens(1, 0)), Some(1), "all 1000 are used");
 }
 
 #[test]
@@ -118,22 +123,18 @@ fn the_rest_of_a_day_goes_to_one_request_at_a_time() {
     let mut stage = Stage::new(&["1000 tokens/day"]);
     let open_end = tokens(50, 4_000);
     stage.admit(&open_end).unwrap();
-    assert_eq!(
-        stage.refused(&tokens(1, 1)),
-        Some(Some(1)),
-        "soon: what is reserved may not be used"
-    );
+    assert_eq!(stage.refuse(&tokens(1, 1)), Some(1), "soon: what is reserved may not be used");
     stage.settle(&open_end, &used(50, 900));
     stage.admit(&open_end).unwrap();
     stage.settle(&open_end, &used(50, 0));
-    assert_eq!(stage.refused(&open_end), Some(Some(3_600)));
+    assert_eq!(stage.refuse(&open_end), Some(3_600));
 }
 
 #[test]
 fn a_question_that_is_larger_than_the_limit_never_fits() {
     for limit in ["1000 tokens/min", "1000 tokens/day", "1000 input_tokens/h"] {
         let mut stage = Stage::new(&[limit]);
-        assert_eq!(stage.refused(&tokens(1_001, 0)), Some(None), "{limit}");
+        assert_eq!(stage.refuse(&tokens(1_001, 0)), None, "{limit}");
         stage.admit(&tokens(1_000, 0)).unwrap();
     }
     let mut stage = Stage::new(&["10 output_tokens/min"]);

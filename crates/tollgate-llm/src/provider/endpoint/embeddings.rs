@@ -11,7 +11,7 @@ use tollgate_mcp::answer_budget::AnswerPermit;
 use tollgate_mcp::offload::offload_if_large;
 
 use super::{ACCEPT_JSON, MAX_RESPONSE_BYTES, ModelEndpoint, SideEndpoint, says_error};
-use crate::embedding::{EmbeddingApi, EmbeddingRequest, VectorEncoding};
+use crate::embedding::{EmbeddingApi, EmbeddingRequest, EmbeddingTexts, VectorEncoding};
 use crate::format::MalformedResponseError;
 use crate::provider::ask_error::AskError;
 use crate::provider::error_mapping;
@@ -21,14 +21,6 @@ use crate::settings::ProviderKind;
 
 /// Maximum texts per request: the limit of Gemini's `batchEmbedContents`.
 const MAX_TEXTS_PER_REQUEST: usize = 100;
-
-/// Texts to embed, with the client's wishes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EmbeddingTexts {
-    pub texts: Vec<String>,
-    /// `None`: the model's default.
-    pub dimensions: Option<u32>,
-}
 
 /// One vector for each text, and the memory that they take.
 #[derive(Debug)]
