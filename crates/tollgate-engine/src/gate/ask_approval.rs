@@ -134,7 +134,8 @@ impl Gate {
     /// written is none, and the call waits on.
     async fn decide_as_caller(&self, turn: &Turn, id: ApprovalId, decision: Decision) {
         let verdict = ApprovalVerdict { id, decision, by: turn.principal.clone(), note: None };
-        let _ = self.judge(verdict).await;
+        let on_failure = turn.policy.audit.on_failure;
+        let _ = self.approvals.decide(verdict, on_failure).await;
     }
 
     fn apply_verdict<'c>(
