@@ -22,7 +22,7 @@ KINDS = ("openai", "anthropic", "gemini")
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
     keys = [
-        {"name": "ada", "key": ADA, "role": "caller"},
+        {"name": "ada", "key": ADA, "role": "caller", "rights": ["execute", "any_model"]},
         {"name": "bob", "key": BOB, "role": "caller"},
         {"name": "watcher", "key": WATCHER, "rights": ["observe"]},
         {"name": "dicer", "key": DICER, "role": "caller", "agents": ["dicer"]},

@@ -115,7 +115,7 @@ def config(url: str) -> dict:
             **{f"takes-over-{first}": {**dice, "models": take_over(first)} for first in range(3)},
             "falls-back": {**dice, "models": ["chat-echo.failing", "anthropic-tool-once"]},
         },
-        "keys": [{"name": "app", "key": CLIENT_KEY, "role": "caller"}],
+        "keys": [{"name": "app", "key": CLIENT_KEY, "role": "caller", "rights": ["execute", "any_model"]}],
     }
 
 

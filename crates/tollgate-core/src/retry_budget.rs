@@ -16,13 +16,13 @@ const MOST_SAVED: u32 = 10;
 pub struct RetryBudget {
     /// In fifths of an attempt.
     saved: AtomicU32,
-    owed: AtomicU32,
+    debt: AtomicU32,
 }
 
 impl Default for RetryBudget {
     fn default() -> Self {
         let lent = CALLS_PER_SECOND_ATTEMPT;
-        Self { saved: AtomicU32::new(lent), owed: AtomicU32::new(lent) }
+        Self { saved: AtomicU32::new(lent), debt: AtomicU32::new(lent) }
     }
 }
 
@@ -31,12 +31,12 @@ impl RetryBudget {
     pub fn earn(&self) {
         let most = MOST_SAVED * CALLS_PER_SECOND_ATTEMPT;
         let more = |saved: u32| (saved < most).then_some(saved + 1);
-        if change(&self.owed, |owed| owed.checked_sub(1)).is_none() {
+        if change(&self.debt, |debt| debt.checked_sub(1)).is_none() {
             change(&self.saved, more);
         }
     }
 
-    /// Whether a second attempt is allowed; it is then paid for.
+    /// Whether a second attempt is alldebt; it is then paid for.
     pub fn spend(&self) -> bool {
         change(&self.saved, |saved| saved.checked_sub(CALLS_PER_SECOND_ATTEMPT)).is_some()
     }

@@ -23,6 +23,7 @@ use crate::gateway_report::{GatewayReport, StreamNote};
 use crate::provider::{ModelConfigError, ModelHandle, ModelRegistry};
 use crate::settings::LlmSettings;
 
+mod agent_span;
 mod answer_times;
 mod calls;
 mod inline_results;

@@ -156,11 +156,23 @@ fn check(connection: &Connection) -> Result<(), Error> {
     if bytes > CHECKED_BYTES {
         return Ok(());
     }
+    if is_cut_within_page(connection)? {
+        return Err(Error::Damaged("the last page is not whole".to_owned()));
+    }
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     match found.as_str() {
         "ok" => Ok(()),
         _ => Err(Error::Damaged(found)),
     }
+}
+
+/// Whether the end of the file is missing, which SQLite would read as zeros. A page that was being
+/// written when the machine stopped is in the log.
+fn is_cut_within_page(connection: &Connection) -> Result<bool, Error> {
+    let Some(path) = connection.path().filter(|path| !path.is_empty()) else { return Ok(false) };
+    let length = |path: &str| fs::metadata(path).map_or(0, |found| found.len());
+    let page: u32 = connection.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    Ok(length(&format!("{path}-wal")) == 0 && !length(path).is_multiple_of(u64::from(page)))
 }
 
 /// Allows concurrent readers beside one writer. File systems without shared memory keep the

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use futures_util::stream::StreamExt;
 use tollgate_core::agent::{Engine, MixedResponse};
 use tollgate_core::turn::CallBudget;
-use tollgate_engine::spans::{self, TraceScope, TraceSpan};
+use tollgate_engine::spans::{TraceScope, TraceSpan};
 
+use super::agent_span::begin_agent_span;
 use super::calls::{CallRound, HandledCall, with_tool_deadline};
 use super::inline_results::inline_results;
 use super::model_query::{self, ModelEvent, ModelQuery, RespondingModel};
@@ -247,17 +248,12 @@ impl CompletionRun {
     /// fault: the oldest of them are shortened. `None`: even that is not enough.
     async fn round_within_window(&mut self) -> Result<Option<ChatResponse>, LlmError> {
         let is_too_long = |failure: &LlmError| failure.kind == LlmErrorKind::TooLong;
-        while self.offer.with_room(&self.request, self.chain.clone()).is_err() {
-            if !self.shorten_oldest_result() {
-                break;
-            }
-        }
         loop {
             match self.round().await {
                 Err(failure) if is_too_long(&failure) && !self.ran.is_empty() => {
                     self.rounds -= 1;
-                    // The provider counts more than we do: half of the results at a time, so that it
-                    // is not asked too often.
+                    // Half of the results at a time: each try counts all tokens once more, or asks the
+                    // provider.
                     let half = self.own_results.len().div_ceil(2);
                     let shortened = (0..half).filter(|_| self.shorten_oldest_result()).count();
                     if shortened == 0 {
@@ -483,20 +479,6 @@ impl CompletionRun {
             .ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the response is incomplete"))?;
         Ok(CompletionOutcome { response, report: told, times, lost: self.lost })
     }
-}
-
-/// The span of an agent's turn. A model without an agent only has the span of its query.
-fn begin_agent_span(follow: &TraceScope, acting: Option<&AgentTurn>) -> TraceSpan {
-    let Some(acting) = acting else { return TraceSpan::part_of(follow.trace.as_ref()) };
-    let agent = acting.agent.id.as_str();
-    let mut span =
-        follow.begin(spans::SpanKind::Internal, || format!("invoke_agent {agent}").into());
-    span.tell(|said| {
-        said.set("gen_ai.operation.name", "invoke_agent");
-        said.set("gen_ai.agent.name", agent.to_owned());
-        said.set("tollgate.tier", acting.turn.view.tier.as_str());
-    });
-    span
 }
 
 /// Deltas of a round that wait for the opener.

@@ -10,7 +10,8 @@ pub(super) use memory::{
     MEMORY_PRESSURE,
 };
 pub(super) use model_usage::{
-    MODEL_COST, MODEL_LIMITED, MODEL_REQUESTS, MODEL_UNPRICED, MODEL_USED_TOKENS, MODELS,
+    MODEL_ANSWERS, MODEL_CACHED, MODEL_COST, MODEL_LIMITED, MODEL_REQUESTS, MODEL_TOKENS,
+    MODEL_UNPRICED, MODEL_USED_TOKENS, MODELS,
 };
 pub(super) use providers::{
     PROVIDER_BREAKER, PROVIDER_FIRST_TOKEN, PROVIDER_HEDGES, PROVIDER_IN_FLIGHT,
@@ -207,29 +208,6 @@ pub(super) const APPROVALS: MetricFamily = MetricFamily {
             disconnected) or `revoked` (the access of the caller or to the tool was revoked).",
 };
 
-pub(super) const MODEL_TOKENS: MetricFamily = MetricFamily {
-    name: "tollgate_model_tokens_total",
-    kind: MetricFamilyKind::Counter,
-    help: "Tokens, as counted by providers.",
-    labels: &["model", "direction"],
-    about: "`direction` is `input` (including cached tokens) or `output`. Live sessions and \
-            streams without usage data are not counted. Beyond 200 models, all further ones are \
-            `other`.",
-};
-pub(super) const MODEL_CACHED: MetricFamily = MetricFamily {
-    name: "tollgate_model_cached_tokens_total",
-    kind: MetricFamilyKind::Counter,
-    help: "Input tokens read from the provider's cache.",
-    labels: &["model"],
-    about: "",
-};
-pub(super) const MODEL_ANSWERS: MetricFamily = MetricFamily {
-    name: "tollgate_model_answers_total",
-    kind: MetricFamilyKind::Counter,
-    help: "Model responses; each round of an agent is one.",
-    labels: &["model"],
-    about: "",
-};
 pub(super) const ITERATIONS: MetricFamily = MetricFamily {
     name: "tollgate_agent_iterations",
     kind: MetricFamilyKind::Histogram,

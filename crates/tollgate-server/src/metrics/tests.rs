@@ -48,6 +48,8 @@ fn no_label_holds_what_somebody_said_or_who_it_was() {
         "reason",
         "state",
         "model",
+        "provider",
+        "endpoint",
         "direction",
         "agent",
         "kind",

@@ -174,7 +174,8 @@ async fn an_answer_in_json_has_only_the_text_of_the_last_round() {
             })
             .await;
             let stage = stage(&model, agent(&["echo"])).await;
-            let (mut body, mut path) = (body.clone(), path.to_owned());
+            let mut body = body.clone();
+            let mut path = path.to_owned();
             if is_streamed && path.starts_with("/v1beta") {
                 path = path.replace("generateContent", "streamGenerateContent?alt=sse");
             } else if is_streamed {

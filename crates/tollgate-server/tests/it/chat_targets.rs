@@ -130,12 +130,18 @@ async fn a_key_for_an_agent_reaches_models_by_that_agent_only() {
     assert_eq!(asks("fast").await.status, 403);
     assert_eq!(asks("p/anything").await.status, 403);
     assert_eq!(asks("other").await.status, 403);
-    let listed =
-        stage.request("GET", "/v1/models").header("x-goog-api-key", "phone-key-0123456789");
-    let listed = listed.send().await.json();
+    let list = |header: &'static str, value: &'static str| {
+        stage.request("GET", "/v1/models").header(header, value).send()
+    };
+    let listed = list("authorization", "Bearer phone-key-0123456789").await.json();
     let names: Vec<&Value> =
         listed["data"].as_array().unwrap().iter().map(|model| &model["id"]).collect();
     assert_eq!(names, ["sage"]);
+    // Google's client asks here as well, with its own header, for a list of its own form.
+    let listed = list("x-goog-api-key", "phone-key-0123456789").await.json();
+    let names: Vec<&Value> =
+        listed["models"].as_array().unwrap().iter().map(|model| &model["name"]).collect();
+    assert_eq!(names, ["models/sage"]);
     let (_, path, body) = dialects("sage")[2].clone();
     let reply = stage.post(body.to_string()).path(&path).send().await;
     assert_eq!((reply.status, kind("anthropic", &reply)), (401, "authentication_error".to_owned()));

@@ -66,7 +66,9 @@ fn count_marks(body: &mut Map<String, Value>) -> usize {
 /// All blocks that may have a mark, in the order of the cache.
 fn blocks(body: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
     let mut found: Vec<&mut Map<String, Value>> = Vec::new();
-    let (mut tools, mut system, mut messages) = (None, None, None);
+    let mut tools = None;
+    let mut system = None;
+    let mut messages = None;
     for (key, value) in body.iter_mut() {
         match key.as_str() {
             "tools" => tools = value.as_array_mut(),

@@ -1,7 +1,6 @@
 //! Load balancing: in which order the targets of a model are asked. Pure; facts, time and
 //! randomness are arguments.
 
-use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use crate::settings::RoutePolicy;
@@ -108,9 +107,20 @@ fn shuffle_by_weight(
 
 /// A target without a measurement is tried first, by one request at a time: its speed is learned,
 /// and the others do not wait for it.
-fn measured_rank(target: &TargetFacts) -> (Reverse<bool>, bool, Duration) {
-    let is_to_measure = target.expected.is_none() && target.running == 0;
-    (Reverse(is_to_measure), target.expected.is_none(), target.expected.unwrap_or_default())
+fn measured_rank(target: &TargetFacts) -> MeasuredRank {
+    match target.expected {
+        None if target.running == 0 => MeasuredRank::ToMeasure,
+        Some(expected) => MeasuredRank::Measured(expected),
+        None => MeasuredRank::BeingMeasured,
+    }
+}
+
+/// The first is tried first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum MeasuredRank {
+    ToMeasure,
+    Measured(Duration),
+    BeingMeasured,
 }
 
 #[cfg(test)]

@@ -1,11 +1,33 @@
-//! Families of model usage by agent.
+//! Families of model usage, by model and by agent.
 
 use super::{
-    ITERATIONS, MODEL_ANSWERS, MODEL_CACHED, MODEL_TOKENS, MetricFamily, MetricFamilyKind,
-    PROVIDER_BREAKER, PROVIDER_FIRST_TOKEN, PROVIDER_HEDGES, PROVIDER_IN_FLIGHT,
-    PROVIDER_INTERRUPTED, PROVIDER_REQUESTS,
+    ITERATIONS, MetricFamily, MetricFamilyKind, PROVIDER_BREAKER, PROVIDER_FIRST_TOKEN,
+    PROVIDER_HEDGES, PROVIDER_IN_FLIGHT, PROVIDER_INTERRUPTED, PROVIDER_REQUESTS,
 };
 
+pub(in crate::metrics) const MODEL_TOKENS: MetricFamily = MetricFamily {
+    name: "tollgate_model_tokens_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Tokens, as counted by providers.",
+    labels: &["model", "direction"],
+    about: "`direction` is `input` (including cached tokens) or `output`. Live sessions and \
+            streams without usage data are not counted. Beyond 200 models, all further ones are \
+            `other`.",
+};
+pub(in crate::metrics) const MODEL_CACHED: MetricFamily = MetricFamily {
+    name: "tollgate_model_cached_tokens_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Input tokens read from the provider's cache.",
+    labels: &["model"],
+    about: "",
+};
+pub(in crate::metrics) const MODEL_ANSWERS: MetricFamily = MetricFamily {
+    name: "tollgate_model_answers_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Model responses; each round of an agent is one.",
+    labels: &["model"],
+    about: "",
+};
 pub(in crate::metrics) const MODEL_REQUESTS: MetricFamily = MetricFamily {
     name: "tollgate_model_requests_total",
     kind: MetricFamilyKind::Counter,
