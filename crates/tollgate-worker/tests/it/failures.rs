@@ -8,7 +8,7 @@ fn check_place(source: &str, line: u32, column: u32, text: &str) {
     let ran = rehearse(source, FENCE);
     let failed = ran.failed();
     let found = (failed.line, failed.column, failed.text.as_deref());
-    assert_eq!(found, (Some(line), Some(column), Some(text)), "{}", ran.told());
+    assert_eq!(found, (Some(line), Some(column), Some(text)), "{}", ran.transcript());
 }
 
 #[test]
@@ -33,15 +33,18 @@ fn a_long_line_or_message_is_cut() {
 
 #[test]
 fn fail_says_what_the_program_says() {
-    assert_eq!(rehearse("fail('no', 'issue', 5)", FENCE).told(), "! runtime 1: fail: no issue 5");
+    assert_eq!(
+        rehearse("fail('no', 'issue', 5)", FENCE).transcript(),
+        "! runtime 1: fail: no issue 5"
+    );
 }
 
 #[test]
 fn what_fails_while_it_runs_is_no_mistake_of_syntax() {
     let text = "1\n! runtime 2: cannot parse `abc` as an integer in base 10";
-    assert_eq!(rehearse("print(1)\nx = int('abc')", FENCE).told(), text);
+    assert_eq!(rehearse("print(1)\nx = int('abc')", FENCE).transcript(), text);
     let text = "! syntax 2: unparenthesized tuple with trailing comma";
-    assert_eq!(rehearse("print(1)\nx, *y = [1]", FENCE).told(), text);
+    assert_eq!(rehearse("print(1)\nx, *y = [1]", FENCE).transcript(), text);
 }
 
 #[test]
@@ -61,14 +64,14 @@ fn messages_have_only_words_of_the_program() {
             "! runtime 2: found 1 extra positional argument(s) for call to f",
         ),
     ] {
-        assert_eq!(rehearse(source, FENCE).told(), text, "{source}");
+        assert_eq!(rehearse(source, FENCE).transcript(), text, "{source}");
     }
 }
 
 #[test]
 fn a_dict_that_is_updated_with_itself_fails_the_program_only() {
     let text = "! runtime: a dict or a set was changed from within one of its own values";
-    assert_eq!(rehearse("d = {}\nd.update([d])", FENCE).told(), text);
+    assert_eq!(rehearse("d = {}\nd.update([d])", FENCE).transcript(), text);
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn odd_sources_get_a_place_as_well() {
         ("return 1", "! syntax 1: `return` cannot be used outside of a `def` function"),
         ("f(a=1, a=2)", "! syntax 1: repeated named argument"),
     ] {
-        assert_eq!(rehearse(source, FENCE).told(), text, "{source:?}");
+        assert_eq!(rehearse(source, FENCE).transcript(), text, "{source:?}");
     }
-    assert_eq!(rehearse("x = 1\r\nresult = x\r\n", FENCE).told(), "= 1");
+    assert_eq!(rehearse("x = 1\r\nresult = x\r\n", FENCE).transcript(), "= 1");
 }

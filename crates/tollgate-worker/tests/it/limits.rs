@@ -7,8 +7,8 @@ use crate::rehearsal::{FENCE, rehearse};
 #[track_caller]
 fn stops(source: &str, fence: InterpreterLimits, kind: ProgramErrorKind) {
     let ran = rehearse(source, fence);
-    assert_eq!(ran.kind(), Some(kind), "{source}\n{}", ran.told());
-    assert!(ran.failed().hint.is_some(), "{source}\n{}", ran.told());
+    assert_eq!(ran.kind(), Some(kind), "{source}\n{}", ran.transcript());
+    assert!(ran.failed().hint.is_some(), "{source}\n{}", ran.transcript());
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn b_st_04_recursion_ends() {
 #[test]
 fn b_st_10_values_that_contain_themselves_do_no_harm() {
     let source = "x = []\nx.append(x)\ny = []\ny.append(y)\n";
-    let told = |line: &str| rehearse(&format!("{source}{line}"), FENCE).told();
+    let told = |line: &str| rehearse(&format!("{source}{line}"), FENCE).transcript();
     assert_eq!(told("print(str(x))"), "[[...]]\n= ");
     assert_eq!(told("result = x == y"), "! depth 5: values are nested too deeply");
     assert_eq!(told("d = {x: 1}"), "! runtime 5: value of type `list` is not hashable");
@@ -57,17 +57,17 @@ fn b_st_10_values_that_contain_themselves_do_no_harm() {
 fn b_st_12_calls_are_counted() {
     let fence = InterpreterLimits { calls: 3, ..FENCE };
     let ran = rehearse("for i in range(100000):\n    try_call(slack.post)", fence);
-    assert_eq!(ran.said.lines().count(), 3);
+    assert_eq!(ran.output.lines().count(), 3);
     assert_eq!(ran.kind(), Some(ProgramErrorKind::Calls));
     let ran = rehearse("parallel([slack.post for i in range(4)])", fence);
-    assert_eq!((ran.said.as_str(), ran.kind()), ("", Some(ProgramErrorKind::Calls)));
+    assert_eq!((ran.output.as_str(), ran.kind()), ("", Some(ProgramErrorKind::Calls)));
 }
 
 #[test]
 fn b_st_13_prints_are_counted() {
     let fence = InterpreterLimits { output_bytes: 100, ..FENCE };
     let ran = rehearse("for i in range(1000000000):\n    print('é' * 30, end='')", fence);
-    assert_eq!(ran.said.len(), 100);
+    assert_eq!(ran.output.len(), 100);
     assert_eq!(ran.kind(), Some(ProgramErrorKind::Output));
     stops("print('a' * 200)", fence, ProgramErrorKind::Output);
     stops("x = []\nfor i in range(60):\n    x = [x, x]\nprint(x)", fence, ProgramErrorKind::Output);
@@ -76,7 +76,7 @@ fn b_st_13_prints_are_counted() {
 #[test]
 fn prints_and_the_result_share_their_room() {
     let fence = InterpreterLimits { output_bytes: 10, ..FENCE };
-    assert_eq!(rehearse("print('123')\nresult = '1234'", fence).told(), "123\n= \"1234\"");
+    assert_eq!(rehearse("print('123')\nresult = '1234'", fence).transcript(), "123\n= \"1234\"");
     stops("print('123')\nresult = '12345'", fence, ProgramErrorKind::Output);
     stops("result = list(range(100))", fence, ProgramErrorKind::Output);
     stops(
@@ -114,10 +114,10 @@ fn names_of_arguments_count_as_well() {
 fn what_is_too_long_to_be_said_fails_the_program_and_not_the_worker() {
     let fence = InterpreterLimits { calls: 1_000_000, output_bytes: 16 << 20, ..FENCE };
     let ran = rehearse("print(1)\nparallel([slack.post] * 100000)", fence);
-    assert_eq!((ran.said.as_str(), ran.kind()), ("1\n", Some(ProgramErrorKind::Memory)));
+    assert_eq!((ran.output.as_str(), ran.kind()), ("1\n", Some(ProgramErrorKind::Memory)));
     assert_eq!(ran.failed().line, Some(2));
     let ran = rehearse("print(1)\nresult = 'a' * 5000000", fence);
-    assert_eq!((ran.said.as_str(), ran.kind()), ("1\n", Some(ProgramErrorKind::Memory)));
+    assert_eq!((ran.output.as_str(), ran.kind()), ("1\n", Some(ProgramErrorKind::Memory)));
 }
 
 #[test]
@@ -127,19 +127,19 @@ fn as_much_is_printed_or_returned_as_the_limit_says() {
     let fence = InterpreterLimits { output_bytes: most as u64, ..FENCE };
     // As JSON each of these has six letters, and so fills more than a frame.
     let print = |letters: usize| format!("print('\\0' * {letters}, end='')");
-    assert_eq!(rehearse(&print(most), fence).told(), "\0".repeat(most) + "= ");
+    assert_eq!(rehearse(&print(most), fence).transcript(), "\0".repeat(most) + "= ");
     let ran = rehearse(&print(most + 1), fence);
-    assert_eq!((ran.said.len(), ran.kind()), (most, Some(ProgramErrorKind::Output)));
+    assert_eq!((ran.output.len(), ran.kind()), (most, Some(ProgramErrorKind::Output)));
     let result = |letters: usize| format!("result = 'a' * {letters}");
     let text = format!("= \"{}\"", "a".repeat(most - 2));
-    assert_eq!(rehearse(&result(most - 2), fence).told(), text);
+    assert_eq!(rehearse(&result(most - 2), fence).transcript(), text);
     stops(&result(most - 1), fence, ProgramErrorKind::Output);
 }
 
 #[test]
 fn letters_stay_whole_where_prints_are_cut_into_frames() {
     let fence = InterpreterLimits { output_bytes: 2 << 20, ..FENCE };
-    let told = rehearse("print('a' + '😀' * 400000)", fence).told();
+    let told = rehearse("print('a' + '😀' * 400000)", fence).transcript();
     assert_eq!(told, format!("a{}\n= ", "😀".repeat(400_000)));
 }
 

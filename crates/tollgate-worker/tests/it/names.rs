@@ -133,7 +133,7 @@ fn b_st_12_names_and_tools_cannot_be_changed() {
         ["github.get_issue = 1", "github.extra = len", "json.encode = 1", "github.get_issue.x = 1"]
     {
         let ran = rehearse(source, FENCE);
-        assert!(ran.failed().message.contains("not supported"), "{source}: {}", ran.told());
+        assert!(ran.failed().message.contains("not supported"), "{source}: {}", ran.transcript());
     }
 }
 
@@ -141,7 +141,7 @@ fn b_st_12_names_and_tools_cannot_be_changed() {
 fn values_show_no_addresses() {
     let source = "def f(): pass\nprint(f, len, lambda: 0, github, github.get_issue, json, print, str, partial(len, []), {}.get, json.encode, struct(a=len), range(3), set([1]), typing)\nprint(repr([f, len, github.get_issue]))";
     let ran = rehearse(source, FENCE);
-    assert!(!ran.said.contains("0x"), "{}", ran.said);
+    assert!(!ran.output.contains("0x"), "{}", ran.output);
     assert!(ran.end.expect("it ends").is_ok());
 }
 
