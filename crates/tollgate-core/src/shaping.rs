@@ -190,7 +190,10 @@ fn later(tool: &Tool, handle: ResultHandle, how: &str, duration: Duration) -> Ou
 pub fn data(outcome: &Outcome) -> Value {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();
     if let Some(structured) = object.get("structuredContent") {
-        return json::value(structured.get()).unwrap_or(Value::Null);
+        let unwrapped = content::unwrap_result_string(structured.get());
+        return unwrapped
+            .and_then(|unwrapped| json::value(&unwrapped).ok())
+            .unwrap_or_else(|| json::value(structured.get()).unwrap_or(Value::Null));
     }
     let value = |text: String| match content::json_in(&text).map(json::value) {
         Some(Ok(value)) => value,
@@ -208,7 +211,9 @@ pub fn data(outcome: &Outcome) -> Value {
 pub fn raw_data(outcome: &Outcome) -> Box<RawValue> {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();
     if let Some(structured) = object.get("structuredContent") {
-        return structured.to_owned();
+        let unwrapped = content::unwrap_result_string(structured.get());
+        let unwrapped = unwrapped.filter(|unwrapped| json::value(unwrapped).is_ok());
+        return unwrapped.map_or_else(|| structured.to_owned(), json::raw);
     }
     let value = |text: String| match content::json_in(&text) {
         Some(found) if json::value(found).is_ok() => json::raw(found.to_owned()),

@@ -64,6 +64,26 @@ pub(super) fn json_in(text: &str) -> Option<&str> {
     (fits && sound()).then_some(text)
 }
 
+/// The JSON in structured content that is nothing but a `result` string: how FastMCP wraps what a
+/// tool declared as `str` returns.
+pub(super) fn json_in_result_string(structured: &str) -> Option<String> {
+    // Most structured content is decided by its first bytes, however large it is.
+    if !structured.trim_start_matches(['{', ' ', '\n', '\r', '\t']).starts_with("\"result\"") {
+        return None;
+    }
+    let object = Object::parse(structured).ok()?;
+    if object.iter().count() != 1 {
+        return None;
+    }
+    let text = object.string("result")?;
+    json_in(&text).map(str::to_owned)
+}
+
+/// Structured content with the JSON of [`json_in_result_string`] in place of the string.
+pub(super) fn unwrap_result_string(structured: &str) -> Option<String> {
+    json_in_result_string(structured).map(|document| format!("{{\"result\":{document}}}"))
+}
+
 fn strip_code_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     match inside.and_then(|inside| inside.split_once('\n')) {

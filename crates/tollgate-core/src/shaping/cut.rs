@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::caps::{ResultCaps, StructuredPolicy};
+use super::content::{json_in_result_string, unwrap_result_string};
 use super::content_budget::{self, ContentBudget};
 use super::note::{CutLog, CutNote};
 use super::prune::{EscapeContext, OmissionMarks, prune, shallow, shares};
@@ -36,6 +37,13 @@ pub(super) struct CutRules<'r> {
 pub(super) fn cut(result: &str, rules: CutRules<'_>) -> Option<Box<RawValue>> {
     let caps = rules.caps;
     let room = caps.result_bytes();
+    let unwrapped = match caps.structured {
+        StructuredPolicy::Read => with_unwrapped_result(result, caps.depth),
+        // Clients expect a string where the schema says so.
+        StructuredPolicy::Checked => None,
+    };
+    let whole = result;
+    let result = unwrapped.as_deref().unwrap_or(result);
     let is_deep = json::is_deeper_than(caps.depth, result);
     let small = ALWAYS_FINE.min(caps.text_bytes).min(caps.binary_bytes).min(room);
     if !is_deep && result.len() <= small && caps.structured == StructuredPolicy::Checked {
@@ -55,9 +63,19 @@ pub(super) fn cut(result: &str, rules: CutRules<'_>) -> Option<Box<RawValue>> {
     let mut cutter = ResultCutter { rules, depth, left, cuts: CutLog::default() };
     let shorter = cutter.cut(&object);
     let bare = bare(&shorter, rules);
-    let note = CutNote { cuts: &cutter.cuts, handle: rules.handle, whole: result, caps };
+    let note = CutNote { cuts: &cutter.cuts, handle: rules.handle, whole, caps };
     let shorter = note.added_to(shorter);
     Some(if shorter.get().len() <= room { shorter } else { note.added_to(bare) })
+}
+
+/// The result with the JSON of a lone `result` string as JSON, so that it is cut between its parts
+/// and its nesting counts. `None` if there is none, or if it is ambiguous.
+fn with_unwrapped_result(result: &str, depth: usize) -> Option<String> {
+    let mut object = Object::parse(result).ok()?;
+    let unwrapped = unwrap_result_string(object.get("structuredContent")?.get())?;
+    json::value(&shallow(&unwrapped, depth)).ok()?;
+    object.set("structuredContent", json::raw(unwrapped));
+    Some(object.to_text())
 }
 
 /// Whether anything was cut for its depth.
@@ -151,8 +169,8 @@ impl ResultCutter<'_> {
             return;
         }
         let marks = if schema.is_some() { OmissionMarks::Silent } else { OmissionMarks::Shown };
-        let shorter = (room >= LEAST_STRUCTURED || whole.len() <= room)
-            .then(|| prune(whole, room, EscapeContext::Plain, marks));
+        let shorter =
+            (room >= LEAST_STRUCTURED || whole.len() <= room).then(|| shorten(whole, room, marks));
         let fits = |text: &str| schema.is_none_or(|schema| is_accepted(schema, text));
         let size = whole.len();
         match shorter.filter(|text| fits(text)) {
@@ -173,6 +191,22 @@ impl ResultCutter<'_> {
                 }
             }
         }
+    }
+}
+
+/// Structured content in `room` bytes. JSON in a lone `result` string is cut between its parts.
+fn shorten(structured: &str, room: usize, marks: OmissionMarks) -> String {
+    const WRAPPER: &str = "{\"result\":\"\"}";
+    match json_in_result_string(structured) {
+        Some(document) => {
+            let room = room.saturating_sub(WRAPPER.len());
+            let mut wrapper = Object::new();
+            // The schema only says that it is a string: marks fit.
+            let text = prune(&document, room, EscapeContext::InString, OmissionMarks::Shown);
+            wrapper.set_string("result", &text);
+            wrapper.to_text()
+        }
+        None => prune(structured, room, EscapeContext::Plain, marks),
     }
 }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::content::{ContentItems, json_in};
+use super::content::{ContentItems, json_in, json_in_result_string};
 use super::content_budget;
 use crate::json::{self, Object};
 
@@ -87,7 +87,8 @@ impl<'r> PagedDocument<'r> {
         let is_repeated = || texts.iter().all(|text| json_in(text).is_some());
         match structured {
             Some(structured) if structured.len() >= size || is_repeated() => {
-                Self::Json(structured.to_owned().into())
+                let document = json_in_result_string(structured);
+                Self::Json(document.unwrap_or_else(|| structured.to_owned()).into())
             }
             Some(_) => Self::Json(result.into()),
             None => match (texts.len(), texts.pop()) {

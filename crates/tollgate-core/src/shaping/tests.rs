@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     MessageWording, ResultCaps, ResultConsumer, ShapedResult, data, failure, message, pending,
-    shape,
+    raw_data, shape,
 };
 use crate::call::{CallStatus, Outcome, ResultExtent, ResultHandle, Retryability};
 use crate::catalog::{
@@ -90,6 +90,9 @@ fn data_is_structured_content_or_json_in_text_or_the_text() {
     let of = |result: &str| data(&outcome(result, &ResultCaps::mcp()));
     assert_eq!(of(r#"{"structuredContent":{"a":1},"content":[]}"#), json!({"a": 1}));
     assert_eq!(of(&text(" [1,2] ")), json!([1, 2]));
+    let wrapped = r#"{"structuredContent":{"result":"{\"a\":[1]}"},"content":[]}"#;
+    assert_eq!(of(wrapped), json!({"result": {"a": [1]}}));
+    assert_eq!(raw_data(&outcome(wrapped, &ResultCaps::mcp())).get(), r#"{"result":{"a":[1]}}"#);
     assert_eq!(of(&text("```json\n{\"a\": 1}\n```")), json!({"a": 1}));
     assert_eq!(of(&text("plain")), json!("plain"));
     assert_eq!(of(&text("{broken")), json!("{broken"));

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::content::{ContentItems, json_in};
+use super::content::{ContentItems, json_in, json_in_result_string};
 use crate::json::Object;
 
 /// Longer results contain more than a failure or an empty result.
@@ -28,7 +28,7 @@ pub(super) fn verdict(result: &Object<'_>) -> ResultVerdict {
     }
     let structured = result.get("structuredContent").filter(|raw| raw.get() != "null");
     let Some(structured) = structured else { return in_content(result) };
-    match (classify_document(structured.get()), in_content(result)) {
+    match (classify_structured(structured.get()), in_content(result)) {
         (DocumentMeaning::Failure(how), _) | (_, ResultVerdict::FailedInside(how)) => {
             ResultVerdict::FailedInside(how)
         }
@@ -85,6 +85,16 @@ enum DocumentMeaning {
 impl DocumentMeaning {
     fn is_nothing(self) -> bool {
         matches!(self, Self::Nothing | Self::EmptyList)
+    }
+}
+
+fn classify_structured(structured: &str) -> DocumentMeaning {
+    if structured.len() > LOOKED_AT_BYTES {
+        return DocumentMeaning::Something;
+    }
+    match json_in_result_string(structured) {
+        Some(document) => classify_document(&document),
+        None => classify_document(structured),
     }
 }
 

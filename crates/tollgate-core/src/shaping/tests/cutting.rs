@@ -325,3 +325,47 @@ fn consumers_are_known_by_name() {
         assert!(caps.page_bytes <= caps.total_bytes && caps.page_bytes > 1_000, "{name}");
     }
 }
+
+/// A result of a FastMCP tool that is declared as `str` and returns this JSON.
+fn wrapped(document: &Value) -> Value {
+    let document = document.to_string();
+    json!({
+        "content": [{"type": "text", "text": document}],
+        "structuredContent": {"result": document},
+    })
+}
+
+#[test]
+fn json_in_a_lone_result_string_is_cut_between_its_parts() {
+    let rows: Vec<Value> = (0..40).map(|n| json!({"id": n, "name": "row \"x\""})).collect();
+    let result = wrapped(&json!({ "rows": rows }));
+    for structured in [StructuredPolicy::Checked, StructuredPolicy::Read] {
+        let caps = ResultCaps { text_bytes: 600, structured, ..ResultCaps::mcp() };
+        let schema = json!({"type": "object", "properties": {"result": {"type": "string"}}});
+        let shown = shaped(&tool(Some(schema)), &result.to_string(), &caps).outcome;
+        assert_eq!(shown.extent, ResultExtent::Cut, "{structured:?}");
+        let inner = read(&shown)["structuredContent"]["result"].clone();
+        let document = match structured {
+            StructuredPolicy::Checked => {
+                let text = inner.as_str().expect("clients are promised a string");
+                assert!(text.len() <= 600);
+                serde_json::from_str(text).expect("cut JSON is JSON")
+            }
+            StructuredPolicy::Read => inner,
+        };
+        assert_eq!(document["rows"][0], json!({"id": 0, "name": "row \"x\""}), "{structured:?}");
+        assert_eq!(data(&shown)["result"]["rows"][1]["id"], 1);
+    }
+}
+
+#[test]
+fn the_nesting_in_a_lone_result_string_counts() {
+    let deep = (0..61).fold(json!("end"), |inner, _| json!([inner]));
+    let caps = ResultCaps { depth: 32, ..ResultCaps::chat() };
+    let shown = outcome(&wrapped(&deep).to_string(), &caps);
+    assert_eq!(shown.extent, ResultExtent::Cut);
+    assert!(!crate::json::is_deeper_than(caps.depth, &data(&shown).to_string()));
+    // Ambiguous JSON stays the string that it is.
+    let twice = r#"{"structuredContent":{"result":"{\"a\":1,\"a\":2}"},"content":[]}"#;
+    assert_eq!(data(&outcome(twice, &caps)), json!({"result": r#"{"a":1,"a":2}"#}));
+}

@@ -195,3 +195,22 @@ fn what_is_long_is_neither_empty_nor_an_error() {
         assert_eq!(status(&text(&long)), CallStatus::Ok);
     }
 }
+
+/// FastMCP wraps the text of a tool declared as `str`, in structured content and in its content.
+#[test]
+fn json_in_a_lone_result_string_is_read_for_the_status() {
+    for (document, expected) in [
+        ("[]", CallStatus::NoResults),
+        (r#"{"results":[],"total":0}"#, CallStatus::NoResults),
+        (r#"{"success":false,"error":"no such city"}"#, CallStatus::Error),
+        (r#"{"city":"Graz"}"#, CallStatus::Ok),
+        ("[", CallStatus::Ok),
+        ("It is cold.", CallStatus::Ok),
+    ] {
+        let mut result = json!({"structuredContent": {"result": document}});
+        result["content"] = json!([{"type": "text", "text": document}]);
+        assert_eq!(status(&result.to_string()), expected, "{document}");
+        result["structuredContent"]["more"] = json!(1);
+        assert_ne!(status(&result.to_string()), CallStatus::NoResults, "{document}");
+    }
+}
