@@ -1,4 +1,4 @@
-"""Calls that need a person's leave, with real clients: the one that calls is asked, or somebody else decides."""
+"""Calls that need approval, with real clients: the caller is asked, or another person decides."""
 
 import json
 import threading
@@ -16,9 +16,8 @@ YES = {"action": "accept", "content": {"approve": True}}
 NO = {"action": "accept", "content": {"approve": False}}
 DECLINED = {"action": "decline"}
 
-
 class Guarded:
-    """A gateway before a server whose tool `write_down` needs leave for every call."""
+    """A gateway before a server whose tool `write_down` needs approval for every call."""
 
     def __init__(self, folder, **keys):
         self.folder = folder
@@ -51,7 +50,6 @@ class Guarded:
     def waiting(self) -> list[dict]:
         return self.api("/api/approvals")["approvals"]
 
-
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
     started = Guarded(tmp_path_factory.mktemp("guarded"))
@@ -60,10 +58,8 @@ def guarded(tmp_path_factory):
     finally:
         started.gateway.stop()
 
-
 def step(answer: dict | None) -> dict:
     return {"do": "call", "name": "pace_write_down", "arguments": {"text": "hello"}, "answer": answer}
-
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_whoever_calls_is_asked_and_only_a_yes_lets_the_call_through(guarded, client):
@@ -78,7 +74,6 @@ def test_whoever_calls_is_asked_and_only_a_yes_lets_the_call_through(guarded, cl
     assert "pace_write_down" in question and '"hello"' in question
     assert guarded.calls() == before + 1
     assert guarded.waiting() == []
-
 
 def test_somebody_else_decides_once(guarded):
     before = guarded.calls()
@@ -105,13 +100,11 @@ def test_somebody_else_decides_once(guarded):
     assert "so be it" in outcome["message"]
     assert guarded.calls() == before + 1
 
-
 PROGRAM = """
 written = try_call(pace.write_down, text="from a program")
 print("written" if written.ok else written.status)
 result = 6 * 7
 """
-
 
 @pytest.fixture(scope="module")
 def coded(tmp_path_factory):
@@ -120,7 +113,6 @@ def coded(tmp_path_factory):
         yield started
     finally:
         started.gateway.stop()
-
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_program_stands_still_until_its_caller_agrees_and_goes_on(coded, client):
@@ -133,7 +125,6 @@ def test_a_program_stands_still_until_its_caller_agrees_and_goes_on(coded, clien
     assert "from a program" in seen["steps"][0]["questions"][0]
     assert coded.calls() == before + 1
     assert coded.waiting() == []
-
 
 def test_somebody_else_lets_a_call_of_a_program_through(coded):
     before = coded.calls()

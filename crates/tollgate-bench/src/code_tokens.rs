@@ -25,8 +25,10 @@ mod schema;
 mod scripted_model;
 mod servers;
 mod starlark;
+mod step_outcome;
 mod text;
 mod tool_visibility;
+mod visible_context;
 mod world;
 
 pub(crate) use harness::ToolStrategy;

@@ -162,8 +162,8 @@ async fn misbehave(
         }
         Misbehavior::Flood => {
             stream.write_all(STREAM).await?;
-            let noise = format!("data: {}\n\n", noise()).repeat(256);
-            let chunk = format!("{:x}\r\n{noise}\r\n", noise.len());
+            let flood = format!("data: {}\n\n", flood()).repeat(256);
+            let chunk = format!("{:x}\r\n{flood}\r\n", flood.len());
             loop {
                 stream.write_all(chunk.as_bytes()).await?;
             }
@@ -195,7 +195,7 @@ fn reply(message: &[u8], text: &str) -> String {
     )
 }
 
-fn noise() -> String {
+fn flood() -> String {
     let data = "noise ".repeat(20);
     format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"debug","data":"{data}"}}}}"#
@@ -245,9 +245,9 @@ fn misbehave_on_pipe(
             say(output, &format!("{}\n", reply(message, "late")))
         }
         Misbehavior::Flood => {
-            let noise = format!("{}\n", noise()).repeat(256);
+            let flood = format!("{}\n", flood()).repeat(256);
             loop {
-                say(output, &noise)?;
+                say(output, &flood)?;
             }
         }
         Misbehavior::Huge => {

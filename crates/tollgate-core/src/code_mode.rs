@@ -30,6 +30,7 @@ mod schema_layers;
 mod schema_reader;
 mod search;
 mod signature;
+mod type_detail;
 
 pub use arguments::CallArgumentsError;
 pub use learned_shape::LearnedShape;
@@ -38,8 +39,8 @@ pub use result_shape::ResultShape;
 
 use identifier::{IdentifierRole, identifiers};
 use parameters::Parameters;
-use schema_reader::TypeDetail;
 use signature::SignatureWriter;
+use type_detail::TypeDetail;
 
 /// Learned result shapes, for tools without an output schema.
 pub type ShapeLookup<'s> = &'s dyn Fn(&ToolId) -> Option<Arc<ResultShape>>;

@@ -21,6 +21,9 @@ mod value_path;
 use document::SchemaDocument;
 use generator::ProbeGenerator;
 
+/// Maximum characters of a generated text, so that a probe is not a load on the server.
+const MAX_TEXT_CHARS: usize = 10_000;
+
 /// Arguments for a latency measurement of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeArguments {

@@ -22,6 +22,7 @@ pub mod pages;
 mod prune;
 mod speakable_text;
 mod speech;
+mod text_fit;
 mod verdict;
 
 pub use caps::{MessageWording, ResultCaps, StructuredPolicy};

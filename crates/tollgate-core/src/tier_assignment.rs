@@ -16,10 +16,8 @@ mod saved_assignment;
 mod tier_facts;
 mod trial;
 
-pub use assigned_tier::{
-    AssignedTier, HealthComplaint, HealthProblem, TierBasis, TierCause, TierHold, TierLift,
-};
-pub use health::ToolHealth;
+pub use assigned_tier::{AssignedTier, HealthProblem, TierBasis, TierCause, TierHold, TierLift};
+pub use health::{HealthComplaint, ToolHealth};
 pub use saved_assignment::SavedTierAssignment;
 pub use tier_facts::{DeclaredLatency, TierFacts, TierRules};
 

@@ -16,8 +16,9 @@ mod builtin;
 mod fold;
 mod keywords;
 mod reason;
+pub use builtin::KeywordLanguage;
 pub use fold::TranscriptStage;
-pub use keywords::{BuiltinKeywords, KeywordLanguage, TierKeywords, is_matchable};
+pub use keywords::{BuiltinKeywords, TierKeywords, is_matchable};
 pub use reason::{TierChoice, TierReason};
 
 /// The keywords of one agent as an automaton. Expensive to build, cheap to share.

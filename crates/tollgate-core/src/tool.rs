@@ -12,16 +12,17 @@ use crate::rate::RateLimit;
 use crate::schema::Schema;
 
 mod definition;
+mod definition_error;
 mod finding;
 mod headers;
 pub mod hidden_text;
 mod prompt_injection;
 pub(crate) mod scrub;
 
-pub use definition::{
-    DeclaredMeta, DefinitionError, HeaderKind, HeaderParameter, ToolAnnotations, ToolDefinition,
-};
+pub use definition::{DeclaredMeta, ToolAnnotations, ToolDefinition};
+pub use definition_error::DefinitionError;
 pub use finding::{Finding, FindingKind, InjectionPattern};
+pub use headers::{HeaderKind, HeaderParameter};
 
 /// A tool of the catalogue: named, checked, its schema compiled.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Calls that wait for a person's leave: who wants what, why, and until when.
+//! Calls that wait for approval: who wants what, why, and until when.
 //!
 //! Whoever may decide does so here, once; the call that waits hears of it. Called by the gate for
 //! the calls, by the fronts for the people. Bounded in number and in time.

@@ -31,10 +31,10 @@ pub use hourly_stats::{HourReport, MinuteStats, TierStats};
 use ring::FinishedCallRing;
 use running_calls::RunningCalls;
 
-pub(crate) use call_progress::CallProgressStart;
+pub(crate) use call_progress::{AttemptTiming, CallProgressStart};
 pub use call_progress::{CallProgress, CallReason, CallSummary, CallTarget};
 pub(crate) use running_calls::RunningCallSlot;
-pub(crate) use steps::{AttemptStatus, AttemptTiming};
+pub(crate) use steps::AttemptStatus;
 pub use steps::{CallStep, StepTiming};
 
 /// Finished calls that are kept.

@@ -240,7 +240,7 @@ impl Executor {
                 }
                 BackendOutcome::Answered(Err(_)) | BackendOutcome::TimedOut => AttemptStatus::Wrong,
             };
-            timing.over(now, went);
+            timing.finish(now, went);
         }
         let waited_for = if attempt.asked_client.load(Ordering::Relaxed) {
             WaitsFor::Person

@@ -75,8 +75,8 @@ impl CatalogRegistry {
 
     /// Swaps in a catalogue with other rules, together with the policy snapshot; returns once it is
     /// published.
-    pub(crate) async fn reconfigure(&self, reform: RegistryReconfiguration) {
-        self.order(|done| RegistryCommand::Reconfigure(Box::new(reform), done)).await;
+    pub(crate) async fn reconfigure(&self, change: RegistryReconfiguration) {
+        self.order(|done| RegistryCommand::Reconfigure(Box::new(change), done)).await;
     }
 
     async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> RegistryCommand) {
@@ -234,8 +234,8 @@ impl RegistryActor {
                 self.rebuild().await;
                 done
             }
-            RegistryCommand::Reconfigure(reform, done) => {
-                self.reconfigure(*reform);
+            RegistryCommand::Reconfigure(change, done) => {
+                self.reconfigure(*change);
                 self.rebuild().await;
                 done
             }
@@ -245,22 +245,22 @@ impl RegistryActor {
 
     /// Servers that stay keep their listings; new ones are awaited, even if a built-in server had
     /// the same name.
-    fn reconfigure(&mut self, reform: RegistryReconfiguration) {
+    fn reconfigure(&mut self, change: RegistryReconfiguration) {
         let mut known: HashMap<ServerId, ServerOffer> =
             self.offers.drain(..).map(|offer| (offer.rules.server.clone(), offer)).collect();
         let stays = |offer: &ServerOffer, rules: &ServerRules| {
-            offer.rules.origin == rules.origin && !reform.outdated.contains(&rules.server)
+            offer.rules.origin == rules.origin && !change.outdated.contains(&rules.server)
         };
         let offer = |rules: Arc<ServerRules>| match known.remove(&rules.server) {
             Some(offer) if stays(&offer, &rules) => ServerOffer { rules, ..offer },
             Some(_) | None => absent(rules),
         };
-        self.offers = reform.rules.into_iter().map(offer).collect();
+        self.offers = change.rules.into_iter().map(offer).collect();
         self.places = places(&self.offers);
         self.changed.clear();
-        self.policy = reform.policy;
-        self.pattern = reform.pattern;
-        for (server, listing) in reform.listings {
+        self.policy = change.policy;
+        self.pattern = change.pattern;
+        for (server, listing) in change.listings {
             self.offer(&server, listing);
         }
     }

@@ -135,12 +135,12 @@ impl ResultStore {
 
     pub fn read(&self, principal: &Principal, handle: ResultHandle) -> ResultLookup {
         let now = self.clock.now();
-        let mut shelf = self.table.lock();
-        shelf.expire(now, self.bounds.life);
+        let mut table = self.table.lock();
+        table.expire(now, self.bounds.life);
         let is_theirs = |ResultEntry { actor, .. }: &&ResultEntry| {
             actor.principal == *principal && actor.lease.revocation().is_none()
         };
-        let entry = shelf.entries.get(&handle).filter(is_theirs);
+        let entry = table.entries.get(&handle).filter(is_theirs);
         match entry {
             None => ResultLookup::Unknown,
             Some(ResultEntry { content: ResultContent::Pending, since, .. }) => {
@@ -157,10 +157,10 @@ impl ResultStore {
             return;
         }
         let since = self.clock.now();
-        let mut shelf = self.table.lock();
-        shelf.expire(since, self.bounds.life);
-        shelf.put(handle, ResultEntry { actor: actor.clone(), since, number: 0, content });
-        shelf.shrink(self.bounds);
+        let mut table = self.table.lock();
+        table.expire(since, self.bounds.life);
+        table.put(handle, ResultEntry { actor: actor.clone(), since, number: 0, content });
+        table.shrink(self.bounds);
     }
 }
 
@@ -188,10 +188,10 @@ impl ResultPromise {
 
 impl Drop for ResultPromise {
     fn drop(&mut self) {
-        let shelf = self.results.table.lock();
-        let entry = shelf.entries.get(&self.handle);
+        let table = self.results.table.lock();
+        let entry = table.entries.get(&self.handle);
         let is_open = entry.is_some_and(|entry| matches!(entry.content, ResultContent::Pending));
-        drop(shelf);
+        drop(table);
         if is_open {
             let message = format!("`{}` was cancelled before it answered", self.tool);
             self.fulfil(shaping::failure(CallStatus::Error, &message, Duration::ZERO));

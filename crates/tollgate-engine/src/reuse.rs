@@ -27,6 +27,7 @@ use crate::executor::{AttemptOutcome, BackendOutcome, Executor, PendingSample, P
 mod cache;
 mod exact_numbers;
 mod hedging;
+mod late_call_slots;
 mod late_calls;
 mod retry_policy;
 mod server_budget;
@@ -34,8 +35,8 @@ mod single_flight;
 
 use cache::{AnswerCache, CacheHit, CacheKey, CachedAnswer};
 use hedging::AttemptRunner;
+use late_call_slots::LateCallSlots;
 pub(crate) use late_calls::LateCall;
-use late_calls::LateCallSlots;
 use server_budget::{ServerBudget, ServerBudgets};
 use single_flight::{Completed, Flight, FlightJoin, Payload, SingleFlightGroup, Subscriber};
 
@@ -244,11 +245,11 @@ impl ReuseCall<'_> {
         }
         match self.parts.flights.join(key, self) {
             FlightJoin::Cached(hit) => Ok(self.hit(hit)),
-            FlightJoin::On(boarded) => {
+            FlightJoin::On(subscriber) => {
                 self.parts.looks.misses.fetch_add(1, Ordering::Relaxed);
-                self.await_flight(boarded).await
+                self.await_flight(subscriber).await
             }
-            FlightJoin::Joined(boarded) => self.join_flight(boarded).await,
+            FlightJoin::Joined(subscriber) => self.join_flight(subscriber).await,
         }
     }
 
@@ -275,23 +276,23 @@ impl ReuseCall<'_> {
 
     /// Waits for a flight until the turn ends. Then leaves it running, if it may continue and the
     /// caller can read the result later.
-    async fn await_flight(&self, mut boarded: Subscriber) -> Result<ReuseOutcome, CallError> {
+    async fn await_flight(&self, mut subscriber: Subscriber) -> Result<ReuseOutcome, CallError> {
         let PlannedCall { planned, caller, .. } = self.call;
-        match boarded.wait(planned.deadline().instant(), caller.events.as_ref()).await {
-            Some(landed) => match &landed.ran {
+        match subscriber.wait(planned.deadline().instant(), caller.events.as_ref()).await {
+            Some(completed) => match &completed.ran {
                 Some(ran) if is_for(caller, ran) => {
-                    Ok(ReuseOutcome::Over(landed.completion().await))
+                    Ok(ReuseOutcome::Over(completed.completion().await))
                 }
                 // Another call would lead to the same question.
                 None if !needs_the_question(caller) => {
-                    Ok(ReuseOutcome::Over(landed.completion().await))
+                    Ok(ReuseOutcome::Over(completed.completion().await))
                 }
                 _ => self.run_alone().await,
             },
             None if caller.rest == OverflowPolicy::Readable
-                && planned.deadline().instant() < boarded.flight.until() =>
+                && planned.deadline().instant() < subscriber.flight.until() =>
             {
-                let late = LateCall::of(boarded.flight, &self.parts.late);
+                let late = LateCall::of(subscriber.flight, &self.parts.late);
                 Ok(late.map_or_else(
                     || ReuseOutcome::Over(CallCompletion::timed_out()),
                     ReuseOutcome::Late,
@@ -302,14 +303,14 @@ impl ReuseCall<'_> {
     }
 
     /// The same for a flight that another caller started.
-    async fn join_flight(&self, boarded: Subscriber) -> Result<ReuseOutcome, CallError> {
+    async fn join_flight(&self, subscriber: Subscriber) -> Result<ReuseOutcome, CallError> {
         self.parts.looks.shared.fetch_add(1, Ordering::Relaxed);
         let clock = &self.parts.executor.clock;
         let call_progress = self.call.call_progress;
         let waiting = call_progress.map(|call_progress| {
             (call_progress, call_progress.enter(CallStep::Shared, clock.now()))
         });
-        let came = self.await_flight(boarded).await;
+        let came = self.await_flight(subscriber).await;
         if let Some((call_progress, step)) = waiting {
             call_progress.leave(step, clock.now());
         }

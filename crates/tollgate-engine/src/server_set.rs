@@ -164,20 +164,20 @@ impl ServerSet {
     pub(crate) fn launch(&mut self, servers: &[Server]) -> (ServerChanges, Vec<Arc<Upstream>>) {
         let mut running: HashMap<ServerId, (Server, Arc<Upstream>)> =
             self.upstreams.drain(..).map(|it| (it.0.id.clone(), it)).collect();
-        let mut turnover = ServerChanges::default();
+        let mut changes = ServerChanges::default();
         let mut ending = Vec::new();
         let private = self.private_files();
         for server in servers {
             let id = server.id.clone();
             let upstream = match running.remove(&id) {
                 Some((was, upstream)) if self.runs_on(server, &was, &private) => {
-                    turnover.unchanged.push(id);
+                    changes.unchanged.push(id);
                     upstream
                 }
                 before => {
                     let list = match before {
-                        Some(_) => &mut turnover.restarted,
-                        None => &mut turnover.added,
+                        Some(_) => &mut changes.restarted,
+                        None => &mut changes.added,
                     };
                     list.push(id);
                     let upstream = Upstream::start(server.clone(), &self.context);
@@ -193,12 +193,12 @@ impl ServerSet {
         }
         for (id, (_, upstream)) in running {
             upstream.mute();
-            turnover.removed.push(id);
+            changes.removed.push(id);
             ending.push(upstream);
         }
-        turnover.removed.sort();
+        changes.removed.sort();
         self.closed_to_servers = private;
-        (turnover, ending)
+        (changes, ending)
     }
 
     /// Whether a server that was started as `was` can stay for `server`. Files that became private

@@ -52,7 +52,7 @@ pub use web::{SearchProvider, WebSearchSettings, WebSettings};
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
     pub environment: String,
-    /// Where state lives that outlasts the process.
+    /// The data directory: state that is kept over restarts.
     pub data: PathBuf,
     pub names: NamePattern,
     pub limits: Limits,

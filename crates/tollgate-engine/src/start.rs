@@ -221,26 +221,26 @@ impl RunningEngine {
         self.probing.store(Arc::new(BackgroundProbing::of(&settings.budget, servers)));
         let policy = Arc::new(PolicySnapshot::of(settings));
         let quoting = policy.quoting();
-        let reform = RegistryReconfiguration {
+        let change = RegistryReconfiguration {
             rules: server_set.rules(servers, settings.trust),
             policy,
             pattern: settings.names.clone(),
             listings: server_set.listings(servers),
             outdated: server_set.servers_to_restart(servers),
         };
-        gate.registry.reconfigure(reform).await;
+        gate.registry.reconfigure(change).await;
         gate.tracer().quote(quoting);
         swapped();
         gate.review();
         self.warming.store(warming(gate, settings).map(Arc::new));
-        let (turnover, ending) = server_set.launch(servers);
+        let (changes, ending) = server_set.launch(servers);
         gate.executor.backends.store(Arc::new(server_set.backends()));
         gate.servers.replace(server_set.builtin_tool_counts(servers), server_set.upstreams());
         gate.watches.replace(server_set.watch_targets());
         for upstream in ending {
             self.end(upstream);
         }
-        turnover
+        changes
     }
 
     /// The new stamp of the files of built-in tools, if they changed since they were read;

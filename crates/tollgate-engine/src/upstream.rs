@@ -12,6 +12,7 @@ pub(crate) mod auth;
 mod call_limiter;
 mod connect;
 mod connection_schedule;
+mod context;
 mod garbage;
 mod handle;
 mod history;
@@ -27,7 +28,8 @@ mod trial;
 mod upstream_shared;
 
 pub use auth::{ConsentPromptError, OauthError, authorize, login};
-pub use handle::{Upstream, UpstreamContext};
+pub use context::UpstreamContext;
+pub use handle::Upstream;
 pub use history::StateEpisode;
 pub use trial::{OfferedTool, ServerTrial, TrialEvent, TrialReport};
 pub(crate) use trial::{TrialRunner, describe_target};

@@ -53,9 +53,9 @@ mod tests {
     /// Whether this many messages are read within the time.
     async fn is_read(bytes: usize, times: usize, within: Duration) -> bool {
         let reading = async {
-            let mut noise = FloodControl::default();
+            let mut flood = FloodControl::default();
             for _ in 0..times {
-                noise.record_message(bytes).await;
+                flood.record_message(bytes).await;
             }
         };
         timeout(within, reading).await.is_ok()
@@ -71,10 +71,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_makes_the_server_a_good_one_again() {
         let reading = async {
-            let mut noise = FloodControl::default();
+            let mut flood = FloodControl::default();
             for _ in 0..1_000 {
-                noise.record_message(10_000).await;
-                noise.reset();
+                flood.record_message(10_000).await;
+                flood.reset();
             }
         };
         assert!(timeout(Duration::from_micros(1), reading).await.is_ok());

@@ -238,8 +238,8 @@ async fn keep_workers_ready(pool: Weak<WorkerPool>, launch: Arc<WorkerLaunch>, t
 }
 
 #[expect(clippy::disallowed_methods, reason = "the pool is its owner, and ends it")]
-fn spawn(keeper: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
-    tokio::spawn(keeper).abort_handle()
+fn spawn(refill: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+    tokio::spawn(refill).abort_handle()
 }
 
 #[cfg(test)]

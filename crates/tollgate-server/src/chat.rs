@@ -39,6 +39,7 @@ mod target;
 mod token_count;
 mod transcript;
 mod usage_meter;
+mod visible_models;
 
 pub(crate) use audio::{speech, transcriptions};
 pub(crate) use embeddings::openai as embeddings;

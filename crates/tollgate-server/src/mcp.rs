@@ -22,6 +22,7 @@ mod listen;
 mod method;
 mod modern;
 mod notifications;
+mod parsed_request;
 mod request_span;
 pub(crate) mod stdio;
 

@@ -62,7 +62,7 @@ impl PostgresCluster {
         let mut cluster = Self::create(build);
         cluster.keep(0);
         cluster.begin();
-        cluster.furnish();
+        cluster.set_up();
         cluster
     }
 
@@ -99,7 +99,7 @@ impl PostgresCluster {
     }
 
     /// Roles, and what else every database has.
-    fn furnish(&self) {
+    fn set_up(&self) {
         self.run("postgres", &format!("CREATE ROLE {GATEWAY} LOGIN"));
         let guarded = format!("CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'");
         self.run("postgres", &guarded);

@@ -216,7 +216,7 @@ pub fn from_description(server: ServerDescription<'_>, secrets: SecretPlacement)
     draft.env(&mut sheet, env);
     draft.headers(&mut sheet, headers);
     server.token.into_iter().for_each(|token| draft.token(&mut sheet, token));
-    sheet.server(draft);
+    sheet.server(draft.into_found());
     sheet.finish()
 }
 

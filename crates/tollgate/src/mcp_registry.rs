@@ -12,6 +12,7 @@ mod docker_flag_allowlist;
 mod entry;
 mod install_option;
 mod package_inputs;
+mod untrusted_text;
 
 /// Entries of one page.
 const PAGE: usize = 20;

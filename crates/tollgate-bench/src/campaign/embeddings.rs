@@ -19,7 +19,7 @@ pub(crate) struct TopicEmbeddings {
 impl TopicEmbeddings {
     pub(crate) fn new() -> Self {
         let directions =
-            (0..DIRECTIONS).map(|at| unit(noise(&mut SplitMix64::new(&[11, at as u64]))));
+            (0..DIRECTIONS).map(|at| unit(random_vector(&mut SplitMix64::new(&[11, at as u64]))));
         Self { directions: directions.collect() }
     }
 
@@ -27,19 +27,23 @@ impl TopicEmbeddings {
     pub(crate) fn of(&self, passage: usize, all: usize) -> Vec<f32> {
         let mut random = SplitMix64::new(&[12, passage as u64]);
         let topic = random.below((all / OF_A_TOPIC).max(1));
-        let mut vector = unit(noise(&mut SplitMix64::new(&[13, topic as u64])));
+        let mut vector = unit(random_vector(&mut SplitMix64::new(&[13, topic as u64])));
         for direction in &self.directions {
             let far = SPREAD * random.normal();
             add(&mut vector, direction, far);
         }
-        add(&mut vector, &noise(&mut random), NOISE);
+        add(&mut vector, &random_vector(&mut random), NOISE);
         unit(vector)
     }
 
     /// Of a question that such a passage answers.
     pub(crate) fn question_embedding(&self, passage: usize, all: usize) -> Vec<f32> {
         let mut vector = self.of(passage, all);
-        add(&mut vector, &noise(&mut SplitMix64::new(&[14, passage as u64])), QUESTION_SPREAD);
+        add(
+            &mut vector,
+            &random_vector(&mut SplitMix64::new(&[14, passage as u64])),
+            QUESTION_SPREAD,
+        );
         unit(vector)
     }
 }
@@ -59,7 +63,7 @@ pub(crate) fn nearest(vectors: &[f32], to: &[f32], most: usize) -> Vec<usize> {
     all.into_iter().map(|(_, at)| at).collect()
 }
 
-fn noise(random: &mut SplitMix64) -> Vec<f32> {
+fn random_vector(random: &mut SplitMix64) -> Vec<f32> {
     (0..DIMENSIONS).map(|_| random.normal()).collect()
 }
 

@@ -15,10 +15,11 @@ use super::grade::GAVE_UP;
 use super::ground_truth::GroundTruth;
 use super::inventory::{self, ToolRef};
 use super::plan::{PlanStepKind, PlannedQuery, QueryClass};
-use super::scripted_model::{ModelScript, ScriptMove, ScriptedCall, VisibleContext};
+use super::scripted_model::{ModelScript, ScriptMove, ScriptedCall};
 use super::starlark::{ProgramWriter, WrittenProgram};
 use super::text::TextSeed;
 use super::tool_visibility;
+use super::visible_context::VisibleContext;
 
 /// The words with which a model looks for each tool: those of the queries, not of the catalogue.
 static SEARCH_WORDS: LazyLock<HashMap<ToolRef, &'static str>> = LazyLock::new(|| {

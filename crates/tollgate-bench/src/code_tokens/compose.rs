@@ -3,19 +3,19 @@
 
 use serde_json::{Value, json};
 
-use super::ground_truth::{ExtractedItem, GroundTruth};
 use super::plan::{PlanArguments, PlanStep, PlanStepKind, PlannedQuery, WriteForm, WriteSink};
+use super::step_outcome::{ExtractedItem, StepOutcome, fill_arguments};
 
 /// The calls of a writing step, of those items that may be used.
 pub(super) fn calls(
     query: &PlannedQuery,
     step: &PlanStep,
     sink: &WriteSink,
-    truth: &GroundTruth,
+    outcomes: &[StepOutcome],
     may_use: &dyn Fn(&ExtractedItem) -> bool,
 ) -> Vec<PlanArguments> {
-    let Some(base) = truth.fill_arguments(query, step, None) else { return Vec::new() };
-    let rows = rows(query, sink, truth, may_use);
+    let Some(base) = fill_arguments(outcomes, query, step, None) else { return Vec::new() };
+    let rows = rows(query, sink, outcomes, may_use);
     let with = |more: Vec<(&str, Value)>| {
         let mut arguments = base.clone();
         arguments.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
@@ -72,12 +72,12 @@ pub(super) fn beside(step: &PlanStep) -> Vec<(String, Value)> {
 pub(super) fn rows(
     query: &PlannedQuery,
     sink: &WriteSink,
-    truth: &GroundTruth,
+    outcomes: &[StepOutcome],
     may_use: &dyn Fn(&ExtractedItem) -> bool,
 ) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for source in &sink.sources {
-        for item in truth.0[*source].items.iter().filter(|item| may_use(item)) {
+        for item in outcomes[*source].items.iter().filter(|item| may_use(item)) {
             match query.steps[*source].kind {
                 PlanStepKind::Read => rows.extend(item.facts.iter().map(|fact| vec![json!(fact)])),
                 _ => rows.push(item.values.clone()),

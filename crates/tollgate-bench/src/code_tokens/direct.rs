@@ -7,9 +7,11 @@ use serde_json::Value;
 
 use super::compose;
 use super::grade::GAVE_UP;
-use super::ground_truth::{ExtractedItem, GroundTruth};
+use super::ground_truth::GroundTruth;
 use super::plan::{PlanArguments, PlanStepKind, PlannedQuery};
-use super::scripted_model::{ModelScript, ScriptMove, ScriptedCall, VisibleContext};
+use super::scripted_model::{ModelScript, ScriptMove, ScriptedCall};
+use super::step_outcome::ExtractedItem;
+use super::visible_context::VisibleContext;
 
 pub(super) struct DirectScript {
     query: Arc<PlannedQuery>,
@@ -36,7 +38,7 @@ impl DirectScript {
         }
         match &step.kind {
             PlanStepKind::Write(sink) => {
-                compose::calls(&self.query, step, sink, &self.truth, &is_known)
+                compose::calls(&self.query, step, sink, &self.truth.0, &is_known)
             }
             _ => self.truth.calls(&self.query, step, &is_known),
         }

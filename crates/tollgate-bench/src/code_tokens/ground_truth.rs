@@ -6,7 +6,8 @@
 use serde_json::Value;
 
 use super::compose;
-use super::plan::{self, Extraction, PlanArguments, PlanStep, PlanStepKind, PlannedQuery};
+use super::plan::{Extraction, PlanArguments, PlanStep, PlanStepKind, PlannedQuery};
+use super::step_outcome::{ExtractedItem, StepOutcome, fill_arguments};
 use super::text;
 use super::world::SimulatedWorld;
 
@@ -16,24 +17,6 @@ const SHORT: usize = 120;
 /// For each step of the query.
 #[derive(Debug)]
 pub(super) struct GroundTruth(pub(super) Vec<StepOutcome>);
-
-/// A step that was carried out.
-#[derive(Debug, Default)]
-pub(super) struct StepOutcome {
-    pub(super) calls: Vec<PlanArguments>,
-    pub(super) items: Vec<ExtractedItem>,
-    /// What an act gave.
-    pub(super) id: Option<Value>,
-    /// What must have been read by whoever knows it.
-    facts: Vec<String>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct ExtractedItem {
-    /// In the order of the fields.
-    pub(super) values: Vec<Value>,
-    pub(super) facts: Vec<String>,
-}
 
 impl GroundTruth {
     pub(super) fn of(query: &PlannedQuery) -> Self {
@@ -54,7 +37,7 @@ impl GroundTruth {
     ) -> StepOutcome {
         let everything = |_: &ExtractedItem| true;
         let calls = match &step.kind {
-            PlanStepKind::Write(sink) => compose::calls(query, step, sink, self, &everything),
+            PlanStepKind::Write(sink) => compose::calls(query, step, sink, &self.0, &everything),
             _ => self.calls(query, step, &everything),
         };
         let mut done = StepOutcome { calls, ..StepOutcome::default() };
@@ -93,44 +76,14 @@ impl GroundTruth {
         may_use: &dyn Fn(&ExtractedItem) -> bool,
     ) -> Vec<PlanArguments> {
         let Some(each) = step.each else {
-            return self.fill_arguments(query, step, None).into_iter().collect();
+            return fill_arguments(&self.0, query, step, None).into_iter().collect();
         };
         let items = self.0[each.of].items.iter().take(each.most).filter(|item| may_use(item));
         items
             .filter_map(|item| {
-                self.fill_arguments(query, step, Some((&query.steps[each.of].taken, item)))
+                fill_arguments(&self.0, query, step, Some((&query.steps[each.of].taken, item)))
             })
             .collect()
-    }
-
-    /// The arguments with all that they refer to.
-    pub(super) fn fill_arguments(
-        &self,
-        query: &PlannedQuery,
-        step: &PlanStep,
-        item: Option<(&Extraction, &ExtractedItem)>,
-    ) -> Option<PlanArguments> {
-        let mut arguments = step.arguments.clone();
-        for value in arguments.values_mut() {
-            let Value::String(text) = &*value else { continue };
-            if let (Some(field), Some((taken, item))) = (text.strip_prefix('@'), item) {
-                let name = if field.is_empty() { "@" } else { field };
-                let at = taken.fields.iter().position(|it| it.name == name);
-                *value = item.values[at.expect("a field that was taken")].clone();
-            } else if let Some(name) = plan::reference(value) {
-                let at = query.steps.iter().position(|it| it.name == name);
-                *value = self.0[at.expect("a step above")].id.clone()?;
-            }
-        }
-        Some(arguments)
-    }
-}
-
-impl StepOutcome {
-    /// All that must be known of it.
-    pub(super) fn facts(&self) -> impl Iterator<Item = &str> {
-        let of_items = self.items.iter().flat_map(|item| &item.facts);
-        of_items.chain(&self.facts).map(String::as_str)
     }
 }
 

@@ -163,3 +163,16 @@ impl PlanStep {
 pub(super) fn reference(value: &Value) -> Option<&str> {
     value.as_str()?.strip_prefix('#').filter(|name| !name.starts_with(' '))
 }
+
+/// The place of the step called `name`.
+fn step_position(steps: &[PlanStep], name: &str) -> usize {
+    steps.iter().position(|step| step.name == name).expect("a step above")
+}
+
+impl Extraction {
+    /// The id.
+    fn of_act(field: &str) -> Self {
+        let field = ExtractedField { name: field.to_owned(), most: None };
+        Self { list: None, most: None, fields: vec![field] }
+    }
+}

@@ -6,10 +6,11 @@
 
 use serde_json::Value;
 
-use super::ground_truth::{ExtractedItem, GroundTruth};
+use super::ground_truth::GroundTruth;
 use super::plan::{self, PlanStep, PlanStepKind, PlannedQuery};
-use super::scripted_model::VisibleContext;
+use super::step_outcome::ExtractedItem;
 use super::tool_visibility::{self, LOOK_SEPARATOR};
+use super::visible_context::VisibleContext;
 
 mod expressions;
 mod write_steps;

@@ -7,7 +7,7 @@ use tollgate_llm::extra::Extra;
 use tollgate_llm::tokens::{self, CountPrecision};
 
 use super::schema::{self, ParameterUsage};
-use super::scripted_model::VisibleContext;
+use super::visible_context::VisibleContext;
 use super::{ToolStrategy, WorkloadSelection, inventory, plan, round, tool_visibility};
 use crate::config::ScratchDirectory;
 

@@ -3,7 +3,7 @@
 
 use super::inventory::{self, ToolRef};
 use super::plan::Extraction;
-use super::scripted_model::VisibleContext;
+use super::visible_context::VisibleContext;
 
 /// Between the name of a tool and a piece of its answer, in what programs print to look at it.
 pub(super) const LOOK_SEPARATOR: &str = " => ";

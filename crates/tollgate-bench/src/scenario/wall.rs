@@ -22,7 +22,7 @@ use crate::samples::Samples;
 use crate::table::{FigureLimit, FigureRow};
 use crate::wire::Era;
 
-const LANES: usize = 32;
+const CLIENTS: usize = 32;
 
 pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, BenchError> {
     let wicked = MeasuredProcess::helper(&bench.own, ["wicked"]).await?;
@@ -82,9 +82,9 @@ async fn turns(
     what: &str,
     tools: &[String],
 ) -> Result<FigureRow, BenchError> {
-    let each = bench.pace.turns / 2 / LANES;
+    let each = bench.pace.turns / 2 / CLIENTS;
     let mut connections = JoinSet::new();
-    for opened in 0..LANES {
+    for opened in 0..CLIENTS {
         let tools = tools.to_vec();
         let address = gateway.address;
         connections.spawn(async move {

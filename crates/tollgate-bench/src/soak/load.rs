@@ -139,7 +139,7 @@ pub(super) async fn chat(
 ) -> Result<Vec<FigureRow>, BenchError> {
     const ROUNDS: usize = 2;
     const RATE: f64 = 200.0;
-    const LANES: usize = 64;
+    const CLIENTS: usize = 64;
     let provider =
         ServerThread::start("model", MockModel { manner: MockModelBehavior::Calls(ROUNDS) })?;
     let models = format!(
@@ -155,19 +155,19 @@ pub(super) async fn chat(
     let chat = BenchChatTarget { model: "looper", front: ChatApi::OpenAi };
     let target = LoadTarget { ask: LoadRequest::Chat(chat), ..calling(&gateway, String::new()) };
     let began = clock::now();
-    let period = Duration::from_secs_f64(LANES as f64 / RATE);
+    let period = Duration::from_secs_f64(CLIENTS as f64 / RATE);
     let mut tasks = JoinSet::new();
-    for at in 0..LANES {
+    for at in 0..CLIENTS {
         let mut connection = HttpLoadConnection::open(&target).await?;
         tasks.spawn(async move {
-            let mut due = began + period.mul_f64(at as f64 / LANES as f64);
+            let mut due = began + period.mul_f64(at as f64 / CLIENTS as f64);
             let mut took = Vec::new();
             let mut number = at as u64;
             while due < began + span {
                 tokio::time::sleep(due.saturating_duration_since(clock::now())).await;
                 connection.stream(chat, number).await?.finish("gateway", number).await?;
                 took.push(nanos(clock::now().saturating_duration_since(due)));
-                number += LANES as u64;
+                number += CLIENTS as u64;
                 due += period;
             }
             Ok::<_, BenchError>(took)

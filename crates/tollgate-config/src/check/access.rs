@@ -15,6 +15,7 @@ use tollgate_server::{Fingerprint, KeyRole, Right, Rights};
 use super::super::ConfigRequest;
 use super::super::diagnostic::{DiagnosticLocation, Problems};
 use super::super::raw::SectionFields;
+use super::endpoint::has_scheme;
 use super::memory::tenant;
 use super::model_usage::model_limits;
 use super::rate::rate_limit;
@@ -135,11 +136,6 @@ pub(crate) fn redis(top: &SectionFields, problems: &mut Problems) -> Option<Secr
         .error(text.at, "redis", "`redis` must begin with redis:// or rediss://")
         .help("like `redis://127.0.0.1:6379`");
     None
-}
-
-pub(super) fn has_scheme(text: &str, schemes: &[&str]) -> bool {
-    text.split_once("://")
-        .is_some_and(|(scheme, rest)| schemes.contains(&scheme) && !rest.is_empty())
 }
 
 pub(crate) fn keys(top: &SectionFields, problems: &mut Problems) -> Vec<ConfiguredKey> {

@@ -219,3 +219,9 @@ pub(super) fn warn_of_open_wire(text: Spanned<&str>, path: &str, problems: &mut 
         problems.warning(text.at, path, "the credential is sent unencrypted").help("use https://");
     }
 }
+
+/// Whether `text` is a URL with one of `schemes`.
+pub(super) fn has_scheme(text: &str, schemes: &[&str]) -> bool {
+    text.split_once("://")
+        .is_some_and(|(scheme, rest)| schemes.contains(&scheme) && !rest.is_empty())
+}

@@ -10,7 +10,7 @@ use tollgate_llm::settings::{EmbeddingSettings, RemoteEmbeddingSettings};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{SectionFields, Spanned};
-use super::access::has_scheme;
+use super::endpoint::has_scheme;
 use super::{absolute, unknown_name};
 
 const DAY: u64 = 24 * 3_600;

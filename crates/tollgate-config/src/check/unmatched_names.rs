@@ -42,9 +42,9 @@ pub(super) fn warn_of_names_nobody_has(top: &SectionFields, problems: &mut Probl
 
 /// Lists of exposed names.
 fn lists(top: &SectionFields) -> Vec<(&SectionFields, &'static str)> {
-    let house = top.section("tools");
-    let environments = house.iter().flat_map(|house| house.named_sections("environments"));
-    let rules = house.into_iter().chain(environments.map(|(_, section)| section));
+    let global = top.section("tools");
+    let environments = global.iter().flat_map(|global| global.named_sections("environments"));
+    let rules = global.into_iter().chain(environments.map(|(_, section)| section));
     let agents = top.named_sections("agents").iter().map(|(_, agent)| agent);
     let of_rules = rules.flat_map(|section| [(section, "allow"), (section, "deny")]);
     let of_agents = agents.flat_map(|agent| [(agent, "tools"), (agent, "auto_execute")]);

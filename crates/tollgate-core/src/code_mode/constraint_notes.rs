@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::comment_text;
 use super::schema_layers::SchemaLayers;
-use super::schema_reader::TypeDetail;
+use super::type_detail::TypeDetail;
 
 /// Limits above these are not worth a note.
 const LONG_TEXT: f64 = 500.0;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::schema_reader::TypeDetail;
 use super::signature::SignatureWriter;
+use super::type_detail::TypeDetail;
 use super::{BindingLevel, CodeModeApi, CodeModeServer, ShapeLookup, UnknownNameError};
 use crate::nearest::nearest;
 use crate::text::truncate_chars;

@@ -11,6 +11,7 @@ use super::comment_text;
 use super::constraint_notes::remark;
 use super::py_type::PyType;
 use super::schema_layers::{SchemaLayers, SchemaRoot};
+use super::type_detail::TypeDetail;
 use crate::digest::DigestBuilder;
 use crate::json::canonical;
 
@@ -23,13 +24,6 @@ const MOST_ALTERNATIVES: usize = 24;
 const LONGEST_TUPLE: usize = 8;
 /// Maximum characters of a description beside a field.
 const DESCRIPTION: usize = 120;
-
-/// How much detail each field gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TypeDetail {
-    Brief,
-    Full,
-}
 
 pub(super) struct SchemaTypeReader<'r, 'a> {
     root: &'r SchemaRoot<'a>,

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::schema_reader::TypeDetail;
 use super::signature::SignatureWriter;
+use super::type_detail::TypeDetail;
 use super::{CodeModeApi, MetaTool, ShapeLookup};
 use crate::relevance::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
 

@@ -6,7 +6,8 @@ use super::literal::literal;
 use super::parameters::{DeclaredParameter, DeclaredParameters, ParameterNeed};
 use super::py_type::PyType;
 use super::schema_layers::{SchemaLayers, SchemaRoot};
-use super::schema_reader::{SchemaTypeReader, TypeDetail};
+use super::schema_reader::SchemaTypeReader;
+use super::type_detail::TypeDetail;
 use super::{CodeModeTool, ShapeLookup};
 
 /// Maximum parameters shown; the others are in the schema and can still be passed.

@@ -4,12 +4,13 @@
 //! Other syntax yields nothing or a wrong guess; the caller checks every string against the
 //! pattern.
 
-use super::text::MAX_TEXT_CHARS;
+use super::MAX_TEXT_CHARS;
 
 mod class;
 mod parse;
+mod piece;
 
-use parse::{PatternPiece, PatternSequence};
+use piece::{PatternPiece, PatternSequence};
 
 /// Maximum total bytes of all samples of one pattern.
 const ALL_SAMPLES: usize = 64 * 1024;

@@ -2,13 +2,11 @@
 
 use serde_json::Value;
 
-use super::ProbeSynthesisError;
 use super::combined_schemas::CombinedSchemas;
 use super::pattern;
 use super::value_path::ValuePath;
+use super::{MAX_TEXT_CHARS, ProbeSynthesisError};
 
-/// Maximum characters, so that a probe is not a load on the server.
-pub(super) const MAX_TEXT_CHARS: usize = 10_000;
 const SAMPLE_WORD: &str = "test";
 
 /// Candidate strings, best first.

@@ -8,6 +8,7 @@ use super::caps::{ResultCaps, StructuredPolicy};
 use super::content::{ContentItems, json_in};
 use super::note::CutLog;
 use super::prune::{EscapeContext, OmissionMarks, prune, shallow};
+use super::text_fit::fitting;
 use crate::json::{self, MalformedJsonError, Object};
 
 /// JSON is not shown with less room than this.
@@ -206,17 +207,4 @@ pub(super) fn are_json(content: &str) -> bool {
         item.string("text").is_some_and(|text| json_in(&text).is_some())
     };
     items.count == items.first.len() && items.first.iter().all(is_json)
-}
-
-/// How much of `text` fits, in whole characters: into `room` encoded as JSON, and into `bytes`
-/// decoded.
-pub(super) fn fitting(text: &str, room: usize, bytes: usize) -> usize {
-    let mut spent = 0_usize;
-    for (at, c) in text.char_indices() {
-        spent = spent.saturating_add(EscapeContext::InString.of(c));
-        if spent > room || at + c.len_utf8() > bytes {
-            return at;
-        }
-    }
-    text.len()
 }

@@ -4,8 +4,8 @@ use serde_json::value::RawValue;
 
 use super::caps::ResultCaps;
 use super::content::text_item;
-use super::content_budget;
 use super::pages;
+use super::text_fit::fitting;
 use crate::call::ResultHandle;
 use crate::json::{self, Object};
 use crate::tool::hidden_text;
@@ -37,7 +37,7 @@ impl CutLog {
             words.push_str(&format!("; and {} more", self.count - self.notes.len()));
         }
         let (words, _) = hidden_text::clean(&words);
-        words[..content_budget::fitting(&words, CutNote::WORDS, usize::MAX)].to_owned()
+        words[..fitting(&words, CutNote::WORDS, usize::MAX)].to_owned()
     }
 }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::content::{ContentItems, json_in, json_in_result_string};
-use super::content_budget;
+use super::text_fit::fitting;
 use crate::json::{self, Object};
 
 mod walk;
@@ -119,7 +119,7 @@ fn only_texts(result: &Object<'_>) -> Option<Vec<String>> {
 /// The end of a text page: at a line end if that is not too early, else at a word end, else where
 /// the room ends.
 fn end_of_page(text: &str, room: usize) -> usize {
-    let end = content_budget::fitting(text, room, usize::MAX);
+    let end = fitting(text, room, usize::MAX);
     if end == text.len() {
         return end;
     }

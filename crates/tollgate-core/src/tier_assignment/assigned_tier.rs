@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::ToolHealth;
+use super::{HealthComplaint, ToolHealth};
 use crate::budget::Tier;
 use crate::latency::LatencyStats;
 use crate::text::HumanDuration;
@@ -53,12 +53,6 @@ pub enum TierBasis {
 pub struct HealthProblem {
     pub complaint: HealthComplaint,
     pub lift: TierLift,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HealthComplaint {
-    Failed { percent: u8 },
-    Overran { calls: usize, limit: Duration },
 }
 
 /// The effect of the problem.
@@ -138,17 +132,6 @@ impl fmt::Display for TierBasis {
             Self::Earlier => f.write_str("measured earlier, too few responses since"),
             Self::Trial { quiet } => {
                 write!(f, "on trial after {} without a call", HumanDuration(quiet))
-            }
-        }
-    }
-}
-
-impl fmt::Display for HealthComplaint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Failed { percent } => write!(f, "{percent} % of the calls failed"),
-            Self::Overran { calls, limit } => {
-                write!(f, "{calls} calls took longer than {}", HumanDuration(limit))
             }
         }
     }

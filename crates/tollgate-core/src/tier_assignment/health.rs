@@ -1,11 +1,13 @@
 //! Health of a tool, with hysteresis: whether it fails or times out too often. Degrades at once,
 //! recovers only when clearly better.
 
+use std::fmt;
 use std::time::Duration;
 
-use super::{HealthComplaint, above};
+use super::above;
 use crate::budget::Tier;
 use crate::latency::LatencyStats;
+use crate::text::HumanDuration;
 
 /// Error rates above the first make a tool unhealthy, below the second healthy again.
 const FAILING_PERCENT: usize = 30;
@@ -86,4 +88,21 @@ impl ToolHealth {
 
 fn overruns(figures: &LatencyStats, max: Option<Duration>) -> usize {
     max.map_or(0, |max| figures.longer_than(max))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HealthComplaint {
+    Failed { percent: u8 },
+    Overran { calls: usize, limit: Duration },
+}
+
+impl fmt::Display for HealthComplaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Failed { percent } => write!(f, "{percent} % of the calls failed"),
+            Self::Overran { calls, limit } => {
+                write!(f, "{calls} calls took longer than {}", HumanDuration(limit))
+            }
+        }
+    }
 }

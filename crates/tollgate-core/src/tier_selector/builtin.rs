@@ -1,7 +1,26 @@
 //! The built-in keywords, in spoken language. A phrase that contains another one of its list is
 //! omitted as redundant.
 
-use super::KeywordLanguage;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeywordLanguage {
+    German,
+    English,
+}
+
+impl KeywordLanguage {
+    pub const ALL: [Self; 2] = [Self::German, Self::English];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::German => "de",
+            Self::English => "en",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|language| language.as_str() == text)
+    }
+}
 
 pub(super) fn deep(language: KeywordLanguage) -> impl Iterator<Item = &'static str> {
     split(match language {

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::builtin::{self, KeywordLanguage};
 use super::fold::{self, TranscriptStage};
-use super::{KeywordTier, TierKeyword, builtin};
+use super::{KeywordTier, TierKeyword};
 use crate::text;
 
 /// Maximum characters of a keyword quoted in a reason.
@@ -27,27 +28,6 @@ pub enum BuiltinKeywords {
     #[default]
     Included,
     Replaced,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeywordLanguage {
-    German,
-    English,
-}
-
-impl KeywordLanguage {
-    pub const ALL: [Self; 2] = [Self::German, Self::English];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::German => "de",
-            Self::English => "en",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.as_str() == text)
-    }
 }
 
 /// Whether a keyword can match at all: it contains a letter or a digit.

@@ -7,12 +7,13 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::definition_error::{DefinitionError, MAX_TOOL_NAME};
 use super::finding::{Finding, FindingKind};
+use super::headers::HeaderParameter;
 use super::{CacheScope, ContentHash, headers, prompt_injection, scrub};
 use crate::id::ToolName;
-use crate::json::{self, MalformedJsonError, Object};
+use crate::json::{self, Object};
 use crate::schema;
-use crate::text::truncate_chars;
 
 /// One tool as its server describes it, with hidden text removed.
 #[derive(Debug)]
@@ -57,50 +58,11 @@ pub struct DeclaredMeta {
     pub probe: Option<bool>,
 }
 
-/// An argument that a client also sends as the header `Mcp-Param-{header}`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeaderParameter {
-    /// JSON pointer into the arguments.
-    pub pointer: String,
-    pub header: String,
-    pub kind: HeaderKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeaderKind {
-    String,
-    Integer,
-    Boolean,
-}
-
-/// Why a definition is rejected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DefinitionError {
-    #[error("invalid definition: {0}")]
-    Malformed(#[from] MalformedJsonError),
-    #[error("a key imitates `{0}` with look-alike characters")]
-    Twin(&'static str),
-    #[error("key `{}` is duplicated after removal of hidden text", truncate_chars(.0, 80))]
-    HiddenTwin(String),
-    #[error("it has no `{0}`")]
-    Missing(&'static str),
-    #[error("`{field}` must be {expected}")]
-    Type { field: &'static str, expected: &'static str },
-    #[error("its name has {0} characters; 1 to {limit} are allowed", limit = ToolDefinition::MAX_NAME)]
-    NameLength(usize),
-    #[error("`{field}` has {size} bytes; the limit is {limit}")]
-    TooLong { field: &'static str, size: usize, limit: usize },
-    #[error("`inputSchema` must have `type: \"object\"` at its root")]
-    NotAnObject,
-    #[error("the header of `{pointer}` cannot be used: {reason}")]
-    Header { pointer: String, reason: &'static str },
-}
-
 const KNOWN: &[&str] =
     &["name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"];
 
 impl ToolDefinition {
-    pub const MAX_NAME: usize = 128;
+    pub const MAX_NAME: usize = MAX_TOOL_NAME;
     pub const MAX_DESCRIPTION: usize = 4 * 1024;
     /// Before hidden text is removed.
     const MAX_RAW_DESCRIPTION: usize = 64 * 1024;

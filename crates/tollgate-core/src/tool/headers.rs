@@ -2,11 +2,27 @@
 
 use serde_json::{Map, Value};
 
-use super::definition::{DefinitionError, HeaderKind, HeaderParameter};
+use super::definition_error::DefinitionError;
 use super::scrub::escape;
 use crate::schema::subschema::subschemas;
 
 const KEYWORD: &str = "x-mcp-header";
+
+/// An argument that a client also sends as the header `Mcp-Param-{header}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderParameter {
+    /// JSON pointer into the arguments.
+    pub pointer: String,
+    pub header: String,
+    pub kind: HeaderKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeaderKind {
+    String,
+    Integer,
+    Boolean,
+}
 
 /// All header parameters of a tool. A violation of MCP's rules rejects the tool.
 pub(crate) fn parameters(schema: &Value) -> Result<Vec<HeaderParameter>, DefinitionError> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::definition::DefinitionError;
+use super::definition_error::DefinitionError;
 use super::finding::Finding;
 use super::hidden_text;
 use crate::json::{MalformedJsonError, Object};

@@ -1,4 +1,4 @@
-//! The queue of calls that wait for leave, without any gate.
+//! The queue of calls that wait for approval, without any gate.
 
 use serde_json::{Value, json};
 use tollgate_core::approval::Decision;

@@ -14,6 +14,7 @@ use tables::{RandomTables, TableRoll};
 mod entry;
 mod expression;
 pub(crate) mod parse;
+mod random_table;
 pub(crate) mod roll;
 pub(crate) mod speech;
 pub(crate) mod table_file;

@@ -12,6 +12,7 @@ use path::RelativePath;
 use quota::Quota;
 use sandbox::{FileSandbox, FileWriteOutcome, SandboxError};
 
+mod folder;
 mod overlap;
 pub(crate) mod path;
 mod quota;

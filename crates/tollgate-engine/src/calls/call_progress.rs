@@ -11,7 +11,7 @@ use tollgate_core::call::{CallId, ResultSource};
 use tollgate_core::id::{AgentId, ServerId, ToolName};
 use tollgate_core::turn::{Principal, Turn, TurnId};
 
-use super::steps::{AttemptStatus, AttemptTiming, CallStep, CallSteps, StepTiming};
+use super::steps::{AttemptStatus, CallStep, CallSteps, StepTiming};
 use crate::record::{CallEnding, CallRecord};
 
 /// What is known of a call at its beginning.
@@ -158,7 +158,8 @@ impl CallProgress {
 
     /// Begins an attempt at its server.
     pub(crate) fn begin_attempt(self: &Arc<Self>, now: Instant) -> AttemptTiming {
-        AttemptTiming::new(self, self.steps.begin_attempt(self.since(now)))
+        let place = self.steps.begin_attempt(self.since(now));
+        AttemptTiming { call_progress: Arc::clone(self), place }
     }
 
     pub(super) fn close(&self, record: &CallRecord) {
@@ -195,11 +196,26 @@ impl CallProgress {
         &self.number
     }
 
-    pub(super) fn steps_taken(&self) -> &CallSteps {
-        &self.steps
-    }
-
     pub(super) fn since(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.began)
+    }
+}
+
+/// One attempt at a server: the time queued, and the time there.
+#[derive(Debug, Clone)]
+pub(crate) struct AttemptTiming {
+    call_progress: Arc<CallProgress>,
+    place: usize,
+}
+
+impl AttemptTiming {
+    /// It got a permit and is sent to the server now.
+    pub(crate) fn mark_sent(&self, now: Instant) {
+        self.call_progress.steps.begin_at_server(self.place, self.call_progress.since(now));
+    }
+
+    /// It returned, or was never sent.
+    pub(crate) fn finish(&self, now: Instant, status: AttemptStatus) {
+        self.call_progress.steps.end_attempt(self.place, self.call_progress.since(now), status);
     }
 }

@@ -1,11 +1,8 @@
 //! The steps of a call and their times: a few slots that are filled without a lock or an
 //! allocation, and can be read concurrently.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
-use super::call_progress::CallProgress;
+use std::time::Duration;
 
 /// Steps kept per call; further steps are not recorded.
 const MAX_STEPS: usize = 10;
@@ -105,6 +102,22 @@ impl CallSteps {
         place
     }
 
+    /// The attempt that took the slot `place` is sent to the server.
+    pub(super) fn begin_at_server(&self, place: usize, at: Duration) {
+        self.end(place, at);
+        self.write(place + 1, CallStep::Attempt, at);
+    }
+
+    /// The attempt that took the slot `place` returned, or was never sent.
+    pub(super) fn end_attempt(&self, place: usize, at: Duration, status: AttemptStatus) {
+        let attempt = self.places.get(place + 1).and_then(StepSlot::read);
+        let place = place + usize::from(attempt.is_some());
+        self.end(place, at);
+        if let (AttemptStatus::Wrong, Some(place)) = (status, self.places.get(place)) {
+            place.to.fetch_or(WRONG, Ordering::Relaxed);
+        }
+    }
+
     fn write(&self, place: usize, step: CallStep, at: Duration) {
         if let Some(place) = self.places.get(place) {
             let bits = (step.code() << STEP_SHIFT) | (micros(at) + 1);
@@ -160,37 +173,4 @@ impl StepSlot {
 
 fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX).min(MICROS - 1)
-}
-
-/// One attempt at a server: the time queued, and the time there.
-#[derive(Debug, Clone)]
-pub(crate) struct AttemptTiming {
-    call_progress: Arc<CallProgress>,
-    place: usize,
-}
-
-impl AttemptTiming {
-    pub(super) fn new(call_progress: &Arc<CallProgress>, place: usize) -> Self {
-        Self { call_progress: Arc::clone(call_progress), place }
-    }
-
-    /// It got a permit and is sent to the server now.
-    pub(crate) fn mark_sent(&self, now: Instant) {
-        let steps = self.call_progress.steps_taken();
-        let at = self.call_progress.since(now);
-        steps.end(self.place, at);
-        steps.write(self.place + 1, CallStep::Attempt, at);
-    }
-
-    /// It returned, or was never sent.
-    pub(crate) fn over(&self, now: Instant, went: AttemptStatus) {
-        let steps = self.call_progress.steps_taken();
-        let at = self.call_progress.since(now);
-        let attempt = steps.places.get(self.place + 1).and_then(StepSlot::read);
-        let place = self.place + usize::from(attempt.is_some());
-        steps.end(place, at);
-        if let (AttemptStatus::Wrong, Some(place)) = (went, steps.places.get(place)) {
-            place.to.fetch_or(WRONG, Ordering::Relaxed);
-        }
-    }
 }

@@ -76,8 +76,8 @@ impl Executor {
         };
         let mut running = attempt.line.run(job);
         let mut timer = self.timer(attempt.planned);
-        let hearer = LiveCaller { client, events, waits };
-        let ended = dialogue::live(running.as_mut(), &mut received, &hearer, &mut timer).await;
+        let live_caller = LiveCaller { client, events, waits };
+        let ended = dialogue::live(running.as_mut(), &mut received, &live_caller, &mut timer).await;
         if timer.stood_still {
             attempt.note_question();
         }
@@ -92,7 +92,7 @@ impl Executor {
         let Some(events) = &attempt.caller.events else { return Ok(self.run_plain(attempt).await) };
         let mut timer = self.timer(attempt.planned);
         let waits = watch::Sender::new(WaitsFor::Server);
-        let hearer = LiveCaller { client: attempt.caller.client, events, waits };
+        let live_caller = LiveCaller { client: attempt.caller.client, events, waits };
         let mut retry = RoundAnswers::default();
         for _ in 0..MOST_ROUNDS {
             let params = rounds::with_answers(attempt.request().params(), &retry);
@@ -107,7 +107,7 @@ impl Executor {
             let Some(wanted) = InputRequests::read(&answer.result) else {
                 return Ok(broken_question());
             };
-            retry = match timer.run_paused(rounds::ask_all(&hearer, wanted)).await {
+            retry = match timer.run_paused(rounds::ask_all(&live_caller, wanted)).await {
                 None => return Ok(BackendOutcome::TimedOut),
                 Some(answers) => answers.map_err(CallError::Upstream)?,
             };

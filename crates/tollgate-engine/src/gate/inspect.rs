@@ -56,12 +56,12 @@ impl Gate {
         &self.tracer
     }
 
-    /// Calls that wait for a person's leave.
+    /// Calls that wait for approval.
     pub fn approvals(&self) -> &ApprovalQueue {
         &self.approvals
     }
 
-    /// Slow calls, late results, calls that wait for leave, tools that moved: from now on.
+    /// Slow calls, late results, calls that wait for approval, tools that moved: from now on.
     pub fn notices(&self) -> broadcast::Receiver<Arc<Notice>> {
         self.notices.listen()
     }

@@ -1,6 +1,6 @@
 //! Late results of approved calls.
 //!
-//! A call whose turn is over while it waits for leave: its caller has a handle, and if somebody
+//! A call whose turn is over while it waits for approval: its caller has a handle, and if somebody
 //! agrees in time, it runs by its own limits and its result is put behind that.
 
 use std::sync::Arc;

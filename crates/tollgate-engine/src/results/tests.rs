@@ -148,8 +148,8 @@ fn the_oldest_makes_room_in_bytes_and_in_number() {
     let there = few.iter().filter(|handle| stage.read("ada", **handle) != "unknown").count();
     assert_eq!(there, 4);
     assert_eq!(stage.results.spare(1_001), None);
-    let shelf = stage.results.table.lock();
-    assert_eq!((shelf.bytes, shelf.entries.len(), shelf.order.len()), (40, 4, 4));
+    let table = stage.results.table.lock();
+    assert_eq!((table.bytes, table.entries.len(), table.order.len()), (40, 4, 4));
 }
 
 #[test]

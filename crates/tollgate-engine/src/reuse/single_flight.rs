@@ -23,7 +23,7 @@ use tollgate_mcp::tasks::{self, Task};
 
 use super::ReuseCall;
 use super::cache::{CacheHit, CacheKey};
-use super::late_calls::LateCallSlot;
+use super::late_call_slots::LateCallSlot;
 use crate::backend::BackendError;
 use crate::caller::{CacheFreshness, Caller};
 use crate::calls::CallProgress;
@@ -93,22 +93,22 @@ pub(super) enum FlightJoin {
 impl SingleFlightGroup {
     /// Joins the flight in progress, or takes its cached answer if it has just ended, or starts a
     /// new one. A caller that wants a fresh answer always starts a new one.
-    pub(super) fn join(&self, key: &CacheKey, trip: &ReuseCall<'_>) -> FlightJoin {
+    pub(super) fn join(&self, key: &CacheKey, call: &ReuseCall<'_>) -> FlightJoin {
         let mut running = self.running.lock();
-        if trip.call.caller.freshness == CacheFreshness::Any {
+        if call.call.caller.freshness == CacheFreshness::Any {
             if let Some(flight) = running.get(key).and_then(|(_, flight)| flight.upgrade()) {
                 return FlightJoin::Joined(Subscriber { flight, events: None });
             }
-            if let Some(hit) = trip.look(key) {
+            if let Some(hit) = call.look(key) {
                 return FlightJoin::Cached(hit);
             }
         }
         // The flight cannot remove itself from the table before it is inserted: the table is
         // locked.
-        let boarded = trip.launch(Some(key.clone()));
-        let flight = &boarded.flight;
+        let subscriber = call.launch(Some(key.clone()));
+        let flight = &subscriber.flight;
         running.insert(key.clone(), (flight.payload.id, Arc::downgrade(flight)));
-        FlightJoin::On(boarded)
+        FlightJoin::On(subscriber)
     }
 
     fn remove(&self, payload: &Payload) {
@@ -123,20 +123,20 @@ impl SingleFlightGroup {
 impl Flight {
     /// Starts `fly` with its payload. It ends by itself within the call's deadline.
     pub(super) fn launch<F>(
-        trip: &ReuseCall<'_>,
+        call: &ReuseCall<'_>,
         key: Option<CacheKey>,
         fly: impl FnOnce(Arc<Payload>) -> F,
     ) -> Subscriber
     where
         F: Future<Output = Completed> + Send + 'static,
     {
-        let PlannedCall { turn, planned, caller, call_progress } = trip.call;
-        let flights = &trip.parts.flights;
+        let PlannedCall { turn, planned, caller, call_progress } = call.call;
+        let flights = &call.parts.flights;
         let (events, said) = caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let payload = Arc::new(Payload {
             turn: turn.clone(),
             planned: planned.on_its_own(),
-            tool: Arc::clone(trip.tool),
+            tool: Arc::clone(call.tool),
             key,
             call_progress: call_progress.map(Arc::clone),
             client: caller.client.clone(),
@@ -202,18 +202,18 @@ impl Subscriber {
         // A flight that times out by then reports it itself, unless its thread is starved.
         let ends_first = self.flight.until() <= until;
         let until = if ends_first { until + GRACE } else { until };
-        let landed = self.flight.wait();
-        tokio::pin!(landed);
+        let completed = self.flight.wait();
+        tokio::pin!(completed);
         loop {
             tokio::select! {
                 biased;
                 Some(event) = next(&mut self.events) => pass_on(event, events),
-                landed = &mut landed => {
+                result = &mut completed => {
                     // Events sent before the answer are delivered before it.
                     while let Some(Ok(event)) = self.events.as_mut().map(mpsc::Receiver::try_recv) {
                         pass_on(event, events);
                     }
-                    return Some(landed);
+                    return Some(result);
                 }
                 () = tokio::time::sleep_until(until.into()) => return None,
             }

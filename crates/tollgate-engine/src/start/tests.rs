@@ -77,13 +77,13 @@ impl Stage {
 
     /// `added a; kept b`, and waits until all that was started has settled.
     async fn change(&self, settings: &EngineSettings) -> String {
-        let turnover = self.running.reconfigure(settings, || {}).await;
+        let changes = self.running.reconfigure(settings, || {}).await;
         self.running.gate.settled().await;
         let parts = [
-            ("added", turnover.added),
-            ("removed", turnover.removed),
-            ("restarted", turnover.restarted),
-            ("kept", turnover.unchanged),
+            ("added", changes.added),
+            ("removed", changes.removed),
+            ("restarted", changes.restarted),
+            ("kept", changes.unchanged),
         ];
         let parts = parts.iter().filter(|(_, servers)| !servers.is_empty());
         let lines = parts.map(|(what, servers)| {

@@ -1,7 +1,6 @@
 //! The handle of one server: cheap to share. Answers what it can at once, and sends commands to the
 //! supervisor for the rest.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
@@ -16,9 +15,9 @@ use tollgate_core::secret_values::{self, MaskJudgement};
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, OutgoingRequest, RequestError};
 use tollgate_mcp::tasks::{self, Task};
-use tollgate_store::Store;
 
 use super::connect::{self, Connector};
+use super::context::UpstreamContext;
 use super::history::StateEpisode;
 use super::listing_cache::ListingCache;
 use super::ping::{PingError, ping};
@@ -26,13 +25,8 @@ use super::process::ServerLog;
 use super::restart_state::RestartState;
 use super::supervisor::{Supervisor, SupervisorCommand};
 use super::upstream_shared::{LiveConnection, ReturnForecast, UpstreamShared};
-use super::{
-    TestReport, TestVerdict, UpstreamLoad, UpstreamState, UpstreamStatus, UpstreamUpdateSender,
-};
+use super::{TestReport, TestVerdict, UpstreamLoad, UpstreamState, UpstreamStatus};
 use crate::backend::{Backend, BackendConnection, BackendError, BackendJob, Peer, PeerAddress};
-use crate::clock::Clock;
-use crate::confine::Launcher;
-use crate::notices::Notices;
 use crate::resource_watches::WatchTarget;
 use crate::settings::{Server, ServerDesiredState, ServerTransport, StartMode};
 
@@ -43,21 +37,6 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Poll interval for the last calls of a retiring server.
 const RETIRE_POLL_INTERVAL: Duration = Duration::from_millis(50);
-
-/// What all servers of a gateway share.
-#[derive(Clone)]
-pub struct UpstreamContext {
-    pub clock: Arc<dyn Clock>,
-    pub updates: UpstreamUpdateSender,
-    /// Directory of persistent state.
-    pub data: PathBuf,
-    /// The launcher of child processes.
-    pub launcher: Option<Launcher>,
-    /// The store of logins.
-    pub store: Option<Arc<Store>>,
-    /// Receives notices of state changes.
-    pub notices: Notices,
-}
 
 /// Dropping it kills the server; [`Upstream::stop`] shuts it down gracefully.
 pub struct Upstream {

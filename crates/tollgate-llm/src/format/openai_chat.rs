@@ -16,6 +16,7 @@ use crate::error::LlmError;
 use crate::gateway_report::GatewayReport;
 
 mod history;
+mod message_keys;
 mod message_reader;
 mod part_reader;
 mod part_writer;

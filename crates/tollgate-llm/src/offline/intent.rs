@@ -1,7 +1,5 @@
 //! Detects the user's intent with a few English patterns.
 
-use super::tool_matching::LookupTopic;
-
 mod dice;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +8,15 @@ pub(super) enum Intent {
     Roll(String),
     /// Something to look up.
     Find { about: LookupTopic, what: String },
+}
+
+/// Kind of a lookup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LookupTopic {
+    Rules,
+    Sessions,
+    Entities,
+    Facts,
 }
 
 /// Text before and after a topic.

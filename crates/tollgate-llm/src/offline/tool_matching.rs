@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use tollgate_core::probe;
 use tollgate_core::schema::Schema;
 
-use super::intent::{self, Intent};
+use super::intent::{self, Intent, LookupTopic};
 use crate::conversation::{ChatRequest, ChatTool, Function};
 
 /// Words of an utterance that are compared with tool descriptions.
@@ -15,15 +15,6 @@ const MAX_COMPARED_WORDS: usize = 64;
 pub(super) struct OfflineCall {
     pub(super) name: String,
     pub(super) arguments: String,
-}
-
-/// Kind of a lookup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LookupTopic {
-    Rules,
-    Sessions,
-    Entities,
-    Facts,
 }
 
 /// Names of tools for a purpose, best first, and a word from their descriptions.

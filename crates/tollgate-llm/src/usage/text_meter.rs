@@ -20,14 +20,14 @@ const MAX_KEY_BYTES: usize = 17;
 #[derive(Debug, Default)]
 pub struct AnswerTextMeter {
     bytes: usize,
-    place: Place,
+    position: JsonPosition,
     is_escaped: bool,
     /// The string that was read last: a key, if a colon follows.
     last: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
+enum JsonPosition {
     #[default]
     Between,
     /// In a string that may be a key.
@@ -49,29 +49,32 @@ impl AnswerTextMeter {
     }
 
     fn step(&mut self, byte: u8) {
-        match (self.place, byte) {
-            (Place::Name | Place::Text, b'\\') if !self.is_escaped => {
+        match (self.position, byte) {
+            (JsonPosition::Name | JsonPosition::Text, b'\\') if !self.is_escaped => {
                 self.is_escaped = true;
                 return;
             }
-            (Place::Name | Place::Text, b'"') if !self.is_escaped => self.place = Place::Between,
-            (Place::Text, _) => self.bytes += 1,
-            (Place::Name, byte) => {
+            (JsonPosition::Name | JsonPosition::Text, b'"') if !self.is_escaped => {
+                self.position = JsonPosition::Between
+            }
+            (JsonPosition::Text, _) => self.bytes += 1,
+            (JsonPosition::Name, byte) => {
                 if self.last.len() <= MAX_KEY_BYTES {
                     self.last.push(byte);
                 }
             }
-            (Place::BeforeText, b'"') => self.place = Place::Text,
-            (Place::Between, b'"') => {
+            (JsonPosition::BeforeText, b'"') => self.position = JsonPosition::Text,
+            (JsonPosition::Between, b'"') => {
                 self.last.clear();
-                self.place = Place::Name;
+                self.position = JsonPosition::Name;
             }
-            (Place::Between, b':') if TEXT_KEYS.contains(&&*self.last) => {
-                self.place = Place::BeforeText;
+            (JsonPosition::Between, b':') if TEXT_KEYS.contains(&&*self.last) => {
+                self.position = JsonPosition::BeforeText;
             }
-            (Place::BeforeText | Place::Between, byte) if byte.is_ascii_whitespace() => {}
-            (Place::BeforeText | Place::Between, _) => {
-                self.place = Place::Between;
+            (JsonPosition::BeforeText | JsonPosition::Between, byte)
+                if byte.is_ascii_whitespace() => {}
+            (JsonPosition::BeforeText | JsonPosition::Between, _) => {
+                self.position = JsonPosition::Between;
                 self.last.clear();
             }
         }

@@ -91,20 +91,20 @@ impl ToolPool {
 
     /// Tokens of the tool, without the overhead around it.
     pub fn tokens(&self, place: usize, precision: CountPrecision) -> u64 {
-        let stocked = &self.tools[place];
+        let pooled = &self.tools[place];
         let known = match precision {
-            CountPrecision::AtMost => &stocked.at_most,
-            CountPrecision::Estimated => &stocked.estimated,
-            CountPrecision::Exact => &stocked.exact,
+            CountPrecision::AtMost => &pooled.at_most,
+            CountPrecision::Estimated => &pooled.estimated,
+            CountPrecision::Exact => &pooled.exact,
         };
-        *known.get_or_init(|| tokens::function(&stocked.candidate.function, precision))
+        *known.get_or_init(|| tokens::function(&pooled.candidate.function, precision))
     }
 
     /// Word index of all tools.
     pub fn index(&self) -> &RelevanceIndex {
         self.index.get_or_init(|| {
-            RelevanceIndex::new(self.tools.iter().map(|stocked| {
-                let OfferCandidate { function, title } = &stocked.candidate;
+            RelevanceIndex::new(self.tools.iter().map(|pooled| {
+                let OfferCandidate { function, title } = &pooled.candidate;
                 RelevanceDocument {
                     name: &function.name,
                     title: title.as_deref(),

@@ -168,14 +168,14 @@ async fn read_all<R: AsyncRead + Unpin>(
     limit: usize,
 ) {
     let mut skipped = SkippedLine { head: Bytes::new(), reason: SkipReason::TooLarge };
-    let mut noise = FloodControl::default();
+    let mut flood = FloodControl::default();
     let reason = loop {
         match lines.next().await {
             Ok(Some(LineRead::Text(text))) => {
                 let size = text.len();
                 match dispatch.receive_any(text, lines.take_permit()).await {
-                    ReceivedKind::Answer => noise.reset(),
-                    ReceivedKind::Talk => noise.record_message(size).await,
+                    ReceivedKind::Answer => flood.reset(),
+                    ReceivedKind::Talk => flood.record_message(size).await,
                 }
             }
             Ok(Some(LineRead::TooLong { head, limit })) => {

@@ -8,7 +8,6 @@ use tollgate_core::id::AgentId;
 use tollgate_core::lease::LeaseTerm;
 use tollgate_core::turn::{Principal, PrincipalGrant};
 
-use super::key_snapshot::principal;
 use super::{ApiKey, CallerLease, Right, Rights};
 use crate::api_error::ApiError;
 
@@ -162,4 +161,8 @@ impl AuthenticatedCaller {
         let Self { principal, rights, grant, lease, .. } = self;
         Ok(ResolvedIdentity { principal, agent, reach, rights, grant, lease })
     }
+}
+
+fn principal(name: &str) -> Principal {
+    Principal::from_name(&format!("key:{name}"))
 }

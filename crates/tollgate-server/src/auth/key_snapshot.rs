@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tollgate_core::lease::{LeaseTerm, RevokedError};
-use tollgate_core::turn::Principal;
 
 use super::{ApiKey, AuthenticatedCaller, CallerLease, Fingerprint};
 
@@ -198,8 +197,4 @@ impl KeySecretEntry {
     fn continues(&self, other: &Self) -> bool {
         self.holder.term.is_same(&other.holder.term)
     }
-}
-
-pub(super) fn principal(name: &str) -> Principal {
-    Principal::from_name(&format!("key:{name}"))
 }

@@ -147,9 +147,9 @@ async fn append_memories(
     prompt: Option<String>,
 ) -> Option<String> {
     let recalls = turn.view.memory.recall == RecallPolicy::On;
-    let Some(mind) = front.gate.memory().filter(|_| recalls) else { return prompt };
+    let Some(memory) = front.gate.memory().filter(|_| recalls) else { return prompt };
     let text = request.utterance();
-    let recalled = mind.recall(turn, &SpokenUtterance { conversation, text: &text }).await;
+    let recalled = memory.recall(turn, &SpokenUtterance { conversation, text: &text }).await;
     match (recalled.and_then(|it| it.note()), prompt) {
         (None, prompt) => prompt,
         (note, None) => note,

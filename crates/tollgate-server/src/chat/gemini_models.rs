@@ -15,7 +15,7 @@ use tollgate_llm::error::{LlmError, LlmErrorKind};
 use tollgate_llm::provider::SideEndpoint;
 
 use super::error::ChatApiError;
-use super::models::{ModelEntry, ModelKind, visible_models};
+use super::visible_models::{ModelEntry, ModelKind, visible_models};
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::app_state::AppState;
 use crate::fields::{check_query, parameter};

@@ -26,20 +26,13 @@ impl ChatTranscript {
         if turn.view.memory.record == RecordPolicy::Nothing {
             return None;
         }
-        let mind = Arc::clone(front.gate.memory()?);
+        let memory = Arc::clone(front.gate.memory()?);
         // After the result of a client-side tool there is no new user message.
         let is_new = request.messages.last().is_some_and(|last| last.role == ChatRole::User);
-        let heard = if is_new { request.utterance() } else { String::new() };
+        let utterance = if is_new { request.utterance() } else { String::new() };
         let turn = turn.clone();
         let answered = String::new();
-        Some(Self {
-            memory: mind,
-            turn,
-            conversation: None,
-            speaker: None,
-            utterance: heard,
-            answered,
-        })
+        Some(Self { memory, turn, conversation: None, speaker: None, utterance, answered })
     }
 
     /// Sets the client's names for the conversation and the speaker.

@@ -10,7 +10,6 @@ use tollgate_core::view::ListEra;
 use tollgate_engine::caller::{Caller, Dialogue, Reply, RoundAnswers};
 use tollgate_engine::gate::TaskRequest;
 use tollgate_mcp::client::ProgressReporting;
-use tollgate_mcp::envelope::JsonRpcId;
 use tollgate_mcp::error_code::{self, JsonRpcError};
 use tollgate_mcp::meta::{self, RequestMeta, TASKS_EXTENSION};
 use tollgate_mcp::offload::offload_if_large;
@@ -20,19 +19,13 @@ use super::encode::{self, EncodedMessage, ListPageRequest, ModernResultShape};
 use super::exchange::{ExchangeAnswer, ExchangeChannel};
 use super::method::{self, McpMethod};
 use super::notifications::{NotificationTarget, NotificationWriter};
+use super::parsed_request::ParsedMcpRequest;
 use super::request_span::{McpRequestSpan, McpSpanInfo};
 use super::{headers, listen, passed_on, put_meta};
 use crate::app_state::AppState;
 use crate::error_mapping::{McpErrorReply, McpRequestError, call_error};
 use crate::mcp_session::McpLogLevel;
 use crate::request_context::RequestContext;
-
-/// A request with parsed params.
-pub(super) struct ParsedMcpRequest<'a> {
-    pub(super) id: JsonRpcId,
-    pub(super) method: &'a str,
-    pub(super) params: Object<'a>,
-}
 
 /// Origin of a request, and the channel for messages before the answer.
 pub(super) struct ModernRequestSource<'a> {

@@ -10,8 +10,10 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::key::PROTOCOL;
 use crate::api_error::ApiError;
+
+/// Subprotocol that OpenAI's clients offer beside the key.
+const PROTOCOL: &str = "realtime";
 
 const NO_UPGRADE: ApiError = ApiError::new(
     StatusCode::UPGRADE_REQUIRED,

@@ -8,8 +8,6 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use super::handshake::{AgreedSubprotocol, tokens};
 use crate::api_error::ApiError;
 
-/// Subprotocol that OpenAI's clients offer beside the key.
-pub(super) const PROTOCOL: &str = "realtime";
 /// Prefix of the key.
 const IN_PROTOCOL: &str = "openai-insecure-api-key.";
 /// Subprotocols of Deepgram. The next item is the key.

@@ -17,7 +17,7 @@ use crate::upstream::Upstream;
 const PHONE: &str = "phone-0123456789abcdef";
 const BOSS: &str = "boss-0123456789abcdef";
 
-/// Every call of `up_say` needs leave; `phone` calls, `boss` decides.
+/// Every call of `up_say` needs approval; `phone` calls, `boss` decides.
 async fn stage() -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");

@@ -38,7 +38,7 @@ fn by(secret: &str, call: Call) -> Call {
     call.header("x-api-key", secret)
 }
 
-/// Every call of `up_say` needs leave. `sage` runs `wait` by itself.
+/// Every call of `up_say` needs approval. `sage` runs `wait` by itself.
 pub(crate) async fn stage(model: &Model) -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");
@@ -78,7 +78,7 @@ impl Stage {
         panic!("fewer than {least} rows");
     }
 
-    /// The ids of calls that wait for leave, by principal, once so many do.
+    /// The ids of calls that wait for approval, by principal, once so many do.
     pub(crate) async fn approvals(&self, count: usize) -> BTreeMap<String, String> {
         for _ in 0..500 {
             let list = self.request("GET", "/api/approvals").by_admin().send().await.json();

@@ -70,7 +70,7 @@ fn found_or_started(build: PostgresBuild, file: &str) -> PostgresCluster {
     let mut cluster = PostgresCluster::create(build);
     cluster.keep(LINGER_SECONDS);
     cluster.begin();
-    cluster.furnish();
+    cluster.set_up();
     let folder = cluster.folder.display();
     let programs = cluster.programs.display();
     let place = format!("{}\n{folder}\n{programs}", cluster.port);

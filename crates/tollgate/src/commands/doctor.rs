@@ -1,4 +1,4 @@
-//! `tollgate doctor`: checks whether a gateway can run here as its config says, and gives advice.
+//! `tollgate doctor`: checks this machine and the config, and says what to change.
 //! `--probe` only checks a running one, for container health checks.
 
 use serde_json::{Value, json};

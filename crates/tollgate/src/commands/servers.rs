@@ -12,6 +12,7 @@ use crate::output::{Output, OutputFormat, TextTable, clean};
 mod add;
 pub(super) mod change;
 mod login;
+mod requested_change;
 mod search;
 mod trial_run;
 mod wizard;

@@ -92,7 +92,7 @@ fn one(
     tools.servers.push(draft.name.clone());
     source.forget(&["transport", "enabled"]);
     sheet.leave(source);
-    sheet.server(draft);
+    sheet.server(draft.into_found());
 }
 
 /// The realtime model of each provider, by AVA's name of the provider.
@@ -140,7 +140,7 @@ fn agent(
         keys.insert("models".to_owned(), json!([model]));
         keys.insert("engine".to_owned(), json!("s2s"));
     } else if let Some(provider) = provider {
-        let provider = super::collector::shorten_name(&provider);
+        let provider = super::name::shorten_name(&provider);
         sheet.drop(format!("contexts.{name}.provider"), format!("`{provider}` has no model"));
     }
     let mut ours = Vec::new();

@@ -123,7 +123,7 @@ fn one(
             }
         }
         ImportedTransport::Strange => {
-            let kind = super::collector::shorten_name(&kind);
+            let kind = super::name::shorten_name(&kind);
             sheet.drop(&source.at, format!("`{kind}` runs inside Bifrost"));
             return;
         }
@@ -146,7 +146,7 @@ fn one(
     source.forget(&["name", "client_id", "id", "auth_type", "is_ping_available", "state"]);
     source.drop("tool_sync_interval", "tools are synchronised automatically");
     sheet.leave(source);
-    sheet.server(draft);
+    sheet.server(draft.into_found());
 }
 
 fn tools(source: &mut SourceMap, draft: &mut ServerDraft, empty: EmptyListMeaning) {
@@ -194,8 +194,8 @@ fn provider(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) 
             settings.insert("retries".to_owned(), json!(retries.min(10)));
         }
     }
-    let crowd = source.inner("concurrency_and_buffer_size");
-    if let Some(concurrent) = crowd.and_then(|mut crowd| crowd.number("concurrency")) {
+    let buffers = source.inner("concurrency_and_buffer_size");
+    if let Some(concurrent) = buffers.and_then(|mut buffers| buffers.number("concurrency")) {
         settings.insert("concurrent".to_owned(), json!((concurrent as u64).min(100_000)));
     }
     source.forget(&["custom_provider_config"]);

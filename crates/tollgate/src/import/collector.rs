@@ -7,8 +7,7 @@ use tollgate_config::sounds_secret;
 use tollgate_core::mask::SecretMasker;
 use tollgate_core::secret::Secret;
 
-use super::name::{fitting, fold_name, variable};
-use super::server_draft::ServerDraft;
+use super::name::{fitting, fold_name, shorten_name, variable};
 use super::source_map::SourceMap;
 use super::variable_syntax::{VariableSyntax, without_files};
 use super::{DroppedItem, ImportedConfig, ImportedEntry, ImportedSectionEntry, SecretPlacement};
@@ -86,8 +85,7 @@ impl<'a> ImportCollector<'a> {
         id
     }
 
-    pub(super) fn server(&mut self, draft: ServerDraft) {
-        let found = draft.into_found();
+    pub(super) fn server(&mut self, found: ImportedEntry) {
         self.imported.servers.push(found);
     }
 
@@ -218,9 +216,4 @@ impl<'a> ImportCollector<'a> {
 /// Certainly not a secret.
 fn is_trivial(value: &str) -> bool {
     matches!(value, "" | "true" | "false") || value.parse::<u32>().is_ok()
-}
-
-/// A name from the source, truncated for display.
-pub(super) fn shorten_name(name: &str) -> String {
-    tollgate_core::text::truncate_chars(name, 60)
 }

@@ -2,8 +2,9 @@
 
 use tollgate_config::is_variable;
 
-use super::collector::{ImportCollector, shorten_name};
+use super::collector::ImportCollector;
 use super::common_keys::{self, ImportedTransport};
+use super::name::shorten_name;
 use super::server_draft::ServerDraft;
 use super::variable_syntax::VariableSyntax;
 use super::{ImportError, jsonc};
@@ -41,7 +42,7 @@ pub(super) fn read(
         let called = name.map_or_else(|| common_keys::name_of(&[], Some(typed)), str::to_owned);
         let mut draft = ServerDraft::new(sheet, &called);
         draft.url(sheet, typed, sse(typed));
-        sheet.server(draft);
+        sheet.server(draft.into_found());
         return Ok(());
     }
     let words = shell_words::split(typed)
@@ -63,7 +64,7 @@ pub(super) fn read(
         None => {
             sheet.format("a command line");
             let draft = command(name, &words, env, sheet)?;
-            sheet.server(draft);
+            sheet.server(draft.into_found());
             Ok(())
         }
     }
@@ -243,7 +244,7 @@ fn flags(
     for (key, names) in tools.into_iter().filter(|(_, names)| !names.is_empty()) {
         draft.put(key, names);
     }
-    sheet.server(draft);
+    sheet.server(draft.into_found());
     Ok(())
 }
 

@@ -47,7 +47,7 @@ pub(super) fn server(name: &str, mut source: SourceMap, sheet: &mut ImportCollec
     }
     source.forget(&["name", "id", "title", "gallery", "version", "source", "isActive"]);
     sheet.leave(source);
-    sheet.server(draft);
+    sheet.server(draft.into_found());
 }
 
 /// Determines the transport. `false` if that is not possible.
@@ -73,7 +73,7 @@ fn reach(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportColl
         let message = message.unwrap_or_default();
         sheet.drop(
             &source.at,
-            format!("`{}` is not supported", super::collector::shorten_name(&message)),
+            format!("`{}` is not supported", super::name::shorten_name(&message)),
         );
         source.forget(&["args", "env", "cwd", "headers"]);
         return false;

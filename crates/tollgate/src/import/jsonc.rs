@@ -60,7 +60,7 @@ fn convert_object(text: &str, object: &Object<'_>, depth: usize) -> Result<Value
             return Err(wrong(text, property.start(), KEY_MISSING));
         };
         if map.contains_key(&key) {
-            let key = super::collector::shorten_name(&key);
+            let key = super::name::shorten_name(&key);
             return Err(wrong(text, property.start(), &format!("duplicate key `{key}`")));
         }
         let value = convert(text, &property.value, depth)?;

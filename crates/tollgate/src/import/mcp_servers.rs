@@ -25,10 +25,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     for (folder, mut project) in top.named_maps("projects") {
         for (name, server) in project.named_maps("mcpServers") {
             common_keys::server(&name, server, sheet);
-            sheet.last_note(format!(
-                "for the folder {} there",
-                super::collector::shorten_name(&folder)
-            ));
+            sheet.last_note(format!("for the folder {} there", super::name::shorten_name(&folder)));
         }
         sheet.blame(project);
     }

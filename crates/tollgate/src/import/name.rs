@@ -66,3 +66,8 @@ pub(super) fn of_host(host: &str) -> String {
         _ => "server".to_owned(),
     }
 }
+
+/// A name from the source, truncated for display.
+pub(super) fn shorten_name(name: &str) -> String {
+    tollgate_core::text::truncate_chars(name, 60)
+}

@@ -134,7 +134,7 @@ impl SourceMap {
     fn each(&mut self, at: &str, entries: Vec<(String, Value)>) -> Vec<(String, Self)> {
         let mut read = Vec::with_capacity(entries.len());
         for (name, value) in entries {
-            let at = format!("{at}.{}", super::collector::shorten_name(&name));
+            let at = format!("{at}.{}", super::name::shorten_name(&name));
             match Self::of(at.as_str(), value) {
                 Some(inner) => read.push((name, inner)),
                 None => {
@@ -220,7 +220,7 @@ impl SourceMap {
     pub(super) fn path(&self, key: &str) -> String {
         match self.at.as_str() {
             "" => key.to_owned(),
-            at => format!("{at}.{}", super::collector::shorten_name(key)),
+            at => format!("{at}.{}", super::name::shorten_name(key)),
         }
     }
 

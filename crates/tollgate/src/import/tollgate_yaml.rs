@@ -27,7 +27,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
         draft.headers(sheet, headers);
         server.everything().into_iter().for_each(|(key, value)| draft.put(&key, value));
         sheet.leave(server);
-        sheet.server(draft);
+        sheet.server(draft.into_found());
     }
     for key in ["agents", "providers", "models", "keys", "budget", "listen", "limits"] {
         top.drop(key, "only `servers` are imported from a Tollgate config; copy it by hand");

@@ -35,7 +35,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
             let name = super::name::variable(id);
             sheet.last_note(format!(
                 "`TOLLGATE_INPUT_{name}`: {}",
-                super::collector::shorten_name(description)
+                super::name::shorten_name(description)
             ));
         }
     }

@@ -1,14 +1,13 @@
 //! Parses entries of a registry response. Invalid ones are skipped.
 
 use serde_json::Value;
-use tollgate_core::text::truncate_chars;
 
+use super::untrusted_text::sanitize_text;
 use super::{McpRegistryEntry, McpRegistryPage, install_option};
 
 const MOST_ENTRIES: usize = 100;
 const MOST_CHOICES: usize = 12;
 const LONGEST_NAME: usize = 200;
-const LONGEST_TEXT: usize = 400;
 
 pub(super) fn page(body: &Value) -> Option<McpRegistryPage> {
     let listed = body.get("servers")?.as_array()?;
@@ -62,10 +61,4 @@ fn is_website(url: &str) -> bool {
     let rest = url.strip_prefix("https://").unwrap_or_default();
     let odd = |c: char| c.is_control() || c.is_whitespace() || "\"'<>\\`".contains(c);
     !rest.is_empty() && url.len() < 500 && !rest.contains(odd) && !rest.starts_with('/')
-}
-
-/// Untrusted text: truncated, and without control characters.
-pub(super) fn sanitize_text(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    truncate_chars(plain.trim(), LONGEST_TEXT)
 }

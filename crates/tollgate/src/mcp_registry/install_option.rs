@@ -133,7 +133,7 @@ fn env(blanks: &mut InputFiller<'_>, inputs: &Value) -> Option<Map<String, Value
 
 fn own(blanks: &mut InputFiller<'_>, input: &Value, name: &str, otherwise: &str) -> String {
     let description =
-        input["description"].as_str().map(super::entry::sanitize_text).unwrap_or_default();
+        input["description"].as_str().map(super::untrusted_text::sanitize_text).unwrap_or_default();
     let secret = input["isSecret"] == true;
     blanks.needs.push(RequiredVariable { name: name.to_owned(), description, secret });
     format!("${{{name}{otherwise}}}")

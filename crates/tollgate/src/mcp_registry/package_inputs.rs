@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::RequiredVariable;
-use super::entry::sanitize_text;
+use super::untrusted_text::sanitize_text;
 use crate::import::variable;
 
 const MAX_ARGUMENTS: usize = 64;

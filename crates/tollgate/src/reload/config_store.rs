@@ -134,8 +134,8 @@ impl ConfigStore {
         effect::admit(&name, &config).await?;
         let certified = self.app.certify(&config).await;
         certified.map_err(|why| ConfigReport::about(&name, why.to_string()))?;
-        let turnover = self.app.reconfigure(&config).await;
-        let effect = effect::of(turnover, self.fixed.keys_needing_restart(&config));
+        let changes = self.app.reconfigure(&config).await;
+        let effect = effect::of(changes, self.fixed.keys_needing_restart(&config));
         self.origin.became_file();
         self.seen = Some(version.as_str().to_owned());
         self.now = config;
@@ -150,10 +150,10 @@ impl ConfigStore {
     /// Applies the same config again, with all referenced files read anew.
     pub(super) async fn reload_builtin_files(&self) -> Result<ReloadEffect, ConfigReport> {
         let certified = self.app.certify(&self.now).await;
-        let turnover = self.app.reconfigure(&self.now).await;
+        let changes = self.app.reconfigure(&self.now).await;
         let name = self.origin.path().display().to_string();
         certified.map_err(|why| ConfigReport::about(&name, why.to_string()))?;
-        Ok(effect::of(turnover, self.fixed.keys_needing_restart(&self.now)))
+        Ok(effect::of(changes, self.fixed.keys_needing_restart(&self.now)))
     }
 
     pub(super) async fn change(

@@ -77,8 +77,8 @@ pub(super) async fn admit(file: &str, next: &Config) -> Result<(), ConfigReport>
     app::certifiable(next).await.map_err(about)
 }
 
-pub(super) fn of(turnover: ServerChanges, needs_restart: Vec<String>) -> ReloadEffect {
-    let ServerChanges { added, removed, restarted, unchanged } = turnover;
+pub(super) fn of(changes: ServerChanges, needs_restart: Vec<String>) -> ReloadEffect {
+    let ServerChanges { added, removed, restarted, unchanged } = changes;
     ReloadEffect { added, removed, restarted, unchanged, needs_restart }
 }
 

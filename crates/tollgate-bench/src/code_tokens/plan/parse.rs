@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     ExtractedField, Extraction, ForEachItem, PlanArguments, PlanStep, PlanStepKind, PlannedQuery,
-    QueryClass, inventory, sinks,
+    QueryClass, inventory, sinks, step_position,
 };
 
 /// Round by round: the queries of the public benchmark, the longest ones shortened.
@@ -55,7 +55,7 @@ fn step(steps: &[PlanStep], line: &str) -> PlanStep {
     let mut each = None;
     if let Some(other) = words.first() {
         let (other, most) = other.split_once("[:").unwrap_or((other, "99]"));
-        let of = place(steps, other);
+        let of = step_position(steps, other);
         let most = most.trim_end_matches(']').parse().expect("a number");
         each = is_each.then_some(ForEachItem { of, most });
         after.push(of);
@@ -70,20 +70,16 @@ fn step(steps: &[PlanStep], line: &str) -> PlanStep {
     let arguments = arguments_of(arguments);
     let mut step = PlanStep {
         name: name.to_owned(),
-        taken: if kind == PlanStepKind::Act { of_act(taken) } else { taken_of(taken) },
+        taken: if kind == PlanStepKind::Act { Extraction::of_act(taken) } else { taken_of(taken) },
         kind,
         tool,
         arguments,
         after,
         each,
     };
-    let referred: Vec<usize> = step.references().map(|name| place(steps, name)).collect();
+    let referred: Vec<usize> = step.references().map(|name| step_position(steps, name)).collect();
     step.after.extend(referred);
     step
-}
-
-pub(super) fn place(steps: &[PlanStep], name: &str) -> usize {
-    steps.iter().position(|step| step.name == name).expect("a step above")
 }
 
 fn arguments_of(written: &str) -> PlanArguments {
@@ -107,12 +103,6 @@ fn sample(at: usize) -> String {
     let name = NAMES[at % 5];
     let kind = KINDS[at / 2 % 5];
     format!("('{name} {at}', '{kind}', {}, '2026-0{}-1{}')", 41_000 + at * 731, at % 9 + 1, at % 10)
-}
-
-/// The id.
-pub(super) fn of_act(field: &str) -> Extraction {
-    let field = ExtractedField { name: field.to_owned(), most: None };
-    Extraction { list: None, most: None, fields: vec![field] }
 }
 
 /// `list[:5] title url`, `. karma`, or one field of the answer itself.

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Extraction, PlanArguments, PlanStep, PlanStepKind, WriteForm, WriteSink, inventory, parse,
+    Extraction, PlanArguments, PlanStep, PlanStepKind, WriteForm, WriteSink, inventory,
+    step_position,
 };
 use crate::code_tokens::inventory::ToolRef;
 
@@ -12,7 +13,7 @@ pub(super) fn add(steps: &mut Vec<PlanStep>, written: &str) {
     let (head, sources) = written.split_once(" | ").expect("sources");
     let (form, target) = head.split_once(' ').expect("a target");
     let sources: Vec<usize> =
-        sources.split_whitespace().map(|name| parse::place(steps, name)).collect();
+        sources.split_whitespace().map(|name| step_position(steps, name)).collect();
     let (target, columns) = target.split_once('(').unwrap_or((target, ""));
     let columns: Vec<String> =
         columns.trim_end_matches(')').split(',').map(str::to_owned).collect();
@@ -45,7 +46,7 @@ pub(super) fn add(steps: &mut Vec<PlanStep>, written: &str) {
     };
     let mut step = bare(format!("w{}", steps.len()), inventory::tool(tool), &arguments);
     step.after.clone_from(&sources);
-    let referred: Vec<usize> = step.references().map(|name| parse::place(steps, name)).collect();
+    let referred: Vec<usize> = step.references().map(|name| step_position(steps, name)).collect();
     step.after.extend(referred);
     if let WriteForm::Insert { .. } = form {
         step.after.push(steps.len() - 1);
@@ -71,7 +72,7 @@ fn make_sheet(steps: &mut Vec<PlanStep>, title: &str) -> String {
     let name = format!("t{}", steps.len());
     let tool = inventory::tool("gs.create_spreadsheet");
     let mut step = bare(name.clone(), tool, &json!({ "title": title }));
-    step.taken = parse::of_act("spreadsheet_id");
+    step.taken = Extraction::of_act("spreadsheet_id");
     steps.push(step);
     name
 }

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::ProgramWriter;
 use super::expressions::{join_values, line, literal, plain, quote, row_text, text, values};
 use crate::code_tokens::compose;
-use crate::code_tokens::ground_truth::ExtractedItem;
 use crate::code_tokens::plan::{PlanStep, PlanStepKind, WriteForm, WriteSink};
+use crate::code_tokens::step_outcome::ExtractedItem;
 
 impl ProgramWriter<'_> {
     pub(super) fn put(&self, step: &PlanStep, sink: &WriteSink, out: &mut String) {
@@ -15,7 +15,7 @@ impl ProgramWriter<'_> {
             sink.sources.iter().filter(|at| steps[**at].kind == PlanStepKind::Read).copied();
         let read = WriteSink { form: WriteForm::Pages, sources: reads.collect() };
         let is_shown = |item: &ExtractedItem| item.facts.iter().all(|fact| self.seen.has(fact));
-        let written = compose::rows(self.query, &read, self.truth, &is_shown);
+        let written = compose::rows(self.query, &read, &self.truth.0, &is_shown);
         let taken = sink.sources.iter().filter(|at| steps[**at].kind != PlanStepKind::Read);
         let taken: Vec<&PlanStep> = taken.map(|at| &steps[*at]).collect();
         match &sink.form {

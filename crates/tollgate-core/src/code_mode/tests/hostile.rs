@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{book, raw, tool};
 use crate::code_mode::classes::TypedDictSet;
 use crate::code_mode::schema_layers::{JsonTypeSet, SchemaLayers, SchemaRoot};
-use crate::code_mode::schema_reader::{SchemaTypeReader, TypeDetail};
+use crate::code_mode::schema_reader::SchemaTypeReader;
+use crate::code_mode::type_detail::TypeDetail;
 
 /// Steps that ordinary schemas stay below, and those after which nothing more is read.
 const ORDINARY: usize = 2_000;

@@ -10,7 +10,8 @@ use crate::code_mode::classes::TypedDictSet;
 use crate::code_mode::parameters::{ParameterNeed, Parameters};
 use crate::code_mode::result_shape::ResultShape;
 use crate::code_mode::schema_layers::SchemaRoot;
-use crate::code_mode::schema_reader::{SchemaTypeReader, TypeDetail};
+use crate::code_mode::schema_reader::SchemaTypeReader;
+use crate::code_mode::type_detail::TypeDetail;
 use crate::schema::tests::random::schemas;
 
 /// JSON made of the words of schemas, in no sensible order.

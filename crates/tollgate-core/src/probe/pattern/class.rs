@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::parse::PatternPiece;
+use super::piece::PatternPiece;
 
 /// Ranges, and optionally the complement of others.
 #[derive(Debug, Default)]

@@ -4,25 +4,10 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use super::class::{self, CharClass};
+use super::piece::{PatternPiece, PatternSequence};
 
 /// Maximum nesting of groups.
 const MAX_GROUP_DEPTH: usize = 32;
-
-pub(super) type PatternSequence = Vec<PatternPiece>;
-
-#[derive(Debug)]
-pub(super) enum PatternPiece {
-    /// Matching characters, best first.
-    OneOf(Vec<char>),
-    Group(Vec<PatternSequence>),
-    Repeat {
-        piece: Box<Self>,
-        least: usize,
-        most: Option<usize>,
-    },
-    /// A zero-width assertion.
-    Edge,
-}
 
 /// The alternatives of a pattern; `None` if it has unsupported syntax.
 pub(super) fn read(pattern: &str) -> Option<Vec<PatternSequence>> {

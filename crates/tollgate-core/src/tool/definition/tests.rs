@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{DefinitionError, FindingKind, HeaderKind, ToolDefinition};
+use super::{DefinitionError, FindingKind, ToolDefinition};
 use crate::json::raw_value;
-use crate::tool::{CacheScope, hidden_text};
+use crate::tool::{CacheScope, HeaderKind, hidden_text};
 
 mod corpus;
 

@@ -2,7 +2,7 @@
 //! dice, `{taverns}` rolls on that table; everything else is text.
 
 use super::expression::Expression;
-use super::{parse, table_file};
+use super::parse;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableEntry {
@@ -63,11 +63,16 @@ fn piece(inside: &str) -> TableEntryPiece {
     // A table may be called `d6`: dice notation wins.
     match parse::parse(text) {
         Ok(expression) => TableEntryPiece::Dice { notation: text.to_owned(), expression },
-        Err(_) if !text.is_empty() && text.bytes().all(table_file::is_plain) => {
+        Err(_) if !text.is_empty() && text.bytes().all(is_table_name_byte) => {
             TableEntryPiece::Table(text.to_owned())
         }
         Err(_) => TableEntryPiece::Neither(inside.to_owned()),
     }
+}
+
+/// Whether it may stand in the name of a table.
+pub(super) fn is_table_name_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::tables::{RandomTable, TableEntry};
+use super::entry::{TableEntry, is_table_name_byte};
+use super::random_table::RandomTable;
 use crate::builtin::document::{
     self, DocumentData, DocumentError, DocumentLineError, DocumentNode,
 };
@@ -62,18 +63,13 @@ pub(super) fn read_directory(
 
 fn name(path: &Path) -> Result<String, DocumentLineError> {
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.bytes().all(is_plain) {
+    if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.bytes().all(is_table_name_byte) {
         let problem = format!(
             "its name must be at most {MOST_NAME_BYTES} characters out of a-z, 0-9 and `_`"
         );
         return Err(DocumentLineError::all(problem));
     }
     Ok(name.to_owned())
-}
-
-/// Characters of table names.
-pub(super) fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
 type TableWithLines = (RandomTable, Vec<usize>);

@@ -9,6 +9,7 @@ use super::{roll, table_file};
 use crate::builtin::document::{DocumentError, DocumentLineError};
 
 pub use super::entry::TableEntry;
+pub use super::random_table::RandomTable;
 
 const BUILTIN_TABLES: &[(&str, &str)] = &[
     ("random_encounter", include_str!("tables/random_encounter.txt")),
@@ -137,40 +138,6 @@ impl TableRoller<'_> {
 
     fn is_over(&self, depth: usize, out: &str) -> bool {
         self.left == 0 || depth == MAX_TABLE_DEPTH || out.len() > MOST_RESULT_BYTES
-    }
-}
-
-/// Invariant: at least one entry, every weight is at least 1, and their sum fits a `u32`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RandomTable {
-    entries: Vec<TableEntry>,
-}
-
-impl RandomTable {
-    /// `None` if a weight is zero, their sum too large, or there is no entry.
-    pub fn new(entries: Vec<TableEntry>) -> Option<Self> {
-        let sum = entries.iter().try_fold(0_u32, |sum, entry| {
-            sum.checked_add(entry.weight).filter(|_| entry.weight > 0)
-        })?;
-        (sum > 0).then_some(Self { entries })
-    }
-
-    /// Rolls go from 1 to this.
-    pub fn sides(&self) -> u32 {
-        self.entries.iter().map(|entry| entry.weight).sum()
-    }
-
-    /// The entry that a roll hits.
-    ///
-    /// # Panics
-    /// If the roll is not within 1 and [`RandomTable::sides`].
-    pub fn entry(&self, roll: u32) -> &TableEntry {
-        let mut top = 0;
-        let hit = self.entries.iter().find(|entry| {
-            top += entry.weight;
-            (1..=top).contains(&roll)
-        });
-        hit.expect("a roll is between 1 and the sides")
     }
 }
 

@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, Dir, FileType};
 
+use super::folder::open_folder;
 use super::path::MOST_NAMES;
-use super::sandbox::open_folder;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Quota {

@@ -5,15 +5,15 @@
 
 use std::fs::{DirBuilder, File};
 use std::io::{Read as _, Write as _};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 
 use parking_lot::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use rustix::path::Arg;
 
+use super::folder::{SAFE, open_folder};
 use super::path::{RelativePath, TEMPORARY};
 use super::quota::{Change, Quota, SandboxUsage};
 
@@ -156,14 +156,6 @@ impl FileSandbox {
     fn too_large(&self) -> FileAccessError {
         FileAccessError::TooLarge { most: self.quota.file_bytes }
     }
-}
-
-/// Never follow a link; never leak the descriptor to a child process.
-const SAFE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
-
-/// Opens a folder by its name in another.
-pub(crate) fn open_folder(parent: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
-    rustix::fs::openat(parent, name, OFlags::RDONLY | OFlags::DIRECTORY | SAFE, Mode::empty())
 }
 
 /// Descends as far as folders exist; returns the last one and the missing names.

@@ -7,7 +7,7 @@ use tollgate_core::tool::{ApprovalMode, ToolOverride};
 use super::*;
 use crate::calls::{CallProgress, Event as CallEvent, MAX_FINISHED_CALLS, StepTiming};
 
-/// `a` takes 100 ms, `b` needs leave.
+/// `a` takes 100 ms, `b` needs approval.
 async fn observed() -> TestGate {
     let change = |rules: &mut ServerRules, tools: &mut Vec<Value>| {
         let always =

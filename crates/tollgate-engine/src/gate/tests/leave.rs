@@ -13,7 +13,7 @@ use crate::approvals::{ApprovalDecisionError, ApprovalRequest as Waiting};
 use crate::notices::Notice;
 use crate::results::ResultLookup;
 
-/// A gate whose tool `a` needs leave for every call; `b` does not. Counts what reached the server.
+/// A gate whose tool `a` needs approval for every call; `b` does not. Counts what reached the server.
 struct Guarded {
     test: TestGate,
     calls: Arc<AtomicUsize>,

@@ -9,7 +9,7 @@ use crate::conversation::{ChatMessage, ChatRole, FunctionCall, MessagePart, Part
 use crate::dialect::Dialect;
 use crate::format::result_order::{in_order, missing_result_error};
 
-use super::part_writer::AnthropicBlockWriter;
+use super::part_writer::{AnthropicBlockWriter, content};
 use super::prompt_cache;
 
 const OWN: Dialect = Dialect::Anthropic;
@@ -199,15 +199,4 @@ impl AnthropicTurn {
         }
         message.into()
     }
-}
-
-/// A single plain text is written as a string instead of a list.
-pub(super) fn content(mut blocks: Vec<Value>) -> Value {
-    let plain = |block: &Value| {
-        block["type"] == "text" && block.as_object().is_some_and(|block| block.len() == 2)
-    };
-    if blocks.len() == 1 && plain(&blocks[0]) {
-        return blocks[0]["text"].take();
-    }
-    blocks.into()
 }

@@ -15,7 +15,6 @@ use crate::extra::Extra;
 use crate::format::encoding_log::EncodingLog;
 use crate::format::result_media;
 
-use super::history::content;
 use super::prompt_cache;
 
 const OWN: Dialect = Dialect::Anthropic;
@@ -197,4 +196,15 @@ fn unfit(at: &str, what: &str) -> LlmError {
         at,
         format!("`{at}`: the model's provider, Anthropic, does not accept {what}"),
     )
+}
+
+/// A single plain text is written as a string instead of a list.
+pub(super) fn content(mut blocks: Vec<Value>) -> Value {
+    let plain = |block: &Value| {
+        block["type"] == "text" && block.as_object().is_some_and(|block| block.len() == 2)
+    };
+    if blocks.len() == 1 && plain(&blocks[0]) {
+        return blocks[0]["text"].take();
+    }
+    blocks.into()
 }

@@ -11,8 +11,8 @@ use crate::error::LlmError;
 use crate::format::EncodedRequest;
 use crate::format::openai_common::strict_of;
 
-use super::history::{AnthropicMessages, compose, content};
-use super::part_writer::AnthropicBlockWriter;
+use super::history::{AnthropicMessages, compose};
+use super::part_writer::{AnthropicBlockWriter, content};
 use super::prompt_cache;
 
 const OWN: Dialect = Dialect::Anthropic;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::message_reader::{SPELLING_KEY, THOUGHTS_KEYS};
+use super::message_keys::{SPELLING_KEY, THOUGHTS_KEYS};
 use super::reasoning_details::{self, DETAILS_KEY};
 use super::{DIALECT, media, part_writer, tool};
 use crate::conversation::{

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::message_keys::{THOUGHTS_KEYS, THOUGHTS_SIGNATURE_KEY, with_spelling};
 use super::{DIALECT, part_reader, reasoning_details, tool};
 use crate::conversation::{
     CallEnd, CallResult, ChatMessage, ChatRole, FunctionCall, MessagePart, PartContent,
@@ -14,18 +15,6 @@ use crate::format::fields::{FieldReader, unknown, wrong};
 use crate::format::pairing::CallPairing;
 
 const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "function"];
-
-/// Field names for thoughts: two spellings are common, neither is OpenAI's.
-pub(super) const THOUGHTS_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
-/// Note that the thoughts were in the content; no request field lets a server recognize them.
-pub(super) const CONTENT_KEY: &str = "content";
-/// Field in which earlier versions gave clients the signature of a single thought.
-const THOUGHTS_SIGNATURE_KEY: &str = "reasoning_signature";
-/// Fields beside the content that have parts of their own.
-pub(super) const CALLS_KEY: &str = "tool_calls";
-pub(super) const IMAGES_KEY: &str = "images";
-/// Field that notes which spelling was used, or for an unknown part, in which field it was.
-pub(super) const SPELLING_KEY: &str = "said_as";
 
 pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<ChatMessage>, LlmError> {
     let mut calls = CallPairing::default();
@@ -138,10 +127,6 @@ pub(super) fn read_thoughts(fields: &mut FieldReader) -> Result<Option<MessagePa
         content: PartContent::Thinking { text, signature },
         extra: with_spelling(key),
     }))
-}
-
-pub(super) fn with_spelling(key: &str) -> Extra {
-    Extra::new(DIALECT, [(SPELLING_KEY.to_owned(), key.into())].into_iter().collect())
 }
 
 fn result(mut fields: FieldReader, calls: &mut CallPairing) -> Result<ChatMessage, LlmError> {

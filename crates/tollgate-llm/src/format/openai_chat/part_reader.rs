@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::DIALECT;
 use super::media;
-use super::message_reader::{CONTENT_KEY, with_spelling};
+use super::message_keys::{CONTENT_KEY, with_spelling};
 use crate::conversation::{ChatMedia, MediaKind, MediaSource, MessagePart, PartContent};
 use crate::error::LlmError;
 use crate::format::fields::FieldReader;

@@ -5,10 +5,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message_reader::{CALLS_KEY, IMAGES_KEY, SPELLING_KEY};
+use super::message_keys::{CALLS_KEY, IMAGES_KEY, SPELLING_KEY};
 use super::reasoning_details::{self, DETAILS_KEY};
 use super::request_reader::LEGACY_FUNCTIONS_KEY;
-use super::{DIALECT, history, message_reader, part_reader, part_writer, report_json, tool, usage};
+use super::{
+    DIALECT, history, message_keys, message_reader, part_reader, part_writer, report_json, tool,
+    usage,
+};
 use crate::conversation::{
     ChatRequest, ChatResponse, MediaKind, MessagePart, PartContent, StopReason, TokenUsage,
 };
@@ -51,7 +54,7 @@ fn read_body(body: Value) -> Result<ChatResponse, LlmError> {
             && let Some(text) = part_reader::thought(value)
         {
             part.content = PartContent::Thinking { text, signature: None };
-            part.extra = message_reader::with_spelling(message_reader::CONTENT_KEY);
+            part.extra = message_keys::with_spelling(message_keys::CONTENT_KEY);
         }
     }
     parts.extend(read_images(&mut said)?);
@@ -70,7 +73,7 @@ pub(super) fn read_images(said: &mut FieldReader) -> Result<Vec<MessagePart>, Ll
     let mut parts = part_reader::read_all(images, &at)?;
     for part in &mut parts {
         if let PartContent::Opaque { .. } = part.content {
-            part.extra = message_reader::with_spelling(IMAGES_KEY);
+            part.extra = message_keys::with_spelling(IMAGES_KEY);
         }
     }
     Ok(parts)

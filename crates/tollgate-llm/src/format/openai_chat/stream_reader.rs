@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use tollgate_core::text::truncate_chars;
 
 use self::calls::ChatCallAssembler;
-use super::message_reader::{CONTENT_KEY, THOUGHTS_KEYS, with_spelling};
+use super::message_keys::{CONTENT_KEY, THOUGHTS_KEYS, with_spelling};
 use super::{DIALECT, errors, part_reader, response, usage};
 use crate::conversation::{MessagePart, StopReason, TokenUsage};
 use crate::delta::{PartOpening, ResponseDelta};

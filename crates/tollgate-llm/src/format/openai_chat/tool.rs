@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
-use super::message_reader::{CALLS_KEY, SPELLING_KEY, with_spelling};
+use super::message_keys::{CALLS_KEY, SPELLING_KEY, with_spelling};
 use crate::conversation::{ChatTool, Function, FunctionCall, MessagePart, PartContent, ToolChoice};
 use crate::error::LlmError;
 use crate::extra::Extra;

@@ -83,12 +83,12 @@ impl PendingResponse<'_> {
         mut stream: EventStream,
     ) -> Result<PostReply, RequestError> {
         let mut events = 0;
-        let mut noise = FloodControl::default();
+        let mut flood = FloodControl::default();
         while let Some(event) = stream.next().await {
             events += 1;
             let data = match event {
                 Ok(event) if event.data.is_empty() || !is_message(event.name.as_deref()) => {
-                    noise.record_message(event.data.len()).await;
+                    flood.record_message(event.data.len()).await;
                     continue;
                 }
                 Ok(event) => event.data,
@@ -98,7 +98,7 @@ impl PendingResponse<'_> {
                 Err(SseError::NoRoom) => return Err(RequestError::NoRoom(NoRoomError)),
                 Err(fault @ SseError::NotUtf8) => {
                     self.inbound.listener.on_garbage(&fault.to_string());
-                    noise.record_message(0).await;
+                    flood.record_message(0).await;
                     continue;
                 }
             };
@@ -114,7 +114,7 @@ impl PendingResponse<'_> {
                 StreamMessage::Broken(reason) => self.inbound.listener.on_garbage(&reason),
                 StreamMessage::Other => {}
             }
-            noise.record_message(size).await;
+            flood.record_message(size).await;
         }
         let last_id = stream.last_id().map(str::to_owned);
         Ok(PostReply::Cut(ResumePoint { last_id, retry: stream.retry(), events }))

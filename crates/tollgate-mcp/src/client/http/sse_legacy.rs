@@ -103,7 +103,7 @@ impl Drop for SseLegacyConnection {
 }
 
 async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
-    let mut noise = FloodControl::default();
+    let mut flood = FloodControl::default();
     while let Some(event) = stream.next().await {
         let size = event.as_ref().map_or(0, |event| event.data.len());
         match event {
@@ -111,7 +111,7 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
             Ok(event) if event.data.is_empty() => {}
             Ok(event) => {
                 match dispatch.receive_any(event.data.into(), stream.take_permit()).await {
-                    ReceivedKind::Answer => noise.reset(),
+                    ReceivedKind::Answer => flood.reset(),
                     ReceivedKind::Talk => {}
                 }
             }
@@ -128,7 +128,7 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
                 }
             }
         }
-        noise.record_message(size).await;
+        flood.record_message(size).await;
     }
     dispatch.close("the server's event stream ended");
 }

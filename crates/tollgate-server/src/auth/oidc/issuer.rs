@@ -66,12 +66,12 @@ impl Issuer {
             attempted: watch::Sender::new(None),
             pause,
         });
-        let keeper = JwksRefresher {
+        let refresher = JwksRefresher {
             issuer: auth.issuer.clone(),
             jwks_url: auth.jwks_url.clone(),
             shared: Arc::clone(&shared),
         };
-        Self { shared, _refresh: tasks::spawn("issuer", keeper.run()) }
+        Self { shared, _refresh: tasks::spawn("issuer", refresher.run()) }
     }
 
     /// The key that signed the token. If it is unknown, triggers a fetch and waits, with a timeout.
@@ -97,7 +97,7 @@ impl IssuerState {
         let fetched = self.keys.load();
         let Some(fetched) = fetched.as_ref() else { return JwkLookup::Unreachable };
         let age = SystemClock.now().saturating_duration_since(fetched.at);
-        match fetched.keys.find(token) {
+        match fetched.keys.find(token.algorithm, token.kid.as_deref()) {
             _ if age >= STALE => JwkLookup::Unreachable,
             Some(key) => JwkLookup::Key(key.clone()),
             None => JwkLookup::Unknown,

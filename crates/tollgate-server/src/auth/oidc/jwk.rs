@@ -9,8 +9,6 @@ use ring::signature::{
 };
 use serde_json::Value;
 
-use super::jwt::Jwt;
-
 /// Limit on the keys of an issuer. Further ones are ignored.
 const MOST_KEYS: usize = 100;
 /// Shorter RSA keys can be broken. Longer ones only cost time.
@@ -73,11 +71,11 @@ impl Jwks {
         self.keys.len()
     }
 
-    /// The key that the token names. A token without a key id matches only if exactly one key fits.
-    pub(super) fn find(&self, token: &Jwt<'_>) -> Option<&Jwk> {
-        let mut fitting = self.keys.iter().filter(|key| key.is_for(token.algorithm));
-        match &token.kid {
-            Some(kid) => fitting.find(|key| key.kid.as_ref() == Some(kid)),
+    /// The key that a token names. A token without a key id matches only if exactly one key fits.
+    pub(super) fn find(&self, algorithm: JwtAlgorithm, kid: Option<&str>) -> Option<&Jwk> {
+        let mut fitting = self.keys.iter().filter(|key| key.is_for(algorithm));
+        match kid {
+            Some(kid) => fitting.find(|key| key.kid.as_deref() == Some(kid)),
             None => fitting.next().filter(|_| fitting.next().is_none()),
         }
     }

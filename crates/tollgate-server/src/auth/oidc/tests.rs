@@ -93,7 +93,7 @@ fn judge_token(document: &Value, token: &str, now: u64) -> &'static str {
     let audiences = [Some(AUDIENCE.to_owned()), None];
     let terms = JwtRequirements { issuer: ISSUER, audiences: &audiences, now: at(now) };
     let judged = Jwt::parse(token.as_bytes()).and_then(|token| {
-        token.verify(keys.find(&token).ok_or("no such key")?)?;
+        token.verify(keys.find(token.algorithm, token.kid.as_deref()).ok_or("no such key")?)?;
         token.check(&terms)
     });
     judged.map_or_else(|flaw| flaw, |_| "ok")

@@ -10,7 +10,7 @@ use tollgate_config::{self as config, Environment, ProcessEnvironment, reference
 use tollgate_core::secret::Secret;
 use tollgate_server::config_service::{ApplyMode, ConfigChange};
 
-use super::change::RequestedServerChange;
+use super::requested_change::RequestedServerChange;
 use crate::cli::servers::AddServerArgs;
 use crate::command_error::CommandError;
 use crate::import::{self, DescribedTransport, SecretPlacement, ServerDescription};

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tollgate_config::edit::ConfigEdit;
 use tollgate_config::secret_masking::SecretMasks;
 use tollgate_config::{self as config, ConfigRequest, Environment};
-use tollgate_core::secret::Secret;
 use tollgate_server::config_service::{ApplyMode, ConfigChange, ConfigChangeRequest, ServerSwitch};
 
+use super::requested_change::RequestedServerChange;
 use super::{add, search, trial_run, wizard};
 use crate::cli::servers::{ChangeServersCommand as Typed, ServerNameArgs};
 use crate::command_error::CommandError;
@@ -17,14 +17,6 @@ use crate::gateway::Gateway;
 use crate::output::{Output, OutputFormat, clean};
 use crate::prompt;
 use crate::reload::{ConfigDraft, ConfigFileSource, draft};
-
-/// A change and the messages for it.
-pub(super) struct RequestedServerChange {
-    pub(super) change: ConfigChange,
-    pub(super) mode: ApplyMode,
-    /// Variables that the new text refers to, with their values.
-    pub(super) given: Vec<(String, Secret)>,
-}
 
 pub(crate) async fn run(
     typed: Typed,

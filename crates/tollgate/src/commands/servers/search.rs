@@ -4,7 +4,7 @@
 use tollgate_config::Config;
 use tollgate_server::config_service::{ApplyMode, ConfigChange};
 
-use super::change::RequestedServerChange;
+use super::requested_change::RequestedServerChange;
 use crate::cli::servers::AddServerArgs;
 use crate::command_error::CommandError;
 use crate::mcp_registry::{InstallOption, McpRegistryClient, McpRegistryError, short_name};

@@ -8,7 +8,7 @@ use tollgate_engine::upstream::TrialEvent;
 use tollgate_server::config_service::{ApplyMode, ConfigChange};
 
 use super::add::ExpectedEnvironment;
-use super::change::RequestedServerChange;
+use super::requested_change::RequestedServerChange;
 use super::trial_run;
 use crate::cli::servers::AddServerArgs;
 use crate::command_error::CommandError;

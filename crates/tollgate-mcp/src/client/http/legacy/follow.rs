@@ -55,9 +55,9 @@ impl LegacyCore {
     }
 
     async fn follow_stream(&self, stream: &mut EventStream) {
-        let mut noise = FloodControl::default();
+        let mut flood = FloodControl::default();
         while let Some(event) = stream.next().await {
-            noise.record_message(event.as_ref().map_or(0, |event| event.data.len())).await;
+            flood.record_message(event.as_ref().map_or(0, |event| event.data.len())).await;
             let data = match event {
                 Ok(event) if event.data.is_empty() => continue,
                 Ok(event) => event.data,
