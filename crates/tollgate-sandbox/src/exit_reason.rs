@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use rustix::process::Signal;
 
 use crate::failure::{out_of_time, program_error, program_error_with_hint};
-use crate::frames::{ProgramError, ProgramErrorKind};
+use crate::frames::{NO_PROGRESS, ProgramError, ProgramErrorKind};
 
 /// Length of an interpreter's panic message.
 const MAX_PANIC_CHARS: usize = 200;
@@ -21,6 +21,9 @@ pub(crate) fn explain(status: Option<ExitStatus>, last_words: &str) -> ProgramEr
     }
     if says("overflowed its stack") {
         return too_deep();
+    }
+    if says(NO_PROGRESS) {
+        return too_much_at_once();
     }
     let Some(status) = status else {
         return program_error(
@@ -62,6 +65,11 @@ fn too_deep() -> ProgramError {
         "functions or values are nested too deeply".to_owned(),
         hint,
     )
+}
+
+fn too_much_at_once() -> ProgramError {
+    let hint = "use smaller numbers and texts: an operation on a huge value may take minutes";
+    program_error_with_hint(ProgramErrorKind::Time, NO_PROGRESS.to_owned(), hint)
 }
 
 fn broke(how: &str, last_words: &str) -> ProgramError {

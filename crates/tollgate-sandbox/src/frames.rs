@@ -15,6 +15,9 @@ pub const MAX_FRAME_BYTES: u32 = 32 << 20;
 /// Bytes of one frame from a worker; larger ones are not read.
 pub const MAX_WORKER_MESSAGE_BYTES: u32 = 4 << 20;
 
+/// Last words of a worker whose interpreter spent too long on a single operation.
+pub const NO_PROGRESS: &str = "one operation took more than 2 s of CPU time";
+
 /// Messages to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,6 +4,7 @@
 pub mod confine;
 pub mod pipe;
 pub mod program;
+pub mod watchdog;
 
 mod bindings;
 mod builtins;

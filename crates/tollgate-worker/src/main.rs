@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, SyncSender};
 use std::thread::Builder;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -12,6 +12,7 @@ use tollgate_sandbox::frames::{HostMessage, VERSION, WorkerMessage};
 use tollgate_worker::confine::{self, KernelLimits};
 use tollgate_worker::pipe::FramePipe;
 use tollgate_worker::program;
+use tollgate_worker::watchdog::{self, ProgressClock};
 
 /// Deep enough that the interpreter's own limits are reached first, where it has any.
 const STACK: usize = 32 << 20;
@@ -34,13 +35,23 @@ fn main() -> ExitCode {
 fn run() -> WorkerResult {
     confine::begin(walls()?)?;
     // A thread that is still starting would be killed by the filter.
-    let (tell, started) = mpsc::sync_channel(1);
-    let watch = move || {
+    let (tell, started) = mpsc::sync_channel(2);
+    let (begin, programs) = mpsc::sync_channel(1);
+    let tell_too = tell.clone();
+    let watch_input = move || {
         let _ = tell.send(());
         end_with_input();
     };
-    Builder::new().stack_size(SMALL_STACK).spawn(watch)?;
-    started.recv()?;
+    let watch_program = move || {
+        let _ = tell_too.send(());
+        watchdog::watch(&programs);
+    };
+    Builder::new().stack_size(SMALL_STACK).spawn(watch_input)?;
+    Builder::new().stack_size(SMALL_STACK).spawn(watch_program)?;
+    for _ in 0..2 {
+        started.recv()?;
+    }
+    let one_program = move || one_program(&begin);
     let program = Builder::new().name("program".to_owned()).stack_size(STACK).spawn(one_program)?;
     program.join().unwrap_or_else(|_| Err("it crashed".into()))
 }
@@ -57,8 +68,10 @@ fn walls() -> Result<KernelLimits, Box<dyn Error + Send + Sync>> {
     Ok(walls)
 }
 
-fn one_program() -> WorkerResult {
+/// The program's progress is watched while it runs.
+fn one_program(begin: &SyncSender<ProgressClock>) -> WorkerResult {
     let globals = program::globals();
+    let progress = ProgressClock::prepare();
     confine::finish()?;
     let mut pipe = FramePipe::new(Box::new(io::stdin()), Box::new(io::stdout()));
     pipe.say(&WorkerMessage::Ready { version: VERSION })?;
@@ -69,7 +82,10 @@ fn one_program() -> WorkerResult {
         Err(error) => return Err(error.into()),
     };
     match serde_json::from_slice(&order)? {
-        HostMessage::Run(job) => Ok(program::run(pipe, &job, &globals)?),
+        HostMessage::Run(job) => {
+            begin.send(progress.clone())?;
+            Ok(program::run(pipe, &job, &globals, &progress)?)
+        }
         HostMessage::Answers(_) => Err("answers came before a program".into()),
     }
 }

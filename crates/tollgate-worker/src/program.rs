@@ -23,6 +23,7 @@ use crate::failure::{FILE, ProgramPhase, ProgramStopError, describe_error, descr
 use crate::hints::{HintContext, LESS};
 use crate::pipe::FramePipe;
 use crate::session::WorkerSession;
+use crate::watchdog::ProgressClock;
 
 /// All features of the interpreter. Types are parsed and not checked: models write them out of
 /// habit, and wrong.
@@ -42,9 +43,14 @@ pub(crate) const DIALECT: Dialect = Dialect {
 const RESULT: &str = "result";
 
 /// `Ok`: the final message was sent. Otherwise the gateway is gone.
-pub fn run(pipe: FramePipe, job: &ProgramJob<'_>, globals: &Globals) -> io::Result<()> {
+pub fn run(
+    pipe: FramePipe,
+    job: &ProgramJob<'_>,
+    globals: &Globals,
+    progress: &ProgressClock,
+) -> io::Result<()> {
     let names: Arc<Names> = Arc::new(serde_json::from_str(job.names.get())?);
-    let session = WorkerSession::new(pipe, job.fence);
+    let session = WorkerSession::new(pipe, job.fence, progress.clone());
     let program = StarlarkProgram { source: &job.source, names, globals, session: &session };
     let word = match catch_unwind(AssertUnwindSafe(|| program.run())) {
         Ok(Ok(done)) => WorkerMessage::Done(done),
@@ -95,9 +101,14 @@ impl StarlarkProgram<'_> {
         eval.extra = Some(self.session);
         fence(&mut eval, self.session.fence());
         // Called every thousand steps: flushes the prints of a program that only computes.
-        eval.set_check_cancelled(Box::new(|| self.session.flush().is_err()));
+        eval.set_check_cancelled(Box::new(|| {
+            self.session.progress().record();
+            self.session.flush().is_err()
+        }));
+        self.session.progress().record();
         let ended = eval.eval_module(program, self.globals);
         ended.map_err(|error| EvaluationError::Program(ProgramPhase::Running, error))?;
+        self.session.progress().record();
         let steps = eval.get_total_tick_count();
         let result = self.result(module).map_err(EvaluationError::Stop)?;
         Ok(ProgramResult { result, steps })

@@ -19,6 +19,7 @@ use tollgate_sandbox::frames::{
 
 use crate::failure::ProgramStopError;
 use crate::pipe::{FramePipe, FrameSendError};
+use crate::watchdog::ProgressClock;
 
 /// The first prints are sent at once, so that they are not lost if the process dies; later ones are
 /// buffered.
@@ -32,6 +33,7 @@ const PIECE: usize = MAX_WORKER_MESSAGE_BYTES as usize / 8;
 pub(crate) struct WorkerSession {
     pipe: RefCell<FramePipe>,
     fence: InterpreterLimits,
+    progress: ProgressClock,
     calls: Cell<u32>,
     /// Bytes that may still be printed or returned.
     room: Cell<u64>,
@@ -42,10 +44,11 @@ pub(crate) struct WorkerSession {
 }
 
 impl WorkerSession {
-    pub(crate) fn new(pipe: FramePipe, fence: InterpreterLimits) -> Self {
+    pub(crate) fn new(pipe: FramePipe, fence: InterpreterLimits, progress: ProgressClock) -> Self {
         Self {
             pipe: RefCell::new(pipe),
             fence,
+            progress,
             calls: Cell::new(0),
             room: Cell::new(fence.output_bytes),
             prints: Cell::new(0),
@@ -61,6 +64,10 @@ impl WorkerSession {
 
     pub(crate) fn fence(&self) -> &InterpreterLimits {
         &self.fence
+    }
+
+    pub(crate) fn progress(&self) -> &ProgressClock {
+        &self.progress
     }
 
     /// Bytes that may still be printed or returned.
@@ -136,6 +143,7 @@ impl WorkerSession {
         self.flush()?;
         self.say(&WorkerMessage::Calls(calls))?;
         let received = self.pipe.borrow_mut().hear().map_err(|error| self.lose(error))?;
+        self.progress.record();
         match serde_json::from_slice(&received) {
             Ok(HostMessage::Answers(answers)) if answers.len() == requested => Ok(answers),
             Ok(_) => Err(self.lose(io::Error::other("a message that does not answer the calls"))),

@@ -34,6 +34,8 @@ fn the_end_of_a_process_says_which_limit_it_met() {
     check(How::Signal(Signal::BUS), "", deep);
     let time = "Time: the program took more CPU time than its limit";
     check(How::Signal(Signal::XCPU), "", time);
+    let stalled = "tollgate-worker: one operation took more than 2 s of CPU time\n";
+    check(How::Exit(1), stalled, "Time: one operation took more than 2 s of CPU time");
     let rights = "Runtime: the program did something that is not allowed here";
     check(How::Signal(Signal::SYS), "", rights);
     check(How::Signal(Signal::KILL), "", "Memory: the program's process was killed from outside");

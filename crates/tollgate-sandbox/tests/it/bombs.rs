@@ -2,7 +2,7 @@ use std::fs::DirEntry;
 use std::path::Path;
 use std::time::Duration;
 
-use tollgate_sandbox::frames::{InterpreterLimits, ProgramErrorKind};
+use tollgate_sandbox::frames::{InterpreterLimits, NO_PROGRESS, ProgramErrorKind};
 use tollgate_sandbox::limits::Limits;
 
 use crate::world::World;
@@ -108,6 +108,18 @@ async fn b_st_05_numbers_without_end() {
         ],
     )
     .await;
+}
+
+/// Well before the program's time is over, and with words that name the cause.
+#[tokio::test]
+async fn b_st_05_one_operation_is_ended_by_its_cpu_time() {
+    let world = World::new();
+    let source = "a = 7\nfor i in range(40):\n    a = a * a";
+    let limits = Limits { time: 20 * TIME, ..Limits::default() };
+    let failed = world.within(source, &limits).await.result.expect_err(source);
+    assert_eq!(failed.kind, ProgramErrorKind::Time, "{failed:?}");
+    assert_eq!(failed.message, NO_PROGRESS, "{failed:?}");
+    assert!(failed.hint.is_some_and(|hint| hint.contains("smaller numbers")));
 }
 
 #[tokio::test]

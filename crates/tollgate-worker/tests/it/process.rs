@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-use tollgate_sandbox::frames::{InterpreterLimits, VERSION, WorkerMessage};
+use tollgate_sandbox::frames::{InterpreterLimits, NO_PROGRESS, VERSION, WorkerMessage};
 
 use crate::rehearsal::{FENCE, NAMES};
 
@@ -158,6 +158,31 @@ fn b_st_05_huge_integers_end() {
     assert_eq!(ended.prints, "on\n");
     assert_eq!(ended.status.signal(), Some(SIGXCPU), "{ended:?}");
     is_stopped("x = str(1 << 3 * 1000000)", &["Runtime "]);
+}
+
+/// The kernel's limit counts the same time: whoever is ended by the watchdog used less of it.
+#[test]
+fn b_st_05_an_operation_without_end_is_ended_after_two_seconds_of_cpu_time() {
+    for source in [
+        "print('on')\na = 7\nfor i in range(40):\n    a = a * a",
+        "print('on')\nx = 3\ndef f(a):\n    return a * a\nfor i in range(40):\n    x = f(x)",
+    ] {
+        let mut worker = Worker::start(4);
+        worker.run(source, FENCE);
+        let ended = worker.end();
+        assert_eq!((ended.prints.as_str(), ended.status.code()), ("on\n", Some(1)), "{ended:?}");
+        assert!(ended.last.is_none() && ended.reason.contains(NO_PROGRESS), "{ended:?}");
+    }
+}
+
+/// Progress in between: much CPU time in many steps is a matter of the other limits.
+#[test]
+fn b_st_05_many_steps_may_take_longer_than_one_operation() {
+    let mut worker = Worker::start(4);
+    let fence = InterpreterLimits { steps: u64::MAX, ..FENCE };
+    worker.run("print('on')\nfor i in range(2000000000):\n    pass", fence);
+    let ended = worker.end();
+    assert_eq!((ended.prints.as_str(), ended.status.signal()), ("on\n", Some(SIGXCPU)));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use tollgate_sandbox::frames::{
 };
 use tollgate_worker::pipe::FramePipe;
 use tollgate_worker::program;
+use tollgate_worker::watchdog::ProgressClock;
 
 /// `echo` does what its tool is called: gives back what it got, the value, or the text as JSON.
 pub(crate) const NAMES: &str = r#"[
@@ -95,7 +96,8 @@ pub(crate) fn with_globals(source: &str, fence: InterpreterLimits, globals: &Glo
     let job = ProgramJob { source: Cow::Borrowed(source), names: Cow::Owned(names), fence };
     let gateway = Gateway::default();
     let pipe = FramePipe::new(Box::new(gateway.clone()), Box::new(gateway.clone()));
-    program::run(pipe, &job, globals).expect("memory takes what is written");
+    let progress = ProgressClock::default();
+    program::run(pipe, &job, globals, &progress).expect("memory takes what is written");
     gateway.0.take().ran
 }
 
