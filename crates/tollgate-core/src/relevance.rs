@@ -36,6 +36,11 @@ const CORRECTED_WEIGHT: f32 = 0.6;
 /// Weight of a synonym of a word that was said.
 const SYNONYM_WEIGHT: f32 = 0.7;
 
+/// Whoever does not say what to do most likely wants to know something: so much counts a tool that
+/// reads, if it is relevant at all.
+const READING_WEIGHT: f32 = 0.2;
+const READING: &str = "search";
+
 /// The words of a tool, or of any item with a name and a text.
 #[derive(Debug, Clone, Copy)]
 pub struct RelevanceDocument<'a> {
@@ -143,13 +148,34 @@ impl RelevanceIndex {
 
     fn scores(&self, query: &RelevanceQuery) -> Vec<f32> {
         let mut scores = vec![0.0; self.tools];
-        for (word, weight) in &query.words {
-            match query.synonyms {
-                SynonymUse::WordsOnly => self.add_word(&mut scores, word, *weight),
-                SynonymUse::Synonyms => self.add_meaning(&mut scores, word, *weight),
+        match query.synonyms {
+            SynonymUse::WordsOnly => {
+                for (word, weight) in &query.words {
+                    self.add_word(&mut scores, word, *weight);
+                }
             }
+            SynonymUse::Synonyms => self.add_meanings(&mut scores, query),
         }
         scores
+    }
+
+    fn add_meanings(&self, scores: &mut [f32], query: &RelevanceQuery) {
+        for (word, weight) in &query.words {
+            add(scores, self.meaning(word, *weight));
+        }
+        let mut phrases = BTreeMap::new();
+        for (at, (_, weight)) in query.words.iter().enumerate() {
+            let words = query.words[at..].iter().map(|(word, _)| &**word);
+            for meant in synonyms::of_phrases(words) {
+                keep_highest(&mut phrases, self.meaning(meant, weight * SYNONYM_WEIGHT));
+            }
+        }
+        add(scores, phrases);
+        if !query.known.contains_key(READING) {
+            let mut reading = self.meaning(READING, READING_WEIGHT);
+            reading.retain(|place, _| scores[*place as usize] > 0.0);
+            add(scores, reading);
+        }
     }
 
     fn add_word(&self, scores: &mut [f32], word: &str, weight: f32) {
@@ -158,19 +184,28 @@ impl RelevanceIndex {
         }
     }
 
-    /// A tool counts once for a word, by the word itself or by its best synonym.
-    fn add_meaning(&self, scores: &mut [f32], word: &str, weight: f32) {
+    /// The tools that have a word or one of its synonyms. A tool counts once, by the best of them.
+    fn meaning(&self, word: &str, weight: f32) -> BTreeMap<u32, f32> {
         let synonyms = synonyms::of(word).iter().map(|other| (&**other, weight * SYNONYM_WEIGHT));
         let mut best: BTreeMap<u32, f32> = BTreeMap::new();
         for (word, weight) in std::iter::once((word, weight)).chain(synonyms) {
-            for (place, count) in self.places.get(word).into_iter().flatten() {
-                let known = best.entry(*place).or_default();
-                *known = known.max(weight * count);
-            }
+            let places = self.places.get(word).into_iter().flatten();
+            keep_highest(&mut best, places.map(|(place, count)| (*place, weight * count)));
         }
-        for (place, score) in best {
-            scores[place as usize] += score;
-        }
+        best
+    }
+}
+
+fn add(scores: &mut [f32], found: BTreeMap<u32, f32>) {
+    for (place, score) in found {
+        scores[place as usize] += score;
+    }
+}
+
+fn keep_highest(best: &mut BTreeMap<u32, f32>, found: impl IntoIterator<Item = (u32, f32)>) {
+    for (place, score) in found {
+        let known = best.entry(place).or_default();
+        *known = known.max(score);
     }
 }
 

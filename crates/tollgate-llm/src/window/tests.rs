@@ -118,6 +118,19 @@ fn above_max_tools_the_least_relevant_go() {
     );
 }
 
+/// Nothing that the tool is called is said.
+#[test]
+fn above_max_tools_a_tool_stays_that_is_meant_in_other_words() {
+    let things = ["campaign", "customer", "invoice", "meeting", "photo", "recipe", "shipment"];
+    let verbs = ["approve", "create", "delete", "get", "search", "share", "update"];
+    let names = things.iter().flat_map(|thing| verbs.map(|verb| format!("{verb}_{thing}")));
+    let names = names.chain([String::from("navigate_to")]).collect::<Vec<_>>().join(" ");
+    let mut case = Case { max_tools: 5, ..Case::new("parcels on their way", 10_000) };
+    case.pool = pool(&names, &[]);
+    let shown = case.render();
+    assert!(shown.split(' ').any(|name| name == "search_shipment"), "{shown}");
+}
+
 #[test]
 fn what_is_pinned_named_or_used_stays() {
     let mut case = Case { max_tools: 2, ..Case::new("Search the web", 10_000) };
