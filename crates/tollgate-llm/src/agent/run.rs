@@ -274,6 +274,7 @@ impl CompletionRun {
     /// Ends with what was said so far, because the model cannot be asked again.
     async fn end_without_room(&mut self) -> CompletionEnd {
         self.opener.give_way(&mut self.response_stream).await;
+        self.request.messages.push(ChatMessage::text(ChatRole::Assistant, NO_ROOM_LEFT));
         self.response_stream.say(NO_ROOM_LEFT.to_owned()).await;
         CompletionEnd { stop: StopReason::Length, ended: LoopEnd::ContextWindow }
     }

@@ -7,8 +7,9 @@ use tollgate_core::agent::{Agent, MixedResponse, Persona};
 use tollgate_core::glob::Glob;
 
 use crate::chat::{agent, ask, stage};
+use crate::client::Reply;
 use crate::hostile::{Hostile, fill_queue, make_plan, result};
-use crate::model::Model;
+use crate::model::{Model, TOO_LONG};
 use crate::stage::Setup;
 
 /// A stage whose agent runs `new_say` by itself: a tool whose result is in its arguments.
@@ -238,4 +239,102 @@ async fn inline_results_are_apart_from_the_text_before_them() {
     body["tools"] = json!([{"type": "function", "function": function}]);
     let answer = ask(&stage, body).await.json();
     assert_eq!(answer["choices"][0]["message"]["content"], "hm\n\n{\"echo\":\"one\"}");
+}
+
+const WINDOW_OF_PROVIDER: usize = 30_000;
+
+/// Its provider counts for itself: the window in the config is much larger.
+async fn narrow_provider(rounds: usize) -> Model {
+    Model::saying(move |asked| {
+        let messages = asked["messages"].as_array().unwrap();
+        let results = messages.iter().filter(|it| it["role"] == "tool");
+        if results.clone().map(|it| it["content"].to_string().len()).sum::<usize>()
+            > WINDOW_OF_PROVIDER
+        {
+            return TOO_LONG.to_owned();
+        }
+        let round = results.count();
+        if round < rounds {
+            let text =
+                format!(r#"{{"content":[{{"type":"text","text":"begin-{round} @FILL@"}}]}}"#);
+            format!("!new_say {}", make_plan(&fill_queue(result(&text), "word ", 3_000)))
+        } else {
+            "that was all".to_owned()
+        }
+    })
+    .await
+}
+
+/// The text, the reason to stop, and how the loop ended.
+fn read_end(reply: &Reply, is_streamed: bool) -> (String, Value, Value) {
+    if !is_streamed {
+        let answer = reply.json();
+        let choice = &answer["choices"][0];
+        let text = choice["message"]["content"].as_str().unwrap_or_default().to_owned();
+        return (text, choice["finish_reason"].clone(), answer["tollgate"]["ended"].clone());
+    }
+    assert!(reply.text.trim_end().ends_with("data: [DONE]"), "{}", reply.text);
+    let events = reply.events();
+    let choices = events.iter().map(|it| &it["choices"][0]);
+    let text = choices.clone().filter_map(|it| it["delta"]["content"].as_str()).collect();
+    let stop = choices.map(|it| &it["finish_reason"]).find(|it| it.is_string());
+    let ended = events.iter().map(|it| &it["tollgate"]["ended"]).find(|it| it.is_string());
+    (text, stop.cloned().unwrap_or_default(), ended.cloned().unwrap_or_default())
+}
+
+#[tokio::test]
+async fn results_that_are_too_long_for_the_provider_are_shortened_and_it_is_asked_again() {
+    for is_streamed in [false, true] {
+        let model = narrow_provider(3).await;
+        let hostile = saying_stage(&model, 128_000).await;
+        let mut body = hello();
+        body["stream"] = json!(is_streamed);
+        let reply = ask(&hostile.stage, body).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        let (text, stop, ended) = read_end(&reply, is_streamed);
+        let end = (text.as_str(), stop.as_str(), ended.as_str());
+        assert_eq!(end, ("that was all", Some("stop"), Some("answered")), "{}", reply.text);
+        let asked = model.requests.lock();
+        let results = |at: usize| {
+            let messages = asked[at]["messages"].as_array().unwrap().iter();
+            let results = messages.filter(|it| it["role"] == "tool");
+            results.map(|it| it["content"].to_string()).collect::<Vec<_>>()
+        };
+        // Two rounds fit, the third is refused and asked again, then comes the last.
+        let counts: Vec<usize> = (0..asked.len()).map(|at| results(at).len()).collect();
+        assert_eq!(counts, [0, 1, 2, 2, 3], "no tool runs twice");
+        let shorter = results(3);
+        assert!(shorter[0].len() < 600 && shorter[0].contains("begin-0"), "{}", shorter[0]);
+        assert!(shorter[0].contains("read the rest with handle"), "{}", shorter[0]);
+        assert!(shorter[1].len() > 10_000, "the latest is whole");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_there_is_no_room_for_ends_with_what_there_is() {
+    for is_streamed in [false, true] {
+        let model = Model::saying(|asked| {
+            let messages = asked["messages"].as_array().unwrap();
+            if messages.iter().any(|it| it["role"] == "tool") {
+                TOO_LONG.to_owned()
+            } else {
+                "Let me see.\n!echo {\"text\": \"one\"}".to_owned()
+            }
+        })
+        .await;
+        let stage = stage(&model, agent(&["echo"])).await;
+        let mut body = hello();
+        body["stream"] = json!(is_streamed);
+        let reply = ask(&stage, body).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        let (text, stop, ended) = read_end(&reply, is_streamed);
+        assert!(text.starts_with("Let me see."), "{text}");
+        assert!(text.contains("leave the model no room for an answer"), "{text}");
+        assert_eq!((stop, ended), (json!("length"), json!("context_window")), "{}", reply.text);
+        assert_eq!(stage.calls(), 1, "nothing runs twice");
+        if !is_streamed {
+            let history = reply.json()["tollgate"]["history"].clone();
+            assert_eq!(roles(&history), ["assistant", "tool", "assistant"]);
+        }
+    }
 }

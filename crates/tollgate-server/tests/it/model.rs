@@ -23,7 +23,7 @@ use tollgate_llm::settings::{
 use tollgate_mcp::tasks;
 
 /// What it says to a request: words, `!name {json}` for a call, one on each line; `~300` on the
-/// first one keeps it waiting for so many milliseconds.
+/// first one keeps it waiting for so many milliseconds; `#too long` is a refusal for the window.
 type Script = Box<dyn Fn(&Value) -> String + Send + Sync>;
 
 pub(crate) struct Model {
@@ -123,9 +123,10 @@ async fn answer(
 ) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
-    let asked: Value = serde_json::from_slice(&body).unwrap();
+    // A form is none.
+    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     heard.bodies.lock().push(asked.clone());
-    heard.headers.lock().push(head.headers);
+    heard.headers.lock().push(head.headers.clone());
     let message = script(&asked);
     let message = match message.strip_prefix('~').and_then(|message| message.split_once('\n')) {
         Some((wait, message)) => {
@@ -134,6 +135,12 @@ async fn answer(
         }
         None => message,
     };
+    if let Some(text) = refusal_or_vectors(head.uri.path(), &asked, &message) {
+        let status = if message == TOO_LONG { 400 } else { 200 };
+        let response =
+            Response::builder().status(status).header("content-type", "application/json");
+        return response.body(Full::from(text.to_string())).unwrap();
+    }
     let is_streamed = asked["stream"] == true;
     let number = heard.bodies.lock().len() - 1;
     let (media, text) = if is_streamed {
@@ -142,6 +149,27 @@ async fn answer(
         ("application/json", whole(&message, number))
     };
     Response::builder().header("content-type", media).body(Full::from(text)).unwrap()
+}
+
+pub(crate) const TOO_LONG: &str = "#too long";
+
+/// What is no answer of a chat.
+fn refusal_or_vectors(path: &str, asked: &Value, message: &str) -> Option<Value> {
+    if message == TOO_LONG {
+        let error = json!({"message": "This model's maximum context length is 900 tokens.",
+                           "type": "invalid_request_error", "param": "messages",
+                           "code": "context_length_exceeded"});
+        return Some(json!({ "error": error }));
+    }
+    if !path.ends_with("/embeddings") {
+        return None;
+    }
+    let texts = asked["input"].as_array().map_or(1, Vec::len);
+    let vectors: Vec<Value> = (0..texts)
+        .map(|index| json!({"object": "embedding", "index": index, "embedding": [0.6, 0.8]}))
+        .collect();
+    Some(json!({"object": "list", "data": vectors, "model": asked["model"],
+                "usage": {"prompt_tokens": 10, "total_tokens": 10}}))
 }
 
 fn parts(text: &str, number: usize) -> (Option<String>, Vec<Value>) {
