@@ -55,6 +55,16 @@ impl ModelUsageContext {
         self.reserve_tokens(model, estimate_body(passed.body()), max_output)
     }
 
+    /// Takes room for a request that no text is generated for. `text` is what its provider charges
+    /// for, as far as it is known.
+    pub fn reserve_text(
+        &self,
+        model: &ModelHandle,
+        text: &[u8],
+    ) -> Result<ModelReservation, LlmError> {
+        self.reserve_tokens(model, if text.is_empty() { 0 } else { estimate_body(text) }, 0)
+    }
+
     fn reserve_tokens(
         &self,
         model: &ModelHandle,

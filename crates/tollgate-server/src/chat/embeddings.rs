@@ -13,7 +13,8 @@ use tollgate_llm::provider::{EmbeddingVectors, ModelHandle, SideEndpoint};
 use tollgate_mcp::offload::offload_if_large;
 
 use super::error::ChatApiError;
-use super::side::{SideJsonRequest, answer_headers, json_response, log_failure};
+use super::pass::refusal;
+use super::side::{SideJsonRequest, answer_headers, json_response};
 use crate::app_state::AppState;
 
 type BodyReader = fn(Value) -> Result<ClientEmbeddings, LlmError>;
@@ -65,9 +66,13 @@ async fn convert(
     model: &ModelHandle,
     asked: ClientEmbeddings,
 ) -> Result<Response, ChatApiError> {
-    let embedded = model.embed(&asked.input).await;
-    let embedded = embedded.map_err(|error| log_failure(model, error.failure))?;
-    let EmbeddingVectors { vectors, permit } = embedded;
+    let reserved = request.side.usage(front).reserve_text(model, request.passed.body())?;
+    let EmbeddingVectors { vectors, permit } = match model.embed(&asked.input).await {
+        Ok(embedded) => embedded,
+        Err(error) => return Err(refusal(error.failure, reserved, model).into()),
+    };
+    // Charged by its estimate: not every provider counts.
+    drop(reserved);
     let mut headers = answer_headers(front, model, request.side.began);
     headers.set_lost(&asked.lost);
     let name = request.side.named.clone();

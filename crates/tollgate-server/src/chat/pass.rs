@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use tollgate_core::trace::Trace;
-use tollgate_engine::model_usage::{ModelCaller, ModelReservation, ModelTokens};
+use tollgate_engine::model_usage::{ModelCaller, ModelReservation};
 use tollgate_engine::spans::TraceScope;
 use tollgate_llm::conversation::ResponseDelivery;
 use tollgate_llm::error::{LlmError, LlmErrorKind};
 use tollgate_llm::provider::ModelHandle;
-use tollgate_llm::usage::{ModelUsageContext, counted};
+use tollgate_llm::usage::ModelUsageContext;
 
 use super::InboundChatRequest;
 use super::error::ChatApiError;
@@ -61,7 +61,7 @@ pub(super) async fn pass(
         }
         if let Some(mut reserved) = reserved.take() {
             reserved.note_arrived(metered.text_bytes);
-            reserved.settle(&tokens(metered));
+            reserved.settle(&metered.tokens());
         }
     };
     let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));
@@ -73,22 +73,12 @@ pub(super) async fn pass(
     Ok(response)
 }
 
-/// Some providers count the question at the beginning of a stream. If it is cut, that is no count of
-/// the answer.
-fn tokens(metered: &MeteredUsage) -> ModelTokens {
-    match &metered.counted {
-        None => ModelTokens::default(),
-        Some(usage) if metered.is_complete => counted(usage),
-        Some(usage) => {
-            let arrived = ModelReservation::estimate_output(metered.text_bytes);
-            let counted = counted(usage);
-            ModelTokens { output: counted.output.max(arrived), ..counted }
-        }
-    }
-}
-
 /// A request that was given up costs its question: the provider may have answered.
-fn refusal(failure: LlmError, reserved: ModelReservation, model: &ModelHandle) -> LlmError {
+pub(super) fn refusal(
+    failure: LlmError,
+    reserved: ModelReservation,
+    model: &ModelHandle,
+) -> LlmError {
     let model = &model.settings.name;
     tracing::warn!(model, code = failure.kind.code(), %failure, "a model did not answer");
     if failure.kind != LlmErrorKind::Timeout {

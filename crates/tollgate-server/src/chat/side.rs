@@ -10,6 +10,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use tollgate_core::text::truncate_chars;
+use tollgate_engine::model_usage::ModelCaller;
 use tollgate_engine::spans::TraceScope;
 use tollgate_llm::conversation::ResponseDelivery;
 use tollgate_llm::error::LlmError;
@@ -17,9 +18,11 @@ use tollgate_llm::format::RequestUrlParams;
 use tollgate_llm::provider::{
     ForwardedContent, ForwardedRequest, ModelHandle, PassThroughRequest, SideEndpoint,
 };
+use tollgate_llm::usage::ModelUsageContext;
 
 use super::error::ChatApiError;
 use super::headers::TurnResponseHeaders;
+use super::pass::refusal;
 use super::target::ChatRequestTarget;
 use super::usage_meter::{MeteredUsage, UsageMeteredBody};
 use crate::api_error::MAX_ECHOED_CHARS;
@@ -65,6 +68,14 @@ impl SideRequest {
             let message = format!("`{named}` is an agent; this endpoint needs a model");
             LlmError::invalid("model", message)
         })
+    }
+
+    /// Who pays for the request.
+    pub(super) fn usage(&self, front: &AppState) -> ModelUsageContext {
+        let principal = self.target.who.principal.clone();
+        let grant = self.target.who.grant.clone();
+        let caller = ModelCaller { principal, grant, agent: None };
+        ModelUsageContext { meter: Arc::clone(front.gate.model_usage()), caller }
     }
 
     /// The error for a model whose provider lacks what is asked for.
@@ -117,6 +128,18 @@ pub(super) struct SideContent {
     pub(super) content: ForwardedContent,
 }
 
+impl SideContent {
+    /// What limits count as input until the provider has counted: sound has no known length, and
+    /// counting tokens costs none.
+    fn metered_text(&self) -> &[u8] {
+        match (&self.content, self.endpoint) {
+            (_, SideEndpoint::CountTokens | SideEndpoint::GeminiCountTokens)
+            | (ForwardedContent::Whole { .. }, _) => &[],
+            (ForwardedContent::Json(passed), _) => passed.body(),
+        }
+    }
+}
+
 /// Forwards a request, and the answer while it arrives.
 pub(super) async fn forward(
     front: &AppState,
@@ -124,13 +147,23 @@ pub(super) async fn forward(
     model: &ModelHandle,
     what: SideContent,
 ) -> Result<Response, ChatApiError> {
+    let reserved = asked.usage(front).reserve_text(model, what.metered_text())?;
     let SideRequest { sent, target, began, .. } = asked;
     let headers = answer_headers(front, model, began);
     let follow = TraceScope { tracer: front.gate.tracer().clone(), trace: target.who.trace };
     let SideContent { endpoint, content } = what;
     let request = ForwardedRequest { endpoint, content, headers: sent.headers, follow };
     let answer = model.forward(request).await;
-    let answer = answer.map_err(|error| log_failure(model, error.failure))?;
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => return Err(refusal(error.failure, reserved, model).into()),
+    };
+    let mut reserved = Some(reserved);
+    if !answer.status().is_success()
+        && let Some(reserved) = reserved.take()
+    {
+        reserved.fail();
+    }
     let is_stream = answer
         .headers()
         .get(CONTENT_TYPE)
@@ -140,6 +173,12 @@ pub(super) async fn forward(
     let note = move |metered: &MeteredUsage| {
         if let Some(usage) = &metered.counted {
             chat.figures().record_usage(&name, usage);
+        }
+        if let Some(mut reserved) = reserved.take() {
+            if endpoint == SideEndpoint::Transcription {
+                reserved.note_arrived(metered.text_bytes);
+            }
+            reserved.settle(&metered.tokens());
         }
     };
     let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));
@@ -160,12 +199,6 @@ pub(super) fn answer_headers(
     headers.model(&model.settings.name);
     headers.overhead(std::time::Duration::ZERO);
     headers
-}
-
-pub(super) fn log_failure(model: &ModelHandle, failure: LlmError) -> LlmError {
-    let model = &model.settings.name;
-    tracing::warn!(model, code = failure.kind.code(), %failure, "a model did not answer");
-    failure
 }
 
 /// A JSON answer of the gateway itself.

@@ -7,9 +7,10 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use tollgate_engine::model_usage::{ModelReservation, ModelTokens};
 use tollgate_llm::conversation::TokenUsage;
 use tollgate_llm::provider::usage::{HEAD_BYTES, TAIL_BYTES, scan_usage};
-use tollgate_llm::usage::AnswerTextMeter;
+use tollgate_llm::usage::{AnswerTextMeter, counted};
 
 /// What an answer used.
 #[derive(Debug, Default)]
@@ -19,6 +20,22 @@ pub(super) struct MeteredUsage {
     /// Bytes of text that have passed.
     pub(super) text_bytes: usize,
     pub(super) is_complete: bool,
+}
+
+impl MeteredUsage {
+    /// Some providers count the question at the beginning of a stream. If it is cut, that is no count
+    /// of the answer.
+    pub(super) fn tokens(&self) -> ModelTokens {
+        match &self.counted {
+            None => ModelTokens::default(),
+            Some(usage) if self.is_complete => counted(usage),
+            Some(usage) => {
+                let arrived = ModelReservation::estimate_output(self.text_bytes);
+                let counted = counted(usage);
+                ModelTokens { output: counted.output.max(arrived), ..counted }
+            }
+        }
+    }
 }
 
 pub(super) struct UsageMeteredBody<B, N: FnMut(&MeteredUsage)> {

@@ -63,6 +63,7 @@ mod revoked_late;
 mod rights;
 mod secured;
 mod security;
+mod side_limits;
 mod sockets;
 mod spoken;
 mod stage;

@@ -14,7 +14,7 @@ use crate::client::Reply;
 use crate::model::Model;
 use crate::stage::{ADMIN, Setup, Stage, key};
 
-const BOT: &str = "bot-key-0123456789abcdef";
+pub(crate) const BOT: &str = "bot-key-0123456789abcdef";
 const CAT: &str = "cat-key-0123456789abcdef";
 
 fn limits(texts: &[&str]) -> Vec<ModelLimit> {
@@ -25,13 +25,13 @@ fn rights(rights: &[Right]) -> Rights {
     rights.iter().copied().collect()
 }
 
-fn limited(name: &str, secret: &str, texts: &[&str]) -> ApiKey {
+pub(crate) fn limited(name: &str, secret: &str, texts: &[&str]) -> ApiKey {
     let grant = PrincipalGrant { model_limits: Some(limits(texts)), ..PrincipalGrant::default() };
     ApiKey { grant, ..key(name, secret, rights(&[Right::Execute])) }
 }
 
 /// A dollar for a thousand tokens of each kind.
-fn prices() -> PriceList {
+pub(crate) fn prices() -> PriceList {
     let price = Cost::parse("1000").unwrap();
     let all = ModelPrice { input: price, output: price, cached_input: price, cache_write: price };
     PriceList::new(HashMap::from([("m".to_owned(), all)]))
@@ -52,7 +52,7 @@ fn to(model: &str) -> Value {
     json!({"model": model, "messages": [{"role": "user", "content": "hello"}]})
 }
 
-async fn usage(stage: &Stage, query: &str) -> Reply {
+pub(crate) async fn usage(stage: &Stage, query: &str) -> Reply {
     let call = stage.request("GET", &format!("/api/usage{query}"));
     call.by_admin().send().await
 }
