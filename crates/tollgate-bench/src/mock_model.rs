@@ -2,6 +2,7 @@
 //! it, or calls a tool first. Lean on purpose: its own cost is part of everything that is measured.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
@@ -27,10 +28,21 @@ pub(crate) enum MockModelBehavior {
     Stops,
     /// Calls a tool so many times before it answers.
     Calls(usize),
+    /// Takes its time, as models do: little if it is the fast one.
+    TakesTime,
 }
+
+/// The provider's name of the fast model.
+pub(crate) const FAST_ID: &str = "bench-fast";
+/// Before the first word of the fast model, and of any other.
+const FAST_WAIT: Duration = Duration::from_millis(150);
+const STRONG_WAIT: Duration = Duration::from_millis(600);
+const WORD_PAUSE: Duration = Duration::from_millis(30);
+const OPENER: [&str; 5] = ["Let", " me", " think.", " It", " is"];
 
 #[derive(Deserialize)]
 struct MockChatRequest<'a> {
+    model: &'a str,
     #[serde(default)]
     stream: bool,
     #[serde(borrow)]
@@ -59,6 +71,7 @@ impl BenchHandler for MockModel {
                 called_events(results)
             }
             MockModelBehavior::Calls(calls) if results < calls => serve::json(call(results).into()),
+            MockModelBehavior::TakesTime if asked.stream => timed_events(number, asked.model).await,
             _ if asked.stream => events(number, self.manner),
             _ => serve::json(completion(number).into()),
         }
@@ -94,7 +107,7 @@ fn called_events(at: usize) -> BenchResponse {
     let mut frames = VecDeque::new();
     let last = chunk("{}", r#""tool_calls""#);
     frames.push_back(format!("{}{last}data: [DONE]\n\n", chunk(&call, "null")).into());
-    stream_reply(frames, MockModelBehavior::Answers)
+    stream_reply(EventBody::new(frames, false))
 }
 
 /// The built-in tool that is called.
@@ -110,22 +123,40 @@ fn chunk(delta: &str, reason: &str) -> String {
 }
 
 fn events(number: &str, manner: MockModelBehavior) -> BenchResponse {
+    let words = std::iter::once("The").chain(std::iter::repeat_n(" word", WORDS));
+    stream_reply(EventBody::new(frames(words, number), manner == MockModelBehavior::Stops))
+}
+
+/// The same at the pace of a model. The fast one is cut off in its second sentence.
+async fn timed_events(number: &str, model: &str) -> BenchResponse {
+    let is_fast = model == FAST_ID;
+    tokio::time::sleep(if is_fast { FAST_WAIT } else { STRONG_WAIT }).await;
+    let frames = if is_fast {
+        frames(OPENER.into_iter(), number)
+    } else {
+        frames(std::iter::once("The").chain(std::iter::repeat_n(" word", WORDS)), number)
+    };
+    stream_reply(EventBody::paced(frames, WORD_PAUSE))
+}
+
+fn frames<'w>(words: impl Iterator<Item = &'w str>, number: &str) -> VecDeque<Bytes> {
     let mut frames = VecDeque::with_capacity(WORDS + 2);
-    let first = chunk(r#"{"role":"assistant","content":""}"#, "null");
-    frames.push_back(first + &chunk(r#"{"content":"The"}"#, "null"));
-    frames.extend((0..WORDS).map(|_| chunk(r#"{"content":" word"}"#, "null")));
+    let mut first = Some(chunk(r#"{"role":"assistant","content":""}"#, "null"));
+    for word in words {
+        let word = chunk(&format!(r#"{{"content":"{word}"}}"#), "null");
+        frames.push_back(first.take().unwrap_or_default() + &word);
+    }
     frames.push_back(chunk(&format!(r#"{{"content":" {NUMBER}{number}"}}"#), "null"));
     let last = chunk("{}", r#""stop""#);
     let usage = format!(
         "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1741570283,\"model\":\"bench-1\",\"choices\":[],{USAGE}}}\n\n"
     );
     frames.push_back(format!("{last}{usage}data: [DONE]\n\n"));
-    stream_reply(frames.into_iter().map(Bytes::from).collect(), manner)
+    frames.into_iter().map(Bytes::from).collect()
 }
 
-fn stream_reply(frames: VecDeque<Bytes>, manner: MockModelBehavior) -> BenchResponse {
-    let stalls = manner == MockModelBehavior::Stops;
-    let mut reply = Response::new(Either::Right(EventBody::new(frames, stalls)));
+fn stream_reply(events: EventBody) -> BenchResponse {
+    let mut reply = Response::new(Either::Right(events));
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     reply.headers_mut().insert(header::CONTENT_TYPE, kind);
     reply

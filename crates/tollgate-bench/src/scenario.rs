@@ -30,6 +30,7 @@ mod pipes;
 mod programs;
 mod rate;
 mod recall;
+mod sentence_cascade;
 mod speech;
 mod start;
 mod throughput;
@@ -42,7 +43,7 @@ pub(crate) use recall::{RecallDatabase, rows as memory};
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [BenchFigure; 19] = [
+pub(crate) const ALL: [BenchFigure; 20] = [
     BenchFigure::P1,
     BenchFigure::P2,
     BenchFigure::P3,
@@ -60,6 +61,7 @@ pub(crate) const ALL: [BenchFigure; 19] = [
     BenchFigure::P15,
     BenchFigure::P16,
     BenchFigure::P17,
+    BenchFigure::C1,
     BenchFigure::M,
     BenchFigure::O1,
 ];
@@ -83,6 +85,8 @@ pub(crate) enum BenchFigure {
     P15,
     P16,
     P17,
+    /// A sentence cascade, beside its models alone.
+    C1,
     /// M1 to M5: what is measured in one memory, which takes long to fill.
     M,
     /// What whoever operates it reads.
@@ -109,6 +113,7 @@ impl BenchFigure {
             Self::P15 => "P15",
             Self::P16 => "P16",
             Self::P17 => "P17",
+            Self::C1 => "C1",
             Self::M => "M",
             Self::O1 => "O1",
         }
@@ -137,6 +142,7 @@ impl BenchFigure {
                 Ok(rows)
             }
             Self::P17 => binary::measure(bench),
+            Self::C1 => sentence_cascade::measure(bench).await,
             Self::M => recall::measure(bench).await,
             Self::O1 => metrics_page::measure(bench).await,
         }

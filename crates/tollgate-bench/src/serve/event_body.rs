@@ -12,17 +12,23 @@ use tokio::time::{Sleep, sleep};
 /// Between the first word of a stream and the others.
 const STREAM_PAUSE: Duration = Duration::from_millis(1);
 
-/// The first frame at once, the others after a pause, or never.
+/// The first frame at once, the others after one pause, each after a pause, or never.
 pub(crate) struct EventBody {
     frames: VecDeque<Bytes>,
     /// Nothing comes after the first frame, and the stream does not end.
     stalls: bool,
+    /// Between two frames. `None`: only one pause, after the first frame.
+    pace: Option<Duration>,
     pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl EventBody {
     pub(crate) fn new(frames: VecDeque<Bytes>, stalls: bool) -> Self {
-        Self { frames, stalls, pause: None }
+        Self { frames, stalls, pace: None, pause: None }
+    }
+
+    pub(crate) fn paced(frames: VecDeque<Bytes>, pace: Duration) -> Self {
+        Self { frames, stalls: false, pace: Some(pace), pause: None }
     }
 }
 
@@ -36,7 +42,7 @@ impl Body for EventBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let stalls = self.stalls;
         let Some(pause) = &mut self.pause else {
-            self.pause = Some(Box::pin(sleep(STREAM_PAUSE)));
+            self.pause = Some(Box::pin(sleep(self.pace.unwrap_or(STREAM_PAUSE))));
             return Poll::Ready(self.frames.pop_front().map(|frame| Ok(Frame::data(frame))));
         };
         if stalls {
@@ -44,6 +50,9 @@ impl Body for EventBody {
         }
         if !pause.is_elapsed() && pause.as_mut().poll(context).is_pending() {
             return Poll::Pending;
+        }
+        if let Some(pace) = self.pace {
+            self.pause = Some(Box::pin(sleep(pace)));
         }
         Poll::Ready(self.frames.pop_front().map(|frame| Ok(Frame::data(frame))))
     }

@@ -36,6 +36,8 @@ pub(super) struct Opener {
     /// Name of the model that the client sees.
     model: String,
     id: String,
+    /// As the fast model's provider says, in seconds of Unix time.
+    created: u64,
     /// The client's part that it is streamed in.
     part: Option<usize>,
     /// What was said, until it is in the history.
@@ -172,8 +174,9 @@ impl Opener {
         // The opener may fail: the strong model still answers.
         let Some(Ok(next)) = next else { return self.close(response_stream).await };
         let ModelEvent::Delta(delta) = next else { return };
-        if let ResponseDelta::Start { id, .. } = &delta {
+        if let ResponseDelta::Start { id, created, .. } = &delta {
             self.id.clone_from(id);
+            self.created = *created;
         }
         let is_said = self.words.are_in(&delta);
         let ResponseDelta::Grow { text, .. } = delta else { return };
@@ -198,7 +201,8 @@ impl Opener {
         }
         let id = self.id.clone();
         let model = self.model.clone();
-        let start = ResponseDelta::Start { id, model, created: 0, extra: Extra::none() };
+        let created = self.created;
+        let start = ResponseDelta::Start { id, model, created, extra: Extra::none() };
         let mut steps: Vec<ResponseDelta> =
             response_stream.relay().begin(start).into_iter().collect();
         let (part, open) = response_stream.relay().open_words();

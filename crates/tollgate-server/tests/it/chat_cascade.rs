@@ -1,10 +1,15 @@
 //! Sentence cascade: a fast model opens, the strong one goes on, and the client hears one answer.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tollgate_core::agent::{Agent, Engine};
+use tollgate_core::id::AgentId;
+use tollgate_engine::clock::{Clock as _, SystemClock};
 
 use crate::chat::{agent, stage};
 use crate::model::Model;
+use crate::stage::{Setup, Stage};
 
 fn cascading() -> Agent {
     let mut agent = agent(&["echo", "wait"]);
@@ -44,6 +49,10 @@ impl Streamed {
 
 async fn stream(model: &Model) -> Streamed {
     let stage = stage(model, cascading()).await;
+    stream_on(&stage, model).await
+}
+
+async fn stream_on(stage: &Stage, model: &Model) -> Streamed {
     let body = json!({"model": "sage", "stream": true,
                       "messages": [{"role": "user", "content": "what did one say?"}]});
     let call = stage.post(body.to_string()).path("/v1/chat/completions");
@@ -67,8 +76,12 @@ async fn stream(model: &Model) -> Streamed {
 
 #[tokio::test]
 async fn the_strong_model_is_asked_once_and_told_what_was_said() {
-    let model = model("Good question! And", &["~200\nIt was one."]).await;
-    let heard = stream(&model).await;
+    let model = model("Good question! And", &["~2400\nIt was one."]).await;
+    let stage = stage(&model, cascading()).await;
+    // It is known to take long: it waits long enough for the opener on a busy machine, too.
+    stream_on(&stage, &model).await;
+    model.requests.lock().clear();
+    let heard = stream_on(&stage, &model).await;
     assert_eq!((heard.text.as_str(), heard.asked.len()), ("Good question! It was one.", 1));
     assert!(heard.is_told(0, "Good question!"), "{:?}", heard.asked);
     assert!(heard.asked[0]["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
@@ -146,4 +159,73 @@ async fn an_answer_in_json_has_no_opener() {
     let chunks = reply.events();
     let text = chunks.iter().filter_map(|it| it["choices"][0]["delta"]["content"].as_str());
     assert_eq!(text.collect::<String>(), "{\"a\": 1}");
+}
+
+#[tokio::test]
+async fn an_answer_that_begins_with_the_opener_has_the_time_of_its_creation() {
+    let text = json!([{"role": "user", "content": "what did one say?"}]);
+    let parts = json!([{"role": "user", "parts": [{"text": "what did one say?"}]}]);
+    let fronts = [
+        ("/v1/chat/completions", json!({"model": "sage", "messages": text}), "created"),
+        ("/v1/responses", json!({"model": "sage", "input": "what?"}), "created_at"),
+        ("/v1/messages", json!({"model": "sage", "max_tokens": 99, "messages": text}), ""),
+        ("/v1beta/models/sage:streamGenerateContent?alt=sse", json!({"contents": parts}), ""),
+    ];
+    for (path, mut body, field) in fronts {
+        if path.starts_with("/v1/") {
+            body["stream"] = json!(true);
+        }
+        let model = model("Good question! And", &["~500\nIt was one."]).await;
+        let stage = stage(&model, cascading()).await;
+        let reply = stage.post(body.to_string()).path(path).send().await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text);
+        assert!(reply.text.contains("Good"), "the opener is heard: {}", reply.text);
+        let created: Vec<Value> = reply.events().iter().flat_map(|it| times(it, field)).collect();
+        assert_eq!(created.is_empty(), field.is_empty(), "{path}: {}", reply.text);
+        // The fake's own time.
+        assert!(created.iter().all(|it| *it == 7), "{path}: {created:?}");
+    }
+}
+
+/// The field of an event, or of the response in it.
+fn times(event: &Value, field: &str) -> Vec<Value> {
+    let places = [event, &event["response"]].into_iter();
+    places.filter_map(|place| place.get(field)).cloned().collect()
+}
+
+/// How long a streamed answer took to its first words, and to its end.
+async fn time(stage: &Stage, model: &str) -> (Duration, Duration) {
+    let body = json!({"model": model, "stream": true,
+                      "messages": [{"role": "user", "content": "what did one say?"}]});
+    let began = SystemClock.now();
+    let mut stream = stage.post(body.to_string()).path("/v1/chat/completions").stream().await;
+    let mut first = None;
+    while let Some(chunk) = stream.next_chunk().await {
+        let words = chunk["choices"][0]["delta"]["content"].as_str();
+        if words.is_some_and(|words| !words.is_empty()) {
+            first.get_or_insert_with(|| SystemClock.now() - began);
+        }
+    }
+    (first.expect("it says something"), SystemClock.now() - began)
+}
+
+/// A busy machine may be late sometimes, but not each time.
+#[tokio::test]
+async fn a_cascade_begins_with_its_opener_and_ends_hardly_later_than_the_strong_model() {
+    let model = model("~100\nGood question! And", &["~2000\nIt was one."]).await;
+    let alone = Agent { id: AgentId::parse("alone").unwrap(), ..agent(&["echo", "wait"]) };
+    let models = model.settings();
+    let agents = vec![cascading(), alone];
+    let stage = Stage::with(Setup { models, agents, ..Setup::default() }).await;
+    let mut tried = Vec::new();
+    while tried.len() < 6 {
+        let (_, alone) = time(&stage, "alone").await;
+        let (opener, _) = time(&stage, "fast").await;
+        let (first, whole) = time(&stage, "sage").await;
+        if first <= opener + Duration::from_millis(20) && whole <= alone.mul_f64(1.1) {
+            return;
+        }
+        tried.push([alone, whole, opener, first]);
+    }
+    panic!("alone, cascade, opener, first words: {tried:?}");
 }

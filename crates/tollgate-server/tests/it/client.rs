@@ -250,6 +250,25 @@ impl Stream {
         event
     }
 
+    /// The next event of a stream of OpenAI's chat API, which has no names.
+    pub(crate) async fn next_chunk(&mut self) -> Option<Value> {
+        let chunk = async {
+            loop {
+                let Some(end) = self.buffer.find("\n\n") else {
+                    let frame = self.body.frame().await?.ok()?;
+                    self.buffer.push_str(std::str::from_utf8(&frame.into_data().ok()?).unwrap());
+                    continue;
+                };
+                let event: String = self.buffer.drain(..end + 2).collect();
+                let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+                if let Some(data) = data.filter(|data| *data != "[DONE]") {
+                    return Some(serde_json::from_str(data).unwrap());
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, chunk).await.expect("an event in time")
+    }
+
     /// That nothing is said for a while.
     pub(crate) async fn silent(&mut self) {
         let heard = tokio::time::timeout(Duration::from_millis(300), self.read()).await;
