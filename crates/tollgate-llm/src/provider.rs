@@ -250,7 +250,8 @@ fn provider_entry(
     Ok(ProviderEntry { name: name.clone(), kind: *kind, remotes })
 }
 
-/// The provider's settings at each of its endpoints. `None`: it has no list of them.
+/// The provider's settings at each of its endpoints, with the endpoints that share its key. `None`: it
+/// has no list of them.
 fn endpoints(
     provider: &settings::ProviderSettings,
 ) -> Vec<(settings::ProviderSettings, Option<settings::EndpointSettings>)> {
@@ -261,7 +262,10 @@ fn endpoints(
     let at = |endpoint: &settings::EndpointSettings| {
         let base_url = endpoint.base_url.clone().or_else(|| shared.base_url.clone());
         let api_key = endpoint.api_key.clone().or_else(|| shared.api_key.clone());
-        let settings = settings::ProviderSettings { base_url, api_key, ..shared.clone() };
+        let has_same_key = |it: &&settings::EndpointSettings| it.api_key == endpoint.api_key;
+        let endpoints = provider.endpoints.iter().filter(has_same_key).cloned().collect();
+        let settings =
+            settings::ProviderSettings { base_url, api_key, endpoints, ..shared.clone() };
         (settings, Some(endpoint.clone()))
     };
     provider.endpoints.iter().map(at).collect()

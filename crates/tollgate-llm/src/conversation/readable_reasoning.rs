@@ -43,6 +43,16 @@ pub fn for_model(
     Some(ReadableHistory { messages: kept, lost })
 }
 
+/// The model that made the latest reasoning of a conversation, if it says so.
+pub fn latest_origin(messages: &MessageList) -> Option<ModelOrigin> {
+    let parts = messages.iter().rev().flat_map(|message| message.parts.iter().rev());
+    let mut signatures = parts.filter_map(|part| match &part.content {
+        PartContent::Thinking { signature, .. } => signature.as_ref(),
+        _ => None,
+    });
+    signatures.find_map(|signature| signature.origin)
+}
+
 struct ReasoningFilter {
     dialect: Dialect,
     model: ModelOrigin,

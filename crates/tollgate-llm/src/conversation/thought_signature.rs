@@ -28,32 +28,46 @@ pub struct ThoughtSignature {
     pub text: String,
 }
 
-/// The model that signed: hashes of the names of its provider and of the model there.
+/// The model that signed: hashes of the names of its provider, of the model there, and of the endpoint
+/// if that has a key of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelOrigin {
     provider: u32,
     model: u32,
+    /// Zero: the provider's key.
+    account: u32,
 }
 
 impl ModelOrigin {
     /// `provider` is its name in the config, `model` the provider's name of the model.
     pub fn new(provider: &str, model: &str) -> Self {
-        Self { provider: fnv1a(provider), model: fnv1a(model) }
+        Self { provider: fnv1a(provider), model: fnv1a(model), account: 0 }
+    }
+
+    /// At an endpoint with a key of its own, which may be that of another account.
+    #[must_use]
+    pub fn at_account(self, endpoint: &str) -> Self {
+        Self { account: fnv1a(endpoint).max(1), ..self }
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let is_hash = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let (provider, model) = text.split_at_checked(8).filter(|_| is_hash)?;
-        Some(Self {
-            provider: u32::from_str_radix(provider, 16).ok()?,
-            model: u32::from_str_radix(model, 16).ok()?,
-        })
+        if !matches!(text.len(), 16 | 24) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let hash = |at: usize| u32::from_str_radix(&text[at..at + 8], 16).ok();
+        let account = if text.len() == 24 { hash(16)? } else { 0 };
+        Some(Self { provider: hash(0)?, model: hash(8)?, account })
+    }
+
+    fn is_same_model(self, other: Self) -> bool {
+        (self.provider, self.model) == (other.provider, other.model)
     }
 }
 
 impl fmt::Display for ModelOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x}{:08x}", self.provider, self.model)
+        write!(f, "{:08x}{:08x}", self.provider, self.model)?;
+        if self.account == 0 { Ok(()) } else { write!(f, "{:08x}", self.account) }
     }
 }
 
@@ -75,11 +89,13 @@ impl ThoughtSignature {
         Self { origin: Some(origin), ..Self::new(dialect, self.for_client(dialect)) }
     }
 
-    /// Whether a model accepts the thought. Anthropic's models read each other's.
+    /// Whether a model accepts the thought. Anthropic's models read each other's; OpenAI seals
+    /// reasoning for an account.
     pub fn is_readable_by(&self, dialect: Dialect, model: ModelOrigin) -> bool {
         let is_same = |origin: ModelOrigin| match dialect {
             Dialect::Anthropic => origin.provider == model.provider,
-            Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Gemini => origin == model,
+            Dialect::Gemini => origin.is_same_model(model),
+            Dialect::OpenAiChat | Dialect::OpenAiResponses => origin == model,
         };
         self.maker == dialect && !self.text.is_empty() && self.origin.is_none_or(is_same)
     }

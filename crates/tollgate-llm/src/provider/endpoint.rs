@@ -114,6 +114,7 @@ impl ModelEndpoint {
         let whole = whole.map_err(refused)?;
         let streamed = streamed.map_err(refused)?;
         let origin = ModelOrigin::new(&remote.settings.name, &model.id);
+        let origin = remote.account().map_or(origin, |endpoint| origin.at_account(endpoint));
         let id = model.id.clone();
         let behaves_like = model.capability_model().to_owned();
         Ok(Self { remote, format, id, origin, behaves_like, whole, streamed, label })
@@ -132,11 +133,19 @@ impl ModelEndpoint {
         &self.id
     }
 
-    /// Whether it is the same model of the same provider, perhaps at another endpoint.
+    /// Names the model in signatures of its reasoning.
+    pub(super) fn origin(&self) -> ModelOrigin {
+        self.origin
+    }
+
+    /// Whether it is the same model of the same provider, perhaps at another endpoint, and reads
+    /// what the other one sealed.
     pub(super) fn is_same_model(&self, other: &Self) -> bool {
+        let is_sealed = self.dialect() == Dialect::OpenAiResponses;
         self.remote.settings.name == other.remote.settings.name
             && self.id == other.id
             && self.dialect() == other.dialect()
+            && (!is_sealed || self.origin == other.origin)
     }
 
     pub(super) fn timeout_error(&self, limit: Duration) -> AskError {

@@ -15,6 +15,7 @@ use tollgate_engine::clock::Clock;
 
 use super::ask_error::{AskError, RetryTarget};
 use super::endpoint::{DeclinedError, ModelEndpoint};
+use crate::conversation::ModelOrigin;
 use crate::dialect::Dialect;
 use crate::error::{LlmError, LlmErrorKind};
 use crate::settings::{ModelSettings, RoutePolicy};
@@ -121,7 +122,7 @@ impl TargetPool {
         if let [only] = &self.targets[..] {
             return attempt(only, AttemptReason::Chosen, query, time, None).await;
         }
-        let mut waiting = self.order(time)?;
+        let mut waiting = self.order(time, query.reasoning_origin())?;
         let mut running = FuturesUnordered::new();
         let mut declined = None;
         let mut hedge: Option<Pin<Box<Sleep>>> = None;
@@ -156,9 +157,15 @@ impl TargetPool {
         }
     }
 
-    fn order(&self, time: QueryTime<'_>) -> Result<VecDeque<&Target>, DeclinedError> {
+    /// `reasoning` names the model that made the reasoning of the history.
+    fn order(
+        &self,
+        time: QueryTime<'_>,
+        reasoning: Option<ModelOrigin>,
+    ) -> Result<VecDeque<&Target>, DeclinedError> {
         let now = time.clock.now();
-        let facts: Vec<TargetFacts> = self.targets.iter().map(|it| it.facts(now)).collect();
+        let facts = self.targets.iter().map(|it| it.facts(now, reasoning));
+        let facts: Vec<TargetFacts> = facts.collect();
         let order = order_targets(self.route, &facts, &mut rand::random);
         match shortest_wait(&facts, now) {
             Some(wait) if order.is_empty() => Err(self.rate_limited(wait).into()),
@@ -179,7 +186,7 @@ impl TargetPool {
 }
 
 impl Target {
-    fn facts(&self, now: Instant) -> TargetFacts {
+    fn facts(&self, now: Instant, reasoning: Option<ModelOrigin>) -> TargetFacts {
         let health = self.health.facts(now);
         let has_slot = self.endpoint.remote().has_free_slot();
         let ready = if has_slot { TargetAvailability::Ready } else { TargetAvailability::Full };
@@ -188,6 +195,7 @@ impl Target {
             price: self.price,
             expected: health.expected,
             running: health.running,
+            made_reasoning: reasoning == Some(self.endpoint.origin()),
             availability: health.out.unwrap_or(ready),
         }
     }

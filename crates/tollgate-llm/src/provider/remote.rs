@@ -120,6 +120,12 @@ impl RemoteProvider {
         self.endpoint.as_ref().map(|endpoint| endpoint.name.as_str())
     }
 
+    /// The first endpoint with the same key, if it is not the provider's key.
+    pub(super) fn account(&self) -> Option<&str> {
+        self.endpoint.as_ref()?.api_key.as_ref()?;
+        self.settings.endpoints.first().map(|endpoint| endpoint.name.as_str())
+    }
+
     pub(super) fn weight(&self) -> u32 {
         let endpoint = self.endpoint.as_ref();
         endpoint.map_or(EndpointSettings::DEFAULT_WEIGHT, |endpoint| endpoint.weight)

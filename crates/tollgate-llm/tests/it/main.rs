@@ -12,6 +12,7 @@ mod passing;
 mod pools;
 mod pools_hedging;
 mod pools_passing;
+mod pools_reasoning;
 mod pools_stage;
 mod recall;
 mod reloaded;

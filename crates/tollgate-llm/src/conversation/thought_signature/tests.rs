@@ -3,7 +3,8 @@
 use super::*;
 
 fn all_signatures() -> impl Iterator<Item = ThoughtSignature> {
-    let origins = [None, Some(ModelOrigin::new("openai", "gpt-6.1-sol"))];
+    let sol = ModelOrigin::new("openai", "gpt-6.1-sol");
+    let origins = [None, Some(sol), Some(sol.at_account("team-a"))];
     Dialect::ALL.into_iter().flat_map(move |maker| {
         origins.into_iter().flat_map(move |origin| {
             [0, 2].map(|hidden_rounds| ThoughtSignature {
@@ -96,5 +97,21 @@ fn a_provider_that_is_a_gateway_gets_its_own_encoding_back() {
         let back = ThoughtSignature::from_client(Dialect::OpenAiChat, stored);
         assert_eq!(back.text, sent);
         assert!(back.is_readable_by(dialect, here));
+    }
+}
+
+#[test]
+fn what_openai_seals_is_read_by_its_account_only() {
+    let here = ModelOrigin::new("openai", "gpt-6.1-sol").at_account("team-a");
+    let other = ModelOrigin::new("openai", "gpt-6.1-sol").at_account("team-b");
+    for (dialect, is_bound) in [
+        (Dialect::OpenAiResponses, true),
+        (Dialect::OpenAiChat, true),
+        (Dialect::Gemini, false),
+        (Dialect::Anthropic, false),
+    ] {
+        let signature = ThoughtSignature::new(dialect, "sealed").with_origin(dialect, here);
+        assert!(signature.is_readable_by(dialect, here), "{dialect}");
+        assert_eq!(signature.is_readable_by(dialect, other), !is_bound, "{dialect}");
     }
 }

@@ -7,7 +7,9 @@ use http::Response;
 use tollgate_core::trace::Trace;
 
 use super::target_health::TargetAttempt;
-use crate::conversation::{ChatRequest, ChatResponse, ResponseDelivery};
+use crate::conversation::{
+    ChatRequest, ChatResponse, ModelOrigin, ResponseDelivery, readable_reasoning,
+};
 use crate::provider::delta_stream::DeltaStream;
 use crate::provider::endpoint::{DeclinedError, ModelEndpoint};
 use crate::provider::model::AttemptAnswer;
@@ -19,6 +21,9 @@ pub(in crate::provider) trait TargetQuery: Sync {
 
     /// Whether a second target may be asked beside a slow one.
     fn may_be_hedged(&self) -> bool;
+
+    /// The model that made the reasoning of the history, where it is known.
+    fn reasoning_origin(&self) -> Option<ModelOrigin>;
 
     fn ask(
         &self,
@@ -42,6 +47,10 @@ impl TargetQuery for WholeQuery<'_> {
         false
     }
 
+    fn reasoning_origin(&self) -> Option<ModelOrigin> {
+        readable_reasoning::latest_origin(&self.request.messages)
+    }
+
     async fn ask(&self, endpoint: &ModelEndpoint) -> Result<Self::Answer, DeclinedError> {
         Ok(endpoint.ask(self.request, self.trace, self.wall).await?)
     }
@@ -63,6 +72,10 @@ impl TargetQuery for StreamQuery<'_> {
 
     fn may_be_hedged(&self) -> bool {
         true
+    }
+
+    fn reasoning_origin(&self) -> Option<ModelOrigin> {
+        readable_reasoning::latest_origin(&self.request.messages)
     }
 
     async fn ask(&self, endpoint: &ModelEndpoint) -> Result<Self::Answer, DeclinedError> {
@@ -96,6 +109,11 @@ impl TargetQuery for PassQuery {
     fn may_be_hedged(&self) -> bool {
         self.passed.delivery == ResponseDelivery::Streamed
             && self.release == PassRelease::AtFirstEvent
+    }
+
+    /// What a provider sends to its own client names no endpoint.
+    fn reasoning_origin(&self) -> Option<ModelOrigin> {
+        None
     }
 
     async fn ask(&self, endpoint: &ModelEndpoint) -> Result<Self::Answer, DeclinedError> {

@@ -14,6 +14,8 @@ pub(super) struct TargetFacts {
     pub(super) expected: Option<Duration>,
     /// Requests under way.
     pub(super) running: u32,
+    /// It made the reasoning of the history, which others may be unable to read.
+    pub(super) made_reasoning: bool,
     pub(super) availability: TargetAvailability,
 }
 
@@ -36,7 +38,7 @@ pub(super) enum TargetAvailability {
 ///
 /// A full target comes after the others. One with an open breaker is only asked when all have one,
 /// the soonest to close first: the breaker alone never fails a request. A rate-limited one is not
-/// asked.
+/// asked. A ready target that made the reasoning of the history comes first.
 pub(super) fn order_targets(
     route: RoutePolicy,
     targets: &[TargetFacts],
@@ -46,6 +48,7 @@ pub(super) fn order_targets(
     let all = 0..targets.len();
     let mut order: Vec<usize> = all.clone().filter(is(TargetAvailability::Ready)).collect();
     sort_by_route(&mut order, route, targets, random);
+    order.sort_by_key(|at| !targets[*at].made_reasoning);
     let mut full: Vec<usize> = all.clone().filter(is(TargetAvailability::Full)).collect();
     sort_by_route(&mut full, route, targets, random);
     order.append(&mut full);

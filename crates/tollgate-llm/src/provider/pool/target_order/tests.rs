@@ -10,6 +10,7 @@ const READY: TargetFacts = TargetFacts {
     price: None,
     expected: None,
     running: 0,
+    made_reasoning: false,
     availability: TargetAvailability::Ready,
 };
 
@@ -43,6 +44,20 @@ fn the_listed_order_skips_what_is_out() {
     assert_eq!(order(Order, &[broken(1, now), READY, limited(1, now), READY]), [1, 3]);
     let full = TargetFacts { availability: TargetAvailability::Full, ..READY };
     assert_eq!(order(Order, &[full, READY, full]), [1, 0, 2]);
+}
+
+#[test]
+fn a_healthy_target_that_made_the_reasoning_of_the_history_comes_first() {
+    let now = now();
+    let maker = TargetFacts { made_reasoning: true, ..READY };
+    for route in [Order, Weight, Latency, Cost] {
+        assert_eq!(order(route, &[READY, READY, maker])[0], 2, "{route:?}");
+    }
+    assert_eq!(order(Order, &[READY, READY, maker]), [2, 0, 1]);
+    let out = TargetFacts { made_reasoning: true, ..broken(1, now) };
+    assert_eq!(order(Order, &[READY, out, READY]), [0, 2]);
+    let full = TargetFacts { availability: TargetAvailability::Full, ..maker };
+    assert_eq!(order(Order, &[full, READY]), [1, 0], "a queue costs more than the reasoning");
 }
 
 #[test]
