@@ -60,9 +60,9 @@ impl FigureRow {
             id,
             what,
             measured: format!("{value:.*} {}", limit.digits, limit.unit),
-            target: format!("≤ {} {}", limit.most, limit.unit),
+            target: format!("≤ {} {}", limit.rounded(limit.most), limit.unit),
             ratio: Some(value / limit.most),
-            verdict: TargetVerdict::at_most(value, limit.most),
+            verdict: TargetVerdict::at_most(limit.rounded(value), limit.rounded(limit.most)),
             figures: json!({ "value": value, "limit": limit.most, "unit": limit.unit }),
         }
     }
@@ -129,6 +129,14 @@ pub(crate) struct FigureLimit {
     pub(crate) digits: usize,
 }
 
+impl FigureLimit {
+    /// As it is printed: what looks like a tie is judged as one.
+    fn rounded(self, value: f64) -> f64 {
+        let scale = 10_f64.powi(i32::try_from(self.digits).unwrap_or(0));
+        (value * scale).round() / scale
+    }
+}
+
 const HEADS: [&str; 6] = ["id", "what", "measured", "target", "ratio", "verdict"];
 
 /// All rows, each column as wide as it has to be.
@@ -158,7 +166,19 @@ pub(crate) fn render(rows: &[FigureRow]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FigureLimit, FigureRow, render};
+    use super::{FigureLimit, FigureRow, TargetVerdict, render};
+
+    #[test]
+    fn a_figure_is_judged_as_it_is_printed() {
+        let judge = |value: f64| {
+            let limit = FigureLimit { most: 2.0 * 54.06, unit: "ms", digits: 1 };
+            FigureRow::at_most("R-10", String::new(), value, limit)
+        };
+        let tie = judge(108.14);
+        assert_eq!((tie.measured.as_str(), tie.target.as_str()), ("108.1 ms", "≤ 108.1 ms"));
+        assert_eq!(tie.verdict, TargetVerdict::Ok);
+        assert_eq!(judge(108.2).verdict, TargetVerdict::Short);
+    }
 
     #[test]
     fn columns_line_up_and_failures_stand_below() {

@@ -179,6 +179,7 @@ fn front(fields: &SectionFields) -> tollgate_server::Limits {
         streams_per_key: some("streams_per_key", usual.streams_per_key),
         grace: seconds("grace_s", usual.grace),
         drain: seconds("drain_s", usual.drain),
+        body_bytes_per_s: some("body_bytes_per_s", usual.body_bytes_per_s),
         json: JsonBounds {
             values: many("json_values", usual.json.values),
             depth: many("json_depth", usual.json.depth),

@@ -185,6 +185,40 @@ impl ResultPolicies {
 pub struct CodeModePolicy {
     pub binding: BindingLevel,
     pub unapproved: UnapprovedCallPolicy,
+    pub limits: ProgramLimits,
+}
+
+/// Limits of one program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramLimits {
+    pub steps: u64,
+    /// Of the program's values.
+    pub heap_bytes: u64,
+    /// Depth of the call stack.
+    pub depth: u32,
+    pub calls: u32,
+    /// Prints and `result` together.
+    pub output_bytes: u64,
+    /// Without the time spent waiting for a person.
+    pub time: Duration,
+    pub source_bytes: usize,
+    /// Nesting of brackets and operators.
+    pub nesting: usize,
+}
+
+impl Default for ProgramLimits {
+    fn default() -> Self {
+        Self {
+            steps: 10_000_000,
+            heap_bytes: 64 << 20,
+            depth: 64,
+            calls: 50,
+            output_bytes: 64 << 10,
+            time: Duration::from_secs(30),
+            source_bytes: 32 << 10,
+            nesting: 100,
+        }
+    }
 }
 
 /// What becomes of a call in a program that needs approval.

@@ -59,6 +59,8 @@ struct PendingApproval {
     deciding: bool,
     /// Once it has ended, nobody can agree any more.
     lease: RevocableLease,
+    /// Whether a decision counts that cannot be saved, by the rules that the call began with.
+    on_failure: OnAuditFailure,
     reply: oneshot::Sender<ApprovalVerdict>,
 }
 
@@ -157,9 +159,9 @@ impl ApprovalQueue {
     pub(crate) async fn decide(
         &self,
         verdict: ApprovalVerdict,
-        on_failure: OnAuditFailure,
     ) -> Result<Arc<ApprovalRequest>, ApprovalDecisionError> {
         let deciding = self.begin(verdict.id)?;
+        let on_failure = deciding.on_failure;
         let ending = ApprovalEnding::Decided(verdict.decision);
         self.ledger.admits(RowDurability::Durable, on_failure)?;
         // First the trail: nothing runs without a word of who agreed.
@@ -211,7 +213,11 @@ impl ApprovalQueue {
             Some(entry) if entry.deciding => Err(ApprovalDecisionError::Decided),
             Some(entry) => {
                 entry.deciding = true;
-                Ok(DecisionGuard { approvals: self, request: Arc::clone(&entry.request) })
+                Ok(DecisionGuard {
+                    approvals: self,
+                    request: Arc::clone(&entry.request),
+                    on_failure: entry.on_failure,
+                })
             }
             None if is_decided => Err(ApprovalDecisionError::Decided),
             None => Err(ApprovalDecisionError::Unknown),
@@ -251,6 +257,7 @@ impl ApprovalQueue {
             number: state.next,
             deciding: false,
             lease: turn.lease.clone(),
+            on_failure: turn.policy.audit.on_failure,
             reply,
         };
         state.waiting.insert(request.id, entry);
@@ -328,6 +335,7 @@ fn row(
 struct DecisionGuard<'a> {
     approvals: &'a ApprovalQueue,
     request: Arc<ApprovalRequest>,
+    on_failure: OnAuditFailure,
 }
 
 impl Drop for DecisionGuard<'_> {

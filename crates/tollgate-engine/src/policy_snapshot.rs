@@ -8,8 +8,7 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Ceilings;
 use tollgate_core::call::ServerTrust;
 use tollgate_core::call_policy::{
-    AuditPolicy, CallPolicy, CodeModePolicy, ContentCapture, ResultPolicies, ResultPolicy,
-    SecretPolicy,
+    AuditPolicy, CallPolicy, ContentCapture, ResultPolicies, ResultPolicy, SecretPolicy,
 };
 use tollgate_core::filter::GlobalRules;
 use tollgate_core::id::{AgentId, ServerId};
@@ -89,7 +88,6 @@ impl PolicySnapshot {
 fn call_policy(settings: &EngineSettings) -> CallPolicy {
     let audit = &settings.audit;
     let secrets = &settings.secrets;
-    let code = &settings.code;
     let results = |server: &Server| {
         let trust = if server.trusted { ServerTrust::Trusted } else { ServerTrust::Untrusted };
         let policy = ResultPolicy { trust, form: server.results, mark: server.mark };
@@ -110,7 +108,7 @@ fn call_policy(settings: &EngineSettings) -> CallPolicy {
             builtin: Vec::new(),
             default_mark: settings.mark,
         },
-        code: CodeModePolicy { binding: code.binding, unapproved: code.unapproved },
+        code: settings.code.policy(),
         capture: settings.telemetry.capture,
     }
 }

@@ -35,6 +35,7 @@ mod web;
 
 pub use builtin::{BuiltinSettings, MusicSettings};
 pub use code::CodeModeSettings;
+pub(crate) use code::sandbox_limits;
 pub use images::ImageSettings;
 pub use memory::{MemoryDatabaseSettings, MemorySettings};
 pub use model_usage::ModelUsageSettings;

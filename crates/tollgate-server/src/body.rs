@@ -17,11 +17,13 @@ mod answer_body;
 mod budget;
 mod drop_guard;
 pub(crate) mod json_lines;
+mod pace;
 mod secret_masking;
 
 pub(crate) use answer_body::on_account;
 pub(crate) use budget::{BodyBudget, BodyBudgetError, BodyPermit, SMALL_BODY};
 pub(crate) use drop_guard::holding;
+use pace::{BodyPace, too_slow};
 pub(crate) use secret_masking::{ForwardedResponse, mask_response};
 
 use crate::api_error::ApiError;
@@ -175,10 +177,7 @@ async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiEr
         return Err(problem);
     }
     let whole = tokio::time::timeout(limits.body_timeout, collect(body, admission, limits)).await;
-    let whole = whole.unwrap_or_else(|_| {
-        let detail = "the body did not arrive in time";
-        Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail))
-    })?;
+    let whole = whole.unwrap_or_else(|_| Err(too_slow()))?;
     let Some(admission) = admission else { return Ok(whole) };
     if whole.len() > LARGE {
         admission.leave_for_large_work().await;
@@ -208,7 +207,8 @@ async fn collect(
     let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    let mut pace = BodyPace::begin(limits);
+    while let Some(frame) = pace.next(&mut body, first.len() + rest.len()).await? {
         let Ok(frame) = frame else {
             return Err(ApiError::new(
                 StatusCode::BAD_REQUEST,
@@ -225,11 +225,13 @@ async fn collect(
         }
         if let Some(admission) = admission.filter(|_| length > SMALL_BODY)
             && length > admission.permit.bytes()
-            && let Err(problem) = admission.reserve(length - admission.permit.bytes() + STEP).await
         {
-            drop((first, rest, data));
-            drain(body).await;
-            return Err(problem);
+            let more = length - admission.permit.bytes() + STEP;
+            if let Err(problem) = pace.pause(admission.reserve(more)).await {
+                drop((first, rest, data));
+                drain(body).await;
+                return Err(problem);
+            }
         }
         if first.is_empty() && rest.is_empty() {
             first = data;

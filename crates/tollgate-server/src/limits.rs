@@ -14,6 +14,10 @@ pub struct Limits {
     pub json: JsonBounds,
     /// From the first to the last byte of a request's body.
     pub body_timeout: Duration,
+    /// Mean rate of a body, from its beginning. 0: `body_timeout` alone counts.
+    pub body_bytes_per_s: u32,
+    /// From then on the rate counts.
+    pub body_grace: Duration,
     /// The request line and all headers together.
     pub header_bytes: usize,
     pub headers: usize,
@@ -75,6 +79,8 @@ impl Default for Limits {
             body_bytes: 16 << 20,
             json: JsonBounds::default(),
             body_timeout: Duration::from_secs(30),
+            body_bytes_per_s: 1024,
+            body_grace: Duration::from_secs(5),
             header_bytes: 64 << 10,
             headers: 128,
             header_timeout: Duration::from_secs(10),

@@ -39,8 +39,6 @@ pub enum Requirement {
     LoopDevice,
     /// A memory control group that can be made and limited, of version 1 or 2.
     Cgroup,
-    /// A kernel with Landlock.
-    Landlock,
     /// A limit on open files that is high enough.
     OpenFiles,
     /// A program in the path.
@@ -55,7 +53,6 @@ impl fmt::Display for Requirement {
             Self::Tmpfs => "tmpfs",
             Self::LoopDevice => "loop-device",
             Self::Cgroup => "cgroup",
-            Self::Landlock => "landlock",
             Self::OpenFiles => "open-files",
             Self::Program(name) => name,
         })

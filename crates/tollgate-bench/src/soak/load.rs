@@ -120,7 +120,7 @@ pub(super) async fn children(
             "R-02",
             "p99 of 20 children beside one with 40 calls that hang".to_owned(),
             beside,
-            FigureLimit { most: (allowed * 100.0).round() / 100.0, unit: "ms", digits: 2 },
+            FigureLimit { most: allowed, unit: "ms", digits: 2 },
         )
         .with_note(&format!("{before:.2} without it")),
     );
@@ -239,7 +239,7 @@ pub(super) async fn measure_waiting_calls(
             "R-05",
             "p99 of another tool beside them".to_owned(),
             beside,
-            FigureLimit { most: (allowed * 100.0).round() / 100.0, unit: "ms", digits: 2 },
+            FigureLimit { most: allowed, unit: "ms", digits: 2 },
         )
         .with_note(&format!("{alone:.2} without them")),
     ])

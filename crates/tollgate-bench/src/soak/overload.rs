@@ -214,7 +214,7 @@ pub(super) async fn fairness(
             "R-10",
             "the same: p99 on the same server".to_owned(),
             beside,
-            FigureLimit { most: (before * 2.0 * 10.0).round() / 10.0, unit: "ms", digits: 1 },
+            FigureLimit { most: before * 2.0, unit: "ms", digits: 1 },
         )
         .with_note(&format!("{before:.1} alone")),
     ])

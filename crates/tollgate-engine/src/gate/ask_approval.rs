@@ -126,16 +126,14 @@ impl Gate {
         &self,
         verdict: ApprovalVerdict,
     ) -> Result<Arc<Waiting>, ApprovalDecisionError> {
-        let on_failure = self.registry.current().calls.audit.on_failure;
-        self.approvals.decide(verdict, on_failure).await
+        self.approvals.decide(verdict).await
     }
 
     /// The first decision counts: if the queue was quicker, its verdict stands. One that cannot be
     /// written is none, and the call waits on.
     async fn decide_as_caller(&self, turn: &Turn, id: ApprovalId, decision: Decision) {
         let verdict = ApprovalVerdict { id, decision, by: turn.principal.clone(), note: None };
-        let on_failure = turn.policy.audit.on_failure;
-        let _ = self.approvals.decide(verdict, on_failure).await;
+        let _ = self.approvals.decide(verdict).await;
     }
 
     fn apply_verdict<'c>(

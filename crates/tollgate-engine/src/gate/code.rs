@@ -21,7 +21,7 @@ use super::Gate;
 use crate::caller::{CallPurpose, Caller, Dialogue, LateResultPolicy, OverflowPolicy, Reply};
 use crate::limits::LimitExceededError;
 use crate::revocations::until_revoked;
-use crate::settings::{CodeModeSettings, EngineSettings};
+use crate::settings::{CodeModeSettings, EngineSettings, sandbox_limits};
 
 mod backend;
 mod calls;
@@ -92,8 +92,7 @@ impl Gate {
         time: Duration,
         caller: Caller<'_>,
     ) -> Result<ProgramOutcome, SandboxUnavailableError> {
-        // What a program may use is settled when it starts.
-        let limits = self.registry.current().policy.code.limits;
+        let limits = sandbox_limits(turn.policy.code.limits);
         let turn = Turn { view: Arc::clone(turn.view.in_code()), ..turn.clone() };
         // Callers without a key all are this machine.
         let is_key = turn.principal != Principal::local();
@@ -118,6 +117,7 @@ impl Gate {
             ..caller
         };
         let host = ProgramHost { gate: self, turn: &turn, caller };
+        // The workers of now: what a reload changed in them, the kernel enforces beside these limits.
         self.sandbox.load_full().run(&program, &host).await
     }
 

@@ -115,7 +115,7 @@ fn a_model_without_a_price_costs_nothing_and_says_so() {
 }
 
 #[test]
-fn key_agent_and_model_have_limits_of_their_own() {
+fn s_33_key_agent_and_model_have_limits_of_their_own() {
     let agent = AgentId::parse("gm").unwrap();
     let settings = ModelUsageSettings {
         per_key: limits(&["100 requests/min"]),
@@ -150,7 +150,7 @@ fn key_agent_and_model_have_limits_of_their_own() {
 
 /// Each key asks from four threads at once, as fast as it can; every request is held for a moment.
 #[test]
-fn keys_that_ask_at_once_do_not_share_limits_and_never_overshoot_by_more_than_is_in_flight() {
+fn s_33_keys_that_ask_at_once_do_not_share_limits_and_never_overshoot_by_more_than_is_in_flight() {
     const LIMIT: u64 = 1_000;
     const THREADS: u64 = 4;
     let meter = meter(per_key(&["1000 tokens/day"]), None);

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use tollgate_core::call_policy::UnapprovedCallPolicy;
+use tollgate_core::call_policy::{CodeModePolicy, ProgramLimits, UnapprovedCallPolicy};
 use tollgate_core::code_mode::BindingLevel;
 use tollgate_mcp::memory_budget;
+use tollgate_sandbox::frames::InterpreterLimits;
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox;
 
@@ -30,6 +31,12 @@ pub struct CodeModeSettings {
 }
 
 impl CodeModeSettings {
+    /// What turns carry of it.
+    pub(crate) fn policy(&self) -> CodeModePolicy {
+        let limits = program_limits(self.limits);
+        CodeModePolicy { binding: self.binding, unapproved: self.unapproved, limits }
+    }
+
     pub(crate) fn sandbox(&self) -> sandbox::SandboxSettings {
         sandbox::SandboxSettings {
             worker: self.worker.clone(),
@@ -69,8 +76,38 @@ impl Default for CodeModeSettings {
     }
 }
 
+fn program_limits(limits: Limits) -> ProgramLimits {
+    let Limits { fence, time, source_bytes, nesting } = limits;
+    let InterpreterLimits { steps, heap_bytes, depth, calls, output_bytes } = fence;
+    ProgramLimits { steps, heap_bytes, depth, calls, output_bytes, time, source_bytes, nesting }
+}
+
+/// The limits of a turn as the sandbox takes them.
+pub(crate) fn sandbox_limits(limits: ProgramLimits) -> Limits {
+    let ProgramLimits { steps, heap_bytes, depth, calls, output_bytes, time, .. } = limits;
+    let fence = InterpreterLimits { steps, heap_bytes, depth, calls, output_bytes };
+    Limits { fence, time, source_bytes: limits.source_bytes, nesting: limits.nesting }
+}
+
 /// Both binaries are built and installed together.
 fn beside_ourselves() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.with_file_name("tollgate-worker")
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::call_policy::ProgramLimits;
+    use tollgate_sandbox::limits::Limits;
+
+    use super::{program_limits, sandbox_limits};
+
+    #[test]
+    fn turns_and_the_sandbox_know_the_same_limits() {
+        assert_eq!(sandbox_limits(ProgramLimits::default()), Limits::default());
+        let mut other = Limits::default();
+        other.fence.calls += 1;
+        other.nesting += 1;
+        assert_eq!(sandbox_limits(program_limits(other)), other);
+    }
 }

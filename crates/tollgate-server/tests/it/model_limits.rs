@@ -58,7 +58,7 @@ pub(crate) async fn usage(stage: &Stage, query: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_key_beyond_its_requests_gets_429_in_its_dialect_and_nothing_is_sent() {
+async fn s_33_a_key_beyond_its_requests_gets_429_in_its_dialect_and_nothing_is_sent() {
     let text = json!([{"role": "user", "content": "hello"}]);
     let part = json!([{"role": "user", "parts": [{"text": "hello"}]}]);
     // Passed through, translated, and by an agent.
@@ -102,7 +102,7 @@ async fn a_key_beyond_its_requests_gets_429_in_its_dialect_and_nothing_is_sent()
 }
 
 #[tokio::test]
-async fn limits_of_parallel_keys_on_one_model_do_not_leak_into_each_other() {
+async fn s_33_limits_of_parallel_keys_on_one_model_do_not_leak_into_each_other() {
     let model = Model::saying(|_| "~20\nhi".to_owned()).await;
     let keys =
         vec![limited("bot", BOT, &["5 requests/min"]), limited("cat", CAT, &["9 requests/min"])];
@@ -118,7 +118,7 @@ async fn limits_of_parallel_keys_on_one_model_do_not_leak_into_each_other() {
 }
 
 #[tokio::test]
-async fn money_is_counted_by_what_the_provider_says_and_shown_by_key_agent_and_model() {
+async fn s_33_money_is_counted_by_what_the_provider_says_and_shown_by_key_agent_and_model() {
     let model = Model::calling(&[]).await;
     let settings = ModelUsageSettings { prices: prices(), ..ModelUsageSettings::default() };
     // Every answer has 12 tokens: 0.012 USD. Its reservation is larger, but alone it may use the rest.
@@ -175,7 +175,7 @@ async fn money_is_counted_by_what_the_provider_says_and_shown_by_key_agent_and_m
 }
 
 #[tokio::test]
-async fn a_loop_that_runs_into_a_limit_ends_well_formed_and_says_so() {
+async fn s_33_a_loop_that_runs_into_a_limit_ends_well_formed_and_says_so() {
     for is_streamed in [false, true] {
         let model =
             Model::calling(&["!echo {\"text\": \"one\"}", "!echo {\"text\": \"two\"}"]).await;
@@ -199,7 +199,7 @@ async fn a_loop_that_runs_into_a_limit_ends_well_formed_and_says_so() {
 }
 
 #[tokio::test]
-async fn an_agent_beyond_the_limit_of_a_model_falls_back_to_its_next() {
+async fn s_33_an_agent_beyond_the_limit_of_a_model_falls_back_to_its_next() {
     let model = Model::calling(&[]).await;
     let settings = ModelUsageSettings {
         models: HashMap::from([("m".to_owned(), limits(&["1 requests/h"]))]),
@@ -224,7 +224,7 @@ async fn an_agent_beyond_the_limit_of_a_model_falls_back_to_its_next() {
 }
 
 #[tokio::test]
-async fn a_provider_that_refuses_costs_a_request_but_no_tokens() {
+async fn s_33_a_provider_that_refuses_costs_a_request_but_no_tokens() {
     let model = Model::calling(&[]).await;
     let mut models = model.settings();
     // Nobody listens there.

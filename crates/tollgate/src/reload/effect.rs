@@ -47,6 +47,7 @@ impl StartupConfig {
             ("shutdown", shutdown(now) != shutdown(next)),
             ("limits.json_values", now.front.json.values != next.front.json.values),
             ("limits.json_depth", now.front.json.depth != next.front.json.depth),
+            ("limits.body_bytes_per_s", now.front.body_bytes_per_s != next.front.body_bytes_per_s),
             ("limits.memory_mb", now.front.memory != next.front.memory),
             ("telemetry", now.otlp != next.otlp),
             ("environment", now.settings.environment != next.settings.environment),

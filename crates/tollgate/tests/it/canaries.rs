@@ -430,6 +430,22 @@ fn call_everything(gateway: &Gateway, key: &str) -> String {
     received
 }
 
+/// A log line of a server that several callers use at once is for none of them, so one who wants to hear it has to
+/// call alone. The server may be starting again.
+fn call_alone(gateway: &Gateway, key: &str) -> String {
+    let call = json!({"name": "leaky_say", "arguments": {"how": "ok"}});
+    let (line, body) = modern("tools/call", &call);
+    let mut answer = String::new();
+    for _ in 0..300 {
+        answer = gateway.send(&line, key, &body.to_string());
+        if answer.contains("notifications/message") {
+            return answer;
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    panic!("no log line: {answer}");
+}
+
 /// What an operator sees.
 fn look_at_everything(gateway: &Gateway) -> String {
     let admin = gateway.admin();
@@ -499,16 +515,15 @@ fn s_23_no_planted_secret_leaves_the_gateway_by_any_way() {
         let _ = events.read_to_end(&mut received);
         whole(&received)
     });
+    let keys = ["key-one", "key-two"].map(canary);
     let received = thread::scope(|scope| {
-        let keys = ["key-one", "key-two"].map(canary);
-        let callers = keys.map(|key| {
-            scope.spawn({
-                let gateway = &gateway;
-                move || call_everything(gateway, &key)
-            })
-        });
+        let gateway = &gateway;
+        let callers = keys.each_ref().map(|key| scope.spawn(|| call_everything(gateway, key)));
         callers.map(|caller| caller.join().unwrap())
     });
+    let alone = keys.each_ref().map(|key| call_alone(&gateway, key));
+    let received: Vec<String> =
+        received.iter().zip(&alone).map(|(together, alone)| format!("{together}{alone}")).collect();
     for text in &received {
         assert!(text.matches("[masked:secret]").count() > 300, "servers were heard: {text}");
         for received in [

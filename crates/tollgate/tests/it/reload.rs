@@ -1,19 +1,20 @@
 //! A gateway whose config changes while it runs: nobody notices but by what they asked for.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tollgate_testkit::skip;
 
-use crate::isolated_gateway::{Gateway, Python};
+use crate::isolated_gateway::{Gateway, Python, soak_or};
 use crate::running::Served;
 
 /// A server that is a process: this very program, with its built-in tools.
@@ -58,6 +59,8 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
     let pid = served.pid_of("one").expect("it runs");
     let done = AtomicBool::new(false);
     let calls = AtomicU64::new(0);
+    #[expect(clippy::disallowed_methods, reason = "a test measures what happens outside")]
+    let began = Instant::now();
     let down = "  down:\n    url: http://127.0.0.1:9/mcp\n    start: lazy\n";
     let bad: [(String, &str); 7] = [
         (format!("{config}  x: [\n"), "this is not YAML"),
@@ -119,11 +122,47 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
             assert_eq!(served.ask("GET", "/readyz").status, 200);
         }
     });
+    let rate = calls.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64();
+    println!("{calls:?} calls, {rate:.0}/s");
     assert!(calls.load(Ordering::Relaxed) > 1_000, "{calls:?}");
+    // A busy machine makes fewer.
+    assert!(rate > soak_or(500.0, 10.0), "{rate:.0} calls/s");
     assert_eq!(served.pid_of("one"), Some(pid), "the server was left alone");
     let response = served.ask("GET", "/api/reload").json();
     assert!(response["refused"].as_u64().unwrap() >= 100, "{response}");
     assert!(served.log().contains("the new config was rejected, the old one remains in use"));
+}
+
+/// The user root may read everything, unless it gives that up.
+#[test]
+fn r_29_a_config_that_may_not_be_read_changes_nothing() {
+    if !skip::require_program("setpriv") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let config = "limits: { timeout_ms: 20000 }\n";
+    let file = folder.path().join("tollgate.yaml");
+    fs::write(&file, config).unwrap();
+    let mut command = Command::new("sh");
+    // Another user has nothing to give up.
+    let script = "test \"$(id -u)\" = 0 && \
+        exec setpriv --bounding-set=-dac_override,-dac_read_search \"$0\" \"$@\"; exec \"$0\" \"$@\"";
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_tollgate"), "serve", "--listen", "127.0.0.1:0"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null());
+    let gateway = Gateway::spawn_gateway(folder, &mut command);
+    let allow = |mode: u32| fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+    allow(0);
+    let response: Value = serde_json::from_str(&gateway.admin("POST /api/reload", "")).unwrap();
+    assert_eq!(response["outcome"], "refused", "{response}");
+    assert!(response["error"].as_str().unwrap().contains("ermission denied"), "{response}");
+    assert!(gateway.send("GET /readyz", "", "").starts_with("HTTP/1.1 200"));
+    allow(0o600);
+    fs::write(&file, format!("{config}# again\n")).unwrap();
+    let response: Value = serde_json::from_str(&gateway.admin("POST /api/reload", "")).unwrap();
+    assert_eq!(response["outcome"], "applied", "{response}");
 }
 
 #[test]

@@ -489,6 +489,24 @@ async fn code_mode_comes_and_goes_with_the_config() {
     assert!(!names(&bench).contains("executeToolCode"), "{}", names(&bench));
 }
 
+/// A reload that loosens the limits of programs does not reach a turn that has begun.
+#[tokio::test]
+async fn a_program_has_the_limits_that_its_turn_began_with() {
+    let bench = Bench::open(coder(), |code| code.limits.fence.calls = 1).await;
+    let turn = bench.turn();
+    let code =
+        CodeModeSettings { worker: tollgate_testkit::worker(), ..CodeModeSettings::default() };
+    let folder = bench._data.path().to_owned();
+    let loose = EngineSettings { agents: vec![coder()], code, ..EngineSettings::new(folder) };
+    bench.running.reconfigure(&loose, || {}).await;
+    let program = "lab.echo(n=1)\nlab.echo(n=2)\nresult = 2";
+    let client = ClientFacts::default();
+    let old = describe_reply(&bench.ask_in(&turn, program, Caller::silent(&client)).await);
+    assert!(old.starts_with("error ") && old.contains("1 call"), "{old}");
+    assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 1);
+    assert_eq!(bench.run(program).await, "ok 2");
+}
+
 #[tokio::test]
 async fn a_model_reads_how_tools_are_called_and_what_they_returned_so_far() {
     let bench = Bench::open(coder(), |_| {}).await;

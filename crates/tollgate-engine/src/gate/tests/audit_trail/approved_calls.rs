@@ -1,21 +1,26 @@
 //! Calls that somebody has to agree to, in the trail.
 
-use tollgate_core::approval::{ApprovalVerdict, Decision};
+use tollgate_core::approval::{ApprovalId, ApprovalVerdict, Decision};
 
 use super::*;
 use crate::approvals::ApprovalDecisionError;
 use crate::caller::OverflowPolicy;
 use crate::notices::Notice;
+use crate::registry::RegistryReconfiguration;
 
 impl Audited {
-    async fn agree(&self) -> Result<(), ApprovalDecisionError> {
-        let approvals = self.test.gate.approvals();
-        let id = loop {
-            if let [one] = &approvals.waiting()[..] {
-                break one.id;
+    /// The call that waits, once it does.
+    async fn waiting(&self) -> ApprovalId {
+        loop {
+            if let [one] = &self.test.gate.approvals().waiting()[..] {
+                return one.id;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
-        };
+        }
+    }
+
+    async fn agree(&self) -> Result<(), ApprovalDecisionError> {
+        let id = self.waiting().await;
         let decision = Decision::Approve;
         let by = Principal::from_name("boss");
         let verdict = ApprovalVerdict { id, decision, by, note: None };
@@ -62,6 +67,39 @@ async fn r_26_a_decision_that_cannot_be_written_is_none_and_the_call_waits_on() 
     assert_eq!(text, "ok done");
     let expected = ["s_a approved", "s_a not_decided", "s_a approved", "s_a ok"];
     assert_eq!(audited.shown().await, expected);
+}
+
+/// A decision counts by the rules that the waiting call began with, whatever the config says by then.
+#[tokio::test]
+async fn a_reload_that_goes_on_without_a_trail_does_not_reach_a_call_that_waits() {
+    let audited =
+        Audited::with(Audit::default(), ApprovalMode::Always, || Box::pin(async {})).await;
+    let decide = async {
+        audited.waiting().await;
+        let continues = EngineSettings {
+            audit: Audit { on_failure: OnAuditFailure::Continue, ..Audit::default() },
+            ..EngineSettings::new("nowhere".into())
+        };
+        let gate = &audited.test.gate;
+        let reload = RegistryReconfiguration {
+            rules: Vec::new(),
+            policy: Arc::new(PolicySnapshot::of(&continues)),
+            pattern: NamePattern::parse("{server}_{tool}").unwrap(),
+            listings: Vec::new(),
+            outdated: Vec::new(),
+        };
+        gate.registry.reconfigure(reload).await;
+        assert!(!gate.needs_audit(), "it is loaded");
+        audited.break_down();
+        let refused = audited.agree().await.unwrap_err();
+        assert!(matches!(refused, ApprovalDecisionError::Unwritten(_)), "{refused}");
+    };
+    tokio::select! {
+        text = audited.call("s_a") => panic!("it waits on: {text}"),
+        () = decide => {}
+    }
+    assert_eq!(audited.ran.load(Ordering::SeqCst), 0);
+    audited.mend();
 }
 
 #[tokio::test]
