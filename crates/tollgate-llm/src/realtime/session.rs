@@ -323,6 +323,7 @@ impl RealtimeSession {
             DialectAction::AgentSpeech(text) => self.talk.say(&text),
             DialectAction::Turn(event) => self.on_turn_event(event, now),
             DialectAction::Announced => self.call_progress.figures.announced += 1,
+            DialectAction::LateTold => self.call_progress.figures.late += 1,
             DialectAction::Tier(tier) => self.insist(tier, "the client", now),
             DialectAction::Delegate => self.delegate(),
             DialectAction::Reconnect(first) => {
