@@ -98,8 +98,7 @@ impl OpenAiOutbox {
         outcome: &str,
         purpose: OutboxPurpose,
     ) -> String {
-        let item =
-            json!({ "type": "function_call_output", "call_id": call_id, "output": outcome });
+        let item = json!({ "type": "function_call_output", "call_id": call_id, "output": outcome });
         self.item(item, purpose)
     }
 
