@@ -16,8 +16,8 @@ use serde_json::json;
 use tollgate_core::tool::ResultDelivery;
 
 use super::events::{
-    AnswerStage, CallAnswer, CloseReason, DialectAction, DialectEvent, DialectStep, RealtimeDialect,
-    RealtimeFrame, RealtimeInit, RealtimeOffer, TurnEvent,
+    AnswerStage, CallAnswer, CloseReason, DialectAction, DialectEvent, DialectStep,
+    RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer, TurnEvent,
 };
 
 mod calls;
