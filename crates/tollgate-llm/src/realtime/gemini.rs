@@ -160,7 +160,7 @@ impl GeminiLive {
     fn reply(&mut self, reply: GeminiCallReply) -> Vec<DialectAction> {
         match reply {
             GeminiCallReply::Response { message, answered } => {
-                self.send(message).into_iter().chain(told(answered)).collect()
+                self.send(message).into_iter().chain(count_late(answered)).collect()
             }
             GeminiCallReply::Words(note) => {
                 self.words.push(note);
@@ -286,12 +286,12 @@ impl GeminiLive {
             actions.extend(self.talk.begin());
         }
         self.link.mark_outdated();
-        actions.extend(ready.iter().filter_map(|note| told(note.answered)));
+        actions.extend(ready.iter().filter_map(|note| count_late(note.answered)));
         actions
     }
 }
 
-fn told(answered: AnswerStage) -> Option<DialectAction> {
+fn count_late(answered: AnswerStage) -> Option<DialectAction> {
     (answered == AnswerStage::Late).then_some(DialectAction::LateTold)
 }
 

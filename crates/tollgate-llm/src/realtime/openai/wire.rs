@@ -36,7 +36,7 @@ pub(super) struct OpenAiOutbox {
 pub(super) enum ItemIdFate {
     #[default]
     Unknown,
-    Kept,
+    Preserved,
 }
 
 /// Purpose of a message whose rejection must be handled.
@@ -131,10 +131,10 @@ impl OpenAiOutbox {
     /// our ids; until one was kept, nothing is known.
     pub(super) fn is_of_another_side(&mut self, item_id: &str) -> bool {
         if item_id.starts_with(&self.item_prefix()) {
-            self.item_ids = ItemIdFate::Kept;
+            self.item_ids = ItemIdFate::Preserved;
             return false;
         }
-        self.item_ids == ItemIdFate::Kept
+        self.item_ids == ItemIdFate::Preserved
     }
 
     pub(super) fn delete(&mut self, item_id: &str) -> String {
