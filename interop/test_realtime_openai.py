@@ -7,6 +7,8 @@ import ssl
 import urllib.request
 
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from harness import realtime
 from harness.gateway import Gateway
@@ -287,6 +289,20 @@ def test_a_slow_call_is_announced_beside_the_conversation(line, client):
 
 
 @EVERY
+@pytest.mark.parametrize("acks", ["once", "late", "twice", "never"])
+def test_what_took_too_long_is_told_when_it_is_there(line, client, acks):
+    line.provider.acks = acks
+    line.set(look_up={"ms": 5500})
+    heard = line.talk(client, "tool", say("Look it up.", "The tool said"), wait("moon: nothing special"))
+    assert "moon" not in heard.said[0], heard.said
+    assert len([said for said in heard.said if "moon: nothing special" in said]) == 1, heard.said
+    check_hidden(heard)
+    check_answered(line)
+    told = [text for _, who, text in line.session.timeline if who == "tool" and "nothing special" in text]
+    assert len(told) == 1, line.session.timeline
+
+
+@EVERY
 def test_a_deep_turn_is_answered_by_another_model_and_spoken_by_this_one(line, client):
     heard = line.talk(client, "thinker", say("Please think carefully: what do you have?", "The tool said"))
     [output] = [item["output"] for item in line.session.items if item["type"] == "function_call_output"]
@@ -331,6 +347,72 @@ def test_the_tier_is_wished_for_and_told(line, client):
     heard = line.talk(client, "tool", wish, say("Look it up.", "The tool said"))
     assert "tollgate.tier" in heard.kinds
     assert '"fast"' in heard.raw
+
+
+REFUSALS = [
+    ("{", "invalid_json"),
+    (b"{}", "invalid_event"),
+    ("[]", "invalid_event"),
+    ({"type": "session.close"}, "invalid_value"),
+    ({"type": "session.update", "session": {"type": "realtime", "colour": "red"}}, "unknown_parameter"),
+    (
+        {"type": "session.update", "session": {"type": "realtime", "audio": {"input": {"format": {"type": "audio/pcm", "rate": 8000}}}}},
+        "integer_below_min_value",
+    ),
+    ({"type": "input_audio_buffer.commit"}, "input_audio_buffer_commit_empty"),
+    ({"type": "input_audio_buffer.append", "audio": "!"}, "invalid_value"),
+    ({"type": "response.cancel"}, "response_cancel_not_active"),
+    ({"type": "conversation.item.truncate", "item_id": "x", "content_index": 0, "audio_end_ms": 1}, "item_truncate_invalid_item_id"),
+    ({"type": "conversation.item.delete", "item_id": "x"}, "item_delete_invalid_item_id"),
+    (
+        {"type": "conversation.item.create", "item": {"type": "function_call_output", "call_id": "c" * 33, "output": ""}},
+        "string_above_max_length",
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture
+def alone():
+    provider = OpenAiLive(SECRET)
+    try:
+        yield provider
+    finally:
+        provider.stop()
+
+
+def dial(provider: OpenAiLive, query: str = "?model=gpt-realtime-2.1--echo", **headers):
+    url = provider.url.replace("http", "ws") + "/realtime" + query
+    return connect(url, additional_headers={"authorization": f"Bearer {SECRET}", **headers})
+
+
+def test_the_provider_alone_refuses_what_openais_refuses(alone):
+    with dial(alone) as socket:
+        created = json.loads(socket.recv(10))["session"]
+        assert created["expires_at"] > 0
+        for sent, code in REFUSALS:
+            socket.send(json.dumps(sent) if isinstance(sent, dict) else sent)
+            answer = json.loads(socket.recv(10))
+            assert (answer["type"], answer["error"]["code"]) == ("error", code), sent
+    assert alone.sessions[0].config["tools"] == created["tools"], "a refused update changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "code", "closed"),
+    [
+        ("?model=gpt-realtime-2.1--echo", {"authorization": "Bearer other"}, "invalid_api_key", 3000),
+        ("?model=gpt-realtime-2.1--echo", {"authorization": ""}, None, 3000),
+        ("?model=gpt-realtime-2.1--echo", {"openai-beta": "realtime=v1"}, "beta_api_shape_disabled", 4000),
+        ("?model=gpt-9", {}, "invalid_model", 4000),
+        ("", {}, "missing_model", 4000),
+    ],
+)
+def test_the_provider_alone_closes_what_openais_closes(alone, query, headers, code, closed):
+    with dial(alone, query, **headers) as socket:
+        answer = json.loads(socket.recv(10))
+        assert (answer["type"], answer["error"]["code"]) == ("error", code)
+        with pytest.raises(ConnectionClosed) as gone:
+            socket.recv(10)
+    assert gone.value.rcvd.code == closed
 
 
 def test_a_call_that_somebody_else_holds_gets_our_tools_too(line):

@@ -1,13 +1,15 @@
 """OpenAI Realtime (GA) on a port, as strict as OpenAI's servers: one response in the conversation at a time, answers only
-to calls that are in it. The name of a model says what it plays: `gpt-realtime-2.1--mixed` (see live_openai_plays.py).
+to calls that are in it, events in the order of recordings of the live service. The name of a model says what it plays: `gpt-realtime-2.1--mixed` (see live_openai_plays.py).
 What it hears as audio is the text that the bytes spell; a sentence ends the caller's turn. Every event in either
-direction is held against the types of the official client."""
+direction is held against the types of the official client. One byte of its audio lasts a tenth of a second."""
 
 import base64
+import binascii
 import itertools
 import json
 import re
 import threading
+import time
 from urllib.parse import parse_qs, urlsplit
 
 from openai.types.realtime.realtime_client_event_param import RealtimeClientEventParam
@@ -18,15 +20,25 @@ from websockets.sync.server import ServerConnection, serve
 
 from fronts import params
 from provider import live_openai_plays as plays
+from provider.live_openai_rules import (
+    ACCEPTED,
+    CLOSES,
+    LARGEST_AUDIO,
+    MS_PER_BYTE,
+    Refused,
+    check_item,
+    check_tools,
+    check_truncation,
+    check_update,
+    problem_of_connection,
+    read,
+    usage,
+    without_nulls,
+)
 
-NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 ACTIVE = "conversation_already_has_active_response"
 SERVER = TypeAdapter(RealtimeServerEvent)
 LIMIT_S = 20
-
-
-class Refused(Exception):
-    """An event that gets an error: code and message."""
 
 
 class Response:
@@ -37,6 +49,7 @@ class Response:
         self.id = session.fresh("resp")
         self.aside = asked.get("conversation") == "none"
         self.output: list[dict] = []
+        self.usage = None
         self.stopped: str | None = None
         """Why it was cancelled."""
 
@@ -46,7 +59,7 @@ class Response:
             "object": "realtime.response", "id": self.id, "status": status, "output": list(self.output),
             "status_details": None if status == "in_progress" else details, "output_modalities": ["audio"],
             "conversation_id": None if self.aside else "conv_1", "metadata": self.asked.get("metadata"),
-            "usage": None, "max_output_tokens": "inf",
+            "usage": self.usage, "max_output_tokens": "inf",
         }  # fmt: skip
 
     @property
@@ -76,9 +89,9 @@ class Response:
 
     def end(self, item: dict, status: str = "completed") -> None:
         item["status"] = status
-        self.send("output_item.done", output_index=self.output.index(item), item=item)
         if not self.aside:
             self.session.send("conversation.item.done", item=item, previous_item_id=self.session.before(item["id"]))
+        self.send("output_item.done", output_index=self.output.index(item), item=item)
 
     def say(self, text: str, seconds: float = 0) -> None:
         item = self.begin({"type": "message", "role": "assistant", "content": []})
@@ -91,6 +104,7 @@ class Response:
                 self.send("output_audio_transcript.delta", delta=word, **place)
                 self.send("output_audio.delta", delta=base64.b64encode(word.encode()).decode(), **place)
                 said += word
+                self.session.sounded[item["id"]] = len(said.encode()) * MS_PER_BYTE
                 if seconds:
                     self.pause(seconds)
         finally:
@@ -98,6 +112,7 @@ class Response:
             self.send("output_audio_transcript.done", transcript=said, **place)
             self.send("content_part.done", part={"type": "audio", "transcript": said}, **place)
             item["content"] = [{"type": "output_audio", "transcript": said}]
+            self.session.note("agent", said)
             self.end(item, "incomplete" if self.stopped else "completed")
 
     def call(self, name: str, arguments: dict | str, call_id: str = "", status: str = "completed") -> str:
@@ -126,7 +141,7 @@ class Session:
         self.play = plays.NAMED[model.partition("--")[2] or "echo"]
         self.config = {
             "type": "realtime", "object": "realtime.session", "id": self.fresh("sess"), "model": model,
-            "instructions": "Be helpful.", "tools": [], "tool_choice": "auto", "output_modalities": ["audio"],
+            "expires_at": int(time.time()) + 3600, "instructions": "Be helpful.", "tools": [], "tool_choice": "auto", "output_modalities": ["audio"],
             "audio": {"input": {"format": {"type": "audio/pcm", "rate": 24000}, "transcription": None,
                 "turn_detection": {"type": "server_vad", "create_response": True, "interrupt_response": True}},
                 "output": {"format": {"type": "audio/pcm", "rate": 24000}, "voice": "marin", "speed": 1.0}},
@@ -141,6 +156,10 @@ class Session:
         self.active: Response | None = None
         self.asides: list[Response] = []
         self.audio = b""
+        self.sounded: dict[str, int] = {}
+        """Milliseconds of audio that were sent, by item."""
+        self.timeline: list[tuple[float, str, str]] = []
+        """When who said what: the caller, the agent, a tool."""
         self.speaking: str | None = None
         self.closed = False
         self.lock = threading.RLock()
@@ -159,6 +178,9 @@ class Session:
                 self.closed = True
             self.changed.notify_all()
 
+    def note(self, who: str, text: str) -> None:
+        self.timeline.append((time.monotonic(), who, text))
+
     def wait(self, test, seconds: float = LIMIT_S) -> bool:
         with self.changed:
             return bool(self.changed.wait_for(lambda: self.closed or test(), seconds))
@@ -170,12 +192,15 @@ class Session:
         return self.items[at - 1]["id"] if at else None
 
     def add(self, item: dict, after: str | None = None) -> None:
+        self.put(item, after)
+        self.send("conversation.item.added", item=item, previous_item_id=self.before(item["id"]))
+
+    def put(self, item: dict, after: str | None = None) -> None:
         with self.lock:
             at = next((at + 1 for at, known in enumerate(self.items) if known["id"] == after), len(self.items))
             self.items.insert(0 if after == "root" else at, item)
             if item["type"] == "function_call":
                 self.calls.setdefault(item["call_id"], "open" if item["status"] == "in_progress" else "over")
-        self.send("conversation.item.added", item=item, previous_item_id=self.before(item["id"]))
 
     def outputs(self) -> list[str]:
         """What tools said since the caller spoke last."""
@@ -224,7 +249,11 @@ class Session:
                 self.active = None
             elif response in self.asides:
                 self.asides.remove(response)
-            self.send("response.done", response=response.object("cancelled" if response.stopped else status))
+            status = "cancelled" if response.stopped else status
+            response.usage = usage(self, response) if status == "completed" else None
+            self.send("response.done", response=response.object(status))
+        limit = {"name": "tokens", "limit": 40_000, "remaining": 39_000, "reset_seconds": 1.5}
+        self.send("rate_limits.updated", rate_limits=[limit])
 
     def stop(self, reason: str, id: str | None = None) -> bool:
         with self.changed:
@@ -239,40 +268,61 @@ class Session:
     # What the client says.
 
     def hear(self, event: dict) -> None:
+        if event.get("type") not in ACCEPTED:
+            raise Refused("invalid_value", f"Invalid value: {event.get('type')!r}. Supported values are: {ACCEPTED}", "type")
+        if event["type"] == "session.update" and isinstance(event.get("session"), dict):
+            check_update(event["session"], self)
         problem = params.problem(RealtimeClientEventParam, without_nulls(event), "realtime")
         if problem:
             raise Refused("invalid_value", problem)
-        handler = getattr(self, "on_" + event["type"].replace(".", "_"), None)
-        if handler:
-            handler(event)
+        getattr(self, "on_" + event["type"].replace(".", "_"))(event)
 
     def on_session_update(self, event: dict) -> None:
+        """All of it, or nothing."""
         given = event["session"]
-        for tool in given.get("tools", []):
-            if not NAME.match(tool["name"]) or tool["type"] != "function":
-                raise Refused("invalid_value", f"Invalid tool {tool['name']!r}.")
+        check_tools(given.get("tools", []))
         audio = given.get("audio", {})
         kept = {**self.config["audio"]["input"], **audio.get("input", {})}
         if kept["turn_detection"]:
             kept["turn_detection"] = {"create_response": True, "interrupt_response": True, **kept["turn_detection"]}
-        self.config.update({**given, "audio": {"input": kept, "output": self.config["audio"]["output"]}})
+        output = {**self.config["audio"]["output"], **(audio.get("output") or {})}
+        self.config.update({**given, "audio": {"input": kept, "output": output}})
         self.send("session.updated", session=self.config)
 
     def on_conversation_item_create(self, event: dict) -> None:
         item = {"id": self.fresh("item"), "object": "realtime.item", "status": "completed", **event["item"]}
+        check_item(item, self.items)
+        ours = item["type"] in ("function_call", "function_call_output")
         if item["type"] == "function_call_output":
             if self.calls.get(item["call_id"]) != "over":
                 raise Refused("invalid_tool_call_id", f"Tool call ID '{item['call_id']}' not found in conversation.")
             self.answers.setdefault(item["call_id"], []).append(item["output"])
+            self.note("tool", item["output"])
             plays.before_answer(self)
-        self.add(item, event.get("previous_item_id"))
-        self.send("conversation.item.done", item=item, previous_item_id=self.before(item["id"]))
+        elif item["type"] == "message" and item["role"] == "user":
+            self.note("caller", "".join(part.get("text") or "" for part in item["content"]))
+        self.put(item, event.get("previous_item_id"))
+        if not ours or self.provider.acks == "once":
+            return self.acknowledge(item)
+        if self.provider.acks == "twice":
+            self.acknowledge(item)
+            self.acknowledge(item)
+        if self.provider.acks == "late":
+            threading.Timer(0.5, self.acknowledge, [item]).start()
+        return None
+
+    def acknowledge(self, item: dict) -> None:
+        for kind in ("added", "done"):
+            self.send(f"conversation.item.{kind}", item=item, previous_item_id=self.before(item["id"]))
 
     def on_conversation_item_retrieve(self, event: dict) -> None:
         self.send("conversation.item.retrieved", item=self.find(event["item_id"], "retrieve"))
 
     def on_conversation_item_truncate(self, event: dict) -> None:
-        self.find(event["item_id"], "truncate")
+        item = self.find(event["item_id"], "truncate")
+        check_truncation(event, item, self.sounded)
+        for part in item["content"]:
+            part.pop("transcript", None)
         fields = {name: event[name] for name in ("item_id", "content_index", "audio_end_ms")}
         self.send("conversation.item.truncated", **fields)
 
@@ -295,12 +345,18 @@ class Session:
 
     def on_input_audio_buffer_append(self, event: dict) -> None:
         vad = self.config["audio"]["input"]["turn_detection"]
+        if len(event["audio"]) > LARGEST_AUDIO:
+            raise Refused("invalid_value", "Audio is larger than 15 MiB.", "audio")
+        try:
+            heard = base64.b64decode(event["audio"], validate=True)
+        except binascii.Error:
+            raise Refused("invalid_value", "Invalid 'audio': expected base64.", "audio") from None
         if vad and not self.speaking:
             self.speaking = self.fresh("item")
             self.send("input_audio_buffer.speech_started", item_id=self.speaking, audio_start_ms=0)
             if vad.get("interrupt_response", True) and self.stop("turn_detected"):
                 self.wait(lambda: self.active is None)
-        self.audio += base64.b64decode(event["audio"])
+        self.audio += heard
         if vad and self.audio.rstrip().endswith((b".", b"?", b"!")):
             self.send("input_audio_buffer.speech_stopped", item_id=self.speaking, audio_end_ms=1000)
             self.commit()
@@ -308,6 +364,9 @@ class Session:
                 self.respond({}, "turn detection")
 
     def on_input_audio_buffer_commit(self, _) -> None:
+        if not self.audio:
+            message = "Error committing input audio buffer: buffer too small. Expected at least 100ms of audio."
+            raise Refused("input_audio_buffer_commit_empty", message)
         self.commit()
 
     def on_input_audio_buffer_clear(self, _) -> None:
@@ -324,38 +383,48 @@ class Session:
         self.add({**item, "content": content})
         self.send("conversation.item.done", item=self.items[-1], previous_item_id=last)
         content[0]["transcript"] = text
-        if self.config["audio"]["input"]["transcription"]:
-            kind = "conversation.item.input_audio_transcription"
-            for word in re.findall(r"\S+\s*", text):
-                self.send(f"{kind}.delta", item_id=id, content_index=0, delta=word)
-            usage = {"type": "duration", "seconds": 1}
-            self.send(f"{kind}.completed", item_id=id, content_index=0, transcript=text, usage=usage)
+        self.note("caller", text)
+        if not self.config["audio"]["input"]["transcription"]:
+            return
+        if self.provider.transcripts == "late":
+            threading.Timer(1.5, self.transcribe, [id, text]).start()
+        elif self.provider.transcripts == "before":
+            self.transcribe(id, text)
+
+    def transcribe(self, id: str, text: str) -> None:
+        kind = "conversation.item.input_audio_transcription"
+        for word in re.findall(r"\S+\s*", text):
+            self.send(f"{kind}.delta", item_id=id, content_index=0, delta=word)
+        seconds = {"type": "duration", "seconds": 1}
+        self.send(f"{kind}.completed", item_id=id, content_index=0, transcript=text, usage=seconds)
 
     def listen(self) -> None:
         self.send("session.created", session=self.config)
         for text in self.socket:
-            event = json.loads(text)
-            self.received.append(event)
+            event = {}
             try:
+                event = read(text)
+                self.received.append(event)
                 self.hear(event)
             except Refused as refused:
-                code, message = refused.args
-                self.refused.append(code)
-                error = {"type": "invalid_request_error", "code": code, "message": message, "param": None}
-                self.send("error", error={**error, "event_id": event.get("event_id")})
+                self.refuse(*refused.args, event_id=event.get("event_id"))
 
-
-def without_nulls(value):
-    """The API takes `null` for what is switched off; the client's types do not say so."""
-    if isinstance(value, dict):
-        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
-    return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
+    def refuse(self, code: str | None, message: str, param: str | None = None, event_id: str | None = None) -> None:
+        self.refused.append(code)
+        error = {"type": "invalid_request_error", "code": code, "message": message, "param": param}
+        self.send("error", error={**error, "event_id": event_id})
 
 
 class OpenAiLive:
     """Runs in a thread of the test."""
 
-    def __init__(self):
+    def __init__(self, key: str | None = None):
+        self.key = key
+        """The only one that it lets in; `None`: any."""
+        self.acks = "once"
+        """How often it says that it has a call or an output that it was sent: `once`, `twice`, `late`, `never`."""
+        self.transcripts = "before"
+        """When it tells what the caller said: `before` the response, `late` or `never`."""
         self.numbers = itertools.count(1)
         self.sessions: list[Session] = []
         self.keys: list[str] = []
@@ -365,6 +434,7 @@ class OpenAiLive:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def forget(self) -> None:
+        self.acks, self.transcripts = "once", "before"
         for seen in (self.sessions, self.keys, self.queries):
             seen.clear()
 
@@ -380,6 +450,11 @@ class OpenAiLive:
             session.config["tools"] = [{"type": "function", "name": "lights", "parameters": {"type": "object"}}]
         self.sessions.append(session)
         try:
+            wrong = problem_of_connection(socket.request.headers, query, self.key)
+            if wrong:
+                session.refuse(*wrong)
+                reason = ".".join(filter(None, ["invalid_request_error", wrong[0]]))
+                return socket.close(CLOSES[wrong[0]], reason)
             session.listen()
         except ConnectionClosed:
             pass

@@ -99,11 +99,17 @@ pub struct ProviderTimeouts {
     pub answer: Duration,
     /// Between two events of a stream.
     pub silence: Duration,
+    /// Until a realtime session is accepted.
+    pub connect: Duration,
 }
 
 impl Default for ProviderTimeouts {
     fn default() -> Self {
-        Self { answer: Duration::from_secs(120), silence: Duration::from_secs(60) }
+        Self {
+            answer: Duration::from_secs(120),
+            silence: Duration::from_secs(60),
+            connect: Duration::from_secs(5),
+        }
     }
 }
 

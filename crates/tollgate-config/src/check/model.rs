@@ -81,6 +81,7 @@ fn patience(fields: &SectionFields) -> ProviderTimeouts {
     ProviderTimeouts {
         answer: span("timeout_ms", usual.answer),
         silence: span("idle_timeout_ms", usual.silence),
+        connect: span("connect_timeout_ms", usual.connect),
     }
 }
 

@@ -133,6 +133,12 @@ pub(super) const PROVIDER: SectionSpec = SectionSpec {
             "60000",
             "Timeout between two events of a stream",
         ),
+        key(
+            "connect_timeout_ms",
+            whole(100, 600_000, "milliseconds"),
+            "5000",
+            "Timeout until a realtime session is accepted, or resumed on a new connection",
+        ),
         key("retries", whole(0, 10, "attempts"), "2", "Retries after a transient failure"),
         key("concurrent", whole(1, 100_000, "requests"), "256", "Concurrent requests"),
     ],

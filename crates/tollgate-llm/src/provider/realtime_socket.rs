@@ -16,12 +16,10 @@ use super::model::ModelHandle;
 use super::remote::{RemoteProvider, trace_headers};
 use super::urls;
 use crate::error::{LlmError, LlmErrorKind};
+use crate::settings::ProviderTimeouts;
 
 /// WebSocket to a provider.
 pub type ProviderSocket = WebSocketStream<MessageStream<DedicatedConnection>>;
-
-/// Timeout until the provider accepts the session.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An image is one message; audio messages of a session are smaller.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -36,6 +34,12 @@ pub fn socket_config() -> WebSocketConfig {
 }
 
 impl ModelHandle {
+    /// Time for the provider to accept a realtime session.
+    pub(crate) fn connect_timeout(&self) -> Duration {
+        let usual = ProviderTimeouts::default();
+        self.provider().map_or(usual, |remote| remote.settings.patience).connect
+    }
+
     /// Connects to the provider's endpoint for realtime sessions.
     pub async fn connect(
         &self,
@@ -49,11 +53,14 @@ impl ModelHandle {
         };
         let label = remote.label(&self.settings.id);
         let connecting = connect(remote, &label, path, query, trace);
-        match tokio::time::timeout(HANDSHAKE_TIMEOUT, connecting).await {
+        let limit = remote.settings.patience.connect;
+        match tokio::time::timeout(limit, connecting).await {
             Ok(connected) => connected,
             Err(_) => {
-                let what =
-                    format!("did not accept the session within {} s", HANDSHAKE_TIMEOUT.as_secs());
+                let what = format!(
+                    "did not accept the session within {} ms (`connect_timeout_ms`)",
+                    limit.as_millis()
+                );
                 Err(LlmError::new(LlmErrorKind::Timeout, label.of_provider(&what)))
             }
         }

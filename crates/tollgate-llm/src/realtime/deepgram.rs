@@ -236,10 +236,10 @@ impl DeepgramVoiceAgent {
         DialectStep::forward().and(actions)
     }
 
-    fn in_a_pause(&mut self) -> Option<DialectAction> {
+    fn in_a_pause(&mut self) -> Vec<DialectAction> {
         let is_pause =
             self.floor.speaker == DeepgramSpeaker::Nobody && self.floor.turn == DeepgramTurn::None;
-        if is_pause { self.response_stream.idle() } else { None }
+        if is_pause { self.response_stream.idle() } else { Vec::new() }
     }
 
     /// Removes our calls from history that is sent to the client.
@@ -273,11 +273,13 @@ impl DeepgramVoiceAgent {
         let Some(words) = spoken_message(outcome) else { return Vec::new() };
         match delivery {
             ResultDelivery::Interrupt => {
-                self.response_stream.say(&words, InjectBehavior::Interrupt)
+                let mut actions = self.response_stream.say(&words, InjectBehavior::Interrupt);
+                actions.push(DialectAction::LateTold);
+                actions
             }
             ResultDelivery::Wait | ResultDelivery::WhenIdle => {
                 self.response_stream.say_later(words);
-                self.in_a_pause().into_iter().collect()
+                self.in_a_pause()
             }
             ResultDelivery::Silent => Vec::new(),
         }

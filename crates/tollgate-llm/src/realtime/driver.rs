@@ -25,8 +25,6 @@ use crate::provider::ProviderSocket;
 
 /// Interval of liveness checks on idle sides.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(5);
-/// Timeout until a new connection has resumed the session.
-const RECONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Lower bound between two wake-ups of a state machine.
 const MIN_WAKE_INTERVAL: Duration = Duration::from_millis(5);
 /// Time for a side to close its connection after the close frame.
@@ -292,7 +290,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
             return Some(SessionClose { client: with, provider: close(code::GOING_AWAY, "") });
         }
         if let ProviderConnection::Returning(_, since) = &self.provider
-            && now.saturating_duration_since(*since) > RECONNECT_TIMEOUT
+            && now.saturating_duration_since(*since)
+                > self.session.session_request().model.connect_timeout()
         {
             let with = close(code::FAULT, "the provider did not resume the session");
             return Some(SessionClose { client: with, provider: close(code::NORMAL, "") });

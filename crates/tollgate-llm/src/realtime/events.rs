@@ -141,6 +141,8 @@ pub enum DialectAction {
     Turn(TurnEvent),
     /// The announcement of a slow call is on its way to the caller.
     Announced,
+    /// A late result is on its way to the model.
+    LateTold,
     /// The client requests a tier; `None`: the tier follows the utterances again.
     Tier(Option<Tier>),
     /// The provider leaves this turn to us: as for a deep turn, the answer comes as

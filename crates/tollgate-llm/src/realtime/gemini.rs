@@ -16,8 +16,8 @@ use serde_json::json;
 use tollgate_core::tool::ResultDelivery;
 
 use super::events::{
-    CallAnswer, CloseReason, DialectAction, DialectEvent, DialectStep, RealtimeDialect,
-    RealtimeFrame, RealtimeInit, RealtimeOffer, TurnEvent,
+    AnswerStage, CallAnswer, CloseReason, DialectAction, DialectEvent, DialectStep,
+    RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer, TurnEvent,
 };
 
 mod calls;
@@ -31,7 +31,7 @@ mod tests;
 mod turn_tracker;
 mod wire;
 
-use calls::{GeminiCallReply, GeminiCalls};
+use calls::{GeminiCallReply, GeminiCalls, GeminiNote};
 use config::{GeminiSessionConfig, ShareFingerprint};
 use family::{GeminiFamily, OfferRenewal};
 use link::{GeminiLink, ReconnectMoment};
@@ -53,11 +53,13 @@ pub struct GeminiLive {
     shown: Option<ShareFingerprint>,
     /// When the next offer is sent.
     due: Option<Instant>,
+    /// When an offer was sent last.
+    sent_offer: Option<Instant>,
     calls: GeminiCalls,
     talk: GeminiTurnTracker,
     link: GeminiLink,
     /// Results that no call can return any more, held until they can be sent as text.
-    words: Vec<(ResultDelivery, String)>,
+    words: Vec<GeminiNote>,
     /// Messages for a connection that is not ready.
     unsent: Vec<String>,
     /// Whether the client has ever sent a message to the gateway itself.
@@ -74,6 +76,7 @@ impl GeminiLive {
             config: None,
             shown: None,
             due: None,
+            sent_offer: None,
             calls: GeminiCalls::default(),
             talk: GeminiTurnTracker::default(),
             link: GeminiLink::default(),
@@ -140,9 +143,10 @@ impl GeminiLive {
             self.due = None;
             self.link.keep();
         } else if self.due.is_none() {
-            self.due = Some(now + OFFER_DEBOUNCE);
+            let earliest = self.sent_offer.map_or(now, |last| last + OFFER_DEBOUNCE);
+            self.due = Some(earliest.max(now));
         }
-        Vec::new()
+        self.send_due_offer(now).into_iter().collect()
     }
 
     fn share(&self) -> Option<config::GatewayShare> {
@@ -150,15 +154,17 @@ impl GeminiLive {
     }
 
     fn answer_call(&mut self, answer: CallAnswer) -> Vec<DialectAction> {
-        self.calls.answer(answer).map(|reply| self.reply(reply)).into_iter().flatten().collect()
+        self.calls.answer(answer).map(|reply| self.reply(reply)).unwrap_or_default()
     }
 
-    fn reply(&mut self, reply: GeminiCallReply) -> Option<DialectAction> {
+    fn reply(&mut self, reply: GeminiCallReply) -> Vec<DialectAction> {
         match reply {
-            GeminiCallReply::Response(message) => self.send(message),
-            GeminiCallReply::Words(delivery, words) => {
-                self.words.push((delivery, words));
-                None
+            GeminiCallReply::Response { message, answered } => {
+                self.send(message).into_iter().chain(count_late(answered)).collect()
+            }
+            GeminiCallReply::Words(note) => {
+                self.words.push(note);
+                Vec::new()
             }
         }
     }
@@ -193,11 +199,15 @@ impl GeminiLive {
         for reply in replies {
             actions.extend(self.reply(reply));
         }
-        let ready = self.link.stands();
-        if self.due.take_if(|due| ready && *due <= now).is_some() {
-            actions.extend(self.send_new_offer());
-        }
+        actions.extend(self.send_due_offer(now));
         actions
+    }
+
+    fn send_due_offer(&mut self, now: Instant) -> Option<DialectAction> {
+        let ready = self.link.stands();
+        self.due.take_if(|due| ready && *due <= now)?;
+        self.sent_offer = Some(now);
+        self.send_new_offer()
     }
 
     /// Sends a new offer to the provider, if it differs.
@@ -261,14 +271,14 @@ impl GeminiLive {
         let idle = self.talk.is_idle(now);
         let (ready, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.words)
             .into_iter()
-            .partition(|(delivery, _)| idle || *delivery == ResultDelivery::Interrupt);
+            .partition(|note| idle || note.delivery == ResultDelivery::Interrupt);
         self.words = later;
-        let silent = ready.iter().all(|(delivery, _)| *delivery == ResultDelivery::Silent);
+        let silent = ready.iter().all(|note| note.delivery == ResultDelivery::Silent);
         let delivery = if silent { ResultDelivery::Silent } else { ResultDelivery::WhenIdle };
-        let texts: Vec<String> = ready.into_iter().map(|(_, text)| text).collect();
-        if texts.is_empty() {
+        if ready.is_empty() {
             return Vec::new();
         }
+        let texts: Vec<&str> = ready.iter().map(|note| note.text.as_str()).collect();
         let telling = self.family.note_channel(delivery);
         let mut actions =
             vec![DialectAction::ToProvider(wire::note_message(&texts.join("\n"), telling))];
@@ -276,8 +286,13 @@ impl GeminiLive {
             actions.extend(self.talk.begin());
         }
         self.link.mark_outdated();
+        actions.extend(ready.iter().filter_map(|note| count_late(note.answered)));
         actions
     }
+}
+
+fn count_late(answered: AnswerStage) -> Option<DialectAction> {
+    (answered == AnswerStage::Late).then_some(DialectAction::LateTold)
 }
 
 fn close_session(reason: &str) -> DialectStep {

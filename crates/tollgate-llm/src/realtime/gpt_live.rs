@@ -304,12 +304,14 @@ impl GptLive {
             Err(late) => late,
         };
         let content = format!("Result of the earlier call of `{}`: {}", late.name, answer.outcome);
-        match answer.delivery {
+        let mut actions = match answer.delivery {
             ResultDelivery::Silent => self.append("session.thinking.append", &content, None),
             ResultDelivery::Wait | ResultDelivery::WhenIdle | ResultDelivery::Interrupt => {
                 self.append("session.commentary.append", &content, None)
             }
-        }
+        };
+        actions.push(DialectAction::LateTold);
+        actions
     }
 
     fn speak(&mut self, words: Result<String, NoDeepAnswerError>) -> Vec<DialectAction> {

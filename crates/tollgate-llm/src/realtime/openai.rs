@@ -13,6 +13,7 @@ mod config;
 mod deliver;
 mod floor;
 mod items;
+mod late_results;
 mod provider;
 mod recent;
 mod responses;
@@ -26,6 +27,7 @@ use self::calls::OpenAiCalls;
 use self::config::{ConnectionRole, OpenAiSessionConfig};
 use self::floor::OpenAiFloor;
 use self::items::ConversationItems;
+use self::late_results::UnconfirmedLateResults;
 use self::recent::RecentNames;
 use self::speech_queue::SpeechQueue;
 use self::wire::OpenAiOutbox;
@@ -41,6 +43,7 @@ pub struct OpenAiRealtime {
     config_bytes: usize,
     items: ConversationItems,
     calls: OpenAiCalls,
+    late_results: UnconfirmedLateResults,
     floor: OpenAiFloor,
     speech_queue: SpeechQueue,
     /// Unfinished transcripts of the caller, by item.
@@ -87,6 +90,7 @@ impl OpenAiRealtime {
             config_bytes: 0,
             items: ConversationItems::default(),
             calls: OpenAiCalls::default(),
+            late_results: UnconfirmedLateResults::default(),
             floor: OpenAiFloor::default(),
             speech_queue: SpeechQueue::default(),
             transcripts: HashMap::new(),

@@ -12,7 +12,6 @@ use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 use tollgate_core::call::Outcome;
-use tollgate_core::template::{self, PlaceholderValues};
 use tollgate_core::tool::{ResultDelivery, Tool};
 use tollgate_engine::notices::LiveSession;
 
@@ -129,13 +128,7 @@ impl RealtimeSession {
         session_request: SessionRequest,
         facts: Arc<LiveSession>,
     ) -> Result<Self, CloseReason> {
-        let values = PlaceholderValues {
-            request: &session_request.variables,
-            agent: &session_request.agent,
-            call_id: &facts.id,
-        };
-        let prompt = session_request.agent.persona.prompt.as_ref();
-        let prompt = prompt.map(|prompt| template::render(prompt, &values).into());
+        let prompt = offers::render_prompt(&session_request, &facts.id);
         let call_progress = SessionTurnState::begin(&session_registry, &session_request);
         let spans = SessionSpans::begin(&session_registry, &session_request, &facts);
         let turn = session_registry
@@ -323,6 +316,7 @@ impl RealtimeSession {
             DialectAction::AgentSpeech(text) => self.talk.say(&text),
             DialectAction::Turn(event) => self.on_turn_event(event, now),
             DialectAction::Announced => self.call_progress.figures.announced += 1,
+            DialectAction::LateTold => self.call_progress.figures.late += 1,
             DialectAction::Tier(tier) => self.insist(tier, "the client", now),
             DialectAction::Delegate => self.delegate(),
             DialectAction::Reconnect(first) => {

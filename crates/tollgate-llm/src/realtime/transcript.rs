@@ -170,6 +170,7 @@ fn format_action(action: DialectAction) -> String {
         DialectAction::Turn(TurnEvent::Interrupted) => "turn interrupted".to_owned(),
         DialectAction::Turn(TurnEvent::Ended) => "turn ended".to_owned(),
         DialectAction::Announced => "announced".to_owned(),
+        DialectAction::LateTold => "late told".to_owned(),
         DialectAction::Tier(tier) => format!("tier {}", tier.map_or("-", Tier::as_str)),
         DialectAction::Delegate => "delegate".to_owned(),
         DialectAction::Reconnect(first) => format!("reconnect {}", first.join(" ")),

@@ -175,8 +175,11 @@ async fn answers_are_read_up_to_a_limit() {
 
 #[tokio::test]
 async fn a_silent_provider_is_not_waited_for() {
-    let patience =
-        ProviderTimeouts { answer: Duration::from_millis(100), silence: Duration::from_secs(5) };
+    let patience = ProviderTimeouts {
+        answer: Duration::from_millis(100),
+        silence: Duration::from_secs(5),
+        ..ProviderTimeouts::default()
+    };
     for acts in [vec![Act::Hang], {
         let head =
             b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";

@@ -110,8 +110,11 @@ async fn what_is_not_for_the_client_becomes_a_failure() {
 
 #[tokio::test]
 async fn silence_and_breaks_end_what_goes_through() {
-    let patience =
-        ProviderTimeouts { answer: Duration::from_secs(5), silence: Duration::from_secs(1) };
+    let patience = ProviderTimeouts {
+        answer: Duration::from_secs(5),
+        silence: Duration::from_secs(1),
+        ..ProviderTimeouts::default()
+    };
     for (last, silent) in [(Act::Hang, true), (Act::Close, false)] {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\n\r\nfff\r\n";
@@ -138,8 +141,11 @@ async fn silence_and_breaks_end_what_goes_through() {
 #[tokio::test]
 async fn frames_that_come_slowly_are_no_silence() {
     // Shorter than all gaps together.
-    let patience =
-        ProviderTimeouts { answer: Duration::from_secs(5), silence: Duration::from_secs(2) };
+    let patience = ProviderTimeouts {
+        answer: Duration::from_secs(5),
+        silence: Duration::from_secs(2),
+        ..ProviderTimeouts::default()
+    };
     let mut acts = vec![Act::Send(stream_head())];
     for event in EVENTS.split_inclusive("\n\n") {
         acts.extend([Act::Send(event.into()), Act::Wait(Duration::from_millis(300))]);

@@ -23,8 +23,11 @@ struct Stage {
 impl Stage {
     /// A model `a`, a model `b`, and the one in process.
     fn new(first: &Fake, second: &Fake, names: &[&str]) -> Self {
-        let patience =
-            ProviderTimeouts { answer: Duration::from_secs(3), silence: Duration::from_secs(9) };
+        let patience = ProviderTimeouts {
+            answer: Duration::from_secs(3),
+            silence: Duration::from_secs(9),
+            ..ProviderTimeouts::default()
+        };
         let kept = |name: &str, fake: &Fake| ProviderSettings {
             name: name.to_owned(),
             retries: 1,

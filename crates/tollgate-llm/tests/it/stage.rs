@@ -36,6 +36,7 @@ pub(crate) fn provider(kind: ProviderKind, address: SocketAddr) -> settings::Pro
         patience: ProviderTimeouts {
             answer: Duration::from_secs(5),
             silence: Duration::from_secs(5),
+            ..ProviderTimeouts::default()
         },
         concurrent: 8,
         retries: 0,

@@ -33,7 +33,8 @@ async fn expect_break(acts: Vec<Act>) -> (String, LlmErrorKind, String) {
 async fn broken_within(acts: Vec<Act>, silence: Duration) -> (String, LlmErrorKind, String) {
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let patience = ProviderTimeouts { answer: Duration::from_secs(5), silence };
+    let patience =
+        ProviderTimeouts { answer: Duration::from_secs(5), silence, ..ProviderTimeouts::default() };
     let model = serve_one(ProviderSettings { patience, ..settings });
     let answering = model.stream(&request("hello")).await.unwrap();
     let (text, failure) = read_stream(answering).await.expect_err("it must break");
@@ -49,7 +50,8 @@ async fn refusal_of(acts: Vec<Act>) -> AskError {
 async fn refused_within(acts: Vec<Act>, answer: Duration) -> AskError {
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let patience = ProviderTimeouts { answer, silence: Duration::from_secs(9) };
+    let patience =
+        ProviderTimeouts { answer, silence: Duration::from_secs(9), ..ProviderTimeouts::default() };
     let model = serve_one(ProviderSettings { patience, ..settings });
     model.stream(&request("hello")).await.map(drop).expect_err("nothing was said")
 }

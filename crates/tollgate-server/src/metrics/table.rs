@@ -296,7 +296,7 @@ pub(super) const LIVE_CANCELLATIONS: MetricFamily = MetricFamily {
 pub(super) const LIVE_LATE: MetricFamily = MetricFamily {
     name: "tollgate_live_late_results_total",
     kind: MetricFamilyKind::Counter,
-    help: "Results that arrived after their turn.",
+    help: "Late results that were passed to the model.",
     labels: &["dialect"],
     about: "",
 };

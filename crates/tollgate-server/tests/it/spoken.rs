@@ -280,3 +280,32 @@ async fn what_is_said_in_a_session_is_remembered_where_the_agent_does() {
     }
     panic!("what was said is not there");
 }
+
+#[tokio::test]
+async fn an_edited_prompt_reaches_a_session_that_runs() {
+    let mut sage = agent("default", &["echo"]);
+    sage.persona.prompt = Some("Be brief.".into());
+    let theatre = Theatre::open(Setup { agents: vec![sage], ..Setup::default() }).await;
+    let (_client, mut provider) = theatre.session(&[]).await;
+    let update = provider.await_event("session.update").await;
+    assert_eq!(update["session"]["instructions"], "Be brief.");
+    provider.say(json!({"type": "session.updated", "session": {"tools": []}})).await;
+    let mut settings = theatre.stage.settings.clone();
+    settings.agents[0].persona.prompt = Some("Be merry.".into());
+    theatre.stage.running.reconfigure(&settings, || ()).await;
+    let update = provider.await_event("session.update").await;
+    assert_eq!(update["session"]["instructions"], "Be merry.");
+}
+
+#[tokio::test]
+async fn a_provider_that_never_accepts_is_given_up_in_the_configured_time() {
+    let provider = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut models = models(&format!("http://{}/v1", provider.local_addr().unwrap()));
+    models.providers[0].patience.connect = Duration::from_millis(300);
+    let stage = Stage::with(Setup { models, ..Setup::default() }).await;
+    let dialled = RawWebSocket::dial(stage.address, "/v1/realtime?model=voice", &[]);
+    let refused = tokio::time::timeout(SOON, dialled).await.expect("in time");
+    let Err(refused) = refused else { panic!("the session began without its provider") };
+    assert_eq!(refused.status, 504);
+    assert!(refused.text.contains("within 300 ms"), "{}", refused.text);
+}

@@ -89,16 +89,18 @@ impl MessageInjector {
         }
     }
 
-    /// Called when nobody speaks: injects the next queued text.
-    pub(super) fn idle(&mut self) -> Option<DialectAction> {
+    /// Called when nobody speaks: injects the next queued text. A result counts as told when it is
+    /// injected first.
+    pub(super) fn idle(&mut self) -> Vec<DialectAction> {
         let is_out = |it: &InjectedMessage| {
             it.whose == InjectionOwner::Ours && it.behavior == InjectBehavior::Default
         };
         if self.out.iter().any(is_out) {
-            return None;
+            return Vec::new();
         }
-        let words = self.waiting.pop_front()?;
-        Some(self.inject(words, InjectBehavior::Default))
+        let Some(words) = self.waiting.pop_front() else { return Vec::new() };
+        let told = (words.attempts == 0).then_some(DialectAction::LateTold);
+        [self.inject(words, InjectBehavior::Default)].into_iter().chain(told).collect()
     }
 
     pub(super) fn note_clients(&mut self, text: &str, behavior: InjectBehavior) {

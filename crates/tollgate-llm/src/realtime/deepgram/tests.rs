@@ -202,6 +202,7 @@ fn a_late_result_is_said_in_the_next_pause_and_again_if_refused() {
         provider {"type":"AgentAudioDone"}
           forward
           provider {"type":"InjectAgentMessage","message":"You rolled six.","behavior":"default"}
+          late told
         provider {"type":"UserStartedSpeaking"}
           forward
         provider {"type":"InjectionRefused","message":"not now"}
@@ -238,7 +239,7 @@ fn a_late_result_interrupts_or_is_not_said_as_its_tool_wishes() {
     for rest in [
         "answer c1 late/silent {\"status\":\"ok\",\"message\":\"Six.\"}",
         "answer c1 late/interrupt {\"status\":\"ok\",\"message\":\"Six.\"}\n          provider \
-         {\"type\":\"InjectAgentMessage\",\"message\":\"Six.\",\"behavior\":\"interrupt\"}",
+         {\"type\":\"InjectAgentMessage\",\"message\":\"Six.\",\"behavior\":\"interrupt\"}\n          late told",
         "answer c1 late {\"status\":\"ok\"}",
     ] {
         check_begun(&format!("{query}\n        {rest}"));

@@ -86,9 +86,17 @@ enum CallConnection {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum GeminiCallReply {
     /// The response message.
-    Response(String),
+    Response { message: String, answered: AnswerStage },
     /// Text, because no response message was possible.
-    Words(ResultDelivery, String),
+    Words(GeminiNote),
+}
+
+/// A result that is sent as text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct GeminiNote {
+    pub(super) delivery: ResultDelivery,
+    pub(super) text: String,
+    pub(super) answered: AnswerStage,
 }
 
 /// A call as the state machine has read it.
@@ -326,7 +334,7 @@ impl GeminiOpenCall {
 
     fn result(&self, answer: &CallAnswer) -> GeminiCallReply {
         let scheduled = self.schedule(answer, MoreAnswers::End);
-        GeminiCallReply::Response(wire::response(&self.addressee(), &answer.outcome, scheduled))
+        self.response(answer, scheduled)
     }
 
     fn pending(&mut self, answer: &CallAnswer) -> GeminiCallReply {
@@ -336,10 +344,17 @@ impl GeminiOpenCall {
         } else {
             GeminiCallStage::Acknowledged
         };
-        GeminiCallReply::Response(wire::response(&self.addressee(), &answer.outcome, scheduled))
+        self.response(answer, scheduled)
     }
 
     fn words(&self, answer: &CallAnswer) -> GeminiCallReply {
-        GeminiCallReply::Words(answer.delivery, wire::words(&self.name, &answer.outcome))
+        let CallAnswer { delivery, answered, .. } = *answer;
+        let text = wire::words(&self.name, &answer.outcome);
+        GeminiCallReply::Words(GeminiNote { delivery, text, answered })
+    }
+
+    fn response(&self, answer: &CallAnswer, scheduled: Option<AnswerSchedule>) -> GeminiCallReply {
+        let message = wire::response(&self.addressee(), &answer.outcome, scheduled);
+        GeminiCallReply::Response { message, answered: answer.answered }
     }
 }

@@ -6,11 +6,12 @@ use tollgate_core::budget::Tier;
 use tollgate_core::json::{MalformedJsonError, Object};
 use tollgate_core::tool::ResultDelivery;
 
+use super::calls::GeminiNote;
 use super::config::GeminiSessionConfig;
 use super::turn_tracker::{GeminiCaller, text_of_parts};
 use super::wire::{self, GeminiClientMessage};
 use super::{GeminiLive, close_session};
-use crate::realtime::events::{DialectAction, DialectStep};
+use crate::realtime::events::{AnswerStage, DialectAction, DialectStep};
 use crate::realtime::{json_peek, tier_request};
 
 /// Whether a client has ever sent a message to the gateway itself: only then it gets gateway
@@ -122,7 +123,10 @@ impl GeminiLive {
             match gone {
                 Some(name) => {
                     let outcome = answer.get("response").map_or("{}", RawValue::get);
-                    self.words.push((ResultDelivery::Wait, wire::words(&name, outcome)));
+                    let text = wire::words(&name, outcome);
+                    let delivery = ResultDelivery::Wait;
+                    let answered = AnswerStage::Done;
+                    self.words.push(GeminiNote { delivery, text, answered });
                 }
                 None => retained.push(item),
             }

@@ -173,6 +173,7 @@ fn lines(actions: Vec<DialectAction>) -> Vec<String> {
         DialectAction::AgentSpeech(text) => format!("said {text}"),
         DialectAction::Turn(event) => format!("{event:?}"),
         DialectAction::Announced => "announced".to_owned(),
+        DialectAction::LateTold => "late told".to_owned(),
         DialectAction::Tier(tier) => format!("tier {tier:?}"),
         DialectAction::Delegate => "delegate".to_owned(),
         DialectAction::Reconnect(first) => format!("reconnect {}", first.join(" ")),

@@ -144,6 +144,7 @@ fn calls_of_ours_are_hidden_run_and_answered_when_their_response_is_whole() {
           replace {"type":"response.event","delegation_id":"d","event":{"type":"response.created","response":{"id":"r2"}}}
         answer c2 late {"status":"ok","message":"Booked."}
           provider {"type":"session.commentary.append","event_id":"tollgate-4","content":"Result of the earlier call of `book`: {\"status\":\"ok\",\"message\":\"Booked.\"}","delegation_id":null}
+          late told
         provider {"type":"session.commentary.appended","client_event_id":"tollgate-4","start_ms":1,"end_ms":1}
           swallow
         "#,

@@ -45,6 +45,7 @@ pub(super) struct DueAnswer {
     pub(super) outcome: String,
     pub(super) means: AnswerItemKind,
     pub(super) then: AfterAnswer,
+    pub(super) answered: AnswerStage,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -169,6 +170,17 @@ impl OpenAiCalls {
         self.entries.get(id).is_some_and(|entry| matches!(entry.stage, OpenAiCallStage::Running))
     }
 
+    /// The conversation has an output of this call. `true` if the call still runs: then another
+    /// side answered it. An output that follows ours may be its echo, so a pending call stays
+    /// pending, and its result is told.
+    pub(super) fn note_output(&mut self, id: &str) -> bool {
+        let Some(entry) = self.entries.get_mut(id) else { return false };
+        if matches!(entry.stage, OpenAiCallStage::Pending | OpenAiCallStage::Answered) {
+            return false;
+        }
+        self.mark_answered(id)
+    }
+
     /// The call was answered by another side. `true` if it still runs.
     pub(super) fn mark_answered(&mut self, id: &str) -> bool {
         let Some(entry) = self.entries.get_mut(id) else { return false };
@@ -209,7 +221,8 @@ impl OpenAiCalls {
                 OpenAiCallStage::Answered
             }
         };
-        Some(DueAnswer { call_id: answer.id, outcome: answer.outcome, means, then })
+        let CallAnswer { id: call_id, answered, outcome, .. } = answer;
+        Some(DueAnswer { call_id, outcome, means, then, answered })
     }
 
     fn waiting(&self) -> impl Iterator<Item = &str> {

@@ -140,12 +140,18 @@ impl OpenAiRealtime {
         if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
             out.push(DialectAction::ToProvider(self.post.cancel(&ours)));
         }
+        // The client cannot know that nothing but our calls runs: the provider would refuse this.
+        let has_only_calls = self.calls.any_waiting()
+            && self.floor.active().is_none()
+            && !self.floor.has_requested(ResponseOwner::Ours, ResponseKind::Conversation)
+            && !self.floor.has_requested(ResponseOwner::Others, ResponseKind::Conversation);
         match self.floor.active_mut() {
             Some(active) => active.ending = CancelRequester::Client,
             None => self.barge_in(&mut out),
         }
         self.settle(now, &mut out);
-        Ok(DialectStep::forward().and(out))
+        let step = if has_only_calls { DialectStep::swallow() } else { DialectStep::forward() };
+        Ok(step.and(out))
     }
 
     fn client_writes(

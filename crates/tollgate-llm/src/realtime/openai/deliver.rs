@@ -7,13 +7,14 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tollgate_core::json::Object;
 
-use super::calls::{AnswerItemKind, DueAnswer, OpenAiCallRequest};
+use super::calls::{AfterAnswer, AnswerItemKind, DueAnswer, OpenAiCallRequest};
 use super::config::ConnectionRole;
 use super::floor::{CancelRequester, PendingSpeech, ResponseKind, ResponseOwner, ResponseRequest};
+use super::late_results::PostedLateResult;
 use super::speech_queue::{DeepAnswer, HeldResponseRequest, SpeechUrgency};
 use super::wire::{self, OutboxPurpose};
 use super::{OpenAiRealtime, QuestionState};
-use crate::realtime::events::{CallAnswer, DialectAction, NoDeepAnswerError};
+use crate::realtime::events::{AnswerStage, CallAnswer, DialectAction, NoDeepAnswerError};
 use tollgate_core::tool::ResultDelivery;
 
 /// Name of the call that carries another model's answer to the voice model.
@@ -55,16 +56,64 @@ impl OpenAiRealtime {
     }
 
     pub(super) fn post_due(&mut self, due: DueAnswer, now: Instant, out: &mut Vec<DialectAction>) {
-        let call_id = match due.means {
-            AnswerItemKind::Output => due.call_id,
-            AnswerItemKind::Pair { name, arguments } => self.post_call(&name, &arguments, out),
-        };
-        out.push(DialectAction::ToProvider(self.post.output(&call_id, &due.outcome)));
-        self.speech_queue.note_posted_answer(&call_id, due.then, now);
+        let DueAnswer { call_id, outcome, means, then, answered } = due;
+        match means {
+            AnswerItemKind::Output => self.post_output(&call_id, &outcome, then, now, out),
+            AnswerItemKind::Pair { name, arguments } => {
+                let number = self.late_results.next();
+                let late = PostedLateResult { call_id, name, arguments, outcome, then };
+                let posted = self.post_pair(late, OutboxPurpose::LateResult(number), now, out);
+                self.late_results.insert(number, posted);
+            }
+        }
+        if answered == AnswerStage::Late {
+            out.push(DialectAction::LateTold);
+        }
+    }
+
+    fn post_output(
+        &mut self,
+        call_id: &str,
+        outcome: &str,
+        then: AfterAnswer,
+        now: Instant,
+        out: &mut Vec<DialectAction>,
+    ) {
+        let text = self.post.output(call_id, outcome, OutboxPurpose::Other);
+        out.push(DialectAction::ToProvider(text));
+        self.speech_queue.note_posted_answer(call_id, then, now);
+    }
+
+    /// Posts a result as the output of a new call of our own; returns it under that call's id.
+    fn post_pair(
+        &mut self,
+        late: PostedLateResult,
+        purpose: OutboxPurpose,
+        now: Instant,
+        out: &mut Vec<DialectAction>,
+    ) -> PostedLateResult {
+        let call_id = self.post_call(&late.name, &late.arguments, purpose, out);
+        let text = self.post.output(&call_id, &late.outcome, purpose);
+        out.push(DialectAction::ToProvider(text));
+        self.speech_queue.note_posted_answer(&call_id, late.then, now);
+        PostedLateResult { call_id, ..late }
+    }
+
+    /// The provider refused a part of a late result: posts it once more.
+    fn post_pair_again(&mut self, number: u64, now: Instant, out: &mut Vec<DialectAction>) {
+        let Some(refused) = self.late_results.take_refused(number) else { return };
+        self.speech_queue.confirm_answer(&refused.call_id);
+        self.post_pair(refused, OutboxPurpose::Other, now, out);
     }
 
     /// Creates a call of our own; returns its id.
-    fn post_call(&mut self, name: &str, arguments: &str, out: &mut Vec<DialectAction>) -> String {
+    fn post_call(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        purpose: OutboxPurpose,
+        out: &mut Vec<DialectAction>,
+    ) -> String {
         let call_id = self.post.call_id();
         let made = OpenAiCallRequest {
             response: "",
@@ -73,7 +122,8 @@ impl OpenAiRealtime {
             delivery: ResultDelivery::Silent,
         };
         self.calls.insert_answered(&call_id, &made);
-        out.push(DialectAction::ToProvider(self.post.call(&call_id, name, arguments)));
+        let text = self.post.call(&call_id, name, arguments, purpose);
+        out.push(DialectAction::ToProvider(text));
         call_id
     }
 
@@ -205,9 +255,11 @@ impl OpenAiRealtime {
         }
         match words {
             Ok(text) => {
-                let call_id = self.post_call(ANSWER_CALL_NAME, "{}", out);
+                let purpose = OutboxPurpose::Other;
+                let call_id = self.post_call(ANSWER_CALL_NAME, "{}", purpose, out);
                 let output = json!({ "status": "ok", "answer": text }).to_string();
-                out.push(DialectAction::ToProvider(self.post.output(&call_id, &output)));
+                let output = self.post.output(&call_id, &output, purpose);
+                out.push(DialectAction::ToProvider(output));
                 self.speech_queue.deep = DeepAnswer::Given;
                 self.speech_queue.want = PendingSpeech::Words;
             }
@@ -260,6 +312,12 @@ impl OpenAiRealtime {
             Some(OutboxPurpose::Update) => {
                 let message = error.string("message").unwrap_or_default();
                 tracing::warn!(%code, %message, "the provider rejected the tool declarations");
+                ErrorVisibility::Not
+            }
+            Some(OutboxPurpose::LateResult(number)) => {
+                let message = error.string("message").unwrap_or_default();
+                tracing::warn!(%code, %message, "the provider rejected a late result");
+                self.post_pair_again(number, now, out);
                 ErrorVisibility::Not
             }
             Some(OutboxPurpose::Create | OutboxPurpose::Announce | OutboxPurpose::Other) => {

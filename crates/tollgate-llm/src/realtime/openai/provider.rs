@@ -208,7 +208,13 @@ impl OpenAiRealtime {
             && item.string("type").as_deref() == Some("function_call_output")
         {
             self.speech_queue.confirm_answer(&call_id);
-            if self.calls.mark_answered(&call_id) {
+            self.late_results.confirm(&call_id);
+            let still_runs = if self.post.is_of_another_side(&id) {
+                self.calls.mark_answered(&call_id)
+            } else {
+                self.calls.note_output(&call_id)
+            };
+            if still_runs {
                 out.push(DialectAction::Cancel(call_id.into_owned()));
             }
         }

@@ -12,7 +12,7 @@ use super::floor::{
     ResponseVisibility,
 };
 use super::speech_queue::DeepAnswer;
-use super::wire::{self, METADATA_MARK};
+use super::wire::{self, METADATA_MARK, OutboxPurpose};
 use super::{OpenAiRealtime, QuestionState};
 use crate::realtime::events::{DialectAction, MessageFate, RealtimeCall};
 use crate::realtime::json_peek::{self, JsonPeek};
@@ -248,7 +248,8 @@ impl OpenAiRealtime {
                 }))
             }
             ResponseVerdict::Falls if self.calls.insert_answered(id, &made) => {
-                out.push(DialectAction::ToProvider(self.post.output(id, &wire::cut_off())));
+                let text = self.post.output(id, &wire::cut_off(), OutboxPurpose::Other);
+                out.push(DialectAction::ToProvider(text));
             }
             ResponseVerdict::Stands | ResponseVerdict::Falls => {}
         }

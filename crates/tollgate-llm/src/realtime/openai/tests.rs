@@ -4,6 +4,7 @@ mod barge;
 mod client;
 mod deep;
 mod delivery;
+mod late;
 mod order;
 mod random;
 mod script;

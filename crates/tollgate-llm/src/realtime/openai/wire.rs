@@ -28,6 +28,15 @@ pub(super) struct OpenAiOutbox {
     /// Differs from that of any other connection to the same conversation.
     salt: u64,
     sent: VecDeque<(String, OutboxPurpose)>,
+    item_ids: ItemIdFate,
+}
+
+/// Whether the provider keeps the ids that we give to our items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum ItemIdFate {
+    #[default]
+    Unknown,
+    Preserved,
 }
 
 /// Purpose of a message whose rejection must be handled.
@@ -39,6 +48,8 @@ pub(super) enum OutboxPurpose {
     Create,
     /// Our response outside of it.
     Announce,
+    /// A part of the late result with this number.
+    LateResult(u64),
     /// May fail without consequences.
     Other,
     /// The client's message, under an id of ours because it set none.
@@ -81,21 +92,49 @@ impl OpenAiOutbox {
         format!("call_tg{:08x}_{}", self.salt as u32, self.count)
     }
 
-    pub(super) fn output(&mut self, call_id: &str, outcome: &str) -> String {
-        self.item(&json!({
-            "type": "function_call_output", "call_id": call_id, "output": outcome,
-        }))
+    pub(super) fn output(
+        &mut self,
+        call_id: &str,
+        outcome: &str,
+        purpose: OutboxPurpose,
+    ) -> String {
+        let item = json!({ "type": "function_call_output", "call_id": call_id, "output": outcome });
+        self.item(item, purpose)
     }
 
-    pub(super) fn call(&mut self, call_id: &str, name: &str, arguments: &str) -> String {
-        self.item(&json!({
+    pub(super) fn call(
+        &mut self,
+        call_id: &str,
+        name: &str,
+        arguments: &str,
+        purpose: OutboxPurpose,
+    ) -> String {
+        let item = json!({
             "type": "function_call", "call_id": call_id, "name": name, "arguments": arguments,
-        }))
+        });
+        self.item(item, purpose)
     }
 
-    fn item(&mut self, item: &Value) -> String {
-        let id = self.id(OutboxPurpose::Other);
+    /// Under an item id of ours, so that its echo differs from an item of another side.
+    fn item(&mut self, mut item: Value, purpose: OutboxPurpose) -> String {
+        let id = self.id(purpose);
+        item["id"] = json!(format!("{}{}", self.item_prefix(), self.count));
         json!({ "type": "conversation.item.create", "event_id": id, "item": item }).to_string()
+    }
+
+    /// Providers accept ids of at most 32 characters.
+    fn item_prefix(&self) -> String {
+        format!("tg_{:08x}_", self.salt as u32)
+    }
+
+    /// Reads the echo of an item: `true` if another side created it. Compatible servers may replace
+    /// our ids; until one was kept, nothing is known.
+    pub(super) fn is_of_another_side(&mut self, item_id: &str) -> bool {
+        if item_id.starts_with(&self.item_prefix()) {
+            self.item_ids = ItemIdFate::Preserved;
+            return false;
+        }
+        self.item_ids == ItemIdFate::Preserved
     }
 
     pub(super) fn delete(&mut self, item_id: &str) -> String {

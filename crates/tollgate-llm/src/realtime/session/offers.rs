@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollgate_core::template::{self, PlaceholderValues};
 use tollgate_core::turn::Turn;
 
 use super::super::events::{DialectEvent, RealtimeOffer};
@@ -10,8 +11,9 @@ use super::super::tool_declarations::declare_tools;
 use super::RealtimeSession;
 
 impl RealtimeSession {
-    /// Tools or tier may have changed: sends a new offer if it differs.
+    /// The agent, its tools or its tier may have changed: sends a new offer if it differs.
     pub(in super::super) fn refresh(&mut self, now: std::time::Instant) {
+        self.reload_agent();
         let turn_request = self
             .session_request
             .party
@@ -28,6 +30,26 @@ impl RealtimeSession {
             self.send_event(DialectEvent::Offer(offer), now);
         }
     }
+
+    /// A removed agent stays as it was. The prompt is rendered again only if its text was edited:
+    /// the time in it must not change the prompt in the middle of a conversation.
+    fn reload_agent(&mut self) {
+        let Ok(agent) = self.session_registry.gate.agent(&self.session_request.party.agent) else {
+            return;
+        };
+        let before = std::mem::replace(&mut self.session_request.agent, agent);
+        if before.persona.prompt != self.session_request.agent.persona.prompt {
+            self.prompt = render_prompt(&self.session_request, &self.facts.id);
+        }
+    }
+}
+
+/// The agent's prompt with the session's values in it.
+pub(super) fn render_prompt(session_request: &SessionRequest, call_id: &str) -> Option<Arc<str>> {
+    let agent = &session_request.agent;
+    let values = PlaceholderValues { request: &session_request.variables, agent, call_id };
+    let prompt = agent.persona.prompt.as_ref()?;
+    Some(template::render(prompt, &values).into())
 }
 
 pub(super) fn offer(

@@ -155,7 +155,6 @@ impl RealtimeSession {
 
     pub(super) fn deliver_late_result(&mut self, late: LateCallResult, now: Instant) {
         let LateCallResult { ids, tool, delivery, outcome } = late;
-        self.call_progress.figures.late += 1;
         self.call_progress.read(&outcome, now);
         let speech = calls::speech(tool.as_ref());
         let outcome =

@@ -206,6 +206,7 @@ fn a_clients_own_update_keeps_our_functions_and_our_prompt() {
 #[test]
 fn an_update_of_the_clients_does_not_hide_that_our_offer_changed() {
     let mut script = Script::ready("gemini-3.8-live");
+    script.news(DialectEvent::Offer(offer_of("clock", "Be long.")));
     script.news(DialectEvent::Offer(offer_of("weather", "Be brief.")));
     script.client(r#"{"contextUpdate":{"systemInstruction":{"parts":[{"text":"Sing."}]}}}"#);
     let lines = script.wait(250);

@@ -18,9 +18,11 @@ fn r_24_offers_that_follow_each_other_are_told_once_and_only_if_they_differ() {
     let mut script = Script::ready(NEW);
     script.news(DialectEvent::Offer(offer()));
     assert_eq!(script.wait(1_000), [""; 0]);
-    script.news(DialectEvent::Offer(offer_of("clock", "Be long.")));
+    let lines = script.news(DialectEvent::Offer(offer_of("clock", "Be long.")));
+    assert_eq!(lines.len(), 1, "the first is told at once");
     script.wait(100);
-    script.news(other());
+    assert_eq!(script.news(DialectEvent::Offer(offer_of("lamp", "Be loud."))), [""; 0]);
+    assert_eq!(script.news(other()), [""; 0]);
     assert_eq!(script.wait(149), [""; 0]);
     let lines = script.wait(1);
     assert_eq!(lines.len(), 1);
@@ -49,8 +51,7 @@ fn an_offer_before_the_session_stands_is_told_after() {
 #[test]
 fn an_older_model_gets_another_offer_by_a_connection_that_resumes_the_session() {
     let mut script = Script::resumable(OLD);
-    script.news(other());
-    let lines = script.wait(250);
+    let lines = script.news(other());
     assert_eq!(lines.len(), 1);
     let setup = field(&lines[0], "reconnect ", "/setup");
     assert_eq!(setup["sessionResumption"]["handle"], "h1");

@@ -101,6 +101,7 @@ fn a_late_result_comes_as_a_call_of_its_own() {
     let mut talk = call_tool("roll");
     let pending = talk.says(answer("c1", AnswerStage::Pending, ResultDelivery::Wait));
     assert_eq!(pending, "provider: function_call_output c1 pending | provider: create tg-3");
+    assert_eq!(talk.says(output_added("c1")), "");
     talk.says(created_by_us("r2", "tg-3"));
     let late = talk.says(answer("c1", AnswerStage::Late, ResultDelivery::Wait));
     let parts: Vec<&str> = late.split_whitespace().collect();
@@ -108,7 +109,10 @@ fn a_late_result_comes_as_a_call_of_its_own() {
     assert!(id.starts_with("call_tg") && id.len() <= 32, "{id}");
     assert_eq!(
         late,
-        format!("provider: function_call {id} roll | provider: function_call_output {id} late")
+        format!(
+            "provider: function_call {id} roll | provider: function_call_output {id} late | \
+            late told"
+        )
     );
     let item = |kind: &str| json!({ "id": format!("i_{kind}"), "type": kind, "call_id": id });
     assert_eq!(talk.says(item_added(&item("function_call"), None)), "");
@@ -146,6 +150,7 @@ fn a_pending_answer_and_its_result_before_the_end_of_the_response_are_both_sent_
         "function_call_output",
         "function_call",
         "function_call_output",
+        "told",
         "create",
     ];
     assert_eq!(kinds, expected);

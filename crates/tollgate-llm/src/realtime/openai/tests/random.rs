@@ -41,6 +41,8 @@ struct Server {
     items: Vec<String>,
     /// Calls in the conversation, and whether their response is over, and their answers.
     calls: HashMap<String, Call>,
+    /// Outputs in the conversation.
+    outputs: Vec<String>,
     speaks: bool,
 }
 
@@ -62,6 +64,9 @@ struct Gate {
     running: Vec<(String, ResultDelivery)>,
     pending: Vec<(String, ResultDelivery)>,
     ran: HashSet<String>,
+    /// Calls whose late result came.
+    landed: Vec<String>,
+    told: usize,
     routed: bool,
 }
 
@@ -196,6 +201,7 @@ impl World {
                 }
                 DialectAction::Cancel(id) => self.gate_cancels(&id),
                 DialectAction::Turn(event) => self.turns(event),
+                DialectAction::LateTold => self.gate.told += 1,
                 _ => {}
             }
         }
@@ -269,6 +275,7 @@ impl World {
         }
         let at = extra % self.gate.pending.len();
         let (id, delivery) = self.gate.pending.remove(at);
+        self.gate.landed.push(id.clone());
         self.answer(id, AnswerStage::Late, delivery);
     }
 
@@ -298,12 +305,8 @@ impl World {
     }
 
     fn answer(&mut self, id: String, answered: AnswerStage, delivery: ResultDelivery) {
-        self.news(DialectEvent::Answer(CallAnswer {
-            id,
-            answered,
-            outcome: "{}".to_owned(),
-            delivery,
-        }));
+        let outcome = format!("{answered:?} {id}");
+        self.news(DialectEvent::Answer(CallAnswer { id, answered, outcome, delivery }));
     }
 
     // === the provider ===
@@ -356,11 +359,13 @@ impl World {
                 assert!(call.over, "{call_id} was answered before its response was over");
                 call.answers += 1;
                 assert_eq!(call.answers, 1, "{call_id} was answered twice");
+                self.server.outputs.push(item["output"].as_str().unwrap().to_owned());
             }
             _ => {}
         }
-        let id = self.fresh("item");
-        item["id"] = json!(id);
+        if item["id"].is_null() {
+            item["id"] = json!(self.fresh("item"));
+        }
         self.server_adds(&item);
     }
 
@@ -522,6 +527,12 @@ impl World {
         assert!(self.client.responses.is_empty(), "a response never ended");
         assert_ne!(self.turn, Some(TurnEvent::Began), "a turn never ended");
         assert!(self.gate.running.is_empty());
+        for id in &self.gate.landed {
+            let told = format!("Late {id}");
+            let times = self.server.outputs.iter().filter(|output| **output == told).count();
+            assert_eq!(times, 1, "the late result of {id}");
+        }
+        assert_eq!(self.gate.told, self.gate.landed.len());
         assert_eq!(self.talk.machine.wakes(), None, "it waits for nothing, and wants to be woken");
     }
 }

@@ -262,6 +262,7 @@ fn action(action: &DialectAction) -> String {
         DialectAction::AgentSpeech(text) => format!("said {text}"),
         DialectAction::Turn(event) => format!("turn {}", format!("{event:?}").to_lowercase()),
         DialectAction::Tier(tier) => format!("tier {}", tier.map_or("free", |tier| tier.as_str())),
+        DialectAction::LateTold => "late told".to_owned(),
         other => format!("{other:?}"),
     }
 }
