@@ -167,7 +167,7 @@ async fn the_fake_refuses_another_region_an_old_date_and_changed_requests() {
     body.body = body.body.replace("one", "two");
     let mut path = seen.clone();
     path.head = path.head.replacen("/m-id/", "/n-id/", 1);
-    let mut kind = seen.clone();
+    let mut kind = seen;
     kind.head = kind.head.replacen("application/json", "application/yaml", 1);
     for changed in [body, path, kind] {
         assert!(check(&changed).is_err(), "{changed:?}");
@@ -182,7 +182,7 @@ async fn callers_at_once_get_their_own_answers() {
     let ask = async |number: usize| {
         let said = format!("caller {number}");
         let asked = request(&said);
-        let text = if number % 2 == 0 {
+        let text = if number.is_multiple_of(2) {
             model.ask(&asked).await.unwrap().text()
         } else {
             read_stream(model.stream(&asked).await.unwrap()).await.unwrap().text()

@@ -261,7 +261,7 @@ async fn callers_at_once_share_a_token_and_get_their_own_answers() {
             let said = format!("caller {number}");
             let expected = format!("echo: {said}");
             let asked = request(&said);
-            if number % 2 == 0 {
+            if number.is_multiple_of(2) {
                 assert_eq!(model.ask(&asked).await.unwrap().text(), expected);
             } else {
                 let stream = model.stream(&asked).await.unwrap();
