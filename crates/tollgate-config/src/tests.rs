@@ -10,6 +10,7 @@ use super::{ColorMode, Config, ConfigReport, ConfigRequest, Environment, LoadedC
 mod access;
 mod bad_input;
 mod builtin;
+mod clouds;
 mod code;
 mod corrupted_files;
 mod files;

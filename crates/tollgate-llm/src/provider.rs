@@ -11,12 +11,17 @@ use crate::settings::{self, LlmSettings, ProviderKind, RemoteEmbeddingSettings};
 
 mod access_token;
 mod ask_error;
+mod aws_error;
+mod aws_event_stream;
+mod aws_signature;
+mod cloud_body;
 mod concurrency_limit;
 mod config_error;
 mod delta_stream;
 mod embedding;
 mod endpoint;
 mod error_mapping;
+mod event_source;
 mod fallback_chain;
 mod forwarded_headers;
 mod gen_ai_span;
@@ -264,8 +269,12 @@ fn endpoints(
         let api_key = endpoint.api_key.clone().or_else(|| shared.api_key.clone());
         let has_same_key = |it: &&settings::EndpointSettings| it.api_key == endpoint.api_key;
         let endpoints = provider.endpoints.iter().filter(has_same_key).cloned().collect();
+        let cloud = match (&shared.cloud, &endpoint.region) {
+            (Some(cloud), Some(region)) => Some(cloud.in_region(region)),
+            (cloud, _) => cloud.clone(),
+        };
         let settings =
-            settings::ProviderSettings { base_url, api_key, endpoints, ..shared.clone() };
+            settings::ProviderSettings { base_url, api_key, cloud, endpoints, ..shared.clone() };
         (settings, Some(endpoint.clone()))
     };
     provider.endpoints.iter().map(at).collect()

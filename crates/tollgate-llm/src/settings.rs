@@ -55,6 +55,105 @@ impl ProviderSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CloudSettings {
     Azure(AzureSettings),
+    /// For providers of kind [`ProviderKind::Gemini`] and [`ProviderKind::Anthropic`].
+    Vertex(VertexSettings),
+    /// For providers of kind [`ProviderKind::Anthropic`] and [`ProviderKind::OpenAi`].
+    Bedrock(BedrockSettings),
+}
+
+impl CloudSettings {
+    /// The key of its section in the config.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Azure(_) => "azure",
+            Self::Vertex(_) => "vertex",
+            Self::Bedrock(_) => "bedrock",
+        }
+    }
+
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Azure(_) => "Azure OpenAI",
+            Self::Vertex(_) => "Vertex AI",
+            Self::Bedrock(_) => "Amazon Bedrock",
+        }
+    }
+
+    /// The same account in another region.
+    #[must_use]
+    pub fn in_region(&self, region: &str) -> Self {
+        let region = region.to_owned();
+        match self {
+            Self::Azure(_) => self.clone(),
+            Self::Vertex(vertex) => {
+                Self::Vertex(VertexSettings { location: region, ..vertex.clone() })
+            }
+            Self::Bedrock(bedrock) => Self::Bedrock(BedrockSettings { region, ..bedrock.clone() }),
+        }
+    }
+
+    /// Secrets that must not be shown.
+    pub(crate) fn secrets(&self) -> Vec<&Secret> {
+        match self {
+            Self::Azure(azure) => azure.entra.iter().map(|entra| &entra.client_secret).collect(),
+            Self::Vertex(vertex) => match &vertex.credentials {
+                GoogleCredentials::AccessToken(token) => vec![token],
+                GoogleCredentials::ServiceAccount(account) => vec![&account.private_key],
+                GoogleCredentials::Metadata { .. } => Vec::new(),
+            },
+            Self::Bedrock(bedrock) => match &bedrock.credentials {
+                AwsCredentials::ApiKey(key) => vec![key],
+                AwsCredentials::AccessKey { secret_access_key, session_token, .. } => {
+                    [secret_access_key].into_iter().chain(session_token).collect()
+                }
+            },
+        }
+    }
+}
+
+/// Google's Vertex AI: Gemini, or Claude.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VertexSettings {
+    pub project: String,
+    /// A region, or `global`.
+    pub location: String,
+    pub credentials: GoogleCredentials,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GoogleCredentials {
+    /// Never renewed.
+    AccessToken(Secret),
+    ServiceAccount(ServiceAccountKey),
+    /// The account of the machine. `url`: of its token, `None`: that of the metadata server.
+    Metadata {
+        url: Option<String>,
+    },
+}
+
+/// Key of a service account of Google.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceAccountKey {
+    pub client_email: String,
+    pub private_key_id: Option<String>,
+    /// PKCS #8 in PEM.
+    pub private_key: Secret,
+    pub token_url: String,
+}
+
+/// Amazon Bedrock: Claude by `InvokeModel`, or models of its API in the form of OpenAI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BedrockSettings {
+    pub region: String,
+    pub credentials: AwsCredentials,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AwsCredentials {
+    /// Requests are signed (SigV4).
+    AccessKey { access_key_id: String, secret_access_key: Secret, session_token: Option<Secret> },
+    /// An API key of Bedrock.
+    ApiKey(Secret),
 }
 
 /// Azure OpenAI.
@@ -85,6 +184,8 @@ pub struct EndpointSettings {
     pub base_url: Option<String>,
     /// `None`: the provider's.
     pub api_key: Option<Secret>,
+    /// Region of a cloud. `None`: the provider's.
+    pub region: Option<String>,
     pub weight: u32,
 }
 

@@ -38,9 +38,12 @@ pub(super) fn images(
             .help("use a provider of kind `openai`, which is any compatible API");
         return None;
     }
-    if provider.cloud.is_some() {
-        let message = format!("`{}` is Azure OpenAI, whose images are not supported", named.value);
-        problems.error(named.at, &path, message).help("use a provider without `azure`");
+    if let Some(cloud) = &provider.cloud {
+        let message =
+            format!("`{}` is {}, whose images are not supported", named.value, cloud.label());
+        problems
+            .error(named.at, &path, message)
+            .help(format!("use a provider without `{}`", cloud.key()));
         return None;
     }
     let endpoint = provider.endpoints.first();

@@ -84,6 +84,14 @@ fn check_served_embedding(
             .help("use one of kind `openai`, which is any compatible API, or `gemini`");
         return None;
     }
+    if let Some(cloud) = ["vertex", "bedrock"].into_iter().find(|cloud| found.has(cloud)) {
+        let message =
+            format!("`{}` has `{cloud}`, whose embeddings are not supported", provider.value);
+        problems
+            .error(provider.at, &path, message)
+            .help("use one without it, or a model in a directory: `local`");
+        return None;
+    }
     let model = match fields.text("model").filter(|model| !model.value.trim().is_empty()) {
         Some(model) => model.value.trim().to_owned(),
         None => {

@@ -51,8 +51,9 @@ pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<Pro
 fn endpoints(fields: &SectionFields, problems: &mut Problems) -> Vec<EndpointSettings> {
     let mut endpoints: Vec<EndpointSettings> = Vec::new();
     for (number, entry) in (1..).zip(fields.entries("endpoints")) {
-        let name = entry.text("name").map(|text| text.value.trim().to_owned());
-        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| number.to_string());
+        let name = ["name", "region"].into_iter().filter_map(|key| entry.text(key));
+        let mut name = name.map(|text| text.value.trim().to_owned()).filter(|it| !it.is_empty());
+        let name = name.next().unwrap_or_else(|| number.to_string());
         if endpoints.iter().any(|endpoint| endpoint.name == name) {
             let message = format!("there are two endpoints `{name}`");
             problems
@@ -63,8 +64,13 @@ fn endpoints(fields: &SectionFields, problems: &mut Problems) -> Vec<EndpointSet
         let base_url =
             base_url.and_then(|text| endpoint::url(text, &entry.path("base_url"), problems));
         let api_key = entry.text("api_key").filter(|text| !text.value.is_empty());
+        let region = entry.text("region").filter(|text| !text.value.trim().is_empty());
+        if let Some(region) = region {
+            cloud::check_endpoint_region(fields, region, &entry.path("region"), problems);
+        }
         endpoints.push(EndpointSettings {
             name,
+            region: region.map(|text| text.value.trim().to_owned()),
             base_url,
             api_key: api_key.map(|text| Secret::new(text.value)),
             weight: small(entry, "weight").unwrap_or(EndpointSettings::DEFAULT_WEIGHT),

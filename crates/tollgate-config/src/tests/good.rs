@@ -28,8 +28,14 @@ const EXAMPLE: &str = include_str!("../../../../docs/tollgate.example.yaml");
 const MANUAL: &str = include_str!("../../../../docs/configuration.md");
 
 fn everything_set() -> Fake {
-    let names =
-        ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AZURE_CLIENT_SECRET", "SECRET"];
+    let names = [
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "AZURE_CLIENT_SECRET",
+        "AWS_SECRET_ACCESS_KEY",
+        "SECRET",
+    ];
     let keys = [("OPS_KEY", "ops-0123456789abcdef"), ("PHONE_KEY", "phone-0123456789abcdef")];
     let set = names.into_iter().map(|name| (name, "value")).chain(keys);
     let variables = set.chain([("HOME", "/home/tollgate")]);

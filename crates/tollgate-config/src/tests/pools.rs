@@ -85,7 +85,7 @@ fn a_resource_of_azure_has_a_key_or_an_application() {
         ));
         match config.llm.providers[0].cloud.clone() {
             Some(CloudSettings::Azure(azure)) => azure,
-            None => panic!("{text}"),
+            other => panic!("{text}: {other:?}"),
         }
     };
     let plain = azure("api_key: k, azure: {}");

@@ -1,4 +1,4 @@
-//! Access tokens of a cloud, by OAuth 2.0 client credentials: cached, and renewed before they expire.
+//! Access tokens of a cloud by OAuth 2.0: cached, and renewed before they expire.
 //!
 //! Single flight: while a token is fetched, the other requests wait for it, or use the one that is
 //! still valid.
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::Full;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -18,8 +18,11 @@ use tollgate_engine::clock::Clock;
 use tollgate_mcp::web::body;
 use tollgate_mcp::web::{HttpPool, HttpRequestError};
 
+use self::service_account::ServiceAccountSigner;
 use super::config_error::{ProviderSetupError, ProviderUrlError};
-use crate::settings::EntraSettings;
+use crate::settings::{EntraSettings, GoogleCredentials};
+
+mod service_account;
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
@@ -29,18 +32,31 @@ const RENEWAL: Duration = Duration::from_secs(300);
 const DEFAULT_LIFE: Duration = Duration::from_secs(600);
 
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const ENTRA_AUTHORITY: &str = "https://login.microsoftonline.com";
 const AZURE_SCOPE: &str = "https://cognitiveservices.azure.com/.default";
+const METADATA_TOKEN: &str =
+    "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token";
+const METADATA_FLAVOR: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("metadata-flavor"), HeaderValue::from_static("Google"));
 
 pub(super) struct AccessTokens {
     url: Uri,
     pool: HttpPool,
-    /// The request for a token.
-    form: Secret,
+    grant: TokenGrant,
     clock: Arc<dyn Clock>,
     cached: Mutex<Option<AccessToken>>,
     /// Held while a token is fetched.
     flight: tokio::sync::Mutex<()>,
+}
+
+/// How tokens are asked for.
+enum TokenGrant {
+    /// The same request each time.
+    Form(Secret),
+    ServiceAccount(Box<ServiceAccountSigner>),
+    /// The metadata server knows the machine.
+    Metadata,
 }
 
 #[derive(Clone)]
@@ -61,6 +77,8 @@ pub(super) enum AccessTokenError {
     Refused { status: u16, code: Option<String> },
     #[error("its token endpoint sent no token: {0}")]
     Malformed(&'static str),
+    #[error("the private key does not sign")]
+    Unsigned,
 }
 
 impl AccessTokenError {
@@ -69,7 +87,7 @@ impl AccessTokenError {
         match self {
             Self::Unreachable(_) => true,
             Self::Refused { status, .. } => *status == 429 || *status >= 500,
-            Self::Malformed(_) => false,
+            Self::Malformed(_) | Self::Unsigned => false,
         }
     }
 }
@@ -83,19 +101,44 @@ impl AccessTokens {
         let authority = entra.authority.as_deref().unwrap_or(ENTRA_AUTHORITY);
         let authority = authority.trim_end_matches('/');
         let url = format!("{authority}/{}/oauth2/v2.0/token", percent_encoded(&entra.tenant));
-        let url: Uri = url.parse().map_err(ProviderUrlError::Token)?;
-        let pool =
-            HttpPool::new(&url).map_err(|error| ProviderSetupError::Client(error.to_string()))?;
         let fields = [
             ("grant_type", "client_credentials"),
             ("client_id", &entra.client_id),
             ("client_secret", entra.client_secret.reveal()),
             ("scope", AZURE_SCOPE),
         ];
-        let fields = fields.map(|(name, value)| format!("{name}={}", percent_encoded(value)));
-        let form = Secret::new(fields.join("&"));
+        Self::new(&url, TokenGrant::Form(form(&fields)), clock)
+    }
+
+    /// Tokens for Vertex AI. `None`: the token is in the config.
+    pub(super) fn of_google(
+        credentials: &GoogleCredentials,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Option<Self>, ProviderSetupError> {
+        match credentials {
+            GoogleCredentials::AccessToken(_) => Ok(None),
+            GoogleCredentials::ServiceAccount(account) => {
+                let signer = ServiceAccountSigner::new(account)?;
+                Self::new(&account.token_url, TokenGrant::ServiceAccount(Box::new(signer)), clock)
+                    .map(Some)
+            }
+            GoogleCredentials::Metadata { url } => {
+                let url = url.as_deref().unwrap_or(METADATA_TOKEN);
+                Self::new(url, TokenGrant::Metadata, clock).map(Some)
+            }
+        }
+    }
+
+    fn new(
+        url: &str,
+        grant: TokenGrant,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProviderSetupError> {
+        let url: Uri = url.parse().map_err(ProviderUrlError::Token)?;
+        let pool =
+            HttpPool::new(&url).map_err(|error| ProviderSetupError::Client(error.to_string()))?;
         let flight = tokio::sync::Mutex::new(());
-        Ok(Self { url, pool, form, clock, cached: Mutex::new(None), flight })
+        Ok(Self { url, pool, grant, clock, cached: Mutex::new(None), flight })
     }
 
     /// The header of a request that is sent now.
@@ -147,12 +190,29 @@ impl AccessTokens {
         Ok(header)
     }
 
-    async fn request_token(&self) -> Result<(HeaderValue, Duration), AccessTokenError> {
-        let mut request = Request::new(Full::new(Bytes::from(self.form.reveal().to_owned())));
-        *request.method_mut() = Method::POST;
+    fn token_request(&self) -> Result<Request<Full<Bytes>>, AccessTokenError> {
+        let form = match &self.grant {
+            TokenGrant::Form(form) => Some(form.clone()),
+            TokenGrant::ServiceAccount(signer) => {
+                let assertion = signer.assertion(self.clock.wall())?;
+                Some(form(&[("grant_type", JWT_BEARER), ("assertion", &assertion)]))
+            }
+            TokenGrant::Metadata => None,
+        };
+        let body = form.as_ref().map_or_else(Bytes::new, |it| Bytes::from(it.reveal().to_owned()));
+        let mut request = Request::new(Full::new(body));
         *request.uri_mut() = self.url.clone();
-        request.headers_mut().insert(header::CONTENT_TYPE, FORM);
-        let sent = self.pool.send(request).await.map_err(|failed| match failed {
+        if form.is_some() {
+            *request.method_mut() = Method::POST;
+            request.headers_mut().insert(header::CONTENT_TYPE, FORM);
+        } else {
+            request.headers_mut().insert(METADATA_FLAVOR.0, METADATA_FLAVOR.1);
+        }
+        Ok(request)
+    }
+
+    async fn request_token(&self) -> Result<(HeaderValue, Duration), AccessTokenError> {
+        let sent = self.pool.send(self.token_request()?).await.map_err(|failed| match failed {
             HttpRequestError::Unreachable(why) | HttpRequestError::Broken(why) => {
                 AccessTokenError::Unreachable(why)
             }
@@ -173,6 +233,11 @@ impl AccessTokens {
         let seconds = stated.as_u64().or_else(|| stated.as_str()?.parse().ok());
         Ok((header, seconds.map_or(DEFAULT_LIFE, Duration::from_secs)))
     }
+}
+
+fn form(fields: &[(&str, &str)]) -> Secret {
+    let fields = fields.iter().map(|(name, value)| format!("{name}={}", percent_encoded(value)));
+    Secret::new(fields.collect::<Vec<_>>().join("&"))
 }
 
 /// Codes of OAuth are words; anything else may be a quotation.

@@ -37,6 +37,8 @@ pub enum ProviderSetupError {
     HeaderValue(String),
     #[error("its `api_key` has invalid characters")]
     ApiKey,
+    #[error("the private key of its service account cannot be used: {0}")]
+    PrivateKey(&'static str),
 }
 
 #[derive(Debug, thiserror::Error)]

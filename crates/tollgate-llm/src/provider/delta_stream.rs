@@ -7,13 +7,12 @@ use std::time::SystemTime;
 use tokio::time::timeout;
 use tollgate_engine::spans::TraceSpan;
 use tollgate_mcp::answer_budget::{AnswerAccount, AnswerPermit};
-use tollgate_mcp::sse::SseError;
-use tollgate_mcp::web::body::EventStream;
 
 use super::ask_error::AskError;
 use super::concurrency_limit::ProviderPermit;
 use super::endpoint::set_created;
 use super::error_mapping;
+use super::event_source::{EventSource, EventSourceError};
 use super::gen_ai_span;
 use super::label::ModelLabel;
 use super::pool::TargetAttempt;
@@ -22,7 +21,7 @@ use crate::conversation::ModelOrigin;
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
 use crate::error::LlmError;
-use crate::format::{BrokenStreamError, MalformedResponseError, StreamReader};
+use crate::format::{BrokenStreamError, StreamReader};
 use crate::request_fitting::ToolNames;
 
 /// Dropping it cancels the request: the provider's connection is closed.
@@ -34,7 +33,7 @@ pub struct DeltaStream {
 
 /// Source of the remaining deltas.
 pub(super) struct ProviderEventStream {
-    pub(super) events: EventStream,
+    pub(super) events: EventSource,
     pub(super) reader: Box<dyn StreamReader>,
     pub(super) dialect: Dialect,
     /// The model that answers.
@@ -178,12 +177,10 @@ impl ProviderEventStream {
                 self.uncharged += event.data.len();
                 self.reader.read(event.name.as_deref(), &event.data)
             }
-            Some(Err(SseError::NoRoom)) => {
+            Some(Err(EventSourceError::NoRoom)) => {
                 return Err(error_mapping::no_room_error(&self.label));
             }
-            Some(Err(fault)) => {
-                Err(BrokenStreamError::Malformed(MalformedResponseError(fault.to_string())))
-            }
+            Some(Err(EventSourceError::Broken(broken))) => Err(broken),
             None => self.finish_reader(),
         };
         let read = read.map(|deltas| {

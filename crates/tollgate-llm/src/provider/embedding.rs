@@ -22,14 +22,14 @@ use super::endpoint::ACCEPT_JSON;
 use super::error_mapping;
 use super::label::ModelLabel;
 use super::remote::RemoteProvider;
-use super::response_head::{self, ExpectedBody};
+use super::response_head::{self, ErrorFormat, ExpectedBody};
 use super::retry_backoff::{RetryProgress, retry_delay};
 use super::urls;
 use crate::dialect::Dialect;
 use crate::embedding::{EmbeddingApi, EmbeddingRequest, VectorEncoding, batches};
 use crate::error::LlmErrorKind;
 use crate::format::{self, DialectCodec, MalformedResponseError};
-use crate::settings::{ProviderKind, RemoteEmbeddingSettings};
+use crate::settings::{CloudSettings, ProviderKind, RemoteEmbeddingSettings};
 
 use self::attempt_error::EmbedAttemptError;
 use self::cooldown::EmbedCooldown;
@@ -73,6 +73,12 @@ impl RemoteEmbedder {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ModelConfigError> {
         let RemoteEmbeddingSettings { provider, model, .. } = settings;
+        if matches!(
+            remote.settings.cloud,
+            Some(CloudSettings::Vertex(_) | CloudSettings::Bedrock(_))
+        ) {
+            return Err(ModelConfigError::NoEmbeddings(provider.clone()));
+        }
         let (wire, dialect) = match remote.settings.kind {
             ProviderKind::OpenAi => (EmbeddingApi::OpenAi, Dialect::OpenAiChat),
             ProviderKind::Gemini => (EmbeddingApi::Gemini, Dialect::Gemini),
@@ -179,8 +185,9 @@ impl RemoteEmbedder {
             response.map_err(|failed| error_mapping::send_error(&self.label, &failed))?;
         let wall = self.clock.wall();
         let expected = ExpectedBody::Json;
+        let errors = ErrorFormat::Dialect(self.format);
         let response =
-            response_head::check_head(response, self.format, &self.label, expected, wall).await?;
+            response_head::check_head(response, errors, &self.label, expected, wall).await?;
         response_head::whole(response, MAX_RESPONSE_BYTES, &self.label).await
     }
 

@@ -14,19 +14,20 @@ use tollgate_core::json::{JsonBounds, Object};
 use tollgate_core::trace::Trace;
 use tollgate_mcp::answer_budget::AnswerPermit;
 use tollgate_mcp::offload::offload_if_large;
-use tollgate_mcp::web::body::EventStream;
 
 use super::ask_error::AskError;
+use super::cloud_body;
 use super::config_error::ModelConfigError;
 use super::delta_stream::{DeltaStream, ProviderEventStream};
 use super::error_mapping;
+use super::event_source::{EventFraming, EventSource, StreamLimits};
 use super::forwarded_headers;
 use super::label::ModelLabel;
 use super::model::AttemptAnswer;
 use super::pass_through::{self, PassThroughBody, PassThroughRequest};
 use super::pool::PassRelease;
 use super::remote::{RemoteProvider, trace_headers};
-use super::response_head::{self, ExpectedBody};
+use super::response_head::{self, ErrorFormat, ExpectedBody};
 use super::urls;
 use crate::conversation::{
     ChatRequest, ChatResponse, ModelOrigin, PartContent, ResponseDelivery, readable_reasoning,
@@ -34,7 +35,7 @@ use crate::conversation::{
 use crate::dialect::Dialect;
 use crate::format::{self, DialectCodec, MalformedResponseError};
 use crate::request_fitting::{self, ToolNames};
-use crate::settings::{self, ProviderApi, ProviderKind};
+use crate::settings::{self, CloudSettings, ProviderApi, ProviderKind};
 
 mod embeddings;
 mod forward;
@@ -50,10 +51,14 @@ const MAX_STREAM_BYTES: usize = 2 * MAX_RESPONSE_BYTES;
 
 pub(super) const ACCEPT_JSON: HeaderValue = HeaderValue::from_static("application/json");
 const ACCEPT_EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+const ACCEPT_AWS_EVENTS: HeaderValue =
+    HeaderValue::from_static("application/vnd.amazon.eventstream");
 
 pub(super) struct ModelEndpoint {
     remote: Arc<RemoteProvider>,
     format: &'static dyn DialectCodec,
+    errors: ErrorFormat,
+    framing: EventFraming,
     /// The provider's name of the model.
     id: String,
     /// Names the model in signatures of its reasoning.
@@ -117,7 +122,24 @@ impl ModelEndpoint {
         let origin = remote.account().map_or(origin, |endpoint| origin.at_account(endpoint));
         let id = model.id.clone();
         let behaves_like = model.capability_model().to_owned();
-        Ok(Self { remote, format, id, origin, behaves_like, whole, streamed, label })
+        let cloud = remote.settings.cloud.as_ref();
+        let errors = ErrorFormat::new(cloud, format);
+        let framing = match (cloud, dialect) {
+            (Some(CloudSettings::Bedrock(_)), Dialect::Anthropic) => EventFraming::Aws,
+            _ => EventFraming::Sse,
+        };
+        Ok(Self {
+            remote,
+            format,
+            errors,
+            framing,
+            id,
+            origin,
+            behaves_like,
+            whole,
+            streamed,
+            label,
+        })
     }
 
     pub(super) fn remote(&self) -> &RemoteProvider {
@@ -146,6 +168,15 @@ impl ModelEndpoint {
             && self.id == other.id
             && self.dialect() == other.dialect()
             && (!is_sealed || self.origin == other.origin)
+    }
+
+    /// Whether its API is the same as the vendor's, so that requests may be passed through.
+    pub(super) fn has_vendor_api(&self) -> bool {
+        match (&self.remote.settings.cloud, self.dialect()) {
+            (None | Some(CloudSettings::Azure(_)), _) => true,
+            (Some(CloudSettings::Bedrock(_)), dialect) => dialect != Dialect::Anthropic,
+            (Some(CloudSettings::Vertex(_)), _) => false,
+        }
     }
 
     pub(super) fn timeout_error(&self, limit: Duration) -> AskError {
@@ -192,9 +223,14 @@ impl ModelEndpoint {
         let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let begun = async {
             let response = self.send(sent).await?;
-            let response = self.check_head(response, ExpectedBody::Events, wall).await?;
+            let expected = match self.framing {
+                EventFraming::Sse => ExpectedBody::Events,
+                EventFraming::Aws => ExpectedBody::AwsEvents,
+            };
+            let response = self.check_head(response, expected, wall).await?;
+            let limits = StreamLimits { event: MAX_EVENT_BYTES, whole: MAX_STREAM_BYTES };
             let mut answering = DeltaStream::from_events(ProviderEventStream {
-                events: EventStream::new(response, MAX_EVENT_BYTES).at_most(MAX_STREAM_BYTES),
+                events: EventSource::new(response, self.framing, limits),
                 reader: self.format.stream_reader(),
                 dialect: self.dialect(),
                 origin: self.origin,
@@ -262,7 +298,7 @@ impl ModelEndpoint {
         wall: SystemTime,
     ) -> DeclinedError {
         let (parts, body) = response.into_parts();
-        let refused = response_head::read_refusal(&parts, body, self.format, wall).await;
+        let refused = response_head::read_refusal(&parts, body, self.errors, wall).await;
         let error = refused.to_ask_error(&self.label);
         let passes = refused.may_be_passed(&self.label);
         let words = passes.then(|| Box::new(pass_through::whole(&parts, refused.body)));
@@ -273,7 +309,13 @@ impl ModelEndpoint {
         let ProviderRequest { delivery, mut headers, body } = sent;
         let (url, accept) = match delivery {
             ResponseDelivery::Whole => (&self.whole, ACCEPT_JSON),
-            ResponseDelivery::Streamed => (&self.streamed, ACCEPT_EVENTS),
+            ResponseDelivery::Streamed => {
+                let accept = match self.framing {
+                    EventFraming::Sse => ACCEPT_EVENTS,
+                    EventFraming::Aws => ACCEPT_AWS_EVENTS,
+                };
+                (&self.streamed, accept)
+            }
         };
         headers.insert(header::ACCEPT, accept);
         let sent = self.remote.post(url, headers, body).await;
@@ -291,7 +333,7 @@ impl ModelEndpoint {
         expected: ExpectedBody,
         wall: SystemTime,
     ) -> Result<HttpResponse<Incoming>, AskError> {
-        response_head::check_head(response, self.format, &self.label, expected, wall).await
+        response_head::check_head(response, self.errors, &self.label, expected, wall).await
     }
 
     async fn read(&self, response: HttpResponse<Incoming>) -> Result<ChatResponse, AskError> {
@@ -350,7 +392,10 @@ impl ModelEndpoint {
         if let Some(model) = written.body.get_mut("model") {
             *model = self.id.as_str().into();
         }
-        let headers = forwarded_headers::take_from(&mut written.body, self.dialect());
+        let mut headers = forwarded_headers::take_from(&mut written.body, self.dialect());
+        if let Some(cloud) = &self.remote.settings.cloud {
+            cloud_body::fit(cloud, self.dialect(), delivery, &mut written.body, &mut headers);
+        }
         let body = Bytes::from(written.body.to_string());
         let mut lost = fitted.changes;
         lost.append(&mut written.lost);

@@ -131,6 +131,11 @@ pub(super) fn send_error(label: &ModelLabel, failed: &ProviderSendError) -> AskE
     let failed = match failed {
         ProviderSendError::Request(failed) => failed,
         ProviderSendError::Token(failed) => return token_error(label, failed),
+        ProviderSendError::Signing(failed) => {
+            let failure =
+                LlmError::new(LlmErrorKind::Internal, label.of_provider(&failed.to_string()));
+            return AskError::other_model(failure);
+        }
     };
     let what = match failed {
         web::HttpRequestError::Unreachable(why) => {

@@ -7,7 +7,7 @@ use tollgate_core::secret::Secret;
 use tollgate_core::secret_values;
 use tollgate_core::text::truncate_chars;
 
-use crate::settings::{CloudSettings, EntraSettings, ProviderSettings};
+use crate::settings::{AzureSettings, CloudSettings, ProviderSettings};
 
 /// Maximum characters quoted from a provider.
 const MAX_QUOTED_CHARS: usize = 200;
@@ -28,26 +28,28 @@ pub(super) struct ModelLabel {
     secrets: Vec<Secret>,
 }
 
-fn entra(provider: &ProviderSettings) -> Option<&EntraSettings> {
-    let CloudSettings::Azure(azure) = provider.cloud.as_ref()?;
-    azure.entra.as_ref()
+/// The section of the config with the credentials, if the cloud has its own.
+fn credentials_section(provider: &ProviderSettings) -> Option<&'static str> {
+    match provider.cloud.as_ref()? {
+        CloudSettings::Azure(AzureSettings { entra: None, .. }) => None,
+        cloud => Some(cloud.key()),
+    }
 }
 
 impl ModelLabel {
     /// `endpoint` is named if the provider has several.
     pub(super) fn new(provider: &ProviderSettings, endpoint: Option<&str>, model: &str) -> Self {
         let headers = provider.headers.iter().map(|(_, value)| value);
-        let entra = entra(provider);
-        let client_secret = entra.map(|entra| &entra.client_secret);
-        let secrets = provider.api_key.iter().chain(headers).chain(client_secret);
+        let of_cloud = provider.cloud.iter().flat_map(CloudSettings::secrets);
+        let secrets = provider.api_key.iter().chain(headers).chain(of_cloud);
         let secrets = secrets.filter(|secret| secret.reveal().len() >= MIN_SECRET_CHARS);
         let name = &provider.name;
         Self {
             provider: endpoint.map_or_else(|| name.clone(), |it| format!("{name}/{it}")),
-            key_path: match endpoint {
-                _ if entra.is_some() => format!("providers.{name}.azure"),
-                Some(_) => format!("providers.{name}.endpoints"),
-                None => format!("providers.{name}.api_key"),
+            key_path: match (credentials_section(provider), endpoint) {
+                (Some(section), _) => format!("providers.{name}.{section}"),
+                (None, Some(_)) => format!("providers.{name}.endpoints"),
+                (None, None) => format!("providers.{name}.api_key"),
             },
             model: model.to_owned(),
             secrets: secrets.cloned().collect(),

@@ -21,7 +21,7 @@ use crate::embedding::EmbeddingTexts;
 use crate::error::{LlmError, LlmErrorKind};
 use crate::model_capabilities::{Feature, ModelCapabilities};
 use crate::offline;
-use crate::settings::{self, ProviderKind};
+use crate::settings::{self, CloudSettings, ProviderKind};
 
 pub struct ModelHandle {
     pub settings: settings::ModelSettings,
@@ -155,8 +155,12 @@ impl ModelHandle {
 
     /// Whether the provider of the model has this endpoint.
     pub fn has_endpoint(&self, endpoint: SideEndpoint) -> bool {
+        let has_vendor_endpoints = |remote: &RemoteProvider| {
+            matches!(remote.settings.cloud, None | Some(CloudSettings::Azure(_)))
+        };
         matches!(self.place, ModelBackend::Remote(_))
             && self.provider_kind() == Some(endpoint.provider_kind())
+            && self.provider().is_some_and(has_vendor_endpoints)
     }
 
     /// Passes a request for an endpoint beside chat through. The provider must have the endpoint.

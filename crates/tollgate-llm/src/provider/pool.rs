@@ -94,7 +94,7 @@ impl TargetPool {
     pub(super) fn may_pass(&self, dialect: Dialect) -> bool {
         let first = self.first();
         let is_same = |target: &Target| target.endpoint.is_same_model(first);
-        first.dialect() == dialect && self.targets.iter().all(is_same)
+        first.dialect() == dialect && first.has_vendor_api() && self.targets.iter().all(is_same)
     }
 
     pub(super) fn release(&self) -> PassRelease {

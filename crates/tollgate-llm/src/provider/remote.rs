@@ -16,9 +16,11 @@ use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
 use tollgate_mcp::header::write_trace;
 use tollgate_mcp::tasks::TaskGroup;
+use tollgate_mcp::web::body;
 use tollgate_mcp::web::{DedicatedConnection, HttpPool, HttpRequestError};
 
 use super::access_token::{AccessTokenError, AccessTokens};
+use super::aws_signature::{AwsSigner, SigningError};
 use super::concurrency_limit::{ProviderConcurrencyLimit, ProviderPermit};
 use super::config_error::{ModelConfigError, ProviderSetupError};
 use super::forwarded_headers;
@@ -27,7 +29,8 @@ use super::pool::{TargetHealth, TargetReport};
 use super::urls::{self, ProviderBaseUrl};
 use crate::error::{LlmError, LlmErrorKind};
 use crate::settings::{
-    AzureSettings, CloudSettings, EndpointSettings, ProviderKind, ProviderSettings,
+    AwsCredentials, AzureSettings, BedrockSettings, CloudSettings, EndpointSettings,
+    GoogleCredentials, ProviderKind, ProviderSettings,
 };
 
 const USER_AGENT: HeaderValue =
@@ -51,8 +54,15 @@ pub(super) struct RemoteProvider {
     endpoint: Option<EndpointSettings>,
     /// By the provider's name of the model; `None`: models that are not in the config.
     targets: Mutex<BTreeMap<Option<String>, Arc<TargetHealth>>>,
-    /// `None`: the key is among the headers.
-    tokens: Option<AccessTokens>,
+    access: ProviderAccess,
+}
+
+/// What proves to the provider who asks.
+enum ProviderAccess {
+    /// A key among the headers, or nothing.
+    Headers,
+    Tokens(Box<AccessTokens>),
+    Signature(AwsSigner),
 }
 
 /// Why a request got no response.
@@ -62,6 +72,8 @@ pub(super) enum ProviderSendError {
     Request(#[from] HttpRequestError),
     #[error(transparent)]
     Token(#[from] AccessTokenError),
+    #[error(transparent)]
+    Signing(#[from] SigningError),
 }
 
 impl RemoteProvider {
@@ -84,12 +96,7 @@ impl RemoteProvider {
         let base = urls::base(&settings)?;
         let pool = HttpPool::new(base.origin())
             .map_err(|error| ProviderSetupError::Client(error.to_string()))?;
-        let tokens = match &settings.cloud {
-            Some(CloudSettings::Azure(AzureSettings { entra: Some(entra), .. })) => {
-                Some(AccessTokens::of_entra(entra, Arc::clone(clock))?)
-            }
-            Some(CloudSettings::Azure(AzureSettings { entra: None, .. })) | None => None,
-        };
+        let access = access(settings.cloud.as_ref(), clock)?;
         let headers = headers(&settings)?;
         let slots = ProviderConcurrencyLimit::new(settings.concurrent);
         let targets = Mutex::default();
@@ -102,7 +109,7 @@ impl RemoteProvider {
             drains: OnceLock::new(),
             endpoint,
             targets,
-            tokens,
+            access,
         })
     }
 
@@ -162,18 +169,42 @@ impl RemoteProvider {
         more: HeaderMap,
         body: Bytes,
     ) -> Result<Response<Incoming>, ProviderSendError> {
-        let mut request = Request::new(Full::new(body));
+        let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = url.clone();
         let headers = request.headers_mut();
         headers.clone_from(&self.headers);
         forwarded_headers::add(headers, more);
-        let Some(tokens) = &self.tokens else { return Ok(self.pool.send(request).await?) };
+        match &self.access {
+            ProviderAccess::Headers => {}
+            ProviderAccess::Tokens(tokens) => return self.post_with_token(tokens, request).await,
+            ProviderAccess::Signature(signer) => signer.sign(&mut request, &body)?,
+        }
+        Ok(self.pool.send(request).await?)
+    }
+
+    /// A token that is refused is replaced once: it may have been revoked.
+    async fn post_with_token(
+        &self,
+        tokens: &AccessTokens,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, ProviderSendError> {
         let token = tokens.header().await?;
         request.headers_mut().insert(header::AUTHORIZATION, token.clone());
+        let response = self.pool.send(request.clone()).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        tokens.discard(&token);
+        let Ok(renewed) = tokens.header().await else { return Ok(response) };
+        if renewed == token {
+            return Ok(response);
+        }
+        body::discard(response).await;
+        request.headers_mut().insert(header::AUTHORIZATION, renewed.clone());
         let response = self.pool.send(request).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
-            tokens.discard(&token);
+            tokens.discard(&renewed);
         }
         Ok(response)
     }
@@ -208,6 +239,36 @@ impl RemoteProvider {
     }
 }
 
+fn access(
+    cloud: Option<&CloudSettings>,
+    clock: &Arc<dyn Clock>,
+) -> Result<ProviderAccess, ProviderSetupError> {
+    let clock = Arc::clone(clock);
+    let tokens = match cloud {
+        None => None,
+        Some(CloudSettings::Azure(AzureSettings { entra, .. })) => {
+            entra.as_ref().map(|entra| AccessTokens::of_entra(entra, clock)).transpose()?
+        }
+        Some(CloudSettings::Vertex(vertex)) => AccessTokens::of_google(&vertex.credentials, clock)?,
+        Some(CloudSettings::Bedrock(BedrockSettings { region, credentials })) => {
+            match credentials {
+                AwsCredentials::ApiKey(_) => None,
+                AwsCredentials::AccessKey { access_key_id, secret_access_key, session_token } => {
+                    let signer = AwsSigner::new(
+                        access_key_id,
+                        secret_access_key,
+                        session_token.as_ref(),
+                        region,
+                        clock,
+                    );
+                    return Ok(ProviderAccess::Signature(signer));
+                }
+            }
+        }
+    };
+    Ok(tokens.map_or(ProviderAccess::Headers, |tokens| ProviderAccess::Tokens(Box::new(tokens))))
+}
+
 /// Adds the trace context. A client's baggage is not sent to providers.
 pub(super) fn trace_headers(headers: &mut HeaderMap, trace: Option<&Trace>) {
     if let Some(context) = trace.and_then(|trace| trace.context.clone()) {
@@ -218,7 +279,7 @@ pub(super) fn trace_headers(headers: &mut HeaderMap, trace: Option<&Trace>) {
 fn headers(settings: &ProviderSettings) -> Result<HeaderMap, ProviderSetupError> {
     let mut headers = HeaderMap::new();
     headers.insert(header::USER_AGENT, USER_AGENT);
-    if settings.kind == ProviderKind::Anthropic {
+    if settings.kind == ProviderKind::Anthropic && settings.cloud.is_none() {
         headers.insert(ANTHROPIC_VERSION.0, ANTHROPIC_VERSION.1);
     }
     for (name, value) in &settings.headers {
@@ -233,7 +294,23 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, ProviderSetupError>
     headers.insert(header::CONTENT_TYPE, JSON_CONTENT_TYPE);
     // Compressed responses are not supported.
     headers.remove(header::ACCEPT_ENCODING);
-    if let Some(key) = &settings.api_key {
+    let bearer = match &settings.cloud {
+        Some(CloudSettings::Vertex(vertex)) => match &vertex.credentials {
+            GoogleCredentials::AccessToken(token) => Some(token),
+            GoogleCredentials::ServiceAccount(_) | GoogleCredentials::Metadata { .. } => None,
+        },
+        Some(CloudSettings::Bedrock(bedrock)) => match &bedrock.credentials {
+            AwsCredentials::ApiKey(key) => Some(key),
+            AwsCredentials::AccessKey { .. } => None,
+        },
+        Some(CloudSettings::Azure(_)) | None => None,
+    };
+    if let Some(bearer) = bearer {
+        let text = format!("Bearer {}", bearer.reveal());
+        let mut value = HeaderValue::try_from(text).map_err(|_| ProviderSetupError::ApiKey)?;
+        value.set_sensitive(true);
+        headers.insert(header::AUTHORIZATION, value);
+    } else if let Some(key) = &settings.api_key {
         let (name, text) = match settings.kind {
             ProviderKind::Anthropic => {
                 (HeaderName::from_static("x-api-key"), key.reveal().to_owned())

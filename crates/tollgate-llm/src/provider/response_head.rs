@@ -6,13 +6,17 @@ use bytes::Bytes;
 use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode, header};
 use hyper::body::Incoming;
+use serde_json::Value;
 use tollgate_mcp::web::body::{self, BodyReadError};
 
 use super::ask_error::AskError;
+use super::aws_error;
 use super::error_mapping;
 use super::label::ModelLabel;
 use super::retry_hint::{self, RetryHint};
-use crate::format::{DialectCodec, ProviderErrorReport, ProviderFault};
+use crate::dialect::Dialect;
+use crate::format::{self, DialectCodec, ProviderErrorReport, ProviderFault};
+use crate::settings::CloudSettings;
 
 /// Errors are short; a longer body is ignored.
 const MAX_ERROR_BYTES: usize = 64 << 10;
@@ -22,16 +26,51 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 pub(super) enum ExpectedBody {
     Json,
     Events,
+    /// The binary event stream of AWS.
+    AwsEvents,
     /// Either of the two.
     Any,
     /// Sound, a transcript in any form, or events; but no web page.
     Media,
 }
 
+/// How a provider reports errors.
+#[derive(Clone, Copy)]
+pub(super) enum ErrorFormat {
+    Dialect(&'static dyn DialectCodec),
+    /// Of Google, or in the dialect of the model.
+    Vertex(&'static dyn DialectCodec),
+    Bedrock(&'static dyn DialectCodec),
+}
+
+impl ErrorFormat {
+    pub(super) fn new(cloud: Option<&CloudSettings>, dialect: &'static dyn DialectCodec) -> Self {
+        match cloud {
+            Some(CloudSettings::Vertex(_)) => Self::Vertex(dialect),
+            Some(CloudSettings::Bedrock(_)) => Self::Bedrock(dialect),
+            Some(CloudSettings::Azure(_)) | None => Self::Dialect(dialect),
+        }
+    }
+
+    fn read(self, parts: &Parts, body: &[u8]) -> ProviderErrorReport {
+        let status = parts.status.as_u16();
+        match self {
+            Self::Dialect(dialect) => dialect.read_error(status, body),
+            Self::Bedrock(dialect) => aws_error::read(status, &parts.headers, body, dialect),
+            Self::Vertex(dialect) => {
+                let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
+                let in_dialect = parsed["error"]["type"].is_string();
+                let google = format::of(Dialect::Gemini);
+                if in_dialect { dialect } else { google }.read_error(status, body)
+            }
+        }
+    }
+}
+
 /// Returns the response if it is successful.
 pub(super) async fn check_head(
     response: Response<Incoming>,
-    format: &dyn DialectCodec,
+    errors: ErrorFormat,
     label: &ModelLabel,
     expected: ExpectedBody,
     wall: SystemTime,
@@ -44,7 +83,7 @@ pub(super) async fn check_head(
     }
     let (parts, body) = response.into_parts();
     if parts.status.is_client_error() || parts.status.is_server_error() {
-        return Err(read_refusal(&parts, body, format, wall).await.to_ask_error(label));
+        return Err(read_refusal(&parts, body, errors, wall).await.to_ask_error(label));
     }
     Err(error_mapping::invalid_response_error(label, &strange(parts.status)))
 }
@@ -84,14 +123,20 @@ fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
     }
     let fits = match (kind(headers), expected) {
         (BodyContentType::Unsaid, _) => true,
-        (BodyContentType::Json, expected) => expected != ExpectedBody::Events,
-        (BodyContentType::Events, expected) => expected != ExpectedBody::Json,
+        (BodyContentType::Json, expected) => {
+            !matches!(expected, ExpectedBody::Events | ExpectedBody::AwsEvents)
+        }
+        (BodyContentType::Events, expected) => {
+            !matches!(expected, ExpectedBody::Json | ExpectedBody::AwsEvents)
+        }
+        (BodyContentType::AwsEvents, expected) => expected == ExpectedBody::AwsEvents,
         (BodyContentType::Media, expected) => expected == ExpectedBody::Media,
         (BodyContentType::Other, _) => false,
     };
     let wanted = match expected {
         ExpectedBody::Json => "JSON",
         ExpectedBody::Events => "events",
+        ExpectedBody::AwsEvents => "an event stream of AWS",
         ExpectedBody::Any => "JSON or events",
         ExpectedBody::Media => "sound or text",
     };
@@ -113,6 +158,7 @@ enum BodyContentType {
     Unsaid,
     Json,
     Events,
+    AwsEvents,
     Media,
     Other,
 }
@@ -124,6 +170,7 @@ fn kind(headers: &HeaderMap) -> BodyContentType {
     match essence.as_str() {
         "application/json" => BodyContentType::Json,
         "text/event-stream" => BodyContentType::Events,
+        "application/vnd.amazon.eventstream" => BodyContentType::AwsEvents,
         other if other.ends_with("+json") => BodyContentType::Json,
         "application/octet-stream" | "text/plain" | "text/vtt" | "application/x-subrip" => {
             BodyContentType::Media
@@ -146,12 +193,12 @@ pub(super) struct ProviderRefusal {
 pub(super) async fn read_refusal(
     parts: &Parts,
     body: Incoming,
-    format: &dyn DialectCodec,
+    errors: ErrorFormat,
     wall: SystemTime,
 ) -> ProviderRefusal {
     let body = body::whole(body, MAX_ERROR_BYTES).await.unwrap_or_default();
     let is_json = matches!(kind(&parts.headers), BodyContentType::Json) && !body.is_empty();
-    let mut reported = format.read_error(parts.status.as_u16(), &body);
+    let mut reported = errors.read(parts, &body);
     if matches!(parts.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         reported.fault = ProviderFault::Key;
     }

@@ -7,7 +7,9 @@ use super::config_error::ProviderUrlError;
 use super::endpoint::SideEndpoint;
 use crate::conversation::ResponseDelivery;
 use crate::dialect::Dialect;
-use crate::settings::{AzureSettings, CloudSettings, ProviderKind, ProviderSettings};
+use crate::settings::{
+    AzureSettings, BedrockSettings, CloudSettings, ProviderKind, ProviderSettings, VertexSettings,
+};
 
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 const ANTHROPIC_BASE_URL: &str = "https://api.anthropic.com";
@@ -25,12 +27,16 @@ pub(super) struct ProviderBaseUrl {
     origin: Uri,
 }
 
-/// Where requests name the model, in the dialects of OpenAI.
+/// Where requests name the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ModelPlace {
     Body,
-    /// Also before the path, as a deployment.
+    /// Also before the path, as a deployment of Azure.
     Path,
+    /// In the path, before a method of Vertex AI.
+    Vertex,
+    /// In the path of `InvokeModel`, for Claude.
+    Bedrock,
 }
 
 impl ProviderBaseUrl {
@@ -46,7 +52,8 @@ pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, Provi
         ProviderKind::Deepgram => DEEPGRAM_BASE_URL,
         ProviderKind::OpenAi | ProviderKind::Offline => OPENAI_BASE_URL,
     };
-    let url = provider.base_url.as_deref().unwrap_or(usual);
+    let of_cloud = provider.cloud.as_ref().and_then(cloud_base_url);
+    let url = provider.base_url.as_deref().or(of_cloud.as_deref()).unwrap_or(usual);
     let origin = url.parse().map_err(ProviderUrlError::Base)?;
     let (before, query) = match url.split_once('?') {
         Some((before, query)) => (before, Some(query.to_owned())),
@@ -56,8 +63,52 @@ pub(super) fn base(provider: &ProviderSettings) -> Result<ProviderBaseUrl, Provi
     let vendors = ProviderBaseUrl { before, query, model: ModelPlace::Body, origin };
     Ok(match &provider.cloud {
         Some(CloudSettings::Azure(azure)) => azure_base(vendors, azure),
+        Some(CloudSettings::Vertex(vertex)) => vertex_base(vendors, vertex, provider.kind),
+        Some(CloudSettings::Bedrock(_)) => bedrock_base(vendors, provider.kind),
         None => vendors,
     })
+}
+
+/// Address of a region.
+fn cloud_base_url(cloud: &CloudSettings) -> Option<String> {
+    match cloud {
+        CloudSettings::Azure(_) => None,
+        CloudSettings::Vertex(VertexSettings { location, .. }) => Some(match location.as_str() {
+            "global" => "https://aiplatform.googleapis.com".to_owned(),
+            // Several regions of a continent.
+            "eu" | "us" => format!("https://aiplatform.{location}.rep.googleapis.com"),
+            region => format!("https://{region}-aiplatform.googleapis.com"),
+        }),
+        CloudSettings::Bedrock(BedrockSettings { region, .. }) => {
+            let domain =
+                if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+            Some(format!("https://bedrock-runtime.{region}.{domain}"))
+        }
+    }
+}
+
+/// The models of a vendor in a project.
+fn vertex_base(
+    vendors: ProviderBaseUrl,
+    vertex: &VertexSettings,
+    kind: ProviderKind,
+) -> ProviderBaseUrl {
+    let host = vendors.before.strip_suffix("/v1").unwrap_or(&vendors.before);
+    let publisher = if kind == ProviderKind::Anthropic { "anthropic" } else { "google" };
+    let project = percent_encoded(&vertex.project);
+    let location = percent_encoded(&vertex.location);
+    let before =
+        format!("{host}/v1/projects/{project}/locations/{location}/publishers/{publisher}/models");
+    ProviderBaseUrl { before, model: ModelPlace::Vertex, ..vendors }
+}
+
+/// Claude has an API of AWS, other models one in the form of OpenAI.
+fn bedrock_base(vendors: ProviderBaseUrl, kind: ProviderKind) -> ProviderBaseUrl {
+    if kind == ProviderKind::Anthropic {
+        return ProviderBaseUrl { model: ModelPlace::Bedrock, ..vendors };
+    }
+    let host = vendors.before.strip_suffix("/openai/v1").unwrap_or(&vendors.before);
+    ProviderBaseUrl { before: format!("{host}/openai/v1"), ..vendors }
 }
 
 /// A resource of Azure OpenAI, however much of the path its URL has.
@@ -87,7 +138,24 @@ pub(super) fn endpoint(
     delivery: ResponseDelivery,
 ) -> Result<Uri, ProviderUrlError> {
     let ProviderBaseUrl { before, query, .. } = base;
+    let is_streamed = delivery == ResponseDelivery::Streamed;
     let (path, sse) = match (dialect, delivery) {
+        (Dialect::Anthropic, _) if base.model == ModelPlace::Bedrock => {
+            let method = if is_streamed { "invoke-with-response-stream" } else { "invoke" };
+            (format!("/model/{}/{method}", percent_encoded(id)), None)
+        }
+        (Dialect::Anthropic, _) if base.model == ModelPlace::Vertex => {
+            let method = if is_streamed { "streamRawPredict" } else { "rawPredict" };
+            (vertex(id, method), None)
+        }
+        (Dialect::Gemini, _) if base.model == ModelPlace::Vertex => {
+            let id = id.strip_prefix("models/").unwrap_or(id);
+            if is_streamed {
+                (vertex(id, "streamGenerateContent"), Some("alt=sse"))
+            } else {
+                (vertex(id, "generateContent"), None)
+            }
+        }
         (Dialect::OpenAiChat, _) => (format!("{}/chat/completions", deployment(base, id)), None),
         (Dialect::OpenAiResponses, _) => (format!("{}/responses", deployment(base, id)), None),
         (Dialect::Anthropic, _) => (format!("{}/messages", version_segment(before, "v1")), None),
@@ -166,9 +234,14 @@ fn url(path: String, query: Option<&str>) -> Result<Uri, ProviderUrlError> {
 /// The model as a part of the path, where it is one.
 fn deployment(base: &ProviderBaseUrl, id: &str) -> String {
     match base.model {
-        ModelPlace::Body => String::new(),
+        ModelPlace::Body | ModelPlace::Vertex | ModelPlace::Bedrock => String::new(),
         ModelPlace::Path => format!("/{}", percent_encoded(id)),
     }
+}
+
+/// Versions stand behind an `@`: `claude-sonnet-4-5@20250929`.
+fn vertex(id: &str, method: &str) -> String {
+    format!("/{}:{method}", percent_encoded(id).replace("%40", "@"))
 }
 
 fn gemini(base: &str, id: &str, method: &str) -> String {

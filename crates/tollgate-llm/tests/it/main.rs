@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod answers;
+mod aws_fake;
 mod azure;
+mod bedrock;
 mod bridge;
+mod clouds;
 mod dialects;
 mod embeddings;
 mod fake;
@@ -21,4 +24,5 @@ mod secrets;
 mod stage;
 mod static_model;
 mod streams;
+mod vertex;
 mod wire;

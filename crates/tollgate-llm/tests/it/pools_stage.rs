@@ -22,6 +22,7 @@ pub(crate) fn endpoint(name: &str, fake: &Fake) -> EndpointSettings {
         name: name.to_owned(),
         base_url: Some(format!("http://{}", fake.address)),
         api_key: Some(Secret::new(format!("sk-of-{name}-0123456789"))),
+        region: None,
         weight: 1,
     }
 }

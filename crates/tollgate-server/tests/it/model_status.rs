@@ -16,6 +16,7 @@ async fn each_place_of_a_model_is_shown_with_its_health() {
         name: name.to_owned(),
         base_url: base_url.map(str::to_owned),
         api_key: Some(Secret::new("sk-endpoint-0123456789")),
+        region: None,
         weight: 2,
     };
     // Nobody listens at the first one.

@@ -2,15 +2,42 @@
 
 use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{
-    AzureSettings, CloudSettings, EntraSettings, ProviderApi, ProviderSettings,
+    AzureSettings, CloudSettings, EntraSettings, ProviderApi, ProviderKind, ProviderSettings,
 };
 
 use crate::check::endpoint;
 use crate::diagnostic::Problems;
-use crate::raw::SectionFields;
+use crate::raw::{SectionFields, Spanned};
+
+mod bedrock;
+mod vertex;
+
+/// The sections of a provider that name a cloud.
+const CLOUDS: [&str; 3] = ["azure", "vertex", "bedrock"];
 
 pub(super) fn cloud(provider: &SectionFields, problems: &mut Problems) -> Option<CloudSettings> {
-    let azure = provider.section("azure")?;
+    let sections = CLOUDS.map(|key| provider.section(key));
+    if let [first, second, ..] = sections.iter().flatten().collect::<Vec<_>>()[..] {
+        let [first, second] = [first, second].map(|it| it.path.rsplit('.').next().unwrap_or(""));
+        let message = format!("`{first}` and `{second}` exclude each other");
+        problems
+            .error(provider.place(second), &provider.path(second), message)
+            .help("a provider is in one cloud; write another provider for the other one");
+        return None;
+    }
+    match sections {
+        [Some(section), ..] => azure(provider, section, problems),
+        [_, Some(section), _] => vertex::vertex(provider, section, problems),
+        [.., Some(section)] => bedrock::bedrock(provider, section, problems),
+        [None, None, None] => None,
+    }
+}
+
+fn azure(
+    provider: &SectionFields,
+    azure: &SectionFields,
+    problems: &mut Problems,
+) -> Option<CloudSettings> {
     if provider.text("kind").is_some_and(|kind| kind.value != "openai") {
         problems
             .error(azure.at, &azure.path, "`azure` is for providers of kind `openai`")
@@ -38,13 +65,59 @@ pub(super) fn cloud(provider: &SectionFields, problems: &mut Problems) -> Option
 
 /// What the cloud does not have, though the vendor has it.
 pub(super) fn missing_api(api: ProviderApi, provider: &ProviderSettings) -> Option<&'static str> {
-    let CloudSettings::Azure(azure) = provider.cloud.as_ref()?;
-    match api {
-        ProviderApi::Realtime => Some("live sessions with Azure are not supported"),
-        ProviderApi::Responses if azure.api_version.is_some() => {
+    match (provider.cloud.as_ref()?, api) {
+        (CloudSettings::Azure(_), ProviderApi::Realtime) => {
+            Some("live sessions with Azure are not supported")
+        }
+        (CloudSettings::Azure(azure), ProviderApi::Responses) if azure.api_version.is_some() => {
             Some("it is in the v1 API of Azure: remove `api_version` from the provider")
         }
-        ProviderApi::Responses | ProviderApi::Chat => None,
+        // These have no live sessions anywhere, which is reported elsewhere.
+        (_, ProviderApi::Realtime) if provider.kind == ProviderKind::Anthropic => None,
+        (CloudSettings::Vertex(_) | CloudSettings::Bedrock(_), ProviderApi::Realtime) => {
+            Some("live sessions with Vertex AI and Bedrock are not supported")
+        }
+        (CloudSettings::Bedrock(_), ProviderApi::Responses) => {
+            Some("the Responses API of Bedrock is not supported: remove `api`")
+        }
+        (_, ProviderApi::Responses | ProviderApi::Chat) => None,
+    }
+}
+
+/// A region or another name that becomes a part of an address.
+fn is_name(text: &str) -> bool {
+    let is_right = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty() && text.len() <= 63 && text.bytes().all(is_right)
+}
+
+/// An endpoint in another region than its provider.
+pub(super) fn check_endpoint_region(
+    provider: &SectionFields,
+    region: Spanned<&str>,
+    path: &str,
+    problems: &mut Problems,
+) {
+    if !provider.has("vertex") && !provider.has("bedrock") {
+        problems
+            .error(region.at, path, "`region` is for providers with `vertex` or `bedrock`")
+            .help("write its `base_url`, and `name` to name it");
+    } else if !is_name(region.value.trim()) {
+        let message = format!("`{}` is not a region", region.value);
+        problems.error(region.at, path, message).help("like `us-east-1` or `europe-west1`");
+    }
+}
+
+/// The text of a key, if it is not blank.
+fn filled<'a>(fields: &'a SectionFields, key: &str) -> Option<&'a str> {
+    fields.text(key).map(|text| text.value.trim()).filter(|text| !text.is_empty())
+}
+
+/// Vertex AI and Bedrock have their credentials in their own section.
+fn refuse_api_key(provider: &SectionFields, cloud: &str, help: &str, problems: &mut Problems) {
+    let endpoints = provider.entries("endpoints");
+    for fields in [provider].into_iter().chain(endpoints).filter(|it| it.has("api_key")) {
+        let message = format!("`api_key` here is not for {cloud}");
+        problems.error(fields.place("api_key"), &fields.path("api_key"), message).help(help);
     }
 }
 

@@ -93,7 +93,10 @@ impl SideEndpoint {
     fn accept(self) -> HeaderValue {
         match self.expected_body() {
             ExpectedBody::Media => ACCEPT_ANY,
-            ExpectedBody::Json | ExpectedBody::Events | ExpectedBody::Any => ACCEPT_JSON,
+            ExpectedBody::Json
+            | ExpectedBody::Events
+            | ExpectedBody::AwsEvents
+            | ExpectedBody::Any => ACCEPT_JSON,
         }
     }
 }

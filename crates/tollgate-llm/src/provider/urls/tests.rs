@@ -1,7 +1,12 @@
+use tollgate_core::secret::Secret;
+
 use super::{base, endpoint};
 use crate::conversation::ResponseDelivery;
 use crate::dialect::Dialect;
-use crate::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
+use crate::settings::{
+    AwsCredentials, BedrockSettings, CloudSettings, GoogleCredentials, ProviderKind,
+    ProviderSettings, ProviderTimeouts, VertexSettings,
+};
 
 fn provider(kind: ProviderKind, base_url: Option<&str>) -> ProviderSettings {
     ProviderSettings {
@@ -85,4 +90,54 @@ fn what_is_no_url_is_refused_without_being_repeated() {
         base(&provider(ProviderKind::OpenAi, Some("http://h/se cret"))).unwrap_err().to_string();
     assert!(error.starts_with("`base_url` is not a URL"), "{error}");
     assert!(!error.contains("cret"), "{error}");
+}
+
+#[test]
+fn clouds_have_an_address_for_each_region() {
+    use ResponseDelivery::{Streamed, Whole};
+    let secret = || Secret::new("s");
+    let url = |cloud: &CloudSettings, kind, base_url, region: &str, delivery| {
+        let cloud = Some(cloud.in_region(region));
+        let settings = ProviderSettings { cloud, ..provider(kind, base_url) };
+        let dialect = match kind {
+            ProviderKind::Anthropic => Dialect::Anthropic,
+            ProviderKind::Gemini => Dialect::Gemini,
+            _ => Dialect::OpenAiChat,
+        };
+        endpoint(&base(&settings).unwrap(), dialect, "m:1", delivery).unwrap().to_string()
+    };
+    let vertex = CloudSettings::Vertex(VertexSettings {
+        project: "p".to_owned(),
+        location: String::new(),
+        credentials: GoogleCredentials::AccessToken(secret()),
+    });
+    for (region, host) in [
+        ("global", "aiplatform.googleapis.com"),
+        ("eu", "aiplatform.eu.rep.googleapis.com"),
+        ("us-east5", "us-east5-aiplatform.googleapis.com"),
+    ] {
+        let found = url(&vertex, ProviderKind::Gemini, None, region, Streamed);
+        let path = "publishers/google/models/m%3A1:streamGenerateContent?alt=sse";
+        assert_eq!(found, format!("https://{host}/v1/projects/p/locations/{region}/{path}"));
+    }
+    let proxy = Some("https://proxy.example/v1/");
+    assert_eq!(
+        url(&vertex, ProviderKind::Anthropic, proxy, "eu", Whole),
+        "https://proxy.example/v1/projects/p/locations/eu/publishers/anthropic/models/m%3A1:rawPredict"
+    );
+    let bedrock = CloudSettings::Bedrock(BedrockSettings {
+        region: String::new(),
+        credentials: AwsCredentials::ApiKey(secret()),
+    });
+    let claude = |region, delivery| url(&bedrock, ProviderKind::Anthropic, None, region, delivery);
+    let expected = "https://bedrock-runtime.us-east-1.amazonaws.com/model/m%3A1/invoke";
+    assert_eq!(claude("us-east-1", Whole), expected);
+    let expected = "https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/m%3A1/invoke-with-response-stream";
+    assert_eq!(claude("cn-north-1", Streamed), expected);
+    for base_url in [None, Some("https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1")] {
+        assert_eq!(
+            url(&bedrock, ProviderKind::OpenAi, base_url, "us-west-2", Whole),
+            "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1/chat/completions"
+        );
+    }
 }
