@@ -24,10 +24,12 @@ mod settle;
 mod tool_listing;
 mod tool_shadowing;
 mod tools;
+mod unlisted;
 
 use requested_names::{RequestedName, RequestedNames};
 use tool_shadowing::ToolMentions;
 use tools::CatalogRejections;
+pub use unlisted::UnlistedServer;
 
 /// The lists of one server, as received.
 #[derive(Debug, Clone, Default)]
@@ -110,6 +112,8 @@ pub struct Catalog {
     pub problems: Vec<CatalogProblem>,
     /// Tools of absent servers, as far as they are known.
     pub away: Vec<UnavailableTool>,
+    /// Absent servers whose tools are not known.
+    pub unlisted: Vec<UnlistedServer>,
     /// Tools of present servers that are not served.
     pub withheld: Vec<WithheldTool>,
     /// Tools that an operator should review, by exposed name. Withheld tools are listed only here.
@@ -278,6 +282,7 @@ impl Catalog {
             templates,
             problems,
             away: away(owners, inputs.offers),
+            unlisted: unlisted::find(inputs),
             withheld,
         }
     }

@@ -7,6 +7,7 @@
 use crate::id::{AgentId, InvalidNameError};
 
 mod chunks;
+mod close_name;
 mod fact;
 mod fuse;
 mod graph;
@@ -21,6 +22,7 @@ mod transcript;
 mod words;
 
 pub use chunks::passages;
+pub use close_name::{CloseName, NameDistance};
 pub use fact::{Fact, FactId, FactSource, NewFact};
 pub use fuse::fuse;
 pub use graph::{

@@ -77,6 +77,22 @@ impl NamePattern {
     }
 }
 
+impl NamePattern {
+    /// What the exposed names of a server's tools begin with. `None`: the pattern does not put the
+    /// server before the tool.
+    pub fn prefix(&self, server: &ServerId) -> Option<String> {
+        let Self::Joined(JoinedPattern(pieces)) = self else { return None };
+        let before = pieces.iter().take_while(|piece| **piece != NamePatternPiece::Tool);
+        before.clone().any(|piece| *piece == NamePatternPiece::Server).then(|| {
+            let text = before.map(|piece| match piece {
+                NamePatternPiece::Text(text) => text,
+                NamePatternPiece::Server | NamePatternPiece::Tool => server.as_str(),
+            });
+            text.collect::<String>().nfkc().map(fold).collect()
+        })
+    }
+}
+
 impl Default for NamePattern {
     /// `{server}_{tool}`
     fn default() -> Self {

@@ -15,12 +15,14 @@ use crate::nearest;
 use crate::rate::RateLimit;
 use crate::tool::{Tool, ToolReach};
 
+mod awaited;
 mod hidden_resources;
 mod pages;
 mod template;
 
 pub use pages::{InvalidCursorError, ListEra, ListKind, Page};
 
+use awaited::AwaitedServers;
 use hidden_resources::HiddenResources;
 use pages::ListPages;
 use template::matches;
@@ -56,6 +58,8 @@ pub struct View {
     hidden: HiddenResources,
     /// Tools that are missing because their server is absent.
     away: HashMap<ExposedName, ServerId>,
+    /// Absent servers whose tools are not known; `None`: all are.
+    awaited: Option<Arc<AwaitedServers>>,
     /// Tools that are missing because they are not accepted.
     untrusted: HashMap<ExposedName, ServerId>,
     pages: ListPages,
@@ -104,6 +108,7 @@ impl View {
             templates,
             hidden: hidden.collect(),
             away: away.map(|it| (it.exposed.clone(), it.tool.server.clone())).collect(),
+            awaited: AwaitedServers::new(catalog, sieve).map(Arc::new),
             untrusted: untrusted.map(|it| (it.exposed.clone(), it.tool.server.clone())).collect(),
             pages: ListPages::default(),
         }
@@ -135,6 +140,7 @@ impl View {
                 templates: Vec::new(),
                 hidden: HiddenResources::default(),
                 away: self.away.clone(),
+                awaited: self.awaited.clone(),
                 untrusted: self.untrusted.clone(),
                 pages: ListPages::default(),
             })
@@ -161,9 +167,16 @@ impl View {
         self.by_name.get(exposed).map(|at| &self.tools[*at])
     }
 
-    /// The absent server of a tool of this name.
+    /// The absent server of a tool of this name: it lists the tool when it is there, or it has
+    /// never listed its tools and the name begins like theirs.
     pub fn away(&self, exposed: &str) -> Option<&ServerId> {
-        self.away.get(exposed)
+        self.away.get(exposed).or_else(|| self.awaited.as_ref()?.server_of(exposed))
+    }
+
+    /// Likewise for a tool as a program writes it: `server.tool`.
+    pub fn away_in_code(&self, server: &str, tool: &str) -> Option<&ServerId> {
+        let exposed = self.awaited.as_ref()?.exposed_name(server, tool)?;
+        self.away(&exposed)
     }
 
     /// The server of a tool of this name that is not accepted yet.

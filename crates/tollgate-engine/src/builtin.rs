@@ -8,8 +8,11 @@ use std::time::Instant;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::id::AgentId;
+use tollgate_core::lease::RevocableLease;
 use tollgate_core::memory::{Audience, MemoryName, MemoryScope, Namespace};
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Actor, Principal, Turn};
+
+use file_links::FileLinks;
 
 use crate::memory::MemoryService;
 use crate::notices::Notices;
@@ -17,7 +20,9 @@ use crate::notices::Notices;
 pub(crate) mod backend;
 pub mod dice;
 pub mod document;
+pub mod file_links;
 pub mod files;
+mod image_format;
 pub mod images;
 pub mod memory;
 pub mod music;
@@ -47,6 +52,8 @@ pub trait BuiltinTool: Send + Sync {
 #[derive(Debug, Clone)]
 pub struct BuiltinToolContext {
     pub principal: Principal,
+    /// Until when the caller may act.
+    pub lease: RevocableLease,
     /// The part of the memory that the caller can see.
     pub scope: MemoryScope,
     /// Audience of what the caller stores in the memory.
@@ -59,14 +66,16 @@ impl BuiltinToolContext {
     fn of(turn: &Turn, until: Option<Instant>) -> Self {
         let scope = turn.scope();
         let audience = turn.audience();
-        Self { principal: turn.principal.clone(), scope, audience, until }
+        let Actor { principal, lease } = turn.actor();
+        Self { principal, lease, scope, audience, until }
     }
 
     /// For running a tool by hand, without a deadline.
     pub fn local() -> Self {
         let agent = AgentId::parse("default").expect("a valid name");
         let scope = MemoryScope::of_agent(Namespace::of(None, &MemoryName::usual()), agent);
-        Self { principal: Principal::local(), scope, audience: Audience::Shared, until: None }
+        let Actor { principal, lease } = Actor::endless(Principal::local());
+        Self { principal, lease, scope, audience: Audience::Shared, until: None }
     }
 }
 
@@ -104,6 +113,7 @@ pub struct BuiltinDeps {
     pub(crate) memory_service: Option<Arc<MemoryService>>,
     pub(crate) notices: Notices,
     pub(crate) playing: music::NowPlaying,
+    pub(crate) links: Arc<FileLinks>,
 }
 
 /// A required string argument; for tools whose schema asks for one.

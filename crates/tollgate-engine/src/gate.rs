@@ -19,6 +19,7 @@ use tollgate_sandbox::sandbox::ProgramSandbox;
 
 use crate::answer;
 use crate::approvals::{ApprovalParking as Held, ApprovalQueue};
+use crate::builtin::file_links::FileLinks;
 use crate::caller::{CallError, Caller, Reply};
 use crate::clock::Clock;
 use crate::conversations::Conversations;
@@ -97,6 +98,7 @@ pub struct Gate {
     pub(crate) recorder: Recorder,
     pub(crate) notices: Notices,
     pub(crate) results: Arc<ResultStore>,
+    links: Arc<FileLinks>,
     pub(crate) meters: Arc<ToolMeters>,
     pub(crate) probing: ProbeLimiter,
     pub(crate) conversations: Conversations,

@@ -101,6 +101,14 @@ impl ServerDirectory {
         upstream.map_or("gone", |upstream| upstream.status().state.as_str())
     }
 
+    /// The same for a caller whose tool is missing: whether it is worth while to try again.
+    pub(crate) fn describe_absence(&self, server: &ServerId) -> &'static str {
+        match self.word(server) {
+            "starting" => "still starting; try again shortly",
+            state => state,
+        }
+    }
+
     /// Whether calls reach it without starting it first. In-process servers are always up.
     pub(crate) fn is_up(&self, server: &ServerId) -> bool {
         let crew = self.crew.load();

@@ -13,6 +13,7 @@ use tollgate_store::memory::MemoryStore;
 use crate::audit::AuditLedger;
 use crate::builtin;
 use crate::builtin::BuiltinDeps;
+use crate::builtin::file_links::FileLinks;
 use crate::builtin::stamp::BuiltinFilesStamp;
 use crate::calibration::{self, BackgroundProbing, CalibrationMode};
 use crate::clock::{Clock, SystemClock};
@@ -110,9 +111,11 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     let memory_service =
         parts.memory.map(|store| MemoryService::new(store, parts.embedder, Arc::clone(&clock)));
     let model_usage = open_model_usage(settings, parts.store.clone(), &clock);
+    let links = Arc::new(FileLinks::new(Arc::clone(&clock), Arc::new(SystemRandom)));
     let around = BuiltinDeps {
         memory_service: memory_service.clone(),
         notices: notices.clone(),
+        links: Arc::clone(&links),
         ..BuiltinDeps::default()
     };
     let builtin =
@@ -150,6 +153,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         code: settings.code.clone(),
         memory_service: memory_service.clone(),
         model_usage: Arc::clone(&model_usage),
+        links,
         tracer: parts.tracer,
         clock,
         random: Arc::new(SystemRandom),

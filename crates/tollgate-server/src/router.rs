@@ -45,6 +45,7 @@ fn routes() -> Router<Arc<AppState>> {
         .route("/v1/code", get(rest::code_files).post(rest::code))
         .route("/v1/mcp/tool/execute", post(rest::tool_calls))
         .route("/v1/results/{handle}", get(rest::results))
+        .route("/v1/files/{id}", get(rest::file))
         .route("/api/servers", get(admin::servers::list).post(admin::servers::add))
         .route("/api/servers/try", post(admin::servers::trial).merge(server_named_try()))
         .route(
@@ -173,9 +174,10 @@ fn memory() -> Router<Arc<AppState>> {
         )
 }
 
-/// Routes that need no key: they return nothing confidential.
+/// Routes that need no key: they return nothing confidential, or what the id in their path opens.
 pub(crate) fn is_open(path: &str) -> bool {
     matches!(path, "/" | "/api/login" | "/healthz" | "/readyz")
+        || path.starts_with("/v1/files/")
         || page::is_file(path)
         || path.starts_with(resource::WELL_KNOWN)
 }

@@ -59,8 +59,8 @@ use request::answer;
 use workers::Workers;
 use write_timeout::WriteTimeoutStream;
 
-/// Settings of the HTTP front.
-#[derive(Clone)]
+/// Settings of the HTTP front. By default it has no keys, and serves local callers only.
+#[derive(Clone, Default)]
 pub struct HttpServerOptions {
     /// Host names, beside the loopback ones, by which clients may address this server.
     pub hosts: Vec<String>,

@@ -14,6 +14,7 @@ use tollgate_core::memory::{
 use crate::error::OpenError;
 
 mod candidates;
+mod close_names;
 mod database;
 mod fact_identity;
 mod postgres;
@@ -22,8 +23,8 @@ mod simhash;
 mod sqlite;
 
 pub use database::{
-    EmbeddingVector, EntityFilter, MOST_AT_ONCE, MemoryCounts, MemoryDatabase, MemoryForgetTarget,
-    Page, TranscriptPage, UnreadTranscript,
+    EmbeddingVector, EntityFilter, EntryContext, MOST_AT_ONCE, MemoryCounts, MemoryDatabase,
+    MemoryForgetTarget, Page, TranscriptPage, UnreadTranscript,
 };
 pub use postgres::PostgresAddressError;
 pub use records::{ExportCursor, MemoryImport, MemoryLayer, MemoryRecord, RecordContent};

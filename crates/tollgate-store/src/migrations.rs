@@ -28,8 +28,13 @@ pub(crate) const STORE: FileFormat<'_> = FileFormat {
     ],
 };
 
-pub(crate) const MEMORY: FileFormat<'_> =
-    FileFormat { application: *b"TolM", steps: &[include_str!("memory/sqlite/0001_memory.sql")] };
+pub(crate) const MEMORY: FileFormat<'_> = FileFormat {
+    application: *b"TolM",
+    steps: &[
+        include_str!("memory/sqlite/0001_memory.sql"),
+        include_str!("memory/sqlite/0002_facts_about.sql"),
+    ],
+};
 
 /// Number of steps applied; `None` if the file has another format.
 pub(crate) fn version(

@@ -302,7 +302,7 @@ fn choose_exposed_name(
 }
 
 /// Why the server may not offer a tool of this name.
-fn stop(rules: &ServerRules, name: &ToolName) -> Option<String> {
+pub(super) fn stop(rules: &ServerRules, name: &ToolName) -> Option<String> {
     if let Some(glob) = rules.deny.iter().find(|glob| glob.matches(name.as_str())) {
         return Some(format!("`deny` of its server has `{glob}`"));
     }

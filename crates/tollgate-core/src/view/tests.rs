@@ -325,3 +325,40 @@ fn a_tool_in_code_is_known_by_its_name_but_not_called_by_it() {
     assert!(view.in_code().only_in_code("git_log").is_none());
     assert!(view.has_tools_of(&ServerId::parse("git").unwrap()));
 }
+
+#[test]
+fn a_tool_of_a_server_that_has_listed_nothing_yet_is_away() {
+    let absent = |name: &str| ServerOffer { present: false, ..offer(name, tools([])) };
+    let mut strict = absent("strict");
+    Arc::make_mut(&mut strict.rules).deny = vec![Glob::new("wipe")];
+    let offers = [
+        offer("here", tools(["read".to_owned()])),
+        absent("git"),
+        absent("git-hub"),
+        absent("hidden"),
+        strict,
+    ];
+    let everything = view(&offers, &["*"]);
+    let narrow = view(&offers, &["git_*", "strict_*", "here_*"]);
+    for (name, server) in [
+        ("git_log", Some("git")),
+        ("git_hub_issues", Some("git-hub")),
+        ("strict_read", Some("strict")),
+        ("strict_wipe", None),
+        ("here_write", None),
+        ("git_", None),
+        ("git", None),
+        ("nobody_reads", None),
+        ("git_\u{0}", None),
+    ] {
+        for view in [&everything, &narrow, everything.in_code()] {
+            assert_eq!(view.away(name).map(ServerId::as_str), server, "{name}");
+        }
+    }
+    assert!(everything.away("hidden_tool").is_some());
+    assert!(narrow.away("hidden_tool").is_none(), "who may not see it learns nothing of it");
+    let in_code = |view: &View, server, tool| view.away_in_code(server, tool).is_some();
+    assert!(in_code(&narrow, "git_hub", "issues"));
+    assert!(!in_code(&narrow, "hidden", "tool"));
+    assert!(!in_code(&narrow, "here", "write"));
+}

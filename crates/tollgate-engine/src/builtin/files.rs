@@ -55,6 +55,18 @@ impl SandboxFolder {
         let write = move || sandbox.write_up_to(&path, &content, most_bytes as u64);
         blocking(write).await.map(drop)
     }
+
+    /// Loads a file that was saved by another tool, whole.
+    pub(super) async fn load(
+        &self,
+        path: &str,
+        most_bytes: usize,
+    ) -> Result<Vec<u8>, BuiltinToolError> {
+        let path = RelativePath::parse(path)
+            .map_err(|invalid| BuiltinToolError::new(invalid.to_string()))?;
+        let sandbox = Arc::clone(&self.0);
+        blocking(move || sandbox.read_up_to(&path, most_bytes as u64)).await
+    }
 }
 
 struct WriteFile {

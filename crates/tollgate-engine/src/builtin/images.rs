@@ -9,15 +9,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
+use tollgate_core::turn::Actor;
 use tollgate_mcp::tasks::TaskGroup;
 
+use super::file_links::{FileLink, FileLinks, LINK_LIFE};
 use super::files::SandboxFolder;
+use super::image_format::ImageFormat;
 use super::{
     BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::settings::ImageSettings;
 
-mod image_format;
 mod name;
 mod service;
 
@@ -30,8 +32,13 @@ const MARGIN: Duration = Duration::from_millis(150);
 const LONGEST_PROMPT: usize = 4_000;
 const LONGEST_STYLE: usize = 200;
 
-pub fn tools(settings: &ImageSettings, folder: SandboxFolder) -> Vec<Box<dyn BuiltinTool>> {
-    let studio = Arc::new(ImageGenerator { service: ImageService::new(settings), folder });
+pub fn tools(
+    settings: &ImageSettings,
+    folder: SandboxFolder,
+    links: &Arc<FileLinks>,
+) -> Vec<Box<dyn BuiltinTool>> {
+    let service = ImageService::new(settings);
+    let studio = Arc::new(ImageGenerator { service, folder, links: Arc::clone(links) });
     vec![Box::new(GenerateImage { studio, painting: OnceLock::new() })]
 }
 
@@ -44,6 +51,7 @@ struct GenerateImage {
 struct ImageGenerator {
     service: ImageService,
     folder: SandboxFolder,
+    links: Arc<FileLinks>,
 }
 
 struct SavedImage {
@@ -52,12 +60,34 @@ struct SavedImage {
     bytes: usize,
 }
 
+/// The link of a picture that is being made; withdrawn unless the picture is saved.
+struct PromisedLink {
+    links: Arc<FileLinks>,
+    link: Option<FileLink>,
+}
+
+impl PromisedLink {
+    fn complete(mut self, folder: &SandboxFolder, saved: &SavedImage) {
+        if let Some(link) = self.link.take() {
+            self.links.complete(&link, folder.clone(), saved.path.clone(), saved.bytes);
+        }
+    }
+}
+
+impl Drop for PromisedLink {
+    fn drop(&mut self) {
+        if let Some(link) = &self.link {
+            self.links.withdraw(link);
+        }
+    }
+}
+
 impl ImageGenerator {
     /// Generates the image and saves it as `name` with the matching extension.
     async fn paint(&self, prompt: &str, name: &str) -> Result<SavedImage, BuiltinToolError> {
         let content = self.service.picture(prompt).await;
         let content = content.map_err(|error| BuiltinToolError::new(error.to_string()))?;
-        let kind = image_format::ImageFormat::of(&content).ok_or_else(|| {
+        let kind = ImageFormat::of(&content).ok_or_else(|| {
             BuiltinToolError::new(
                 "the image service returned something other than a picture; try again",
             )
@@ -106,6 +136,12 @@ impl BuiltinTool for GenerateImage {
                     },
                     "mime_type": { "type": "string" },
                     "bytes": { "type": "integer", "minimum": 0 },
+                    "url": {
+                        "type": "string",
+                        "description": "Where it can be seen without a key, below the address of \
+                                        the gateway; give it to nobody else",
+                    },
+                    "url_seconds": { "type": "integer", "description": "For how long" },
                 },
                 "required": ["status", "path"],
             },
@@ -140,8 +176,14 @@ impl BuiltinTool for GenerateImage {
         let path = name.clone();
         let painting =
             self.painting.get_or_init(|| TaskGroup::new("picture", MAX_CONCURRENT_IMAGES));
+        let owner = Actor { principal: asker.principal.clone(), lease: asker.lease.clone() };
+        let link = studio.links.issue(&owner);
+        let promised = PromisedLink { links: Arc::clone(&studio.links), link: link.clone() };
         let started = painting.spawn(async move {
             let painted = studio.paint(&query, &path).await;
+            if let Ok(saved) = &painted {
+                promised.complete(&studio.folder, saved);
+            }
             if let Err(Err(failure)) = tell.send(painted) {
                 tracing::warn!(path, reason = failure.message, "image generation failed");
             }
@@ -150,11 +192,11 @@ impl BuiltinTool for GenerateImage {
             BuiltinToolError::new("too many pictures are being generated; try again in a minute")
         })?;
         match wait(receiver, asker).await {
-            Some(Ok(painted)) => painted.map(|saved| image_ready_reply(&saved)),
+            Some(Ok(painted)) => painted.map(|saved| image_ready_reply(&saved, link.as_ref())),
             Some(Err(_)) => {
                 Err(BuiltinToolError::new("the picture could not be generated; try again"))
             }
-            None => Ok(image_pending_reply(&name)),
+            None => Ok(image_pending_reply(&name, link.as_ref())),
         }
     }
 }
@@ -171,30 +213,37 @@ async fn wait(
     tokio::time::timeout_at(latest.into(), receiver).await.ok()
 }
 
-fn image_ready_reply(saved: &SavedImage) -> BuiltinReply {
-    BuiltinReply {
-        text: format!(
-            "The picture is in the file `{}`, {} kB.",
-            saved.path,
-            saved.bytes.div_ceil(1000)
-        ),
-        structured: Some(json!({
-            "status": "done",
-            "path": saved.path,
-            "mime_type": saved.media_type,
-            "bytes": saved.bytes,
-        })),
-    }
+fn image_ready_reply(saved: &SavedImage, link: Option<&FileLink>) -> BuiltinReply {
+    let structured = json!({
+        "status": "done",
+        "path": saved.path,
+        "mime_type": saved.media_type,
+        "bytes": saved.bytes,
+    });
+    let kilobytes = saved.bytes.div_ceil(1000);
+    let text = format!("The picture is in the file `{}`, {kilobytes} kB.", saved.path);
+    with_link(BuiltinReply { text, structured: Some(structured) }, link)
 }
 
-fn image_pending_reply(name: &str) -> BuiltinReply {
-    BuiltinReply {
-        text: format!(
-            "The picture is still being generated. It will be in the file `{name}`, with the \
-             extension of its format, within two minutes. Do not request it again."
-        ),
-        structured: Some(json!({ "status": "pending", "path": name })),
+fn image_pending_reply(name: &str, link: Option<&FileLink>) -> BuiltinReply {
+    let text = format!(
+        "The picture is still being generated. It will be in the file `{name}`, with the extension \
+         of its format, within two minutes. Do not request it again."
+    );
+    let structured = Some(json!({ "status": "pending", "path": name }));
+    with_link(BuiltinReply { text, structured }, link)
+}
+
+/// Adds where the picture can be seen, for people and for pages.
+fn with_link(mut reply: BuiltinReply, link: Option<&FileLink>) -> BuiltinReply {
+    if let (Some(link), Some(structured)) = (link, &mut reply.structured) {
+        let path = link.path();
+        let minutes = LINK_LIFE.as_secs() / 60;
+        reply.text.push_str(&format!(" It can be seen for {minutes} minutes at `{path}`."));
+        structured["url"] = path.into();
+        structured["url_seconds"] = LINK_LIFE.as_secs().into();
     }
+    reply
 }
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ pub fn servers(settings: &BuiltinSettings, around: &BuiltinDeps) -> Vec<Server> 
         servers.push(Server { name: "web", tools: web::tools(settings) });
     }
     if let Some(settings) = &settings.images {
-        servers.push(Server { name: "images", tools: images::tools(settings, folder) });
+        servers
+            .push(Server { name: "images", tools: images::tools(settings, folder, &around.links) });
     }
     if let Some(settings) = &settings.music {
         servers

@@ -221,6 +221,7 @@ impl Stage {
         let registry_actor = tasks::spawn("registry", registry_actor.run());
         changes.changed().await.unwrap();
         let gate = Gate::of(GateParts {
+            links: Arc::default(),
             registry,
             meters: Arc::clone(&meters),
             notices,

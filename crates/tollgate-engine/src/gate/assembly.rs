@@ -14,6 +14,7 @@ use super::{Gate, Held, late_results};
 use crate::approvals::ApprovalQueue;
 use crate::audit::AuditLedger;
 use crate::backend::Backend;
+use crate::builtin::file_links::FileLinks;
 use crate::calls::CallTracker;
 use crate::clock::Clock;
 use crate::conversations::Conversations;
@@ -57,6 +58,7 @@ pub(crate) struct GateParts {
     pub(crate) code: CodeModeSettings,
     pub(crate) memory_service: Option<Arc<MemoryService>>,
     pub(crate) model_usage: Arc<ModelUsageMeter>,
+    pub(crate) links: Arc<FileLinks>,
     pub(crate) tracer: Tracer,
 }
 
@@ -100,6 +102,7 @@ impl Gate {
             learned_types: LearnedTypes::default(),
             memory_service: made.memory_service,
             model_usage: made.model_usage,
+            links: made.links,
             conversations: Conversations::default(),
             choices: TierChoiceCounts::default(),
             taints: SessionTaints::default(),

@@ -11,7 +11,9 @@ use tollgate_core::json::{self, Object};
 use tollgate_core::lease::RevokedError;
 use tollgate_core::shaping::ResultCaps;
 use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::view::View;
 use tollgate_mcp::client::ProgressReporting;
+use tollgate_sandbox::frames::ProgramError;
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox::{
     ProgramOutcome, ProgramSandbox, SandboxProgram, SandboxUnavailableError,
@@ -118,7 +120,20 @@ impl Gate {
         };
         let host = ProgramHost { gate: self, turn: &turn, caller };
         // The workers of now: what a reload changed in them, the kernel enforces beside these limits.
-        self.sandbox.load_full().run(&program, &host).await
+        let mut ended = self.sandbox.load_full().run(&program, &host).await?;
+        if let Err(error) = &mut ended.result {
+            self.blame_absent_server(&turn.view, error);
+        }
+        Ok(ended)
+    }
+
+    /// A program that names a server which has not listed its tools yet is not at fault.
+    fn blame_absent_server(&self, view: &View, error: &mut ProgramError) {
+        let absent = missing_call(error).and_then(|(server, tool)| view.away_in_code(server, tool));
+        if let Some(server) = absent {
+            let how = self.servers.describe_absence(server);
+            error.hint = Some(format!("its server `{server}` is {how}"));
+        }
     }
 
     /// Programs that begin from now on are run by these settings.
@@ -137,6 +152,18 @@ impl Gate {
             tracing::warn!(%error, "code mode is on, but programs cannot be run");
         }
     }
+}
+
+/// `server` and `tool` of the call in this line whose server the program does not know.
+fn missing_call(error: &ProgramError) -> Option<(&str, &str)> {
+    let (server, _) = error.message.strip_prefix("variable `")?.split_once('`')?;
+    let line = error.text.as_deref()?;
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(server).find_map(|(at, _)| {
+        let tool = line[at + server.len()..].strip_prefix('.')?;
+        let tool = &tool[..tool.find(|c| !is_word(c)).unwrap_or(tool.len())];
+        (!line[..at].ends_with(is_word) && !tool.is_empty()).then_some((server, tool))
+    })
 }
 
 /// Where programs run by such settings.

@@ -69,7 +69,7 @@ impl Gate {
             }
             PermitError::Away { name, server } => {
                 recording.target(server, None);
-                let how = self.servers.word(server);
+                let how = self.servers.describe_absence(server);
                 let message = format!("`{name}` is unavailable: its server `{server}` is {how}");
                 (CallStatus::Offline, message)
             }

@@ -264,6 +264,7 @@ where
     })));
     observers.push(Box::new(Remember(Arc::clone(&records))));
     let gate = Gate::of(GateParts {
+        links: Arc::default(),
         registry,
         meters,
         notices,

@@ -138,6 +138,11 @@ impl CallRound<'_> {
         offered: &OfferedTools,
     ) -> HandledCall {
         let outcome = match why {
+            // The gate knows how its server is.
+            CallRefusalReason::NotOffered if self.turn.view.away(&call.name).is_some() => {
+                let caps = caps(self.model.settings.context_window, 1);
+                self.through_the_gate(request(&call.name, None), caps, None).await
+            }
             CallRefusalReason::NotOffered => {
                 let own = offered.own.keys().map(String::as_str);
                 let known = own.chain(offered.theirs.iter().map(String::as_str));

@@ -25,6 +25,7 @@ pub(super) fn area(responses: &mut ResponseSchemas) -> OpenApiSection {
             execute(),
             tool_calls(),
             results(responses),
+            file(),
             code(),
             code_files(),
         ],
@@ -138,6 +139,20 @@ fn results(responses: &mut ResponseSchemas) -> Operation {
         .query("form", one_of(&["clean", "raw"]), "as sent to models, or as the server sent it")
         .gives(200, "a page, or the state `pending`", json!({"anyOf": [ready, pending]}))
         .refuses(&[(404, "`unknown_result` or `unknown_page`")])
+}
+
+fn file() -> Operation {
+    let picture = || json!({"type": "string", "format": "binary"});
+    Operation::new("get", "/v1/files/{id}", "readFile", "A picture, by the `url` of a result")
+        .open()
+        .gives_media(200, "image/gif", "the picture", picture())
+        .gives_media(200, "image/jpeg", "the picture", picture())
+        .gives_media(200, "image/png", "the picture", picture())
+        .gives_media(200, "image/webp", "the picture", picture())
+        .refuses(&[
+            (404, "`unknown_file`: no such link, expired, or revoked"),
+            (503, "`file_pending`: still being made, or `no_room_for_answer`"),
+        ])
 }
 
 fn code() -> Operation {

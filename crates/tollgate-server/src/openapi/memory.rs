@@ -103,6 +103,7 @@ fn entities() -> Vec<Operation> {
             ("entity", schema_ref("Entity")),
             ("relations", list(schema_ref("Link"))),
             ("left_out", whole()),
+            ("facts", list(schema_ref("Fact"))),
         ],
         &[],
     );

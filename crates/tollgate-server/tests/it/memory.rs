@@ -151,7 +151,10 @@ async fn relations_lead_from_one_entity_to_another() {
     let listed = well(asks(&stage, "/relations?of=location-harbour")).await;
     assert_eq!(column(&listed, "relations", "type"), ["lives_in"]);
     assert_eq!(listed["relations"][0]["confidence"], 0.9);
+    let fact = json!({ "text": "She sings.", "about": "npc-mira" });
+    well(sends(&stage, "POST", "/facts", &fact)).await;
     let snapshot = well(asks(&stage, "/entities/npc-mira")).await;
+    assert_eq!(column(&snapshot, "facts", "text"), ["She sings."]);
     assert_eq!(snapshot["relations"][0]["neighbour"]["name"], "Harbour");
     assert_eq!(snapshot["left_out"], 0);
     let nobody = json!({ "source": "npc-mira", "type": "knows", "target": "npc-nobody" });

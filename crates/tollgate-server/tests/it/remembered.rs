@@ -90,6 +90,54 @@ async fn what_an_agent_writes_down_it_finds_again() {
 }
 
 #[tokio::test]
+async fn a_summary_has_the_facts_about_the_entity() {
+    let model = Model::calling(&[]).await;
+    let stage = stage(&model, vec![recording(RecordPolicy::Nothing)]).await;
+    let owner = json!({ "source": "Oswin Pell", "relation": "owns", "target": "The Gilded Eel",
+        "source_type": "npc", "target_type": "location" });
+    make_request(tool(&stage, "relate", &owner)).await;
+    for (text, about) in [
+        ("Oswin fears the sea.", "Oswin Pell"),
+        ("Oswin owes the harbour guild ten crowns.", "npc-oswin-pell"),
+        ("The Eel waters its ale.", "The Gilded Eel"),
+    ] {
+        let fact = json!({ "text": text, "about": about });
+        make_request(tool(&stage, "remember", &fact)).await;
+    }
+    let of = async |name: &str| {
+        make_request(tool(&stage, "get_summary", &json!({ "entity_id": name }))).await
+    };
+    let about = of("npc-oswin-pell").await;
+    let mut facts: Vec<&str> =
+        about["facts"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap()).collect();
+    facts.sort_unstable();
+    assert_eq!(facts, ["Oswin fears the sea.", "Oswin owes the harbour guild ten crowns."]);
+    assert_eq!((&about["more_facts"], &about["close_match"]), (&json!(false), &json!(false)));
+    assert_eq!(about["facts"][0]["written_by"], "local");
+    // Misheard, it is found, and marked.
+    let heard = of("Oswyn Pel").await;
+    assert_eq!(heard["entity"]["id"], "npc-oswin-pell");
+    assert_eq!((&heard["facts"], &heard["close_match"]), (&about["facts"], &json!(true)));
+    let found = make_request(tool(&stage, "query_entities", &json!({ "name": "Oswyn Pel" }))).await;
+    assert_eq!(found["entities"][0]["close_match"], true, "{found}");
+    let found = make_request(tool(&stage, "query_entities", &json!({ "name": "oswin" }))).await;
+    assert_eq!(found["entities"][0].get("close_match"), None, "{found}");
+    // What is written down is never given to one that only sounds like it.
+    let fact = json!({ "text": "He sings.", "about": "Oswyn Pel" });
+    let refused = tool(&stage, "remember", &fact).send().await.json();
+    let expected = "there is no entity `Oswyn Pel`; did you mean `npc-oswin-pell` (Oswin Pell)?";
+    assert_eq!(refused["message"], expected, "{refused}");
+    for at in 0..21 {
+        let text = format!("Oswin counts to {at} and writes it down.");
+        make_request(tool(&stage, "remember", &json!({ "text": text, "about": "Oswin Pell" })))
+            .await;
+    }
+    let about = of("Oswin Pell").await;
+    let facts = about["facts"].as_array().unwrap();
+    assert_eq!((facts.len(), &about["more_facts"]), (20, &json!(true)));
+}
+
+#[tokio::test]
 async fn who_is_not_there_is_told_with_those_who_are() {
     let model = Model::calling(&[]).await;
     let stage = stage(&model, vec![recording(RecordPolicy::Nothing)]).await;

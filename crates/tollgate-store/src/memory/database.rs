@@ -57,6 +57,15 @@ pub trait MemoryDatabase: Send + Sync {
         stretch: TranscriptPage,
     ) -> Result<Vec<TranscriptEntry>, MemoryError>;
 
+    /// What was said in the same session before and after each of these entries: at most `reach`
+    /// entries on each side, in order. Nothing for an entry that the scope does not see.
+    async fn entries_around(
+        &self,
+        scope: &MemoryScope,
+        entries: &[EntryId],
+        reach: usize,
+    ) -> Result<Vec<EntryContext>, MemoryError>;
+
     /// Stores a summary with its author. Returns whether there is such a session for this audience.
     async fn summarise(
         &self,
@@ -88,6 +97,14 @@ pub trait MemoryDatabase: Send + Sync {
 
     /// Newest first.
     async fn facts(&self, scope: &MemoryScope, page: Page) -> Result<Vec<Fact>, MemoryError>;
+
+    /// Those about one entity, newest first.
+    async fn facts_about(
+        &self,
+        scope: &MemoryScope,
+        entity: &EntityId,
+        page: Page,
+    ) -> Result<Vec<Fact>, MemoryError>;
 
     /// Facts without a vector of that model yet, with their texts.
     async fn without_vector(
@@ -123,6 +140,15 @@ pub trait MemoryDatabase: Send + Sync {
         scope: &MemoryScope,
         wanted: &EntityFilter,
         page: Page,
+    ) -> Result<Vec<Entity>, MemoryError>;
+
+    /// By a name that is misspelt or misheard: those with a close one, closest first. Compares a
+    /// bounded number of names, those with the same first letter before others.
+    async fn find_close_entities(
+        &self,
+        scope: &MemoryScope,
+        wanted: &EntityFilter,
+        most: usize,
     ) -> Result<Vec<Entity>, MemoryError>;
 
     /// With a maximum number of links.
@@ -199,6 +225,13 @@ pub struct TranscriptPage {
     /// `None`: from the beginning.
     pub after: Option<EntryId>,
     pub most: usize,
+}
+
+/// The neighbours of an entry in its session, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EntryContext {
+    pub before: Vec<TranscriptEntry>,
+    pub after: Vec<TranscriptEntry>,
 }
 
 /// The embedding of a text.

@@ -19,14 +19,16 @@ use tollgate_core::memory::{
 
 use super::database::few;
 use super::{
-    EmbeddingVector, EntityFilter, ExportCursor, MOST_AT_ONCE, MemoryCounts, MemoryDatabase,
-    MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage, UnreadTranscript,
+    EmbeddingVector, EntityFilter, EntryContext, ExportCursor, MOST_AT_ONCE, MemoryCounts,
+    MemoryDatabase, MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage,
+    UnreadTranscript,
 };
 use crate::Error;
 
 mod address;
 mod append_batcher;
 mod circuit_breaker;
+mod close_entities;
 mod deletion;
 mod entities;
 mod error;
@@ -141,6 +143,15 @@ impl MemoryDatabase for PostgresMemory {
         transcripts::entries(&self.lease().await?, scope, session, page).await
     }
 
+    async fn entries_around(
+        &self,
+        scope: &MemoryScope,
+        entries: &[EntryId],
+        reach: usize,
+    ) -> Result<Vec<EntryContext>, MemoryError> {
+        transcripts::around(&self.lease().await?, scope, entries, reach).await
+    }
+
     async fn summarise(
         &self,
         place: &MemoryTarget,
@@ -184,6 +195,15 @@ impl MemoryDatabase for PostgresMemory {
 
     async fn facts(&self, scope: &MemoryScope, page: Page) -> Result<Vec<Fact>, MemoryError> {
         facts::list(&self.lease().await?, scope, page).await
+    }
+
+    async fn facts_about(
+        &self,
+        scope: &MemoryScope,
+        entity: &EntityId,
+        page: Page,
+    ) -> Result<Vec<Fact>, MemoryError> {
+        facts::about(&self.lease().await?, scope, entity, page).await
     }
 
     async fn without_vector(
@@ -235,6 +255,15 @@ impl MemoryDatabase for PostgresMemory {
         page: Page,
     ) -> Result<Vec<Entity>, MemoryError> {
         entities::find(&self.lease().await?, scope, filter, page).await
+    }
+
+    async fn find_close_entities(
+        &self,
+        scope: &MemoryScope,
+        filter: &EntityFilter,
+        most: usize,
+    ) -> Result<Vec<Entity>, MemoryError> {
+        close_entities::find(&self.lease().await?, scope, filter, most).await
     }
 
     async fn snapshot(

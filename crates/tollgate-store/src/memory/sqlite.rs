@@ -19,13 +19,15 @@ use tollgate_core::memory::{
 
 use super::database::few;
 use super::{
-    EmbeddingVector, EntityFilter, ExportCursor, MOST_AT_ONCE, MemoryCounts, MemoryDatabase,
-    MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage, UnreadTranscript,
+    EmbeddingVector, EntityFilter, EntryContext, ExportCursor, MOST_AT_ONCE, MemoryCounts,
+    MemoryDatabase, MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage,
+    UnreadTranscript,
 };
 use crate::database::{self, FilesInUse, OpenedDatabase};
 use crate::error::{Error, OpenError};
 use crate::migrations::MEMORY;
 
+mod close_entities;
 mod deletion;
 mod entities;
 mod facts;
@@ -134,6 +136,17 @@ impl MemoryDatabase for SqliteMemory {
         self.read(move |from| transcripts::entries(from, &scope, &session, page)).await
     }
 
+    async fn entries_around(
+        &self,
+        scope: &MemoryScope,
+        entries: &[EntryId],
+        reach: usize,
+    ) -> Result<Vec<EntryContext>, MemoryError> {
+        let scope = scope.clone();
+        let entries = entries.to_vec();
+        self.read(move |from| transcripts::around(from, &scope, &entries, reach)).await
+    }
+
     async fn summarise(
         &self,
         place: &MemoryTarget,
@@ -186,6 +199,17 @@ impl MemoryDatabase for SqliteMemory {
         self.read(move |from| facts::list(from, &scope, page)).await
     }
 
+    async fn facts_about(
+        &self,
+        scope: &MemoryScope,
+        entity: &EntityId,
+        page: Page,
+    ) -> Result<Vec<Fact>, MemoryError> {
+        let scope = scope.clone();
+        let entity = entity.clone();
+        self.read(move |from| facts::about(from, &scope, &entity, page)).await
+    }
+
     async fn without_vector(
         &self,
         model: &str,
@@ -233,6 +257,17 @@ impl MemoryDatabase for SqliteMemory {
         let scope = scope.clone();
         let filter = filter.clone();
         self.read(move |from| entities::find(from, &scope, &filter, page)).await
+    }
+
+    async fn find_close_entities(
+        &self,
+        scope: &MemoryScope,
+        filter: &EntityFilter,
+        most: usize,
+    ) -> Result<Vec<Entity>, MemoryError> {
+        let scope = scope.clone();
+        let filter = filter.clone();
+        self.read(move |from| close_entities::find(from, &scope, &filter, most)).await
     }
 
     async fn snapshot(

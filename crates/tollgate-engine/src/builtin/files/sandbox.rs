@@ -43,6 +43,16 @@ impl FileSandbox {
         self.read_text(path).map_err(|problem| SandboxError { path: path.to_string(), problem })
     }
 
+    /// The same for any content, with another size limit.
+    pub(crate) fn read_up_to(
+        &self,
+        path: &RelativePath,
+        most_bytes: u64,
+    ) -> Result<Vec<u8>, SandboxError> {
+        self.read_bytes(path, most_bytes)
+            .map_err(|problem| SandboxError { path: path.to_string(), problem })
+    }
+
     /// Replaces the whole file atomically, or leaves it unchanged.
     pub(crate) fn write(
         &self,
@@ -68,6 +78,12 @@ impl FileSandbox {
     }
 
     fn read_text(&self, path: &RelativePath) -> Result<String, FileAccessError> {
+        let content = self.read_bytes(path, self.quota.file_bytes)?;
+        String::from_utf8(content)
+            .map_err(|error| FileAccessError::NotText { at: error.utf8_error().valid_up_to() })
+    }
+
+    fn read_bytes(&self, path: &RelativePath, most: u64) -> Result<Vec<u8>, FileAccessError> {
         let (folders, name) = path.split();
         let (folder, missing) = descend(self.open_base()?, folders)?;
         if !missing.is_empty() {
@@ -78,17 +94,16 @@ impl FileSandbox {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | SAFE;
         let file = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
         let size = self.check(&rustix::fs::fstat(&file)?)?;
-        if size > self.quota.file_bytes {
-            return Err(self.too_large());
+        if size > most {
+            return Err(FileAccessError::TooLarge { most });
         }
         let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         // The file may grow while it is read.
-        File::from(file).take(self.quota.file_bytes + 1).read_to_end(&mut content)?;
-        if content.len() as u64 > self.quota.file_bytes {
-            return Err(self.too_large());
+        File::from(file).take(most + 1).read_to_end(&mut content)?;
+        if content.len() as u64 > most {
+            return Err(FileAccessError::TooLarge { most });
         }
-        String::from_utf8(content)
-            .map_err(|error| FileAccessError::NotText { at: error.utf8_error().valid_up_to() })
+        Ok(content)
     }
 
     fn replace(

@@ -36,7 +36,7 @@ async fn run_tool(
     scratch: &ScratchDir,
     arguments: Value,
 ) -> Result<BuiltinReply, BuiltinToolError> {
-    let tool = tools(&settings(site), files::folder(scratch.path())).remove(0);
+    let tool = tools(&settings(site), files::folder(scratch.path()), &Arc::default()).remove(0);
     let reply = tool.call(arguments.as_object().unwrap(), &BuiltinToolContext::local()).await;
     assert!(!format!("{reply:?}").contains(KEY));
     reply
@@ -64,7 +64,9 @@ async fn a_picture_is_made_and_saved_by_what_it_is() {
         let reply = paint(&site, &scratch).await.unwrap().structured.unwrap();
         let path = reply["path"].as_str().unwrap();
         assert!(path.starts_with("images/a-red-dragon-") && path.ends_with(ending), "{path}");
-        let expected = json!({ "status": "done", "path": path, "mime_type": media_type, "bytes": content.len() });
+        let url = reply["url"].as_str().unwrap();
+        let expected = json!({ "status": "done", "path": path, "mime_type": media_type,
+            "bytes": content.len(), "url": url, "url_seconds": 900 });
         assert_eq!(reply, expected);
         assert_eq!(std::fs::read(scratch.path().join(path)).unwrap(), content);
         let request = site.requests().remove(0);
@@ -113,7 +115,7 @@ async fn whoever_cannot_wait_is_told_where_it_will_be() {
     let late = Duration::from_millis(600);
     let site = Site::start(move |_| Script::Late(late, answer.clone())).await;
     let scratch = ScratchDir::new();
-    let tool = tools(&settings(&site), files::folder(scratch.path())).remove(0);
+    let tool = tools(&settings(&site), files::folder(scratch.path()), &Arc::default()).remove(0);
     let until = Some(SystemClock.now() + Duration::from_millis(300));
     let arguments = Map::from_iter([("prompt".to_owned(), Value::from("Ship"))]);
     let reply = tool

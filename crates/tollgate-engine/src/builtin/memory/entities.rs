@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
+use tollgate_core::date;
 use tollgate_core::memory::{
-    Entity, EntityId, EntityLink, EntitySnapshot, LONGEST_NAME, MemoryScope,
+    Entity, EntityId, EntityLink, EntitySnapshot, Fact, LONGEST_NAME, MemoryScope, fold_text,
 };
 use tollgate_core::text::truncate_chars;
 use tollgate_store::memory::{EntityFilter, Page};
@@ -20,6 +21,8 @@ use crate::memory::MemoryService;
 const MOST_ENTITIES: usize = 20;
 /// Relations of one entity per answer.
 const MOST_LINKS: usize = 50;
+/// Facts about one entity per answer, the newest.
+const MOST_FACTS: usize = 20;
 /// Suggestions if an entity is not found.
 const MOST_HINTS: usize = 5;
 
@@ -33,8 +36,8 @@ impl BuiltinTool for QueryEntities {
             "name": "query_entities",
             "title": "Find people, places and things",
             "description": "Finds entities that are known by name, by type, or both: npc, player, \
-                            location, item, faction, event, quest, concept. `get_summary` then \
-                            returns all about one.",
+                            location, item, faction, event, quest, concept. Misspelt and misheard \
+                            names are found too. `get_summary` then returns all about one.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -63,6 +66,9 @@ impl BuiltinTool for QueryEntities {
                                 "type": { "type": "string" },
                                 "name": { "type": "string" },
                                 "attributes": { "type": "object" },
+                                "close_match": { "type": "boolean", "description": "It has another \
+                                                                                   name, which is \
+                                                                                   close" },
                             },
                             "required": ["id", "type", "name"],
                         },
@@ -89,10 +95,18 @@ impl BuiltinTool for QueryEntities {
         };
         let page = Page { skip: 0, most: MOST_ENTITIES + 1 };
         let mut found = self.0.store().find_entities(&asker.scope, &filter, page).await?;
-        let more = found.len() > MOST_ENTITIES;
-        found.truncate(MOST_ENTITIES);
-        let shown: Vec<Value> = found.iter().map(entity_json).collect();
-        let lines: Vec<String> = found.iter().map(entity_line).collect();
+        let close = close_entities(&self.0, &asker.scope, &filter, &found).await?;
+        found.retain(|entity| close.iter().all(|it| it.id != entity.id));
+        let more = close.len() + found.len() > MOST_ENTITIES;
+        found.truncate(MOST_ENTITIES - close.len());
+        let mut shown: Vec<Value> = close.iter().chain(&found).map(entity_json).collect();
+        for entity in &mut shown[..close.len()] {
+            entity["close_match"] = json!(true);
+        }
+        let mut lines: Vec<String> = close.iter().chain(&found).map(entity_line).collect();
+        if let (Some(name), false) = (&filter.name, close.is_empty()) {
+            lines.insert(0, format!("Nothing is called {}; close:", truncate_chars(name, 64)));
+        }
         let text = match (lines.is_empty(), more) {
             (true, _) => "No matching entities.".to_owned(),
             (false, false) => lines.join("\n"),
@@ -108,8 +122,10 @@ impl BuiltinTool for GetSummary {
         json!({
             "name": "get_summary",
             "title": "Get an entity",
-            "description": "Returns all that is known about an entity: its type, attributes and \
-                            relations. Takes an id from `query_entities`, or an exact name.",
+            "description": "Returns all that is known about an entity: its type, attributes, \
+                            relations and the newest facts about it. Takes an id from \
+                            `query_entities`, or a name; of a misspelt or misheard name the \
+                            closest.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -128,9 +144,35 @@ impl BuiltinTool for GetSummary {
                 "properties": {
                     "entity": { "type": "object" },
                     "relations": { "type": "array", "items": { "type": "object" } },
-                    "left_out": { "type": "integer" },
+                    "left_out": { "type": "integer", "description": "Further relations" },
+                    "facts": {
+                        "type": "array",
+                        "description": "What was remembered about it, newest first",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "text": { "type": "string" },
+                                "at": { "type": "string", "format": "date-time" },
+                                "topic": { "type": ["string", "null"] },
+                                "session_id": { "type": ["string", "null"] },
+                                "written_by": { "type": "string" },
+                                "trust": {
+                                    "type": "string",
+                                    "enum": ["agent", "heard", "operator"],
+                                },
+                            },
+                            "required": ["text", "at", "written_by", "trust"],
+                        },
+                    },
+                    "more_facts": { "type": "boolean", "description": "`search_facts` finds them" },
+                    "close_match": {
+                        "type": "boolean",
+                        "description": "It has another name than the given one, which is close",
+                    },
                 },
-                "required": ["entity", "relations", "left_out"],
+                "required": [
+                    "entity", "relations", "left_out", "facts", "more_facts", "close_match",
+                ],
             },
             "annotations": looks("Get an entity"),
             "_meta": latency_outside(80, 300),
@@ -145,22 +187,49 @@ impl BuiltinTool for GetSummary {
         let named = text_argument(arguments, "entity_id")?;
         let id = EntityId::parse(named)?;
         let store = self.0.store();
-        let snapshot = match store.snapshot(&asker.scope, &id, MOST_LINKS).await? {
+        let scope = &asker.scope;
+        let mut close_match = false;
+        let snapshot = match store.snapshot(scope, &id, MOST_LINKS).await? {
             Some(snapshot) => snapshot,
             None => {
-                let entity = require_entity(&self.0, &asker.scope, named).await?;
-                let found = store.snapshot(&asker.scope, &entity.id, MOST_LINKS).await?;
+                let entity = match look_up_entity(&self.0, scope, named).await? {
+                    EntityLookup::Found(entity) => *entity,
+                    EntityLookup::Close(mut close) => {
+                        close_match = true;
+                        close.swap_remove(0)
+                    }
+                    EntityLookup::Several(alike) => return Err(ambiguous_name(named, &alike)),
+                    EntityLookup::Nobody(alike) => return Err(unknown_entity(named, &alike)),
+                };
+                let found = store.snapshot(scope, &entity.id, MOST_LINKS).await?;
                 found.ok_or_else(|| BuiltinToolError::new(format!("`{named}` was just deleted")))?
             }
         };
+        let page = Page { skip: 0, most: MOST_FACTS + 1 };
+        let mut facts = store.facts_about(scope, &snapshot.entity.id, page).await?;
+        let more_facts = facts.len() > MOST_FACTS;
+        facts.truncate(MOST_FACTS);
         let relations: Vec<Value> =
             snapshot.links.iter().map(|it| relation_json(&snapshot, it)).collect();
         let structured = json!({
             "entity": entity_json(&snapshot.entity),
             "relations": relations,
             "left_out": snapshot.left_out,
+            "facts": facts.iter().map(fact_json).collect::<Vec<_>>(),
+            "more_facts": more_facts,
+            "close_match": close_match,
         });
-        Ok(BuiltinReply { text: snapshot_text(&snapshot), structured: Some(structured) })
+        let mut lines = Vec::new();
+        if close_match {
+            let named = truncate_chars(named, 64);
+            lines.push(format!("Nothing is called {named}; the closest name:"));
+        }
+        lines.extend(snapshot_lines(&snapshot));
+        lines.extend(facts.iter().map(|fact| truncate_chars(&fact.text, LONGEST_SHOWN)));
+        if more_facts {
+            lines.push("and more facts, which `search_facts` finds".to_owned());
+        }
+        Ok(BuiltinReply { text: lines.join("\n"), structured: Some(structured) })
     }
 }
 
@@ -172,12 +241,13 @@ pub(super) async fn find(
 ) -> Result<Option<Entity>, BuiltinToolError> {
     match look_up_entity(memory_service, scope, named).await? {
         EntityLookup::Found(entity) => Ok(Some(*entity)),
-        EntityLookup::Several(alike) => Err(unknown_entity(named, &alike)),
-        EntityLookup::Nobody(_) => Ok(None),
+        EntityLookup::Several(alike) => Err(ambiguous_name(named, &alike)),
+        EntityLookup::Close(_) | EntityLookup::Nobody(_) => Ok(None),
     }
 }
 
-/// The same if the entity must exist: the error suggests similar names.
+/// The same if the entity must exist: the error suggests similar names. What is written about an
+/// entity is never given to one whose name is only close.
 pub(super) async fn require_entity(
     memory_service: &MemoryService,
     scope: &MemoryScope,
@@ -185,7 +255,8 @@ pub(super) async fn require_entity(
 ) -> Result<Entity, BuiltinToolError> {
     match look_up_entity(memory_service, scope, named).await? {
         EntityLookup::Found(entity) => Ok(*entity),
-        EntityLookup::Several(alike) | EntityLookup::Nobody(alike) => {
+        EntityLookup::Several(alike) => Err(ambiguous_name(named, &alike)),
+        EntityLookup::Close(alike) | EntityLookup::Nobody(alike) => {
             Err(unknown_entity(named, &alike))
         }
     }
@@ -194,6 +265,8 @@ pub(super) async fn require_entity(
 enum EntityLookup {
     Found(Box<Entity>),
     Several(Vec<Entity>),
+    /// Not found; entities with close names, closest first.
+    Close(Vec<Entity>),
     /// Not found; entities with similar names.
     Nobody(Vec<Entity>),
 }
@@ -213,21 +286,52 @@ async fn look_up_entity(
     let lowered = named.trim().to_lowercase();
     let is_same = |entity: &Entity| entity.name.to_lowercase() == lowered;
     let (mut same, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_same);
-    Ok(match same.len() {
-        0 => EntityLookup::Nobody(others),
-        1 => EntityLookup::Found(Box::new(same.remove(0))),
-        _ => EntityLookup::Several(same),
-    })
+    match same.len() {
+        0 => {}
+        1 => return Ok(EntityLookup::Found(Box::new(same.remove(0)))),
+        _ => return Ok(EntityLookup::Several(same)),
+    }
+    let close = close_entities(memory_service, scope, &filter, &others).await?;
+    Ok(if close.is_empty() { EntityLookup::Nobody(others) } else { EntityLookup::Close(close) })
+}
+
+/// Entities with a name close to that of the filter, if none of those found by its words has all
+/// of them: it may be misspelt or misheard.
+async fn close_entities(
+    memory_service: &MemoryService,
+    scope: &MemoryScope,
+    filter: &EntityFilter,
+    found: &[Entity],
+) -> Result<Vec<Entity>, BuiltinToolError> {
+    let Some(name) = &filter.name else { return Ok(Vec::new()) };
+    let name = fold_text(name);
+    let has_all = |entity: &Entity| {
+        let known = fold_text(&entity.name);
+        name.split(' ').all(|word| known.split(' ').any(|it| it.starts_with(word)))
+    };
+    if found.iter().any(has_all) {
+        return Ok(Vec::new());
+    }
+    Ok(memory_service.store().find_close_entities(scope, filter, MOST_HINTS).await?)
+}
+
+fn ambiguous_name(named: &str, alike: &[Entity]) -> BuiltinToolError {
+    let named = truncate_chars(named, 64);
+    BuiltinToolError::new(format!("`{named}` is ambiguous; did you mean {}?", hints(alike)))
 }
 
 fn unknown_entity(named: &str, alike: &[Entity]) -> BuiltinToolError {
     let named = truncate_chars(named, 64);
-    let hints: Vec<String> = alike.iter().map(|it| format!("`{}` ({})", it.id, it.name)).collect();
-    BuiltinToolError::new(if hints.is_empty() {
+    BuiltinToolError::new(if alike.is_empty() {
         format!("there is no entity `{named}`; `query_entities` finds entities")
     } else {
-        format!("`{named}` is ambiguous; did you mean {}?", hints.join(" or "))
+        format!("there is no entity `{named}`; did you mean {}?", hints(alike))
     })
+}
+
+fn hints(alike: &[Entity]) -> String {
+    let hints: Vec<String> = alike.iter().map(|it| format!("`{}` ({})", it.id, it.name)).collect();
+    hints.join(" or ")
 }
 
 fn entity_json(entity: &Entity) -> Value {
@@ -236,6 +340,17 @@ fn entity_json(entity: &Entity) -> Value {
         "type": entity.kind,
         "name": entity.name,
         "attributes": entity.attributes,
+    })
+}
+
+fn fact_json(fact: &Fact) -> Value {
+    json!({
+        "text": truncate_chars(&fact.text, LONGEST_SHOWN),
+        "at": date::format_rfc3339(fact.at),
+        "topic": fact.topic,
+        "session_id": fact.session.as_ref().map(|it| it.as_str()),
+        "written_by": fact.author.name,
+        "trust": fact.author.trust.as_str(),
     })
 }
 
@@ -273,7 +388,8 @@ fn attribute_text(key: &str, value: &Value) -> String {
     }
 }
 
-fn snapshot_text(snapshot: &EntitySnapshot) -> String {
+/// The entity, and each of its relations in a sentence.
+fn snapshot_lines(snapshot: &EntitySnapshot) -> Vec<String> {
     let mut lines = vec![entity_line(&snapshot.entity)];
     for link in &snapshot.links {
         let kind = link.relation.kind.replace('_', " ");
@@ -292,5 +408,5 @@ fn snapshot_text(snapshot: &EntitySnapshot) -> String {
     if snapshot.left_out > 0 {
         lines.push(format!("and {} more relations", snapshot.left_out));
     }
-    lines.join("\n")
+    lines
 }

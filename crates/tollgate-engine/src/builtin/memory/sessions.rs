@@ -1,12 +1,14 @@
 //! `search_sessions`: full-text search in transcripts.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
-use tollgate_core::memory::{MemoryHit, TranscriptEntry};
+use tollgate_core::memory::{EntryId, MemoryHit, TranscriptEntry};
 use tollgate_core::text::truncate_chars;
+use tollgate_store::memory::EntryContext;
 
 use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property, session};
 use crate::builtin::{
@@ -14,17 +16,37 @@ use crate::builtin::{
 };
 use crate::memory::MemoryService;
 
+/// Lines before and after each hit.
+const MOST_CONTEXT: usize = 5;
+const USUAL_CONTEXT: usize = 1;
+/// Characters of such a line.
+const LONGEST_CONTEXT_LINE: usize = 200;
+
 pub(super) struct SearchSessions(pub(super) Arc<MemoryService>);
 
 #[async_trait]
 impl BuiltinTool for SearchSessions {
     fn definition(&self) -> Value {
+        let neighbours = |which: &str| {
+            json!({
+                "type": "array",
+                "description": format!("What was said {which}, in order"),
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "speaker": { "type": "string" },
+                        "text": { "type": "string" },
+                    },
+                    "required": ["speaker", "text"],
+                },
+            })
+        };
         json!({
             "name": "search_sessions",
             "title": "Search transcripts",
             "description": "Searches the transcripts of earlier conversations by words and returns \
-                            who said what and when, best match first. Give the words that matter: \
-                            names, places, things.",
+                            who said what and when, best match first, with what was said before \
+                            and after. Give the words that matter: names, places, things.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -33,6 +55,13 @@ impl BuiltinTool for SearchSessions {
                         "type": "string",
                         "description": "Only in this session",
                         "maxLength": 256,
+                    },
+                    "context": {
+                        "type": "integer",
+                        "description": "Lines of the same session before and after each result",
+                        "minimum": 0,
+                        "maximum": MOST_CONTEXT,
+                        "default": USUAL_CONTEXT,
                     },
                 },
                 "required": ["query"],
@@ -51,8 +80,12 @@ impl BuiltinTool for SearchSessions {
                                 "text": { "type": "string" },
                                 "at": { "type": "string", "format": "date-time" },
                                 "snippet": { "type": "string" },
+                                "before": neighbours("before it"),
+                                "after": neighbours("after it"),
                             },
-                            "required": ["session_id", "speaker", "text", "at", "snippet"],
+                            "required": [
+                                "session_id", "speaker", "text", "at", "snippet", "before", "after",
+                            ],
                         },
                     },
                 },
@@ -71,7 +104,16 @@ impl BuiltinTool for SearchSessions {
         let query = text_argument(arguments, "query")?;
         let session = session(arguments)?;
         let hits = self.0.search_entries(&asker.scope, query, session.as_ref(), USUAL_HITS).await?;
-        let results: Vec<Value> = hits.iter().map(entry_json).collect();
+        let reach = arguments.get("context").and_then(Value::as_u64);
+        let reach = reach.map_or(USUAL_CONTEXT, |it| usize::try_from(it).unwrap_or(MOST_CONTEXT));
+        let ids: Vec<EntryId> = hits.iter().map(|hit| hit.found.id).collect();
+        let store = self.0.store();
+        let contexts = match reach.min(MOST_CONTEXT) {
+            0 => vec![EntryContext::default(); hits.len()],
+            reach => store.entries_around(&asker.scope, &ids, reach).await?,
+        };
+        let hits: Vec<_> = hits.into_iter().zip(contexts).collect();
+        let results: Vec<Value> = hits.iter().map(|(hit, near)| entry_json(hit, near)).collect();
         Ok(BuiltinReply {
             text: entries_text(&hits),
             structured: Some(json!({ "results": results })),
@@ -79,23 +121,48 @@ impl BuiltinTool for SearchSessions {
     }
 }
 
-fn entry_json(hit: &MemoryHit<TranscriptEntry>) -> Value {
+fn entry_json(hit: &MemoryHit<TranscriptEntry>, near: &EntryContext) -> Value {
     let entry = &hit.found;
+    let line = |entry: &TranscriptEntry| {
+        json!({
+            "speaker": entry.speaker,
+            "text": truncate_chars(&entry.text, LONGEST_CONTEXT_LINE),
+        })
+    };
     json!({
         "session_id": entry.session.as_str(),
         "speaker": entry.speaker,
         "text": truncate_chars(&entry.text, LONGEST_SHOWN),
         "at": date::format_rfc3339(entry.at),
         "snippet": hit.snippet,
+        "before": near.before.iter().map(line).collect::<Vec<_>>(),
+        "after": near.after.iter().map(line).collect::<Vec<_>>(),
     })
 }
 
-fn entries_text(hits: &[MemoryHit<TranscriptEntry>]) -> String {
+/// The hits with their neighbours, no line twice.
+fn entries_text(hits: &[(MemoryHit<TranscriptEntry>, EntryContext)]) -> String {
     if hits.is_empty() {
         return "No matching passages.".to_owned();
     }
-    let lines = hits.iter().map(|hit| entry_line(&hit.found));
-    lines.collect::<Vec<_>>().join("\n")
+    let mut known: HashSet<EntryId> = hits.iter().map(|(hit, _)| hit.found.id).collect();
+    let mut lines = Vec::new();
+    for (hit, near) in hits {
+        let is_new = |entry: &&TranscriptEntry| known.insert(entry.id);
+        let mut neighbours = near.before.iter().chain(&near.after).filter(is_new).peekable();
+        let is_before = |entry: &&TranscriptEntry| entry.id < hit.found.id;
+        while let Some(entry) = neighbours.next_if(is_before) {
+            lines.push(neighbour_line(entry));
+        }
+        lines.push(entry_line(&hit.found));
+        lines.extend(neighbours.map(neighbour_line));
+    }
+    lines.join("\n")
+}
+
+/// `  Tom: where is the key?`, indented below and above the line that was found.
+fn neighbour_line(entry: &TranscriptEntry) -> String {
+    format!("  {}: {}", entry.speaker, truncate_chars(&entry.text, LONGEST_CONTEXT_LINE))
 }
 
 /// `In harbour-03, Mira: the key is under the third step.`

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tollgate_core::memory::{AuthorTrust, Entity, EntityId, NewEntity};
-use tollgate_store::memory::{EntityFilter, MemoryForgetTarget};
+use tollgate_store::memory::{EntityFilter, MemoryForgetTarget, Page};
 
 use super::json_lines::attributes;
 use super::query_params::next;
@@ -25,6 +25,8 @@ use crate::fields::BodyFields;
 /// Limit on the links shown for one entity.
 const MOST_LINKS: usize = 1_000;
 const USUAL_LINKS: usize = 100;
+/// The newest facts about one entity that are shown with it.
+const MOST_FACTS: usize = 100;
 
 /// `GET /api/memory/entities`
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -162,7 +164,7 @@ async fn own(admin: &MemoryAdminRequest, id: &EntityId) -> Result<Option<Entity>
     Ok(found.filter(|entity| entity.audience.owner() == admin.agent.as_ref()))
 }
 
-/// `GET /api/memory/entities/{id}`: the entity and its relations.
+/// `GET /api/memory/entities/{id}`: the entity, its relations, and the newest facts about it.
 pub(crate) async fn one(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
@@ -176,11 +178,15 @@ pub(crate) async fn one(
         let entity = EntityId::parse(&id)?;
         let found = admin.memory.store().snapshot(&scope, &entity, links).await?;
         let found = found.ok_or_else(|| missing("unknown_entity", "entity", &id))?;
+        let page = Page { skip: 0, most: MOST_FACTS };
+        let facts = admin.memory.store().facts_about(&scope, &found.entity.id, page).await?;
+        let facts: Vec<Value> = facts.iter().map(memory_json::fact).collect();
         let relations: Vec<Value> = found.links.iter().map(memory_json::link).collect();
         let body = json!({
             "entity": memory_json::entity(&found.entity),
             "relations": relations,
             "left_out": found.left_out,
+            "facts": facts,
         });
         Ok(with_etag(Json(body).into_response(), &found.entity))
     };

@@ -122,6 +122,22 @@ pub(super) async fn get(
     rows.iter().map(|row| entity(row).map(|(_, entity)| entity)).collect()
 }
 
+/// Those that exist in these partitions, in that order.
+pub(super) async fn find_by_number(
+    lease: &PgLease,
+    shelves: &[i32],
+    numbers: &[i64],
+) -> Result<Vec<Entity>, MemoryError> {
+    let select = "SELECT e.number, e.id, e.kind, e.name, e.attributes, e.changed,
+                         s.owner, a.name, a.via, a.trust
+                  FROM unnest($1::bigint[]) WITH ORDINALITY AS chosen (number, place)
+                  JOIN entities e ON e.number = chosen.number AND e.shelf = ANY ($2)
+                  JOIN shelves s ON s.id = e.shelf JOIN authors a ON a.id = e.author
+                  ORDER BY chosen.place";
+    let rows = lease.rows(select, &[&numbers, &shelves]).await?;
+    rows.iter().map(|row| entity(row).map(|(_, entity)| entity)).collect()
+}
+
 type PgNumberedEntities = Vec<(i64, Entity)>;
 
 struct PgEntitySearch<'s> {

@@ -221,6 +221,28 @@ pub(super) async fn list(
     Ok(page.of(found).collect())
 }
 
+/// Those about one entity, newest first.
+pub(super) async fn about(
+    lease: &PgLease,
+    scope: &MemoryScope,
+    entity: &EntityId,
+    page: Page,
+) -> Result<Vec<Fact>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
+    let select = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
+                         s.owner, a.name, a.via, a.trust
+                  FROM unnest($1::integer[]) AS seen (id)
+                  CROSS JOIN LATERAL (
+                      SELECT * FROM facts WHERE shelf = seen.id AND entity = $3
+                      ORDER BY at DESC, id DESC LIMIT $2
+                  ) f
+                  JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author
+                  ORDER BY f.at DESC, f.id DESC LIMIT $2";
+    let rows = lease.rows(select, &[&ids(&shelves), &page.end(), &entity.as_str()]).await?;
+    let found: Vec<Fact> = rows.iter().map(fact).collect::<Result<_, _>>()?;
+    Ok(page.of(found).collect())
+}
+
 fn fact(row: &Row) -> Result<Fact, MemoryError> {
     let mut columns = PgColumns::of(row);
     let id = FactId(columns.number()?);

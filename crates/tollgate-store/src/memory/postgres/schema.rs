@@ -9,7 +9,7 @@ use super::pool::PgConnection;
 use crate::Error;
 use crate::memory::MemoryError;
 
-const STEPS: &[&str] = &[include_str!("0001_memory.sql")];
+const STEPS: &[&str] = &[include_str!("0001_memory.sql"), include_str!("0002_facts_about.sql")];
 
 /// Key of our advisory lock: "Tollgate" in ASCII.
 const LOCK: i64 = i64::from_be_bytes(*b"Tollgate");

@@ -14,7 +14,7 @@ use super::pool::PgLease;
 use super::postings::{PgTextIndex, SearchedSession, in_session, speaker_term, words};
 use super::rows::{PgColumns, rows_of, unreadable};
 use crate::memory::candidates::{PartitionStats, PostingLists};
-use crate::memory::{MemoryError, Page, TranscriptPage, UnreadTranscript};
+use crate::memory::{EntryContext, MemoryError, Page, TranscriptPage, UnreadTranscript};
 use crate::number::{size, to_signed, to_unsigned};
 
 /// Maximum sessions with unread entries per call, and entries of each; the rest follows later.
@@ -260,6 +260,41 @@ async fn after_in(
     let most = Page { skip: 0, most }.end();
     let rows = lease.rows(select, &[&session, &after, &most]).await?;
     rows.iter().map(entry).collect()
+}
+
+/// The neighbours of each entry in its session.
+pub(super) async fn around(
+    lease: &PgLease,
+    scope: &MemoryScope,
+    entries: &[EntryId],
+    reach: usize,
+) -> Result<Vec<EntryContext>, MemoryError> {
+    let shelves = partitions::visible_partitions(lease, scope).await?;
+    let select = "SELECT near.id, s.name, near.speaker, near.text, near.at, a.name, a.via, a.trust,
+                         given.place
+                  FROM unnest($1::bigint[]) WITH ORDINALITY AS given (id, place)
+                  JOIN entries e ON e.id = given.id
+                  JOIN sessions s ON s.id = e.session AND s.shelf = ANY ($2)
+                  CROSS JOIN LATERAL (
+                      (SELECT * FROM entries WHERE session = e.session AND id < e.id
+                       ORDER BY id DESC LIMIT $3)
+                      UNION ALL
+                      (SELECT * FROM entries WHERE session = e.session AND id > e.id
+                       ORDER BY id LIMIT $3)
+                  ) near
+                  JOIN authors a ON a.id = near.author
+                  ORDER BY given.place, near.id";
+    let given: Vec<i64> = entries.iter().map(|id| to_signed(id.0)).collect();
+    let most = Page { skip: 0, most: reach }.end();
+    let mut contexts = vec![EntryContext::default(); entries.len()];
+    for row in lease.rows(select, &[&given, &ids(&shelves), &most]).await? {
+        let near = entry(&row)?;
+        let place: i64 = row.try_get(8)?;
+        let at = usize::try_from(place).unwrap_or_default().saturating_sub(1);
+        let Some((context, id)) = contexts.get_mut(at).zip(entries.get(at)) else { continue };
+        if near.id < *id { &mut context.before } else { &mut context.after }.push(near);
+    }
+    Ok(contexts)
 }
 
 pub(super) async fn summarise(

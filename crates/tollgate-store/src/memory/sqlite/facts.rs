@@ -140,6 +140,26 @@ pub(super) fn list(
     Ok(page.of(found).collect())
 }
 
+/// Those about one entity, newest first.
+pub(super) fn about(
+    connection: &Connection,
+    scope: &MemoryScope,
+    entity: &EntityId,
+    page: Page,
+) -> Result<Vec<Fact>, MemoryError> {
+    let select = format!(
+        "{FACTS} WHERE f.shelf = ?1 AND f.entity = ?2 ORDER BY f.at DESC, f.id DESC LIMIT ?3"
+    );
+    let mut query = connection.prepare_cached(&select)?;
+    let mut found: Vec<Fact> = Vec::new();
+    for partition in partitions::visible_partitions(connection, scope)? {
+        let rows = query.query_map((partition.id, entity.as_str(), page.end()), fact)?;
+        found.extend(rows.collect::<Result<Vec<_>, _>>()?);
+    }
+    found.sort_by_key(|fact| Reverse((fact.at, fact.id)));
+    Ok(page.of(found).collect())
+}
+
 const FACTS: &str = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
         s.owner, a.name, a.via, a.trust
     FROM facts f JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author";

@@ -16,7 +16,7 @@ use super::postings::{
 };
 use super::rows::session_of;
 use crate::memory::candidates::{NEWEST, PartitionStats, PostingLists};
-use crate::memory::{Page, TranscriptPage};
+use crate::memory::{EntryContext, Page, TranscriptPage};
 use crate::number::{size, to_unsigned};
 
 /// Entries examined when the newest with a word are filtered by session.
@@ -245,6 +245,40 @@ pub(super) fn after_in(
     let mut query = connection.prepare_cached(&select)?;
     let entries = query.query_map((session, after, most), entry)?;
     Ok(entries.collect::<Result<_, _>>()?)
+}
+
+/// The neighbours of each entry in its session.
+pub(super) fn around(
+    connection: &Connection,
+    scope: &MemoryScope,
+    entries: &[EntryId],
+    reach: usize,
+) -> Result<Vec<EntryContext>, MemoryError> {
+    let shelves = partitions::visible_partitions(connection, scope)?;
+    let find = "SELECT e.session, s.shelf FROM entries e JOIN sessions s ON s.id = e.session
+                WHERE e.id = ?1";
+    let mut find = connection.prepare_cached(find)?;
+    let select =
+        format!("{ENTRIES} WHERE e.session = ?1 AND e.id < ?2 ORDER BY e.id DESC LIMIT ?3");
+    let mut before = connection.prepare_cached(&select)?;
+    let most = Page { skip: 0, most: reach }.end();
+    let mut contexts = Vec::with_capacity(entries.len());
+    for id in entries {
+        let at = number(id.0);
+        let row = find.query_row([at], |row| Ok((row.get(0)?, row.get(1)?)));
+        let known: Option<(i64, i64)> = row.optional()?;
+        let visible = known.filter(|(_, shelf)| shelves.iter().any(|it| it.id == *shelf));
+        contexts.push(match visible {
+            None => EntryContext::default(),
+            Some((session, _)) => {
+                let rows = before.query_map((session, at, most), entry)?;
+                let mut before = rows.collect::<Result<Vec<_>, _>>()?;
+                before.reverse();
+                EntryContext { before, after: after_in(connection, session, at, reach)? }
+            }
+        });
+    }
+    Ok(contexts)
 }
 
 pub(super) fn summarise(

@@ -45,6 +45,7 @@ macro_rules! holds_for {
                 entries_come_in_their_order_and_in_stretches
                 sessions_count_what_was_said_in_them
                 one_session_can_be_searched_alone
+                what_was_said_before_and_after_is_of_the_same_session
                 history_tells_where_it_was_said
                 summaries_belong_to_sessions_that_are_there
                 every_script_is_found
@@ -66,11 +67,14 @@ macro_rules! holds_for {
                 facts_without_a_vector_are_told_until_they_have_one
                 words_and_meaning_are_found_together
                 without_a_vector_what_was_said_counts_too
+                facts_about_an_entity_are_listed_the_newest_first
             ]
             graph: [
                 entities_are_replaced_by_their_id
                 names_are_found_the_same_then_beginning_then_by_words
                 names_that_many_have_are_all_found
+                names_that_are_misspelt_or_misheard_are_found
+                a_close_name_is_found_among_very_many
                 kinds_narrow_what_is_found
                 a_snapshot_has_the_surest_links_first
                 cycles_and_relations_to_itself_are_fine

@@ -70,7 +70,7 @@ fn entry_line(entry: &Value) -> String {
     format!("{}  {}: {}", day(entry, "at"), text(entry, "speaker"), text(entry, "text"))
 }
 
-/// `Mira Voss, npc (id npc-mira-voss)`, then one line per attribute and relation.
+/// `Mira Voss, npc (id npc-mira-voss)`, then one line per attribute, relation and fact.
 fn snapshot(found: &Value) -> String {
     let entity = &found["entity"];
     let id = text(entity, "id");
@@ -97,6 +97,9 @@ fn snapshot(found: &Value) -> String {
     }
     if let Some(more) = found["left_out"].as_u64().filter(|more| *more > 0) {
         lines.push(format!("  and {more} more relations"));
+    }
+    for fact in items(found, "facts") {
+        lines.push(format!("  {}", text(fact, "text")));
     }
     lines.join("\n")
 }

@@ -176,3 +176,34 @@ pub(crate) async fn without_a_vector_what_was_said_counts_too(memory: &MemorySto
         ["A bridge is being built.", "a: the bridge fell\na: into the river", "what a bridge"];
     assert_eq!(found, expected);
 }
+
+pub(crate) async fn facts_about_an_entity_are_listed_the_newest_first(memory: &MemoryStore) {
+    let about = |text: &str, seconds: u64, of: &str| NewFact {
+        entity: Some(id(of)),
+        ..fact(text, seconds)
+    };
+    let shared = vec![
+        about("Elara fears the sea.", 3, "npc-elara"),
+        about("Elara sings.", 9, "npc-elara"),
+        about("Tom is a smith.", 5, "npc-tom"),
+        fact("Elara has no entity here.", 7),
+    ];
+    memory.remember(&place("acme/town"), shared).await.unwrap();
+    for (where_to, text) in
+        [("acme/town:sage", "Elara lies to the sage."), ("evil/town", "Elara is evil.")]
+    {
+        memory.remember(&place(where_to), vec![about(text, 6, "npc-elara")]).await.unwrap();
+    }
+    let told = async |eyes: &str, of: &str, page: Page| {
+        let found = memory.facts_about(&scope(eyes), &id(of), page).await.unwrap();
+        found.into_iter().map(|fact| fact.text).collect::<Vec<_>>()
+    };
+    let shared = ["Elara sings.", "Elara fears the sea."];
+    let own = ["Elara sings.", "Elara lies to the sage.", "Elara fears the sea."];
+    assert_eq!(told("acme/town:bard", "npc-elara", ALL).await, shared);
+    assert_eq!(told("acme/town:sage", "npc-elara", ALL).await, own);
+    assert_eq!(told("acme/town", "npc-elara", Page { skip: 1, most: 1 }).await, own[1..2]);
+    assert_eq!(told("acme/town", "npc-elara", Page { skip: 0, most: 0 }).await, [""; 0]);
+    assert_eq!(told("acme/town", "npc-nobody", ALL).await, [""; 0]);
+    assert_eq!(told("acme/nowhere", "npc-elara", ALL).await, [""; 0]);
+}

@@ -90,6 +90,61 @@ pub(crate) async fn names_that_many_have_are_all_found(memory: &MemoryStore) {
     assert_eq!(ids.len(), 30);
 }
 
+async fn close(
+    memory: &MemoryStore,
+    eyes: &str,
+    name: &str,
+    kind: Option<&str>,
+    most: usize,
+) -> Vec<String> {
+    let filter = EntityFilter { name: Some(name.to_owned()), kind: kind.map(str::to_owned) };
+    let found = memory.find_close_entities(&scope(eyes), &filter, most).await.unwrap();
+    found.into_iter().map(|entity| entity.name).collect()
+}
+
+pub(crate) async fn names_that_are_misspelt_or_misheard_are_found(memory: &MemoryStore) {
+    let all = [
+        "npc-1: Oswin Pell",
+        "location-2: Oswyn Bell",
+        "npc-3: Katherine the Grey",
+        "npc-4: Élara of the Vale",
+        "npc-5: 🐉",
+    ];
+    put(memory, &place("acme/town"), &all).await;
+    put(memory, &place("acme/town:sage"), &["npc-6: Oswin Pells"]).await;
+    put(memory, &place("evil/town"), &["npc-7: Oswyn Pel"]).await;
+    for (eyes, name, kind, expected) in [
+        ("acme/town:bard", "Oswyn Pel", None, &["Oswin Pell", "Oswyn Bell"][..]),
+        ("acme/town:bard", "Oswyn Pel", Some(" NPC "), &["Oswin Pell"]),
+        ("acme/town:sage", "Oswyn Pel", Some("npc"), &["Oswin Pell", "Oswin Pells"]),
+        ("acme/town:bard", "Catherine", None, &["Katherine the Grey"]),
+        ("acme/town:bard", "elarra", None, &["Élara of the Vale"]),
+        ("acme/town:bard", "Somebody else", None, &[]),
+        ("acme/town:bard", "🐉", None, &[]),
+        ("acme/town:bard", "", None, &[]),
+        ("acme/nowhere", "Oswyn Pel", None, &[]),
+    ] {
+        assert_eq!(close(memory, eyes, name, kind, 5).await, expected, "{eyes} {name}");
+    }
+    assert_eq!(close(memory, "acme/town", "Oswyn Pel", None, 1).await, ["Oswin Pell"]);
+    assert_eq!(close(memory, "acme/town", "Oswyn Pel", None, 0).await, [""; 0]);
+    let nameless = EntityFilter::default();
+    let found = memory.find_close_entities(&scope("acme/town"), &nameless, 5).await;
+    assert_eq!(found, Ok(vec![]));
+}
+
+/// More names than are compared in one search: those with the same first letter go first.
+pub(crate) async fn a_close_name_is_found_among_very_many(memory: &MemoryStore) {
+    let here = place("waterdeep");
+    put(memory, &here, &["npc-oswin: Oswin Pell"]).await;
+    for thousands in 0..5 {
+        let names = (0..4_500).map(|at| format!("npc-a{thousands}-{at}: Abe {thousands} {at}"));
+        let names: Vec<String> = names.collect();
+        put(memory, &here, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    }
+    assert_eq!(close(memory, "waterdeep", "Oswyn Pel", None, 3).await, ["Oswin Pell"]);
+}
+
 pub(crate) async fn kinds_narrow_what_is_found(memory: &MemoryStore) {
     let all = ["npc-1: Vale Warden", "location-1: The Vale", "npc-2: Tom", "location-2: Tom"];
     put(memory, &place("waterdeep"), &all).await;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::memory::EntryContext;
 
 pub(crate) async fn what_was_said_is_found_with_all_that_is_known_of_it(memory: &MemoryStore) {
     let lines = ["one | Elara: The dragon sleeps in the north.", "one | Tom: Nobody believes her."];
@@ -166,4 +167,30 @@ pub(crate) async fn what_is_no_passage_yet_is_unread(memory: &MemoryStore) {
     let unread = memory.unread(1, at(0)).await.unwrap();
     assert_eq!(unread[0].place, others);
     assert_eq!(texts(&unread[0].entries), ["of another"]);
+}
+
+pub(crate) async fn what_was_said_before_and_after_is_of_the_same_session(memory: &MemoryStore) {
+    let here = place("acme/town");
+    let lines = ["one | a: 1", "two | b: other", "one | a: 2", "one | a: 3", "one | a: 4"];
+    let ids = say(memory, &here, &lines).await;
+    // Of the same name, but not the same session.
+    let own = say(memory, &place("acme/town:sage"), &["one | c: own"]).await;
+    let evil = say(memory, &place("evil/town"), &["one | d: evil"]).await;
+    let given = [ids[3], evil[0], ids[0], own[0], EntryId(u64::MAX >> 1), ids[1]];
+    let around = async |eyes: &str, reach: usize| {
+        let found = memory.entries_around(&scope(eyes), &given, reach).await.unwrap();
+        let line = |it: &EntryContext| {
+            format!("{} | {}", texts(&it.before).join(" "), texts(&it.after).join(" "))
+        };
+        found.iter().map(line).collect::<Vec<_>>()
+    };
+    let nothing = " | ";
+    assert_eq!(
+        around("acme/town:bard", 2).await,
+        ["1 2 | 4", nothing, " | 2 3", nothing, nothing, nothing]
+    );
+    assert_eq!(around("acme/town:sage", 1).await[..3], ["2 | 4", nothing, " | 2"]);
+    assert_eq!(around("acme/town:sage", 0).await, [nothing; 6]);
+    assert_eq!(around("evil/town", 5).await, [nothing; 6]);
+    assert_eq!(memory.entries_around(&scope("acme/town"), &[], 5).await.unwrap(), []);
 }

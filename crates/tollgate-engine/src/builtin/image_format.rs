@@ -1,7 +1,7 @@
 //! Image format detection by magic bytes. Pure.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ImageFormat {
+pub(crate) enum ImageFormat {
     Png,
     Jpeg,
     Webp,
@@ -10,7 +10,7 @@ pub(super) enum ImageFormat {
 
 impl ImageFormat {
     /// Ignores the declared type. SVG is not accepted: it can contain scripts.
-    pub(super) fn of(content: &[u8]) -> Option<Self> {
+    pub(crate) fn of(content: &[u8]) -> Option<Self> {
         match content {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
             [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
@@ -20,7 +20,7 @@ impl ImageFormat {
         }
     }
 
-    pub(super) fn ending(self) -> &'static str {
+    pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Png => "png",
             Self::Jpeg => "jpg",
@@ -29,7 +29,7 @@ impl ImageFormat {
         }
     }
 
-    pub(super) fn media_type(self) -> &'static str {
+    pub(crate) fn media_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",
             Self::Jpeg => "image/jpeg",
