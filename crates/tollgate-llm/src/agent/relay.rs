@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use crate::conversation::{PartContent, StopReason, ThoughtSignature, TokenUsage};
 use crate::delta::{PartOpening, ResponseDelta};
+use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::turn::OfferedTools;
 
@@ -38,10 +39,39 @@ struct ShownReasoning {
     hidden_rounds: u32,
     /// Whether this round has such a call.
     hides_call: bool,
+    /// Gemini's signature of the next part. On any other part the model refuses it.
+    of_next_part: Option<ThoughtSignature>,
+    /// Whether that part was a call that the client does not see.
+    hides_signed_call: bool,
     /// The last signature of an earlier round.
     before: Option<ThoughtSignature>,
     /// The last signature of this round.
     here: Option<ThoughtSignature>,
+}
+
+impl ShownReasoning {
+    fn next_round(&mut self) {
+        self.hidden_rounds += u32::from(std::mem::take(&mut self.hides_call));
+        self.of_next_part = None;
+        self.hides_signed_call = false;
+        if let Some(here) = self.here.take() {
+            self.before = Some(here);
+        }
+    }
+
+    fn hide_call(&mut self) {
+        self.hides_call = true;
+        if let Some(signature) = self.of_next_part.take() {
+            self.hides_signed_call = true;
+            self.before = Some(signature);
+            self.here = None;
+        }
+    }
+
+    /// What is signed before a hidden call counts as an earlier round if it cannot go without it.
+    fn rounds_before_next_part(&self) -> u32 {
+        self.hidden_rounds + u32::from(self.hides_signed_call)
+    }
 }
 
 /// Whether a text part has content yet.
@@ -65,11 +95,7 @@ impl RoundRelay {
     /// Starts the next round.
     pub(super) fn next_round(&mut self) {
         self.shown.clear();
-        let reasoning = &mut self.reasoning;
-        reasoning.hidden_rounds += u32::from(std::mem::take(&mut reasoning.hides_call));
-        if let Some(here) = reasoning.here.take() {
-            reasoning.before = Some(here);
-        }
+        self.reasoning.next_round();
         self.separate_next_text();
     }
 
@@ -83,10 +109,11 @@ impl RoundRelay {
             ResponseDelta::Start { .. } => self.begin(delta.clone()).into_iter().collect(),
             ResponseDelta::Open { index, opening, extra } => {
                 if is_ours(opening, offered) {
-                    self.reasoning.hides_call = true;
+                    self.reasoning.hide_call();
                     return Vec::new();
                 }
                 let mut steps = self.mark_hidden_rounds(opening);
+                self.reasoning.of_next_part = None;
                 let known_as = self.parts;
                 self.parts += 1;
                 self.shown.insert(*index, known_as);
@@ -105,9 +132,12 @@ impl RoundRelay {
                 steps
             }
             ResponseDelta::Sign { index, signature } => {
-                let hidden_rounds = self.reasoning.hidden_rounds;
+                let hidden_rounds = self.reasoning.rounds_before_next_part();
                 let signature = ThoughtSignature { hidden_rounds, ..signature.clone() };
                 self.reasoning.here = Some(signature.clone());
+                if signature.maker == Dialect::Gemini {
+                    self.reasoning.of_next_part = Some(signature.clone());
+                }
                 self.renumber(*index, |index| ResponseDelta::Sign { index, signature })
             }
             ResponseDelta::Extra { index, extra } => {
@@ -126,7 +156,8 @@ impl RoundRelay {
     /// A round without reasoning after hidden calls begins with an empty thought, whose signature
     /// tells of them: otherwise, reasoning of earlier rounds would seem to be that of this one.
     fn mark_hidden_rounds(&mut self, opening: &PartOpening) -> Vec<ResponseDelta> {
-        let ShownReasoning { hidden_rounds, before, here, .. } = &mut self.reasoning;
+        let hidden_rounds = self.reasoning.rounds_before_next_part();
+        let ShownReasoning { before, here, .. } = &mut self.reasoning;
         let is_thought = match opening {
             PartOpening::Thinking => true,
             PartOpening::Whole(PartContent::Opaque { value, .. }) => {
@@ -134,13 +165,12 @@ impl RoundRelay {
             }
             _ => false,
         };
-        let Some(before) = before.as_ref().filter(|it| it.hidden_rounds < *hidden_rounds) else {
+        let Some(before) = before.as_ref().filter(|it| it.hidden_rounds < hidden_rounds) else {
             return Vec::new();
         };
         if is_thought || here.is_some() {
             return Vec::new();
         }
-        let hidden_rounds = *hidden_rounds;
         let signature = ThoughtSignature { hidden_rounds, text: String::new(), ..before.clone() };
         *here = Some(signature.clone());
         let index = self.parts;

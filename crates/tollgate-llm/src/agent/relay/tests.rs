@@ -79,7 +79,7 @@ fn words_of_different_rounds_do_not_run_into_each_other() {
 }
 
 /// The thoughts that a client gets, each with the number of rounds that were hidden before it.
-fn thoughts(rounds: &[&str]) -> Vec<(String, u32)> {
+fn thoughts(maker: Dialect, rounds: &[&str]) -> Vec<(String, u32)> {
     let mut relay = RoundRelay::default();
     let mut whole = ResponseAssembly::default();
     for said in rounds {
@@ -87,7 +87,7 @@ fn thoughts(rounds: &[&str]) -> Vec<(String, u32)> {
         let mut said = round(said);
         for part in &mut said.parts {
             if let PartContent::Thinking { signature, .. } = &mut part.content {
-                *signature = Some(ThoughtSignature::new(Dialect::Anthropic, "sig"));
+                *signature = Some(ThoughtSignature::new(maker, "sig"));
             }
         }
         for step in steps(&said) {
@@ -109,7 +109,7 @@ fn thoughts(rounds: &[&str]) -> Vec<(String, u32)> {
 #[test]
 fn signatures_tell_how_many_rounds_the_client_did_not_see() {
     let seen = |rounds: &[&str]| {
-        let seen = thoughts(rounds);
+        let seen = thoughts(Dialect::Anthropic, rounds);
         seen.iter().map(|(what, hidden)| format!("{what}{hidden}")).collect::<Vec<_>>()
     };
     assert_eq!(seen(&["?a|nine"]), ["a0"]);
@@ -119,4 +119,21 @@ fn signatures_tell_how_many_rounds_the_client_did_not_see() {
     assert_eq!(seen(&["?a|!roll", "!roll", "nine|ten"]), ["a0", "mark2"], "one mark is enough");
     assert_eq!(seen(&["!roll", "nine"]), <[&str; 0]>::default(), "there is nothing to mark");
     assert_eq!(seen(&["?a|!roll", "!theirs"]), ["a0", "mark1"]);
+}
+
+#[test]
+fn a_signature_of_a_hidden_call_is_not_that_of_the_next_part() {
+    let seen = |maker: Dialect, rounds: &[&str]| {
+        let seen = thoughts(maker, rounds);
+        seen.iter().map(|(what, hidden)| format!("{what}{hidden}")).collect::<Vec<_>>()
+    };
+    let gemini = |rounds: &[&str]| seen(Dialect::Gemini, rounds);
+    assert_eq!(gemini(&["?|!theirs"]), ["0"]);
+    assert_eq!(gemini(&["?|!theirs|!roll"]), ["0"], "it is on the client's own call");
+    assert_eq!(gemini(&["?|!roll|!theirs"]), ["0", "mark1"]);
+    assert_eq!(gemini(&["?|!roll|?|!theirs"]), ["0", "1"]);
+    assert_eq!(gemini(&["?|!roll|!theirs|!theirs"]), ["0", "mark1"]);
+    assert_eq!(gemini(&["?|!roll", "?|!roll|nine"]), ["0", "1", "mark2"]);
+    assert_eq!(gemini(&["?|!roll|nine", "?|ten"]), ["0", "mark1", "1"]);
+    assert_eq!(seen(Dialect::Anthropic, &["?a|!roll|!theirs"]), ["a0"], "it signs the thought");
 }
