@@ -8,8 +8,6 @@ import pytest
 
 from fronts import DIALECTS
 from fronts.heard import WEATHER
-from harness.asking import ask
-from harness.models import CLIENT_KEY
 from provider.strict_gemini import DUMMIES
 
 SCHEMA = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]}
@@ -236,7 +234,7 @@ def test_tools_by_constrained_json_are_taken(chat, kind):
     assert [seen.status for seen in chat.seen] == [200]
 
 
-# === What the vendor keeps, and what it has seen before ===
+# === What the vendor keeps ===
 
 
 @pytest.mark.parametrize("agent", [None, "dicer"])
@@ -288,43 +286,3 @@ def test_nothing_is_stored_for_clients_that_cannot_say_so(chat, dialect, kind, m
     front = begin(chat, dialect, agent)
     front.ask(f"{kind}-{model}+echo", front.begin("My secret."))
     assert chat.provider.issued.stored == {}
-
-
-CACHED = {
-    "chat": lambda answer: answer["usage"]["prompt_tokens_details"]["cached_tokens"],
-    "responses": lambda answer: answer["usage"]["input_tokens_details"]["cached_tokens"],
-    "anthropic": lambda answer: answer["usage"]["cache_read_input_tokens"],
-    "gemini": lambda answer: answer["usageMetadata"]["cachedContentTokenCount"],
-}
-LONG = "All about dice. " * 1500
-ASKED = {
-    "chat": {"messages": [{"role": "user", "content": LONG}]},
-    "responses": {"input": LONG},
-    "anthropic": {"messages": [{"role": "user", "content": LONG}], "max_tokens": 4096},
-    "gemini": {"contents": [{"role": "user", "parts": [{"text": LONG}]}]},
-}
-
-
-@pytest.mark.parametrize("dialect", list(DIALECTS))
-@pytest.mark.parametrize("model", ["chat-gpt-5.5", "responses-gpt-6.1-sol", "gemini-gemini-3.8-flash"])
-def test_later_rounds_of_an_agent_come_from_the_cache(chat, dialect, model):
-    body = {**ASKED[dialect], "model": f"{model}+rounds-2"}
-    status, answer = ask(chat.url, dialect, body, CLIENT_KEY, x_tollgate_agent="dicer")
-    assert (status, len(chat.seen)) == (200, 3), answer
-    # Two rounds find nearly all of the long question, and the client is told.
-    assert CACHED[dialect](answer) > 2 * 5000, answer
-
-
-@pytest.mark.parametrize("agent", [None, "dicer"])
-def test_marks_of_a_client_reach_the_cache(chat, agent):
-    given = {"x_tollgate_agent": agent} if agent else {}
-    system = [{"type": "text", "text": LONG, "cache_control": {"type": "ephemeral"}}]
-    body = {"system": system, **ASKED["anthropic"], "messages": [{"role": "user", "content": "Hello."}]}
-    model = "anthropic-claude-opus-4-8+echo"
-    counted = []
-    for _ in range(2):
-        status, answer = ask(chat.url, "anthropic", {**body, "model": model}, CLIENT_KEY, **given)
-        assert status == 200, answer
-        counted.append((answer["usage"]["cache_creation_input_tokens"], answer["usage"]["cache_read_input_tokens"]))
-    (written, none), (nothing, read) = counted
-    assert (none, nothing) == (0, 0) and written == read > 5000

@@ -38,10 +38,12 @@ STRICT = {
 }
 STRICT_SCRIPTS = [
     "echo", "instructed", "rounds-2", "parallel", "text-and-tool", "mixed", "wordy", "tool-once", "tool-once.redacted",
-    "tool-once.done-only", "breaking-1", "breaking-2", "rounds-3",
+    "tool-once.done-only", "tool-once.slow", "breaking-1", "breaking-2", "rounds-3",
 ]  # fmt: skip
 # Whoever begins a turn, another one has to end it.
 TAKE_OVER = ["responses-gpt-6.1-sol", "anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"]
+# An opener speaks before a strong model, which takes its time.
+CASCADE = ["claude-opus-4-6", "claude-opus-4-8", "claude-opus-5-5"]
 # The same providers, asked with more or less patience: how their models' names begin -> settings.
 MANNERS = {
     "": {"timeout_ms": 15_000, "retries": 0},
@@ -94,6 +96,11 @@ def take_over(first: int) -> list[str]:
     return [f"{name}+{script}" for name, script in zip(order, ("breaking-1", "breaking-2", "rounds-3"), strict=True)]
 
 
+def cascade(opener: str, strong: str) -> dict:
+    found = {"engine": "sentence_cascade", "opener_model": opener, "models": [f"anthropic-{strong}+tool-once.slow"]}
+    return {**found, "tools": ["roll"], "auto_execute": ["roll"], "max_depth": 4}
+
+
 def config(url: str) -> dict:
     dice = {"tools": ["roll"], "auto_execute": ["roll"], "max_depth": 4}
     by_schema = {kind: {**model(kind, f"{names[-1]}+echo"), "tool_mode": "schema"} for kind, names in STRICT.items()}
@@ -113,6 +120,12 @@ def config(url: str) -> dict:
             **{f"dice-{kind}": {**dice, "models": [f"{kind}-tool-once"]} for kind in KINDS},
             "dice-offline": {**dice, "models": ["small"]},
             **{f"takes-over-{first}": {**dice, "models": take_over(first)} for first in range(3)},
+            **{f"opened-{strong}": cascade("anthropic-claude-haiku-4-5+echo", strong) for strong in CASCADE},
+            **{
+                f"opened-{strong}-by-{opener}": cascade(f"anthropic-{opener}+echo", strong)
+                for strong in CASCADE
+                for opener in CASCADE
+            },
             "falls-back": {**dice, "models": ["chat-echo.failing", "anthropic-tool-once"]},
         },
         "keys": [{"name": "app", "key": CLIENT_KEY, "role": "caller", "rights": ["execute", "any_model"]}],

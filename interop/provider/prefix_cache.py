@@ -42,6 +42,8 @@ def tokens(text: str) -> int:
 class PrefixCache:
     prompts: dict[tuple[str, ...], list[str]] = field(default_factory=lambda: defaultdict(list))
     marks: dict[tuple[str, ...], dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    counted: list[tuple[str, Counted]] = field(default_factory=list)
+    """Of every request in its order, with the model's name."""
 
     def count_prefix(self, place: tuple[str, ...], prompt: list[Any], minimum: int, step: int = 1) -> Counted:
         """Automatic: whatever a prompt of the same place began with, from `minimum` on, in steps."""
@@ -50,8 +52,7 @@ class PrefixCache:
         longest = max((len(commonprefix([text, one])) for one in known), default=0) // LETTERS
         read = longest // step * step if longest >= minimum else 0
         known.append(text)
-        whole = tokens(text)
-        return Counted(whole - read, read)
+        return self.note(place, Counted(tokens(text) - read, read))
 
     def count_marks(self, place: tuple[str, ...], blocks: list[tuple[Any, str | None]], minimum: int) -> Counted:
         """Explicit: each block with the lifetime of its mark, if it has one."""
@@ -65,7 +66,7 @@ class PrefixCache:
             keys.append(so_far.hexdigest())
         marked = [at for at, (_, ttl) in enumerate(blocks) if ttl]
         if not marked:
-            return Counted(total)
+            return self.note(place, Counted(total))
         seen = (at for mark in marked for at in range(max(0, mark - LOOK_BACK + 1), mark + 1) if keys[at] in known)
         read = max((sizes[at] for at in seen), default=0)
         written, hour = 0, 0
@@ -76,4 +77,8 @@ class PrefixCache:
             more = max(0, sizes[mark] - read - written)
             written += more
             hour += more if blocks[mark][1] == "1h" else 0
-        return Counted(total - read - written, read, written, hour)
+        return self.note(place, Counted(total - read - written, read, written, hour))
+
+    def note(self, place: tuple[str, ...], counted: Counted) -> Counted:
+        self.counted.append((place[-1], counted))
+        return counted

@@ -226,8 +226,17 @@ def check_marks(body: dict) -> None:
 
 
 def for_reading(body: dict) -> dict:
-    """Without messages of the system, which the script reads as one."""
-    system = messages.text_of(body.get("system"))
-    system += "".join(messages.text_of(one["content"]) for one in body["messages"] if one["role"] == "system")
-    kept = [one for one in body["messages"] if one["role"] != "system"]
+    """Without messages of the system, and without what a gateway marks as such, which the script reads as one."""
+    said, kept = [body.get("system")], []
+    for message in body["messages"]:
+        blocks = messages.blocks_of(message["content"])
+        notes = [block for block in blocks if message["role"] == "system" or is_note(block)]
+        said.append(notes)
+        if rest := [block for block in blocks if block not in notes]:
+            kept.append({**message, "content": rest})
+    system = "".join(messages.text_of(one) for one in said)
     return {**body, "system": system, "messages": kept, "max_tokens": max(1, body["max_tokens"])}
+
+
+def is_note(block: dict) -> bool:
+    return block["type"] == "text" and block["text"].startswith("<system>\n")

@@ -193,6 +193,8 @@ pub struct GenerationOptions {
     /// Name of the agent whose prompt and tools the request begins with, for providers that cache
     /// the beginning of requests. `None`: a model without an agent.
     pub cached_for: Option<String>,
+    /// The last message is an instruction for this request alone: the prefix to cache ends before it.
+    pub ends_in_aside: bool,
 }
 
 /// Whether a model may make several calls at once.

@@ -159,6 +159,7 @@ fn with_aside<'r>(
     };
     let mut request = request.clone();
     request.messages.push(message);
+    request.options.ends_in_aside = true;
     Cow::Owned(request)
 }
 

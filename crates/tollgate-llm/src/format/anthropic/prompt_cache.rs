@@ -15,9 +15,12 @@ const MAX_MARKS: usize = 4;
 /// Blocks that take no mark.
 const UNMARKABLE: &[&str] = &["thinking", "redacted_thinking"];
 
-/// Writes the mark of a client that speaks Chat Completions.
+/// Writes the mark of a client that speaks Chat Completions. On tools, clients put it beside the
+/// `function` or into it.
 pub(super) fn carry_mark(extra: &Extra, block: &mut Map<String, Value>) {
-    if let Some(mark @ Value::Object(_)) = extra.get(Dialect::OpenAiChat, MARK_KEY) {
+    let beside = extra.get(Dialect::OpenAiChat, MARK_KEY);
+    let inside = || extra.get(Dialect::OpenAiChat, "function")?.get(MARK_KEY);
+    if let Some(mark @ Value::Object(_)) = beside.or_else(inside) {
         block.entry(MARK_KEY).or_insert_with(|| mark.clone());
     }
 }
@@ -35,8 +38,16 @@ pub(super) fn remove_excess_marks(body: &mut Map<String, Value>) -> usize {
     excess
 }
 
+/// Where the part of the conversation ends that the next round begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StableEnd {
+    LastBlock,
+    /// The last block is a note for this round only.
+    BeforeLastBlock,
+}
+
 /// Marks the end of the prompt with the tools before it, and the end of the conversation.
-pub(super) fn mark_prefix(body: &mut Map<String, Value>) {
+pub(super) fn mark_prefix(body: &mut Map<String, Value>, stable_end: StableEnd) {
     // One mark for all: the client decided where it lies.
     if body.contains_key(MARK_KEY) {
         return;
@@ -50,7 +61,7 @@ pub(super) fn mark_prefix(body: &mut Map<String, Value>) {
         if place == "tools" && body.contains_key("system") {
             return;
         }
-        let Some(block) = last_block(body, place) else { continue };
+        let Some(block) = last_block(body, place, stable_end) else { continue };
         if !block.contains_key(MARK_KEY) {
             block.insert(MARK_KEY.to_owned(), json!({"type": "ephemeral"}));
             free -= 1;
@@ -84,39 +95,54 @@ fn blocks(body: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String
     found.into_iter()
 }
 
-/// The last block of a list that takes a mark. A text that is no list yet becomes one.
+/// The last block that takes a mark.
 fn last_block<'b>(
     body: &'b mut Map<String, Value>,
     place: &str,
+    stable_end: StableEnd,
 ) -> Option<&'b mut Map<String, Value>> {
     let value = body.get_mut(place)?;
-    let content = if place == "messages" {
-        value.as_array_mut()?.last_mut()?.get_mut("content")?
-    } else {
-        value
-    };
+    if place != "messages" {
+        return blocks_of(value)?
+            .iter_mut()
+            .rev()
+            .filter_map(Value::as_object_mut)
+            .find(takes_mark);
+    }
+    let messages = value.as_array_mut()?.iter_mut().rev();
+    let contents = messages.filter_map(|message| message.get_mut("content"));
+    let blocks = contents.filter_map(blocks_of).flat_map(|blocks| blocks.iter_mut().rev());
+    let mut blocks = blocks.filter_map(Value::as_object_mut).filter(takes_mark);
+    match stable_end {
+        StableEnd::LastBlock => blocks.next(),
+        StableEnd::BeforeLastBlock => blocks.nth(1),
+    }
+}
+
+/// A text that is no list yet becomes one.
+fn blocks_of(content: &mut Value) -> Option<&mut Vec<Value>> {
     if let Value::String(text) = content {
         if text.is_empty() {
             return None;
         }
         *content = json!([{"type": "text", "text": text}]);
     }
-    let list = content.as_array_mut()?;
-    let takes_mark = |block: &&mut Map<String, Value>| {
-        let kind = block.get("type").and_then(Value::as_str);
-        !kind.is_some_and(|kind| UNMARKABLE.contains(&kind))
-    };
-    list.iter_mut().rev().filter_map(Value::as_object_mut).find(takes_mark)
+    content.as_array_mut()
+}
+
+fn takes_mark(block: &&mut Map<String, Value>) -> bool {
+    let kind = block.get("type").and_then(Value::as_str);
+    !kind.is_some_and(|kind| UNMARKABLE.contains(&kind))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{MARK_KEY, mark_prefix, remove_excess_marks};
+    use super::{MARK_KEY, StableEnd, mark_prefix, remove_excess_marks};
 
     fn marked(mut body: Value) -> Value {
-        mark_prefix(body.as_object_mut().unwrap());
+        mark_prefix(body.as_object_mut().unwrap(), StableEnd::LastBlock);
         body
     }
 
@@ -158,6 +184,29 @@ mod tests {
         let four = json!({"system": [mark(text("a")), mark(text("b")), mark(text("c")),
                                      mark(text("d")), text("e")]});
         assert_eq!(marked(four.clone()), four, "the API refuses a fifth");
+    }
+
+    #[test]
+    fn a_note_for_one_round_is_behind_the_mark() {
+        let marked = |messages: Value| {
+            let mut body = json!({ "messages": messages });
+            mark_prefix(body.as_object_mut().unwrap(), StableEnd::BeforeLastBlock);
+            body["messages"].take()
+        };
+        let question = json!({"role": "user", "content": [mark(text("hello"))]});
+        let note = json!({"role": "system", "content": "be brief"});
+        assert_eq!(
+            marked(json!([{"role": "user", "content": "hello"}, note]))[0],
+            question,
+            "a message of its own"
+        );
+        let both = json!([{"role": "user", "content": [text("hello"), text("be brief")]}]);
+        assert_eq!(
+            marked(both),
+            json!([{"role": "user", "content": [mark(text("hello")), text("be brief")]}])
+        );
+        let alone = json!([{"role": "user", "content": [text("be brief")]}]);
+        assert_eq!(marked(alone.clone()), alone, "the prompt has the only mark");
     }
 
     #[test]

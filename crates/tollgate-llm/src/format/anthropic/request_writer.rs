@@ -13,7 +13,7 @@ use crate::format::openai_common::strict_of;
 
 use super::history::{AnthropicMessages, compose};
 use super::part_writer::{AnthropicBlockWriter, content};
-use super::prompt_cache;
+use super::prompt_cache::{self, StableEnd};
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -52,7 +52,7 @@ fn mark_for_cache(
     body: &mut Map<String, Value>,
     writing: &mut AnthropicBlockWriter,
 ) {
-    for place in ["messages[]", "messages[].content[]", "tools[]"] {
+    for place in ["messages[]", "messages[].content[]", "tools[]", "tools[].function"] {
         for key in ["", ".type", ".ttl"] {
             writing.ledger.retract(&format!("{place}.{}{key}", prompt_cache::MARK_KEY));
         }
@@ -62,7 +62,12 @@ fn mark_for_cache(
         writing.ledger.lose(format!("{removed} of the `cache_control` marks: the limit is 4"));
     }
     if request.options.cached_for.is_some() {
-        prompt_cache::mark_prefix(body);
+        let stable_end = if request.options.ends_in_aside {
+            StableEnd::BeforeLastBlock
+        } else {
+            StableEnd::LastBlock
+        };
+        prompt_cache::mark_prefix(body, stable_end);
     }
 }
 

@@ -74,6 +74,7 @@ fn options(fields: &mut FieldReader) -> Result<GenerationOptions, LlmError> {
         // The field itself goes to providers of this dialect.
         store: fields.peek("store").and_then(Value::as_bool),
         cached_for: None,
+        ends_in_aside: false,
     })
 }
 
