@@ -11,6 +11,8 @@ import pytest
 from documents import api, configs, console
 from documents.blocks import ROOT, Block, anchors, blocks, documents, links
 from documents.session import Session
+from harness import sdks
+from harness.paths import INTEROP
 
 DOCUMENTS = documents()
 CONFIG = "tollgate.yaml"
@@ -156,3 +158,10 @@ def test_every_page_is_in_the_index():
 def test_the_reference_of_the_api_is_made_of_its_document():
     written = (ROOT / "docs" / "api.md").read_text()
     assert written == api.written(api.served()), "run `python -m documents.api > ../docs/api.md` in interop"
+
+
+def test_the_table_of_libraries_is_what_the_tests_run():
+    written = (ROOT / "docs" / "how-to" / "sdks.md").read_text()
+    assert sdks.table() in written, "run `python -m harness.sdks` in interop"
+    programs = {path.name for path in (INTEROP / "sdks").iterdir() if path.is_file()} - {"story.py", "story.mjs"}
+    assert programs == {sdk.program for sdk in sdks.SDKS}

@@ -10,6 +10,7 @@ ROLL = "roll"
 WEATHER = "get_weather"
 FORTY_TWO = '{"expression": "1d1+41"}'
 PARIS = '{"city": "Paris"}'
+TOTAL = '{"total": 42}'
 
 # Arguments that are not what a tool expects, as models write them.
 ARGUMENTS = {
@@ -87,6 +88,28 @@ def thinking(asked: Asked) -> Answer:
     return calling(Call(ROLL, FORTY_TWO), thinking="A roll is needed.")(asked)
 
 
+def until(words: str, *calls: Call) -> Callable[[Asked], Answer]:
+    """Calls until it reads these words, in a result or in text: some clients write their history as text of the user,
+    and end by a tool of their own."""
+
+    def answer(asked: Asked) -> Answer:
+        if not any(words in text for text in (asked.said, *(result.text for result in asked.results))):
+            return Answer(calls=tuple(call for call in calls if call.name in asked.tools))
+        said = f"The tool said: {words}"
+        if "final_answer" in asked.tools:
+            return Answer(calls=(Call("final_answer", json.dumps({"answer": said})),))
+        return Answer(said)
+
+    return answer
+
+
+def counts(asked: Asked) -> Answer:
+    """In whatever form it is to answer: by the one tool there is, or as JSON."""
+    if asked.tools:
+        return Answer(calls=(Call(asked.tools[0], TOTAL),))
+    return Answer(TOTAL)
+
+
 def mixed_late(asked: Asked) -> Answer:
     """Our tool first, the client's in the next round."""
     call = [Call(ROLL, FORTY_TWO), Call(WEATHER, PARIS)][asked.rounds : asked.rounds + 1]
@@ -105,6 +128,10 @@ SCRIPTS: dict[str, Callable[[Asked], Answer]] = {
     "unknown-tool": insisting(Call("no_such_tool", "{}")),
     "hidden-tool": insisting(Call("write_file", '{"path": "a.txt", "content": "a"}')),
     "client-tool": calling(Call(WEATHER, PARIS)),
+    "weather": until("It rains.", Call(WEATHER, PARIS)),
+    "rolls": until("makes 42", Call(ROLL, FORTY_TWO)),
+    "both": until("It rains.", Call(ROLL, FORTY_TWO), Call(WEATHER, PARIS)),
+    "counts": counts,
     "mixed": calling(Call(ROLL, FORTY_TWO), Call(WEATHER, PARIS)),
     "mixed-late": mixed_late,
     "thinking": thinking,
