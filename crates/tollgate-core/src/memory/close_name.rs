@@ -33,15 +33,14 @@ impl CloseName {
     /// `None`: nothing is close to such a name.
     pub fn new(name: &str) -> Option<Self> {
         let folded = fold_text(name);
+        (1..=LONGEST_COMPARED).contains(&folded.chars().count()).then_some(())?;
         let key = SoundKey::of(&folded);
-        let letters = key.sound.chars().count();
-        let limit = match letters {
+        let limit = match key.sound.chars().count() {
             0..=3 => 0,
             4..=7 => 1,
             8..=12 => 2,
             _ => 3,
         };
-        (1..=LONGEST_COMPARED).contains(&letters).then_some(())?;
         Some(Self {
             words: key.starts.len(),
             initial: folded.chars().next()?,

@@ -45,7 +45,7 @@ fn misspelt_and_misheard_names_are_close_and_others_are_not() {
         assert_eq!(distance(given, known).is_some(), expected, "{given} {known}");
     }
     assert!(CloseName::new("").is_none());
-    assert!(CloseName::new(&"ab".repeat(200)).is_none());
+    assert!(CloseName::new(&"ab ".repeat(200)).is_none());
     assert_eq!(distance("a", ""), None);
 }
 

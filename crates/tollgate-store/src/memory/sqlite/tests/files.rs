@@ -50,7 +50,7 @@ fn files_of_others_are_refused_and_left_alone() {
     drop(folder.open());
     assert!(Store::open(&folder.file()).is_err());
     folder.connect().pragma_update(None, "user_version", 9_000).unwrap();
-    refused("its format is 9000, this version knows up to 1");
+    refused("its format is 9000, this version knows up to 2");
     fs::write(folder.file(), "no database at all".repeat(300)).unwrap();
     refused("it is not a database, or it is damaged");
 }

@@ -27,7 +27,7 @@ async fn gateways_that_begin_at_once_share_one_memory() {
         let entries = memory.entries(&scope("waterdeep"), &session("one"), WHOLE).await.unwrap();
         assert_eq!(entries.len(), 6);
     }
-    assert_eq!(database.run("SELECT count(*) FROM tollgate.steps").trim(), "1");
+    assert_eq!(database.run("SELECT count(*) FROM tollgate.steps").trim(), "2");
 }
 
 /// Some direction.

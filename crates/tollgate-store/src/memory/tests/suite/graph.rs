@@ -120,7 +120,8 @@ pub(crate) async fn names_that_are_misspelt_or_misheard_are_found(memory: &Memor
         ("acme/town:bard", "Catherine", None, &["Katherine the Grey"]),
         ("acme/town:bard", "elarra", None, &["Élara of the Vale"]),
         ("acme/town:bard", "Somebody else", None, &[]),
-        ("acme/town:bard", "🐉", None, &[]),
+        ("acme/town:bard", "🐉", None, &["🐉"]),
+        ("acme/town:bard", "???", None, &[]),
         ("acme/town:bard", "", None, &[]),
         ("acme/nowhere", "Oswyn Pel", None, &[]),
     ] {
