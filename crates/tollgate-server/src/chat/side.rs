@@ -132,10 +132,9 @@ impl SideContent {
     /// What limits count as input until the provider has counted: sound has no known length, and
     /// counting tokens costs none.
     fn metered_text(&self) -> &[u8] {
-        match (&self.content, self.endpoint) {
-            (_, SideEndpoint::CountTokens | SideEndpoint::GeminiCountTokens)
-            | (ForwardedContent::Whole { .. }, _) => &[],
-            (ForwardedContent::Json(passed), _) => passed.body(),
+        match &self.content {
+            ForwardedContent::Json(passed) if !self.endpoint.counts_tokens() => passed.body(),
+            ForwardedContent::Json(_) | ForwardedContent::Whole { .. } => &[],
         }
     }
 }
@@ -159,6 +158,7 @@ pub(super) async fn forward(
         Err(error) => return Err(refusal(error.failure, reserved, model).into()),
     };
     let mut reserved = Some(reserved);
+    let is_count = endpoint.counts_tokens();
     if !answer.status().is_success()
         && let Some(reserved) = reserved.take()
     {
@@ -178,7 +178,10 @@ pub(super) async fn forward(
             if endpoint == SideEndpoint::Transcription {
                 reserved.note_arrived(metered.text_bytes);
             }
-            reserved.settle(&metered.tokens());
+            // What counting tokens counts is not used.
+            if !is_count {
+                reserved.settle(&metered.tokens());
+            }
         }
     };
     let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));

@@ -60,6 +60,11 @@ pub enum ForwardedContent {
 }
 
 impl SideEndpoint {
+    /// Whether it counts the tokens of a request that is not sent.
+    pub fn counts_tokens(self) -> bool {
+        matches!(self, Self::CountTokens | Self::GeminiCountTokens)
+    }
+
     /// Kind of the providers that have it.
     pub fn provider_kind(self) -> ProviderKind {
         match self {
