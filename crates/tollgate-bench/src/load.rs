@@ -66,7 +66,7 @@ impl LoadSlice {
 }
 
 /// Processor time that a target used since `before`.
-fn used(target: &LoadTarget, before: Option<ProcessUsage>) -> Duration {
+fn cpu_time_used(target: &LoadTarget, before: Option<ProcessUsage>) -> Duration {
     let (Some(pid), Some(before)) = (target.process, before) else { return Duration::ZERO };
     ProcessUsage::of(pid).map_or(Duration::ZERO, |after| after.cpu.saturating_sub(before.cpu))
 }

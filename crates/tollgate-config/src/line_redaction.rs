@@ -8,14 +8,14 @@ use tollgate_core::secret_values::{looks_random, sounds_secret};
 /// Blocks whose values are all secret.
 const BLOCKS: [&str; 2] = ["env", "headers"];
 /// A longer line is hidden completely.
-const LONGEST_LINE: usize = 4_096;
+const MAX_LINE_BYTES: usize = 4_096;
 /// Quotes around a value.
 const QUOTES: &[char] = &['"', '\''];
 
 /// The parts of line `number` (from 1) to be hidden, in bytes.
 pub(super) fn secret_parts(source: &str, number: usize) -> Vec<Range<usize>> {
     let Some(line) = source.lines().nth(number - 1) else { return Vec::new() };
-    if line.len() > LONGEST_LINE {
+    if line.len() > MAX_LINE_BYTES {
         return std::iter::once(0..line.len()).collect();
     }
     let mut parts = flag_values(line);

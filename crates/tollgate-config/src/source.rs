@@ -83,7 +83,7 @@ fn open_nonblocking(path: &Path) -> std::io::Result<File> {
 }
 
 #[cfg(not(unix))]
-fn opened(path: &Path) -> std::io::Result<File> {
+fn open_file(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 

@@ -11,7 +11,7 @@ use super::syntax;
 /// Nesting limit of lists and maps. The config itself needs eight.
 const MAX_YAML_DEPTH: usize = 64;
 /// Limit on the values of a file, after aliases are expanded.
-const MOST_VALUES: usize = 100_000;
+const MAX_YAML_VALUES: usize = 100_000;
 
 #[derive(Debug, Clone)]
 pub(super) struct ConfigYamlNode {
@@ -280,11 +280,11 @@ impl ConfigYamlBuilder<'_> {
 
     fn count(&mut self, more: usize, at: SourceSpan) -> Result<(), AlreadyReportedError> {
         self.values += more;
-        if self.values <= MOST_VALUES {
+        if self.values <= MAX_YAML_VALUES {
             return Ok(());
         }
         self.problems
-            .error(at, "", format!("the file contains more than {MOST_VALUES} values"))
+            .error(at, "", format!("the file contains more than {MAX_YAML_VALUES} values"))
             .help("aliases count as often as they are used");
         Err(AlreadyReportedError)
     }

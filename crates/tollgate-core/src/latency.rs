@@ -36,11 +36,11 @@ pub struct LatencyWindow {
 // A sample is 42 bits with the ending lowest, so that zero means no sample.
 const ENDING_BITS: u32 = 2;
 const SPAN_BITS: u32 = VALUE_BITS - ENDING_BITS;
-const LONGEST_MICROS: u64 = (1 << SPAN_BITS) - 1;
+const MAX_MICROS: u64 = (1 << SPAN_BITS) - 1;
 
 impl Sample {
     /// Longer durations (12 days) are clamped to this.
-    pub const MAX_SPAN: Duration = Duration::from_micros(LONGEST_MICROS);
+    pub const MAX_SPAN: Duration = Duration::from_micros(MAX_MICROS);
 
     /// The storage format: whole microseconds, rounded up, so that a duration above a limit stays
     /// above it. Fits the signed integers of databases.
@@ -62,12 +62,12 @@ impl Sample {
             _ => return None,
         };
         let micros = bits >> ENDING_BITS;
-        (micros <= LONGEST_MICROS).then(|| Self { span: Duration::from_micros(micros), ending })
+        (micros <= MAX_MICROS).then(|| Self { span: Duration::from_micros(micros), ending })
     }
 
     pub(crate) fn micros(self) -> u64 {
         let micros = self.span.as_nanos().div_ceil(1_000);
-        u64::try_from(micros).unwrap_or(u64::MAX).min(LONGEST_MICROS)
+        u64::try_from(micros).unwrap_or(u64::MAX).min(MAX_MICROS)
     }
 }
 

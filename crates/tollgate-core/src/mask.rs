@@ -54,7 +54,7 @@ enum LiteralRole {
 /// How large a compiled pattern may be.
 const PATTERN_BYTES: usize = 1 << 20;
 /// Places of one text that a pattern may mask; more of them cost more than they are worth.
-const MOST_MATCHES: usize = 1_000;
+const MAX_MATCHES: usize = 1_000;
 
 impl MaskPattern {
     pub fn new(name: &str, pattern: &str) -> Result<Self, MaskPatternError> {
@@ -101,7 +101,7 @@ impl SecretMasker {
             let before = masked.as_deref().unwrap_or(text);
             if pattern.regex.is_match(before) {
                 let mark = mark(&pattern.name);
-                let after = pattern.regex.replacen(before, MOST_MATCHES, NoExpand(&mark));
+                let after = pattern.regex.replacen(before, MAX_MATCHES, NoExpand(&mark));
                 masked = Some(after.into_owned());
             }
         }

@@ -112,13 +112,13 @@ pub enum MemoryInputError {
 }
 
 /// Maximum bytes of an utterance or a fact.
-pub const LONGEST_TEXT: usize = 64 << 10;
+pub const MAX_TEXT_BYTES: usize = 64 << 10;
 /// Maximum bytes of an entity's attributes, as JSON.
-pub const LONGEST_ATTRIBUTES: usize = 64 << 10;
+pub const MAX_ATTRIBUTES_BYTES: usize = 64 << 10;
 /// Maximum bytes of names: of speakers, sessions, entities, kinds.
-pub const LONGEST_NAME: usize = 256;
+pub const MAX_NAME_BYTES: usize = 256;
 /// Maximum hits of one search.
-pub const MOST_HITS: usize = 100;
+pub const MAX_HITS: usize = 100;
 
 impl<T> MemoryHit<T> {
     /// The same hit with its item converted.

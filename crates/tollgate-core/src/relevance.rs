@@ -29,7 +29,7 @@ const B: f32 = 0.6;
 const END: usize = 4 * 1024;
 
 /// Maximum misspelled words of a query that are corrected.
-const MOST_MISTYPED: usize = 8;
+const MAX_CORRECTED_WORDS: usize = 8;
 /// Weight of a corrected word.
 const CORRECTED_WEIGHT: f32 = 0.6;
 
@@ -134,7 +134,7 @@ impl RelevanceIndex {
             RelevanceQuery { synonyms: query.synonyms, ..RelevanceQuery::default() };
         let mut mistyped = 0;
         for (word, weight) in &query.words {
-            if self.places.contains_key(word) || mistyped == MOST_MISTYPED {
+            if self.places.contains_key(word) || mistyped == MAX_CORRECTED_WORDS {
                 corrected.take(word, *weight);
                 continue;
             }

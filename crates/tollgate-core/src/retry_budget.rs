@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Calls that earn one second attempt, and how many attempts can be saved up.
 const CALLS_PER_SECOND_ATTEMPT: u32 = 5;
-const MOST_SAVED: u32 = 10;
+const MAX_SAVED_RETRIES: u32 = 10;
 
 /// Of one server or provider: a fifth of its calls may be second attempts, retried or hedged.
 ///
@@ -29,7 +29,7 @@ impl Default for RetryBudget {
 impl RetryBudget {
     /// Called when a call begins.
     pub fn earn(&self) {
-        let most = MOST_SAVED * CALLS_PER_SECOND_ATTEMPT;
+        let most = MAX_SAVED_RETRIES * CALLS_PER_SECOND_ATTEMPT;
         let more = |saved: u32| (saved < most).then_some(saved + 1);
         if change(&self.debt, |debt| debt.checked_sub(1)).is_none() {
             change(&self.saved, more);

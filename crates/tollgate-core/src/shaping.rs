@@ -34,7 +34,7 @@ use verdict::ResultVerdict;
 pub const DONE: &str = "Done.";
 
 /// Maximum items that are read as data; larger results are truncated first.
-const MOST_TEXTS: usize = 4_096;
+const MAX_DATA_ITEMS: usize = 4_096;
 
 const SENSIBLE: Retryability = Retryability::Sensible { hint: None, after: None };
 
@@ -116,7 +116,7 @@ pub fn shape(
 }
 
 /// Shapes a full outcome again for another consumer.
-pub fn again(tool: &Tool, whole: Outcome, consumer: ResultConsumer<'_>) -> ShapedResult {
+pub fn reshape(tool: &Tool, whole: Outcome, consumer: ResultConsumer<'_>) -> ShapedResult {
     let ResultConsumer { caps, spare: handle } = consumer;
     let rules = cut::CutRules { caps, schema: tool.output.as_ref(), handle };
     let Some(result) = cut::cut(whole.result.get(), rules) else {
@@ -163,7 +163,7 @@ pub fn pending(tool: &Tool, handle: ResultHandle, duration: Duration) -> Outcome
 }
 
 /// The turn ended before the call was approved.
-pub fn held(tool: &Tool, handle: ResultHandle) -> Outcome {
+pub fn pending_outcome(tool: &Tool, handle: ResultHandle) -> Outcome {
     later(tool, handle, "is awaiting approval", Duration::ZERO)
 }
 
@@ -234,7 +234,7 @@ pub fn raw_data(outcome: &Outcome) -> Box<RawValue> {
 /// The tool's own text, without the truncation note.
 fn own_texts(outcome: &Outcome) -> Vec<String> {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();
-    let mut texts = content::texts(&object, MOST_TEXTS);
+    let mut texts = content::texts(&object, MAX_DATA_ITEMS);
     if outcome.extent == ResultExtent::Cut {
         texts.pop();
     }

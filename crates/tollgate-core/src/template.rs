@@ -8,7 +8,7 @@ use crate::agent::Agent;
 /// Maximum size of a rendered prompt.
 pub const MAX_PROMPT_BYTES: usize = 256 << 10;
 /// Maximum length of a placeholder's name; longer ones are not placeholders.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Built-in values beside `call_id` and `context_name`, unless overridden.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -65,7 +65,7 @@ pub fn render(template: &str, values: &PlaceholderValues<'_>) -> String {
 /// The name of the placeholder at the start of `text`, brace included.
 fn name(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('{')?;
-    let end = inside.bytes().take(LONGEST_NAME + 1).position(|byte| !is_of_name(byte))?;
+    let end = inside.bytes().take(MAX_NAME_LEN + 1).position(|byte| !is_of_name(byte))?;
     (end > 0 && inside.as_bytes()[end] == b'}').then(|| &inside[..end])
 }
 
@@ -75,7 +75,7 @@ fn is_of_name(byte: u8) -> bool {
 
 /// Whether it is a valid variable name in a request.
 pub fn is_name(text: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_of_name)
+    (1..=MAX_NAME_LEN).contains(&text.len()) && text.bytes().all(is_of_name)
 }
 
 /// Appends as much as fits, in whole characters.

@@ -28,7 +28,7 @@ use trial::TierTrial;
 pub const RUN: usize = 10;
 
 /// A run that may have been luck doubles the length required of the next one, up to this.
-const LONGEST_RUN: usize = 80;
+const MAX_RUN_LEN: usize = 80;
 /// Calls since the last run after which it was not luck: none of the run is left in the window.
 const PROOF: u64 = 2 * LatencyWindow::SIZE as u64;
 
@@ -87,7 +87,7 @@ impl TierAssignment {
             home: saved.home,
             floor: saved.tier(),
             epoch: recorded.saturating_sub(u64::from(saved.epoch)),
-            run: (saved.run as usize).clamp(RUN, LONGEST_RUN),
+            run: (saved.run as usize).clamp(RUN, MAX_RUN_LEN),
             trial: None,
             failed_trials: saved.failed_trials,
             seen: recorded,
@@ -111,7 +111,7 @@ impl TierAssignment {
         while let Some(run) = self.good_run(self.assigned.tier.max(look.plain), samples, facts) {
             samples = run;
             self.epoch = run[0].0;
-            self.run = (self.run * 2).min(LONGEST_RUN);
+            self.run = (self.run * 2).min(MAX_RUN_LEN);
             look = self.look(samples, facts);
         }
         self.health = look.health;
@@ -122,7 +122,7 @@ impl TierAssignment {
         self.settle(look, facts)
     }
 
-    pub fn assigned(&self) -> &AssignedTier {
+    pub fn assigned_tier(&self) -> &AssignedTier {
         &self.assigned
     }
 

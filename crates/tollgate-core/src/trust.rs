@@ -70,7 +70,7 @@ pub enum TrustedBy {
 impl Pin {
     /// Further rejections evict the oldest. A hash that changes with every listing is withheld as
     /// changed anyway.
-    const MOST_REJECTED: usize = 64;
+    const MAX_REJECTED: usize = 64;
 
     pub fn first_use(hash: ContentHash) -> Self {
         let trusted = Some(TrustedHash { hash, by: TrustedBy::FirstUse });
@@ -85,7 +85,7 @@ impl Pin {
     pub fn reject(&mut self, hash: ContentHash) {
         self.trusted = self.trusted.filter(|trusted| trusted.hash != hash);
         self.rejected.retain(|rejected| *rejected != hash);
-        let surplus = (self.rejected.len() + 1).saturating_sub(Self::MOST_REJECTED);
+        let surplus = (self.rejected.len() + 1).saturating_sub(Self::MAX_REJECTED);
         self.rejected.drain(..surplus);
         self.rejected.push(hash);
     }

@@ -174,7 +174,7 @@ impl CallBudget {
         Self { limit, used: AtomicU32::new(0) }
     }
 
-    pub fn used(&self) -> u32 {
+    pub fn used_calls(&self) -> u32 {
         self.used.load(Ordering::Relaxed)
     }
 
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(budget.take(5), Ok(()));
         assert_eq!(budget.take(3), Err(CallLimitError { limit: 8, left: 2 }));
         assert_eq!(budget.take(u32::MAX), Err(CallLimitError { limit: 8, left: 2 }));
-        assert_eq!((budget.take(2), budget.used()), (Ok(()), 8));
+        assert_eq!((budget.take(2), budget.used_calls()), (Ok(()), 8));
         budget.count(u32::MAX);
         assert_eq!(budget.take(1), Err(CallLimitError { limit: 8, left: 0 }));
     }

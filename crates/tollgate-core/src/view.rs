@@ -148,7 +148,7 @@ impl View {
     }
 
     /// Its tools as code mode presents them.
-    pub fn book(&self) -> &CodeModeApi {
+    pub fn code_api(&self) -> &CodeModeApi {
         self.book.get_or_init(|| CodeModeApi::new(&self.tools))
     }
 

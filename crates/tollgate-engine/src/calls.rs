@@ -23,7 +23,7 @@ mod ring;
 mod running_calls;
 mod steps;
 
-pub use counts::{CallCounts, MOST_TOOLS, MethodCounts, TierCounts, ToolCounts};
+pub use counts::{CallCounts, MAX_TOOLS, MethodCounts, TierCounts, ToolCounts};
 use finished_call::FinishedCall;
 pub use histogram::{Histogram, HistogramSnapshot, OPERATION_BUCKETS, TOOL_BUCKETS};
 use hourly_stats::HourlyStats;
@@ -135,7 +135,7 @@ impl CallTracker {
 
     /// Up to `most` finished calls that match `wanted`; with `before`, only those with lower
     /// numbers.
-    pub fn finished(
+    pub fn list_finished(
         &self,
         before: Option<u64>,
         most: usize,

@@ -154,7 +154,7 @@ impl Executor {
         let _visit = self.meters.enter_server(call.planned.permitted_request().server());
         let ran = self.run_with_dialogue(&attempt).await;
         attempt_span::end(&mut attempt.span, ran.as_ref());
-        Ok(self.over(&attempt, ran?))
+        Ok(self.finish_attempt(&attempt, ran?))
     }
 
     /// Runs a call without a caller to ask. `None` if the server asks anyway; the call is then
@@ -170,7 +170,7 @@ impl Executor {
             Era::Legacy => self.run_until_question(&attempt).await.ok()?,
         };
         attempt_span::end(&mut attempt.span, Ok(&ran));
-        Some(self.over(&attempt, ran))
+        Some(self.finish_attempt(&attempt, ran))
     }
 
     /// Waits until a lost or absent server is available; returns at once if it is not expected to
@@ -231,7 +231,7 @@ impl Executor {
         })
     }
 
-    fn over(&self, attempt: &CallAttempt<'_>, ran: BackendOutcome) -> AttemptOutcome {
+    fn finish_attempt(&self, attempt: &CallAttempt<'_>, ran: BackendOutcome) -> AttemptOutcome {
         let now = self.clock.now();
         if let Some(timing) = &attempt.timing {
             let went = match &ran {

@@ -145,7 +145,7 @@ impl TurnRequest<'_> {
         }
     }
 
-    fn seen(&self) -> ViewQuery<'_> {
+    fn view_query(&self) -> ViewQuery<'_> {
         ViewQuery {
             agent: self.agent,
             wish: self.budget,

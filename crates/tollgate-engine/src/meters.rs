@@ -36,7 +36,7 @@ use load::ServerLoad;
 use meter::ToolMeter;
 
 /// Meters kept for tools that are absent, in case they return.
-const MOST_AWAY: usize = 1_000;
+const MAX_ABSENT_METERS: usize = 1_000;
 
 /// The meters of one environment, shared by all calls.
 pub(crate) struct ToolMeters {
@@ -131,14 +131,14 @@ impl ToolMeters {
         }
     }
 
-    pub(crate) fn assigned(&self, tool: &ToolId) -> Option<Arc<AssignedTier>> {
-        self.meters.load().get(tool).map(|meter| meter.assigned())
+    pub(crate) fn assigned_tier(&self, tool: &ToolId) -> Option<Arc<AssignedTier>> {
+        self.meters.load().get(tool).map(|meter| meter.assigned_tier())
     }
 
     /// The ceiling of the tool's tier.
     pub(crate) fn ceiling(&self, tool: &ToolId) -> Duration {
         let meters = self.meters.load();
-        let tier = meters.get(tool).map_or(Tier::Standard, |meter| meter.assigned().tier);
+        let tier = meters.get(tool).map_or(Tier::Standard, |meter| meter.assigned_tier().tier);
         self.rules.load().ceilings.of(tier)
     }
 
@@ -156,7 +156,7 @@ impl ToolMeters {
         let meters = self.meters.load();
         let meter = meters.get(tool)?;
         let measured_at = meter.measured_at(self.clock.now(), self.clock.wall());
-        Some(MeterReading { assigned: meter.assigned(), measured_at })
+        Some(MeterReading { assigned: meter.assigned_tier(), measured_at })
     }
 
     /// How many samples are needed to count.
@@ -177,7 +177,7 @@ impl ToolMeters {
     /// In the order of `tools`.
     pub(crate) fn tiers(&self, tools: &[Arc<Tool>]) -> Vec<Tier> {
         let meters = self.meters.load();
-        let tier = |tool: &Arc<Tool>| meters.get(&tool.id).map(|meter| meter.assigned().tier);
+        let tier = |tool: &Arc<Tool>| meters.get(&tool.id).map(|meter| meter.assigned_tier().tier);
         tools.iter().map(|tool| tier(tool).unwrap_or(Tier::Standard)).collect()
     }
 
@@ -244,13 +244,13 @@ impl ToolMeters {
         let mut away: Vec<&Arc<ToolMeter>> = meters.values().filter(is_away).collect();
         let now = self.clock.now();
         let wall = self.clock.wall();
-        if away.len() > MOST_AWAY {
+        if away.len() > MAX_ABSENT_METERS {
             away.sort_by_key(|meter| Reverse(meter.last()));
             let is_kept = |meter: &ToolMeter| {
                 self.archive.is_none() || meter.unsaved_changes(now, wall).is_none()
             };
             let mut place = 0..;
-            away.retain(|meter| place.next() < Some(MOST_AWAY) || !is_kept(meter));
+            away.retain(|meter| place.next() < Some(MAX_ABSENT_METERS) || !is_kept(meter));
         }
         away.into_iter().map(|meter| (meter.id().clone(), Arc::clone(meter))).collect()
     }
@@ -279,7 +279,7 @@ impl ToolMeters {
     fn tell(&self, meter: &ToolMeter, verdict: TierVerdict) -> bool {
         let TierVerdict::Moved { from, to } = verdict else { return false };
         let tool = meter.id().clone();
-        let reason = meter.assigned().cause.to_string();
+        let reason = meter.assigned_tier().cause.to_string();
         tracing::info!(%tool, %from, %to, reason, "a tool moved to another tier");
         self.notices.tell(Notice::Moved { tool, from, to, reason });
         true

@@ -77,10 +77,10 @@ impl RecordingPolicy {
     /// A resource may have a password in its address.
     fn name(&self, request: &GateRequest<'_>) -> Arc<str> {
         let (key, longest) = match request.kind {
-            RequestKind::ReadResource => ("uri", LONGEST_NAME),
-            RequestKind::Task(_) => ("taskId", LONGEST_TICKET),
+            RequestKind::ReadResource => ("uri", MAX_NAME_CHARS),
+            RequestKind::Task(_) => ("taskId", MAX_TICKET_CHARS),
             RequestKind::CallTool | RequestKind::GetPrompt | RequestKind::Complete => {
-                ("name", LONGEST_NAME)
+                ("name", MAX_NAME_CHARS)
             }
         };
         let name = request.params.string(key).unwrap_or_default();
@@ -103,7 +103,7 @@ impl RecordingPolicy {
 
     /// JSON without secrets, if it is not too much.
     fn redact(&self, text: &str) -> Box<str> {
-        if text.len() > LONGEST_ARGUMENTS {
+        if text.len() > MAX_ARGUMENTS_BYTES {
             return format!("\"[{} bytes]\"", text.len()).into();
         }
         if json::is_deeper_than(DEEPEST_ARGUMENTS, text) {
@@ -124,7 +124,7 @@ impl RecordingPolicy {
     }
 
     /// Waits for a row where that is wanted; an error says that the answer must not leave.
-    pub(crate) async fn settled(
+    pub(crate) async fn await_row(
         &self,
         waiting: PendingAuditRow<'_>,
     ) -> Result<(), AuditWriteError> {
@@ -169,12 +169,12 @@ struct OpenRecord<'r> {
 }
 
 /// Characters of a name that nobody has checked yet.
-const LONGEST_NAME: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 /// Of a sealed ticket no more than it takes to know it again.
-const LONGEST_TICKET: usize = 16;
-const LONGEST_DETAIL: usize = 300;
+const MAX_TICKET_CHARS: usize = 16;
+const MAX_DETAIL_CHARS: usize = 300;
 /// Bytes of arguments that are kept.
-const LONGEST_ARGUMENTS: usize = 16 << 10;
+const MAX_ARGUMENTS_BYTES: usize = 16 << 10;
 /// Rows are shown inside other JSON, and most readers of that give up at 128.
 const DEEPEST_ARGUMENTS: usize = 64;
 
@@ -338,7 +338,7 @@ impl CallRecording<'_> {
         }
         let policy = self.policy.clone();
         let Some(waiting) = self.tell() else { return Ok(()) };
-        policy.settled(waiting).await
+        policy.await_row(waiting).await
     }
 
     fn tell(&mut self) -> Option<PendingAuditRow<'_>> {
@@ -389,7 +389,7 @@ fn close(record: &mut CallRecord, reply: &Result<Reply, CallError>) {
         Ok(Reply::InputRequired(result)) => (CallEnding::InputRequired, Some(result)),
         Ok(Reply::Task(result)) => (CallEnding::Task, Some(result)),
         Err(CallError::Refused(refusal)) => {
-            record.detail = Some(truncate_chars(&refusal.to_string(), LONGEST_DETAIL).into());
+            record.detail = Some(truncate_chars(&refusal.to_string(), MAX_DETAIL_CHARS).into());
             (CallEnding::Refused, None)
         }
         Err(CallError::Revoked(why)) => {

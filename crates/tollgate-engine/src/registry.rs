@@ -25,7 +25,7 @@ const QUEUE: usize = 256;
 const RESOURCE_QUEUE: usize = 256;
 
 /// Lines that one build may log.
-const MOST_NEWS: usize = 20;
+const MAX_LOGGED_CHANGES: usize = 20;
 
 mod generation;
 mod quarantine_notices;
@@ -56,7 +56,7 @@ impl CatalogRegistry {
     }
 
     /// Waits until all updates sent so far are in the catalogue.
-    pub(crate) async fn flushed(&self) {
+    pub(crate) async fn flush(&self) {
         self.order(RegistryCommand::Flush).await;
     }
 
@@ -384,7 +384,7 @@ fn news(previous: &Catalog, next: &Catalog) -> Vec<String> {
     });
     let changed = changed.map(|tool| format!("`{}`: the server changed this tool", tool.id));
     let mut all = problems.filter(|problem| !known.contains(problem)).chain(changed);
-    let mut lines: Vec<String> = all.by_ref().take(MOST_NEWS).collect();
+    let mut lines: Vec<String> = all.by_ref().take(MAX_LOGGED_CHANGES).collect();
     match all.count() {
         0 => {}
         more => lines.push(format!("and {more} more of the kind")),

@@ -404,7 +404,7 @@ impl ReuseInner {
         if tool.terms.attempts == tool::HedgingPolicy::One {
             return None;
         }
-        let assigned = self.executor.meters.assigned(&tool.id)?;
+        let assigned = self.executor.meters.assigned_tier(&tool.id)?;
         let figures = &assigned.figures;
         figures.p95().filter(|_| figures.timed() >= ENOUGH_CALLS)
     }

@@ -143,11 +143,12 @@ impl ServerDirectory {
     }
 
     /// Waits for the eager servers, each with its own timeout, and for a catalogue that has them.
-    pub(crate) async fn settled(&self, registry: &CatalogRegistry) {
+    pub(crate) async fn wait_until_settled(&self, registry: &CatalogRegistry) {
         let crew = self.crew.load_full();
-        let all = futures_util::future::join_all(crew.upstreams.iter().map(|it| it.settled()));
+        let all =
+            futures_util::future::join_all(crew.upstreams.iter().map(|it| it.wait_until_settled()));
         let _ = tokio::time::timeout(GRACE, all).await;
-        registry.flushed().await;
+        registry.flush().await;
         self.settled.store(true, Ordering::Relaxed);
     }
 

@@ -108,8 +108,8 @@ pub const ERROR_TYPE: &str = "error.type";
 /// The type of an unclassified error.
 pub const OTHER_ERROR_TYPE: &str = "_OTHER";
 /// Characters of an error message that are recorded, and that are searched for secrets before.
-const LONGEST_ERROR: usize = 300;
-const LONGEST_SEARCHED: usize = 4_096;
+const MAX_ERROR_CHARS: usize = 300;
+const MAX_SEARCHED_CHARS: usize = 4_096;
 /// The type of an operation that was cancelled by its caller.
 pub const CANCELLED_ERROR_TYPE: &str = "cancelled";
 
@@ -246,23 +246,27 @@ impl TraceSpan {
         if let Some(open) = &mut self.open {
             open.fate = SpanDropMeaning::Over;
             open.ended.attributes.set(ERROR_TYPE, kind.into());
-            open.ended.error = Some(truncate_chars(&words(), LONGEST_ERROR));
+            open.ended.error = Some(truncate_chars(&words(), MAX_ERROR_CHARS));
         }
     }
 
     /// The same with a message that others contributed to: it may quote requests and answers.
-    pub fn refused(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
+    pub fn fail_quoting(
+        &mut self,
+        kind: impl Into<Cow<'static, str>>,
+        words: impl FnOnce() -> String,
+    ) {
         let Some(open) = &self.open else { return };
         let quoting = open.inner.quoting.load_full().filter(|_| self.is_sampled());
         self.fail(kind, || {
             let Some(masker) = quoting else { return String::new() };
-            let words = truncate_chars(&words(), LONGEST_SEARCHED);
+            let words = truncate_chars(&words(), MAX_SEARCHED_CHARS);
             masker.text(&words).unwrap_or(words)
         });
     }
 
     /// Marks it as finished: dropping it is not a cancellation.
-    pub fn done(&mut self) {
+    pub fn complete(&mut self) {
         if let Some(open) = &mut self.open {
             open.fate = SpanDropMeaning::Over;
         }

@@ -80,7 +80,7 @@ pub struct RunningEngine {
 /// How long a server that stops may take to finish its calls.
 const LAST_CALLS: Duration = Duration::from_secs(30);
 /// Beyond this, servers are stopped without waiting for their calls.
-const MOST_ENDING: usize = 1_024;
+const MAX_DRAINING_SERVERS: usize = 1_024;
 
 /// Why the engine could not start.
 #[derive(Debug, thiserror::Error)]
@@ -169,7 +169,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         gate,
         server_set: Mutex::new(server_set),
         probing,
-        ending: TaskGroup::new("ending servers", MOST_ENDING),
+        ending: TaskGroup::new("ending servers", MAX_DRAINING_SERVERS),
         _registry_task: tasks::spawn("registry", registry_actor.run()),
         _maintenance: meters.start_maintenance(),
         _usage_archive: model_usage.start_saving(),
@@ -217,7 +217,7 @@ impl RunningEngine {
         server_set.replace_builtins(settings, renewed);
         gate.meters.set_rules(settings.budget.standing);
         gate.model_usage.reconfigure(&settings.model_usage);
-        gate.furnish(settings);
+        gate.update_sandbox(settings);
         gate.ledger().reconfigure(&settings.audit);
         if let Some(reading) = &self.reading {
             reading.keep(settings.memory.keep);

@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let settings = EngineSettings { agents: vec![agent], ..EngineSettings::new(data) };
     let running = tollgate_engine::start(&settings, Parts::default())?;
-    running.gate.settled().await;
+    running.gate.wait_until_settled().await;
 
     let session = Arc::new(ScriptedSession::default());
     let gate = Arc::clone(&running.gate);

@@ -93,7 +93,7 @@ pub fn settle_response(mut reserved: ModelReservation, response: &ChatResponse) 
             PartContent::Media(_) | PartContent::Result(_) | PartContent::Opaque { .. } => {}
         }
     }
-    reserved.settle(&counted(&response.usage));
+    reserved.settle(&model_tokens(&response.usage));
 }
 
 /// A request in flight whose answer is streamed. Dropped before its end, it is settled with what
@@ -114,7 +114,7 @@ impl StreamReservation {
             }
             ResponseDelta::End { usage, .. } => {
                 if let Some(reserved) = self.0.take() {
-                    reserved.settle(&counted(usage));
+                    reserved.settle(&model_tokens(usage));
                 }
             }
             _ => {}
@@ -122,7 +122,7 @@ impl StreamReservation {
     }
 }
 
-pub fn counted(usage: &TokenUsage) -> ModelTokens {
+pub fn model_tokens(usage: &TokenUsage) -> ModelTokens {
     let TokenUsage { input, output, cache_read, cache_written, .. } = *usage;
     ModelTokens { input, output, cache_read, cache_written }
 }

@@ -100,13 +100,13 @@ impl WindowFit {
 /// The first model that the request fits into, with as many tools as there is room for. `models` is
 /// in order of preference; a later one is selected only if its window is larger.
 pub fn fit(
-    asked: &WindowRequest<'_>,
+    window_request: &WindowRequest<'_>,
     models: &[ModelWindow<'_>],
 ) -> Result<WindowFit, ContextTooLongError> {
     // For the margin, tools are omitted and a larger model is selected. But it is no reason to
     // refuse a request that may fit: then the provider decides.
-    first_of(asked, models, VocabularyMargin::Reserved)
-        .or_else(|_| first_of(asked, models, VocabularyMargin::Waived))
+    first_of(window_request, models, VocabularyMargin::Reserved)
+        .or_else(|_| first_of(window_request, models, VocabularyMargin::Waived))
 }
 
 /// Whether room is reserved for an unknown vocabulary.
@@ -117,18 +117,18 @@ enum VocabularyMargin {
 }
 
 fn first_of(
-    asked: &WindowRequest<'_>,
+    window_request: &WindowRequest<'_>,
     models: &[ModelWindow<'_>],
     margin: VocabularyMargin,
 ) -> Result<WindowFit, ContextTooLongError> {
-    let visible = visible(asked);
+    let visible = visible(window_request);
     let mut tried: Vec<(String, WindowCounts)> = Vec::new();
     for (model, room) in models.iter().enumerate() {
         if tried.iter().any(|(_, counts)| counts.window >= room.window) {
             continue;
         }
-        match fit_into(asked, &visible, MeasuredWindow { room, margin }) {
-            Ok(settled) => return Ok(settled.fit(asked, model)),
+        match fit_into(window_request, &visible, MeasuredWindow { room, margin }) {
+            Ok(settled) => return Ok(settled.fit(window_request, model)),
             Err(counts) => tried.push((room.name.to_owned(), counts)),
         }
     }
@@ -136,10 +136,10 @@ fn first_of(
 }
 
 /// Indexes of the tools that are not hidden by a client's tool.
-fn visible(asked: &WindowRequest<'_>) -> Vec<usize> {
-    let theirs: HashSet<&str> = asked.request.client_tools().collect();
-    let places = 0..asked.pool.len();
-    places.filter(|place| !theirs.contains(asked.pool.name(*place))).collect()
+fn visible(window_request: &WindowRequest<'_>) -> Vec<usize> {
+    let theirs: HashSet<&str> = window_request.request.client_tools().collect();
+    let places = 0..window_request.pool.len();
+    places.filter(|place| !theirs.contains(window_request.pool.name(*place))).collect()
 }
 
 /// A window being measured.
@@ -150,72 +150,78 @@ struct MeasuredWindow<'a> {
 }
 
 fn fit_into(
-    asked: &WindowRequest<'_>,
+    window_request: &WindowRequest<'_>,
     visible: &[usize],
     space: MeasuredWindow<'_>,
 ) -> Result<FittedTools, WindowCounts> {
-    let (must, others) = split_pinned(asked, visible);
-    if asked.search != ToolSearch::Always && visible.len() <= asked.max_tools {
+    let (must, others) = split_pinned(window_request, visible);
+    if window_request.search != ToolSearch::Always && visible.len() <= window_request.max_tools {
         let whole =
             ToolCandidates { must: must.clone(), may: others.clone(), ..ToolCandidates::default() };
-        let settled = settle(asked, &whole, space).ok().filter(|settled| settled.cut.is_empty());
+        let settled =
+            settle(window_request, &whole, space).ok().filter(|settled| settled.cut.is_empty());
         if let Some(settled) = settled {
             return Ok(settled);
         }
     }
-    let wanted = match asked.search {
-        ToolSearch::Off => select_by_relevance(asked, must, &others),
-        ToolSearch::Auto | ToolSearch::Always => select_with_search(asked, must, &others),
+    let candidates = match window_request.search {
+        ToolSearch::Off => select_by_relevance(window_request, must, &others),
+        ToolSearch::Auto | ToolSearch::Always => select_with_search(window_request, must, &others),
     };
-    settle(asked, &wanted, space)
+    settle(window_request, &candidates, space)
 }
 
 /// The tools that are always shown, and all others, each ordered by name.
-fn split_pinned(asked: &WindowRequest<'_>, visible: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let named = match &asked.request.tool_choice {
-        ToolChoice::Named(name) => asked.pool.place(name),
+fn split_pinned(window_request: &WindowRequest<'_>, visible: &[usize]) -> (Vec<usize>, Vec<usize>) {
+    let named = match &window_request.request.tool_choice {
+        ToolChoice::Named(name) => window_request.pool.place(name),
         _ => None,
     };
-    visible.iter().partition(|place| asked.pool.is_pinned(**place) || named == Some(**place))
+    visible
+        .iter()
+        .partition(|place| window_request.pool.is_pinned(**place) || named == Some(**place))
 }
 
 /// Tools that the model used before come first, then the most relevant ones.
 fn select_by_relevance(
-    asked: &WindowRequest<'_>,
+    window_request: &WindowRequest<'_>,
     must: Vec<usize>,
     others: &[usize],
 ) -> ToolCandidates {
     let others: HashSet<usize> = others.iter().copied().collect();
-    let order = asked.pool.index().order(&relevance::query(asked.request));
+    let order = window_request.pool.index().order(&relevance::query(window_request.request));
     let mut seen = HashSet::new();
-    let order = used_tools(asked).into_iter().chain(order);
+    let order = used_tools(window_request).into_iter().chain(order);
     let mut may: Vec<usize> =
         order.filter(|place| others.contains(place) && seen.insert(*place)).collect();
-    let cut = may.split_off(asked.max_tools.saturating_sub(must.len()).min(may.len()));
+    let cut = may.split_off(window_request.max_tools.saturating_sub(must.len()).min(may.len()));
     ToolCandidates { must, may, cut, search: None }
 }
 
 /// Tools called in the conversation, latest first.
-fn used_tools(asked: &WindowRequest<'_>) -> Vec<usize> {
-    let parts = asked.request.messages.iter().rev().flat_map(|message| &message.parts);
-    parts.filter_map(MessagePart::as_call).filter_map(|call| asked.pool.place(&call.name)).collect()
+fn used_tools(window_request: &WindowRequest<'_>) -> Vec<usize> {
+    let parts = window_request.request.messages.iter().rev().flat_map(|message| &message.parts);
+    parts
+        .filter_map(MessagePart::as_call)
+        .filter_map(|call| window_request.pool.place(&call.name))
+        .collect()
 }
 
 /// With a search tool: tools that were found or used, latest first. The model has to find the rest.
 fn select_with_search(
-    asked: &WindowRequest<'_>,
+    window_request: &WindowRequest<'_>,
     must: Vec<usize>,
     others: &[usize],
 ) -> ToolCandidates {
     let others: HashSet<usize> = others.iter().copied().collect();
-    let found = asked.disclosed.names().filter_map(|name| asked.pool.place(name));
+    let found = window_request.disclosed.names().filter_map(|name| window_request.pool.place(name));
     let mut seen = HashSet::new();
     let mut may: Vec<usize> = found
-        .chain(used_tools(asked))
+        .chain(used_tools(window_request))
         .filter(|place| others.contains(place) && seen.insert(*place))
         .collect();
-    let search = (may.len() < others.len()).then(|| search::tool(asked));
-    let spare = asked.max_tools.saturating_sub(must.len() + usize::from(search.is_some()));
+    let search = (may.len() < others.len()).then(|| search::tool(window_request));
+    let spare = window_request.max_tools.saturating_sub(must.len() + usize::from(search.is_some()));
     let cut = may.split_off(spare.min(may.len()));
     ToolCandidates { must, may, cut, search }
 }
@@ -240,12 +246,13 @@ struct FittedTools {
 }
 
 impl FittedTools {
-    fn fit(self, asked: &WindowRequest<'_>, model: usize) -> WindowFit {
-        let Self { included: mut kept, mut cut, search, counts } = self;
-        kept.sort_unstable();
+    fn fit(self, window_request: &WindowRequest<'_>, model: usize) -> WindowFit {
+        let Self { mut included, mut cut, search, counts } = self;
+        included.sort_unstable();
         cut.sort_unstable();
-        let pruned = cut.into_iter().map(|place| asked.pool.name(place).to_owned()).collect();
-        WindowFit { model, included: kept, pruned, search, counts }
+        let pruned =
+            cut.into_iter().map(|place| window_request.pool.name(place).to_owned()).collect();
+        WindowFit { model, included, pruned, search, counts }
     }
 }
 
@@ -259,30 +266,30 @@ struct WeighedTools<'a> {
 /// As many of the wanted tools as fit; if even the fixed part does not fit, the counts without any
 /// optional tool.
 fn settle(
-    asked: &WindowRequest<'_>,
-    wanted: &ToolCandidates,
+    window_request: &WindowRequest<'_>,
+    candidates: &ToolCandidates,
     space: MeasuredWindow<'_>,
 ) -> Result<FittedTools, WindowCounts> {
-    let weighed = WeighedTools { request: asked, candidates: wanted, space };
+    let weighed = WeighedTools { request: window_request, candidates, space };
     let is_sure = weighed.count(CountPrecision::AtMost).missing() == 0;
     let mut counts = if is_sure {
         WindowCounts { margin: 0, ..weighed.count(CountPrecision::Estimated) }
     } else {
         weighed.count(CountPrecision::Exact)
     };
-    let mut shown = wanted.may.len();
+    let mut shown = candidates.may.len();
     while counts.missing() > 0 {
         let Some(last) = shown.checked_sub(1) else { return Err(counts) };
-        counts.tools -= asked.pool.tokens(wanted.may[last], counts.precision);
+        counts.tools -= window_request.pool.tokens(candidates.may[last], counts.precision);
         counts.tools -= weighed.around(shown) - weighed.around(last);
         counts.margin = weighed.margin(&counts);
         shown = last;
     }
-    let (may, cut) = wanted.may.split_at(shown);
+    let (may, cut) = candidates.may.split_at(shown);
     Ok(FittedTools {
-        included: wanted.must.iter().chain(may).copied().collect(),
-        cut: cut.iter().chain(&wanted.cut).copied().collect(),
-        search: wanted.search.clone(),
+        included: candidates.must.iter().chain(may).copied().collect(),
+        cut: cut.iter().chain(&candidates.cut).copied().collect(),
+        search: candidates.search.clone(),
         counts,
     })
 }

@@ -245,7 +245,7 @@ pub trait Credentials: Send + Sync {
 
     /// The server answered 401 or 403; `challenge` is its `www-authenticate`. Returns whether to
     /// retry with the then current headers. Called at most once per request.
-    async fn refused(&self, status: StatusCode, challenge: Option<&str>) -> bool;
+    async fn handle_refusal(&self, status: StatusCode, challenge: Option<&str>) -> bool;
 }
 
 /// One open connection. Implemented by each transport.

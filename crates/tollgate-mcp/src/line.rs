@@ -25,7 +25,7 @@ const MAX_NO_MESSAGE: usize = 64 << 10;
 /// Bytes shown of each end of a skipped line.
 const EXCERPT: usize = 64;
 /// Standing still for memory, the reader spends this; it regains it slowly, while it reads on.
-const PATIENCE: Duration = RESERVE_TIMEOUT;
+const WAIT_ALLOWANCE: Duration = RESERVE_TIMEOUT;
 /// How much slower.
 const REGAIN_DIVISOR: u32 = 4;
 /// How long a line may keep memory before its end arrives.
@@ -62,17 +62,17 @@ struct Patience {
 
 impl Patience {
     fn full() -> Self {
-        Self { left: PATIENCE, since: now() }
+        Self { left: WAIT_ALLOWANCE, since: now() }
     }
 
     fn left(self) -> Duration {
-        (self.left + self.since.elapsed() / REGAIN_DIVISOR).min(PATIENCE)
+        (self.left + self.since.elapsed() / REGAIN_DIVISOR).min(WAIT_ALLOWANCE)
     }
 
     /// What is left after having stood still since `began`.
     fn spend_since(&mut self, began: Instant) {
         let regained = began.saturating_duration_since(self.since) / REGAIN_DIVISOR;
-        let left = (self.left + regained).min(PATIENCE);
+        let left = (self.left + regained).min(WAIT_ALLOWANCE);
         *self = Self { left: left.saturating_sub(began.elapsed()), since: now() };
     }
 }

@@ -38,7 +38,7 @@ impl Task {
 
     /// Waits for the end of the task, in any way. Cancel-safe: the task keeps running and is still
     /// owned. May be called again.
-    pub async fn finished(&mut self) {
+    pub async fn wait(&mut self) {
         if !self.0.is_finished() {
             let _ = (&mut self.0).await;
         }
@@ -84,7 +84,7 @@ impl TaskGroup {
     }
 
     /// Waits for the tasks that are running now.
-    pub async fn finished(&self) {
+    pub async fn wait(&self) {
         let mut running = std::mem::take(&mut *self.running.lock());
         while running.join_next().await.is_some() {}
     }
@@ -103,8 +103,8 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_a_task_may_be_waited_for_more_than_once() {
         let mut task = super::spawn("short", async {});
-        task.finished().await;
-        task.finished().await;
+        task.wait().await;
+        task.wait().await;
         assert!(task.is_finished());
     }
 

@@ -20,7 +20,7 @@ use super::message::{attribute, nanos, scope, text};
 
 /// Limit on the series of one instrument. Further ones are counted together, as OpenTelemetry
 /// specifies.
-const MOST_SERIES: usize = 2_000;
+const MAX_SERIES: usize = 2_000;
 const OVERFLOW: &str = "otel.metric.overflow";
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
@@ -204,7 +204,7 @@ impl Histograms {
             .collect();
         labels.extend_from_slice(more);
         let series = self.series.entry(instrument.name).or_default();
-        if series.len() >= MOST_SERIES && !series.contains_key(&labels) {
+        if series.len() >= MAX_SERIES && !series.contains_key(&labels) {
             labels = vec![(OVERFLOW, OtlpLabelValue::Flag(true))];
         }
         let point = series.entry(labels).or_insert_with(|| HistogramDataPoint {

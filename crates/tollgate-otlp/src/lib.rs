@@ -54,7 +54,7 @@ impl ExporterHandle {
     /// Sends what is there, for a while.
     pub async fn finish(mut self) {
         self.queue.close();
-        if tokio::time::timeout(SHUTDOWN_FLUSH_TIMEOUT, self.task.finished()).await.is_err() {
+        if tokio::time::timeout(SHUTDOWN_FLUSH_TIMEOUT, self.task.wait()).await.is_err() {
             tracing::warn!("the collector was too slow to receive all telemetry before shutdown");
         }
     }

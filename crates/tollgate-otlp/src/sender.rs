@@ -16,7 +16,7 @@ use super::settings::{OtlpProtocol, OtlpTarget};
 /// Maximum number of attempts for one batch, and the delays between them.
 const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 pub(super) struct OtlpSender {
     pool: HttpPool,
@@ -63,12 +63,12 @@ impl OtlpSender {
                 ExportAttempt::Refused(error) => return Err(error),
                 ExportAttempt::Away(error, _) if attempt == ATTEMPTS => return Err(error),
                 ExportAttempt::Away(_, duration) => {
-                    let duration = duration.unwrap_or(Duration::ZERO).min(LONGEST_PAUSE);
+                    let duration = duration.unwrap_or(Duration::ZERO).min(MAX_RETRY_DELAY);
                     let pause = pause.mul_f64(rand::random_range(0.5..1.5));
                     tokio::time::sleep(duration.max(pause)).await;
                 }
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_RETRY_DELAY);
         }
         unreachable!("attempts are counted")
     }

@@ -5,7 +5,7 @@ use crate::frames::{ProgramError, ProgramErrorKind};
 /// Characters of a message or a hint.
 const MAX_MESSAGE_CHARS: usize = 2000;
 /// Characters of the failing source line.
-const LONGEST_LINE: usize = 300;
+const MAX_LINE_CHARS: usize = 300;
 
 pub(crate) fn program_error(kind: ProgramErrorKind, message: String) -> ProgramError {
     ProgramError { kind, message, line: None, column: None, text: None, hint: None }
@@ -28,7 +28,7 @@ pub(crate) fn out_of_time(what: &str) -> ProgramError {
 pub(crate) fn truncate_texts(failed: ProgramError) -> ProgramError {
     ProgramError {
         message: cut(failed.message, MAX_MESSAGE_CHARS),
-        text: failed.text.map(|text| cut(text, LONGEST_LINE)),
+        text: failed.text.map(|text| cut(text, MAX_LINE_CHARS)),
         hint: failed.hint.map(|hint| cut(hint, MAX_MESSAGE_CHARS)),
         ..failed
     }

@@ -19,7 +19,7 @@ use crate::worker::{WorkerLaunch, WorkerProcess};
 
 /// Pause after the first failed start; doubles with each further one.
 const FIRST_REST: Duration = Duration::from_millis(250);
-const LONGEST_REST: Duration = Duration::from_secs(30);
+const MAX_START_DELAY: Duration = Duration::from_secs(30);
 /// Interval of liveness checks of idle workers.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -196,7 +196,7 @@ impl StartPause {
     fn after(before: Option<Self>) -> Self {
         let failures = before.map_or(0, |rest| rest.failures).saturating_add(1);
         let pause = FIRST_REST.saturating_mul(1 << failures.min(16).saturating_sub(1));
-        Self { failures, until: clock::now() + pause.min(LONGEST_REST) }
+        Self { failures, until: clock::now() + pause.min(MAX_START_DELAY) }
     }
 }
 

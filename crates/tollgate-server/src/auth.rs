@@ -109,7 +109,7 @@ impl Authenticator {
     pub(crate) fn new(clock: Arc<dyn Clock>, lock: AuthenticatorOptions) -> Self {
         let AuthenticatorOptions { keyring, admin, issuer_pause } = lock;
         Self {
-            known: ArcSwap::from_pointee(KeySnapshot::nobody()),
+            known: ArcSwap::from_pointee(KeySnapshot::empty()),
             sources: Mutex::default(),
             refreshing: Mutex::default(),
             keyring,
@@ -176,7 +176,7 @@ impl Authenticator {
     /// All keys, including revoked ones, for display.
     pub(crate) fn key_summaries(&self) -> Vec<KeySummary> {
         let sources = self.sources.lock();
-        let used = self.known.load().used();
+        let used = self.known.load().last_uses();
         let configured = sources.configured.iter().map(KeySummary::from_config);
         let made = sources.made.iter().map(KeySummary::from_stored);
         let all = configured.chain(made).map(|shown| shown.with_use(&used));
@@ -190,7 +190,7 @@ impl Authenticator {
     /// Stores when keys were last used. May block.
     pub(crate) fn keep_use(&self) -> Result<(), KeyringError> {
         let Some(keyring) = &self.keyring else { return Ok(()) };
-        let used: Vec<(String, SystemTime)> = self.known.load().used().into_iter().collect();
+        let used: Vec<(String, SystemTime)> = self.known.load().last_uses().into_iter().collect();
         keyring.keep_use(&used)
     }
 

@@ -14,10 +14,10 @@ use tollgate_core::text::truncate_chars;
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 
 /// Limit on all filters of a request together.
-const MOST_BYTES: usize = 8 << 10;
-const MOST_ITEMS: usize = 256;
+const MAX_FILTERS_BYTES: usize = 8 << 10;
+const MAX_FILTER_ITEMS: usize = 256;
 /// Limit on one item. No name is longer.
-const LONGEST_ITEM: usize = 256;
+const MAX_ITEM_LEN: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FilterField {
@@ -208,10 +208,10 @@ impl FilterReader {
             let items = list.split(',').map(|item| item.trim_matches([' ', '\t']));
             for item in items.filter(|item| !item.is_empty()) {
                 self.items += 1;
-                if self.items > MOST_ITEMS || self.bytes > MOST_BYTES {
+                if self.items > MAX_FILTER_ITEMS || self.bytes > MAX_FILTERS_BYTES {
                     return Err(too_much());
                 }
-                if item.len() > LONGEST_ITEM || !item.chars().all(may_stand) {
+                if item.len() > MAX_ITEM_LEN || !item.chars().all(may_stand) {
                     let item = truncate_chars(item, MAX_ECHOED_CHARS);
                     return Err(RequestFilterError(format!(
                         "`{name}`: `{item}` is neither a name nor a glob"
@@ -220,7 +220,7 @@ impl FilterReader {
                 globs.push(Glob::new(item));
             }
         }
-        if self.bytes > MOST_BYTES { Err(too_much()) } else { Ok(globs) }
+        if self.bytes > MAX_FILTERS_BYTES { Err(too_much()) } else { Ok(globs) }
     }
 
     fn take(&mut self, field: FilterField, globs: Vec<Glob>) {
@@ -242,7 +242,7 @@ fn may_stand(letter: char) -> bool {
 }
 
 fn too_much() -> RequestFilterError {
-    let limits = format!("{MOST_ITEMS} names and {MOST_BYTES} bytes");
+    let limits = format!("{MAX_FILTER_ITEMS} names and {MAX_FILTERS_BYTES} bytes");
     RequestFilterError(format!("the filters of a request are limited to {limits} in total"))
 }
 

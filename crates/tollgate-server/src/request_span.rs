@@ -53,7 +53,7 @@ pub(crate) async fn trace_request(
     if status.is_server_error() {
         span.fail(status.as_str().to_owned(), String::new)
     } else {
-        span.done()
+        span.complete()
     }
     response.map(|body| holding(body, span))
 }

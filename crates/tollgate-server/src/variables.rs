@@ -13,7 +13,7 @@ use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 const PREFIX: &str = "x-tollgate-var-";
 const MAX_VARIABLES: usize = 64;
 /// Limit on all names and values together.
-const MOST_BYTES: usize = 16 << 10;
+const MAX_VARIABLES_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct PromptVariables {
@@ -59,8 +59,8 @@ impl PromptVariables {
         }
         self.bytes += name.len() + text.len();
         self.known.insert(name, text.to_owned());
-        if self.known.len() > MAX_VARIABLES || self.bytes > MOST_BYTES {
-            let limits = format!("{MAX_VARIABLES} variables and {MOST_BYTES} bytes");
+        if self.known.len() > MAX_VARIABLES || self.bytes > MAX_VARIABLES_BYTES {
+            let limits = format!("{MAX_VARIABLES} variables and {MAX_VARIABLES_BYTES} bytes");
             return Err(bad(format!("a request has at most {limits}")));
         }
         Ok(())

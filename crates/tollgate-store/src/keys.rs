@@ -180,7 +180,7 @@ impl StoredKeyTable<'_> {
     }
 
     /// Records when keys were last used, for display.
-    pub fn used(self, used: &[(String, SystemTime)]) -> Result<(), Error> {
+    pub fn record_uses(self, used: &[(String, SystemTime)]) -> Result<(), Error> {
         let update = "UPDATE keys SET used_at = max(?2, coalesce(used_at, 0)) WHERE name = ?1";
         self.store.write(|transaction| {
             let mut update = transaction.prepare_cached(update)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tollgate_core::memory::{
-    EntityId, Fact, FactSource, MOST_HITS, MemoryHit, MemoryInputError, MemoryQuery, MemoryScope,
+    EntityId, Fact, FactSource, MAX_HITS, MemoryHit, MemoryInputError, MemoryQuery, MemoryScope,
     SessionId, TranscriptEntry, TranscriptSession, fuse, rank,
 };
 
@@ -23,7 +23,7 @@ mod simhash;
 mod sqlite;
 
 pub use database::{
-    EmbeddingVector, EntityFilter, EntryContext, MOST_AT_ONCE, MemoryCounts, MemoryDatabase,
+    EmbeddingVector, EntityFilter, EntryContext, MAX_ROWS_PER_CALL, MemoryCounts, MemoryDatabase,
     MemoryForgetTarget, Page, TranscriptPage, UnreadTranscript,
 };
 pub use postgres::PostgresAddressError;
@@ -41,7 +41,7 @@ pub struct MemorySearch<'s> {
     pub query: &'s str,
     /// Restricts the search to this session.
     pub session: Option<&'s SessionId>,
-    /// From 1 to [`MOST_HITS`].
+    /// From 1 to [`MAX_HITS`].
     pub most: usize,
     /// The current time: newer items rank higher.
     pub now: SystemTime,
@@ -140,7 +140,7 @@ impl MemoryStore {
         search: &MemorySearch<'_>,
     ) -> Result<Vec<RecalledSession>, MemoryError> {
         let query = search.query()?;
-        let wide = MemorySearch { most: MOST_HITS, ..*search };
+        let wide = MemorySearch { most: MAX_HITS, ..*search };
         let mut sessions: Vec<(SessionId, Vec<MemoryHit<TranscriptEntry>>)> = Vec::new();
         for hit in self.entries_like(scope, &query, &wide).await? {
             let known = sessions.iter().position(|(session, _)| *session == hit.found.session);
@@ -185,12 +185,12 @@ impl Deref for MemoryStore {
 
 impl MemorySearch<'_> {
     fn query(&self) -> Result<MemoryQuery, MemoryInputError> {
-        if self.most == 0 || self.most > MOST_HITS {
+        if self.most == 0 || self.most > MAX_HITS {
             return Err(MemoryInputError::Range {
                 field: "top_k",
                 found: self.most.to_string(),
                 least: "1".to_owned(),
-                most: MOST_HITS.to_string(),
+                most: MAX_HITS.to_string(),
             });
         }
         MemoryQuery::parse(self.query)

@@ -132,7 +132,7 @@ impl PinTable<'_> {
 }
 
 /// Further rejections of a tool evict the oldest.
-const MOST_REJECTED: i64 = 64;
+const MAX_REJECTED: i64 = 64;
 
 fn decide(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Result<()> {
     let server = decision.tool.server.as_str();
@@ -166,7 +166,7 @@ fn decide(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Resul
         "DELETE FROM pins WHERE rowid IN (
             SELECT rowid FROM pins WHERE server = ?1 AND tool = ?2 AND state = 'rejected'
             ORDER BY decided_at DESC, rowid DESC LIMIT -1 OFFSET ?3)",
-        (server, tool, MOST_REJECTED),
+        (server, tool, MAX_REJECTED),
     )?;
     Ok(())
 }

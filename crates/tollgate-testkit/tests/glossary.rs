@@ -43,6 +43,7 @@ const OBSCURE: &[&str] = &[
     "Drawer",
     "Errand",
     "Fleet",
+    "Furnish",
     "Glance",
     "Guest",
     "Guests",
@@ -50,6 +51,7 @@ const OBSCURE: &[&str] = &[
     "Hall",
     "Hearer",
     "Keeper",
+    "Landed",
     "Lane",
     "Lanes",
     "Lessons",
@@ -63,6 +65,7 @@ const OBSCURE: &[&str] = &[
     "Secretive",
     "Shelf",
     "Stirred",
+    "Stock",
     "Strays",
     "Stretch",
     "Surroundings",
@@ -74,6 +77,12 @@ const OBSCURE: &[&str] = &[
     "Upkeep",
     "Visit",
 ];
+
+/// What plain English may say inside a name, but no local name alone: it says nothing of the thing.
+const OBSCURE_LOCALS: &[&str] = &["House", "Mind", "Noise", "Seat", "Trip"];
+
+/// Words of [`OBSCURE`] that are still local names. This list only shrinks.
+const TOLERATED_LOCALS: &[&str] = &["Said", "Told", "Visit"];
 
 /// Participles and metaphors that say nothing alone: a field `told`, a variant `Said`, a function
 /// `asked`. Inside a longer name they may be plain English (`kept_dice`, `is_said`).
@@ -143,7 +152,7 @@ fn each_term_is_in_the_file_that_the_glossary_names() {
 #[test]
 fn names_are_words_of_the_field() {
     let item = Regex::new(
-        r"(?m)^\s*(?:pub(?:\([^)]*\))? )?(?:async )?(struct|enum|trait|type|fn|mod|const) (\w+)",
+        r"(?m)^\s*(?:pub(?:\([^)]*\))? )?(?:async )?(struct|enum|trait|type|fn|mod|const|static) (\w+)",
     );
     let item = item.unwrap();
     let word = Regex::new(r"[A-Z]?[a-z]+").unwrap();
@@ -152,10 +161,12 @@ fn names_are_words_of_the_field() {
         for named in item.captures_iter(&source.text) {
             let name = &named[2];
             // A word in the name of a function may be plain English: `is_told`.
-            let words: Vec<String> = if &named[1] == "fn" {
-                vec![capitalize(name)]
-            } else {
-                word.find_iter(name).map(|it| capitalize(it.as_str())).collect()
+            let words: Vec<String> = match &named[1] {
+                "fn" => vec![capitalize(name)],
+                "const" | "static" => {
+                    name.split('_').map(|it| capitalize(&it.to_lowercase())).collect()
+                }
+                _ => word.find_iter(name).map(|it| capitalize(it.as_str())).collect(),
             };
             let is_whole = |it: &String| *it == capitalize(name) && OBSCURE_ALONE.contains(&&**it);
             let is_obscure = |it: &String| OBSCURE.contains(&&**it) || is_whole(it);
@@ -163,6 +174,43 @@ fn names_are_words_of_the_field() {
             found.extend(obscure.map(|it| format!("{}: `{name}` ({it})", source.path)));
         }
     }
+    assert!(found.is_empty(), "words that nobody searches for:\n{}", found.join("\n"));
+}
+
+/// A limit is called `MAX_` and what it limits, as in most crates, and a wait `_TIMEOUT`.
+#[test]
+fn limits_are_called_max() {
+    let item = Regex::new(r"\b(?:const|static) ((?:MOST|LONGEST)(?:_\w+)?|(?:\w+_)?PATIENCE)\b");
+    let item = item.unwrap();
+    let mut found = Vec::new();
+    for source in sources("crates", ".rs") {
+        for named in item.captures_iter(&source.text) {
+            found.push(format!("{}: `{}`", source.path, &named[1]));
+        }
+    }
+    assert!(found.is_empty(), "say `MAX_…` or `…_TIMEOUT`:\n{}", found.join("\n"));
+}
+
+#[test]
+fn locals_and_parameters_are_words_of_the_field() {
+    let local = Regex::new(
+        r"\blet (?:mut )?(?<local>[a-z]\w*)\b|[(,]\s*(?:mut )?(?<parameter>[a-z]\w*): &?(?:mut )?[A-Z\[]|\|(?<argument>[a-z]\w*)\|",
+    );
+    let local = local.unwrap();
+    let mut count = 0;
+    let mut found = Vec::new();
+    for source in product_code() {
+        for named in local.captures_iter(&source.text) {
+            let name = ["local", "parameter", "argument"].iter().find_map(|it| named.name(it));
+            let capital = capitalize(name.map_or("", |it| it.as_str()));
+            count += 1;
+            let is_obscure = OBSCURE.contains(&&*capital) && !TOLERATED_LOCALS.contains(&&*capital);
+            if is_obscure || OBSCURE_LOCALS.contains(&&*capital) {
+                found.push(format!("{}: `{}`", source.path, capital.to_lowercase()));
+            }
+        }
+    }
+    assert!(count > 20_000, "the locals are not found any more: {count}");
     assert!(found.is_empty(), "words that nobody searches for:\n{}", found.join("\n"));
 }
 

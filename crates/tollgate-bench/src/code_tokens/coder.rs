@@ -31,9 +31,9 @@ static SEARCH_WORDS: LazyLock<HashMap<ToolRef, &'static str>> = LazyLock::new(||
 /// Characters of a text that are printed to be read; more if that was not enough.
 const EXCERPTS: [usize; 3] = [1_500, 6_000, 30_000];
 /// Searches, lists and parts of files.
-const MOST_LOOKS: usize = 12;
+const MAX_LOOKUPS: usize = 12;
 /// More programs than this no query needs.
-const MOST_PROGRAMS: usize = 8;
+const MAX_PROGRAMS: usize = 8;
 
 /// How it looks for tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl CodeModeScript {
                 servers.iter().map(|server| read(seen, server, 1)).collect()
             }
             // Long files come in parts.
-            looked if looked < MOST_LOOKS => {
+            looked if looked < MAX_LOOKUPS => {
                 let next = seen.last().lines().next().and_then(|it| it.split_once("startLine="));
                 let next = next.and_then(|(_, line)| line.parse().ok());
                 next.map(|line| read(seen, missing[0].server, line)).into_iter().collect()
@@ -181,7 +181,7 @@ impl ModelScript for CodeModeScript {
         {
             return ScriptMove::Say(format!("{GAVE_UP}{failure}"));
         }
-        if self.done.iter().all(|done| *done) || self.programs == MOST_PROGRAMS {
+        if self.done.iter().all(|done| *done) || self.programs == MAX_PROGRAMS {
             ScriptMove::Say(direct::answer(&self.query, &self.truth, seen))
         } else {
             self.program(seen)

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::{HttpLoadConnection, LoadSlice, LoadTarget, usage, used};
+use super::{HttpLoadConnection, LoadSlice, LoadTarget, cpu_time_used, usage};
 use crate::clock;
 use crate::error::{BenchError, within};
 use crate::samples::Samples;
@@ -52,7 +52,7 @@ async fn load(
         ended = ended.max(driven.ended);
         finished.push(driven.connection);
     }
-    let cpu = used(target, before);
+    let cpu = cpu_time_used(target, before);
     for connection in finished {
         connection.close().await?;
     }

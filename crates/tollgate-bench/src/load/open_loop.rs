@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{HttpLoadConnection, LoadSlice, LoadTarget, PipeLoadConnection, usage, used};
+use super::{HttpLoadConnection, LoadSlice, LoadTarget, PipeLoadConnection, cpu_time_used, usage};
 use crate::clock;
 use crate::error::{BenchError, within};
 use crate::samples::Samples;
@@ -51,7 +51,7 @@ pub(crate) async fn run(
     }
     let before = targets.first().and_then(usage);
     let mut slice = on_connections(opened, load).await?;
-    slice.cpu = targets.first().map_or(Duration::ZERO, |target| used(target, before));
+    slice.cpu = targets.first().map_or(Duration::ZERO, |target| cpu_time_used(target, before));
     Ok(slice)
 }
 

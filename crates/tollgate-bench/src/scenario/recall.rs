@@ -19,10 +19,10 @@ pub(crate) use backend::RecallDatabase;
 use fill::FilledMemory;
 
 /// Milliseconds that 99 of 100 may take.
-const MOST_SEARCH: f64 = 20.0;
-const MOST_ENTITIES: f64 = 5.0;
-const MOST_SUMMARY: f64 = 10.0;
-const MOST_FACTS: f64 = 50.0;
+const MAX_SEARCH_MS: f64 = 20.0;
+const MAX_ENTITIES_MS: f64 = 5.0;
+const MAX_SUMMARY_MS: f64 = 10.0;
+const MAX_FACTS_MS: f64 = 50.0;
 /// Entries in a second.
 const LEAST_APPENDS: f64 = 10_000.0;
 /// Of the ten nearest by an exact scan.
@@ -63,14 +63,14 @@ pub(crate) async fn rows(
     };
     let links = format!("entities and {} relations", group_digits(relations));
     let rows = vec![
-        latency_row("M1", of("search_sessions", entries, "entries"), &searches, MOST_SEARCH),
-        latency_row("M2", of("query_entities", all, "entities"), &entities, MOST_ENTITIES),
-        latency_row("M3", of("get_summary", all, &links), &summaries, MOST_SUMMARY),
+        latency_row("M1", of("search_sessions", entries, "entries"), &searches, MAX_SEARCH_MS),
+        latency_row("M2", of("query_entities", all, "entities"), &entities, MAX_ENTITIES_MS),
+        latency_row("M3", of("get_summary", all, &links), &summaries, MAX_SUMMARY_MS),
         latency_row(
             "M4",
             of("search_facts, words and meaning", passages, "passages"),
             &facts,
-            MOST_FACTS,
+            MAX_FACTS_MS,
         ),
         recall_row(of("the ten nearest", passages, "vectors"), &recall),
         append_row(of("appends", entries, "entries"), &filled),

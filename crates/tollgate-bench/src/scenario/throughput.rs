@@ -18,7 +18,7 @@ use crate::wire::Era;
 /// Of the bare proxy's throughput.
 const MIN_THROUGHPUT_RATIO: f64 = 0.80;
 /// Of the time that the bare proxy adds.
-const MOST_ADDED: f64 = 1.5;
+const MAX_ADDED_RATIO: f64 = 1.5;
 
 /// The servers of these measurements, all up.
 struct ThroughputServers {
@@ -116,9 +116,9 @@ pub(super) async fn added_by_one(bench: &BenchContext) -> Result<Vec<FigureRow>,
             id: "P2",
             what: format!("tools/call, {}, 1 connection: p50 added", era.name()),
             measured: format!("{gateway:.0} µs, bare {bare:.0} µs, over direct {direct:.0} µs"),
-            target: format!("≤ {MOST_ADDED} × bare"),
+            target: format!("≤ {MAX_ADDED_RATIO} × bare"),
             ratio: Some(ratio),
-            verdict: TargetVerdict::at_most(ratio, MOST_ADDED),
+            verdict: TargetVerdict::at_most(ratio, MAX_ADDED_RATIO),
             figures: json!({ "directMicros": direct, "addedMicros": { "bare": bare, "gateway": gateway } }),
         });
     }

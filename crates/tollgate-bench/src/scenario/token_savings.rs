@@ -12,7 +12,7 @@ use crate::table::{FigureRow, TargetVerdict};
 
 /// Of the whole round, and of hard queries, in per cent.
 const MAX_CHANGE_PERCENT: [f64; 3] = [-75.0, -90.0, -95.0];
-const MOST_HARD: f64 = -70.0;
+const MAX_HARD_PERCENT: f64 = -70.0;
 
 pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, BenchError> {
     let part = WorkloadSelection { every: bench.pace.queries, ..WorkloadSelection::WHOLE };
@@ -24,7 +24,7 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
             rows.push(row(what("input tokens"), change, most, &round));
         }
         if let Some(change) = round.change(ToolStrategy::Search, Some(QueryClass::Hard)) {
-            rows.push(row(what("input tokens of hard queries"), change, MOST_HARD, &round));
+            rows.push(row(what("input tokens of hard queries"), change, MAX_HARD_PERCENT, &round));
         }
         rows.push(costlier_queries_row(what("queries above their baseline"), &round));
     }

@@ -11,7 +11,7 @@ use crate::speech::{FrameRate, SpeechProvider};
 use crate::table::{FigureLimit, FigureRow};
 
 const ACTIVE: usize = 1_000;
-const MOST_IDLE: usize = 9_000;
+const MAX_IDLE_SOCKETS: usize = 9_000;
 /// Files that each process needs beside its sockets.
 const OTHER_FILES: u64 = 500;
 const SETTLE: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ pub(super) async fn measure(
 ) -> Result<Vec<FigureRow>, BenchError> {
     // A bridged session is two sockets in the gateway, and two here.
     let files = process::file_limit().saturating_sub(OTHER_FILES);
-    let idle = usize::try_from(files / 2).unwrap_or(MOST_IDLE).min(MOST_IDLE);
+    let idle = usize::try_from(files / 2).unwrap_or(MAX_IDLE_SOCKETS).min(MAX_IDLE_SOCKETS);
     let studio = SpeechProvider::start()?;
     let gateway = start(bench, studio.address).await?;
     tokio::time::sleep(SETTLE).await;

@@ -23,7 +23,7 @@ const BURST: u64 = 8;
 /// For the last frames to come.
 const LINGER: Duration = Duration::from_millis(300);
 /// Events other than audio that nobody looked at.
-const MOST_EVENTS: usize = 4_096;
+const MAX_QUEUED_EVENTS: usize = 4_096;
 
 pub(super) struct SpeechPeer {
     voice: SpeechRole,
@@ -44,7 +44,7 @@ impl SpeechPeer {
             voice,
             lines: Vec::new(),
             delays: Arc::default(),
-            events: mpsc::channel(MOST_EVENTS),
+            events: mpsc::channel(MAX_QUEUED_EVENTS),
             readers: JoinSet::new(),
         }
     }

@@ -18,7 +18,7 @@ use crate::text::truncate_chars;
 /// Maximum characters of a description line, and of a parameter's description.
 const LINE: usize = 500;
 const PARAMETER: usize = 600;
-const MOST_LINES: usize = 80;
+const MAX_DOC_LINES: usize = 80;
 /// Maximum characters of an example.
 const EXAMPLE: usize = 600;
 
@@ -124,8 +124,8 @@ fn description_lines(entry: &CodeModeTool) -> Vec<String> {
             lines.push(line);
         }
     }
-    if lines.len() > MOST_LINES {
-        lines.truncate(MOST_LINES);
+    if lines.len() > MAX_DOC_LINES {
+        lines.truncate(MAX_DOC_LINES);
         lines.push("…".to_owned());
     }
     while lines.last().is_some_and(String::is_empty) {

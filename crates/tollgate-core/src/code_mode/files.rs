@@ -9,7 +9,7 @@ use crate::nearest::nearest;
 use crate::text::truncate_chars;
 
 /// Maximum bytes per response; longer files are read in parts.
-const MOST_BYTES: usize = 24 * 1024;
+const MAX_RESPONSE_BYTES: usize = 24 * 1024;
 /// Maximum files suggested when a file is not found.
 const MAX_SUGGESTED_FILES: usize = 20;
 
@@ -130,7 +130,7 @@ fn part(text: &str, lines: Option<(u32, u32)>) -> String {
     let mut out = String::new();
     let mut last = from - 1;
     for line in text.lines().skip(from - 1).take(to + 1 - from) {
-        if !out.is_empty() && out.len() + line.len() > MOST_BYTES {
+        if !out.is_empty() && out.len() + line.len() > MAX_RESPONSE_BYTES {
             break;
         }
         out.push_str(line);

@@ -13,7 +13,7 @@ const RESULTS_TO_SETTLE: usize = 5;
 /// Minimum distinct results before the shape is shown.
 const MIN_RESULTS_TO_SHOW: usize = 2;
 /// Maximum values of a result used to recognize it.
-const MOST_VALUES: usize = 2_000;
+const MAX_EXAMINED_VALUES: usize = 2_000;
 
 /// A few hundred parts at most, of about a hundred bytes each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,9 +59,9 @@ impl LearnedShape {
 fn mark(result: &Value) -> String {
     let mut sum = DigestBuilder::default();
     let mut waiting = vec![result];
-    for _ in 0..MOST_VALUES {
+    for _ in 0..MAX_EXAMINED_VALUES {
         let Some(value) = waiting.pop() else { break };
-        let room = MOST_VALUES.saturating_sub(waiting.len());
+        let room = MAX_EXAMINED_VALUES.saturating_sub(waiting.len());
         sum = match value {
             Value::Array(items) => {
                 waiting.extend(items.iter().take(room).rev());
@@ -69,7 +69,7 @@ fn mark(result: &Value) -> String {
             }
             Value::Object(fields) => {
                 waiting.extend(fields.values().take(room).rev());
-                let keys = fields.keys().take(MOST_VALUES);
+                let keys = fields.keys().take(MAX_EXAMINED_VALUES);
                 keys.fold(sum.with("{"), |sum, key| sum.with(key).with([0]))
             }
             Value::String(text) => sum.with("\"").with(text).with([0]),

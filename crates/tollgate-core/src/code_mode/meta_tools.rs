@@ -18,7 +18,7 @@ impl MetaTool {
 
     /// Default and maximum number of search hits.
     pub const USUAL_HITS: u64 = 5;
-    pub const MOST_HITS: u64 = 20;
+    pub const MAX_HITS: u64 = 20;
 
     pub fn name(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl MetaTool {
             Self::Search => (
                 json!({
                     "query": {"type": "string", "description": "a few words"},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": Self::MOST_HITS},
+                    "limit": {"type": "integer", "minimum": 1, "maximum": Self::MAX_HITS},
                 }),
                 &["query"],
             ),

@@ -9,7 +9,7 @@ use super::identifier::{IdentifierRole, identifiers};
 use super::schema_layers::{JsonTypeSet, SchemaLayers, SchemaRoot};
 
 /// Maximum alternatives of a schema that are read for parameters.
-const MOST_ALTERNATIVES: usize = 32;
+const MAX_ALTERNATIVES: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Parameters {
@@ -99,7 +99,7 @@ impl<'r, 'a> DeclaredParameters<'r, 'a> {
         let alternatives: Vec<SchemaLayers<'r, 'a>> = whole
             .alternatives()
             .iter()
-            .take(MOST_ALTERNATIVES)
+            .take(MAX_ALTERNATIVES)
             .map(|it| SchemaLayers::of(root, it))
             .collect();
         // Required by every alternative means required.

@@ -8,9 +8,9 @@ use super::literal::literal;
 
 const ANY: &str = "Any";
 /// Maximum alternatives of a union; larger ones become `Any`.
-const MOST_NAMES: usize = 8;
+const MAX_UNION_TYPES: usize = 8;
 /// Maximum number of listed values, and their total length.
-const MOST_LITERALS: usize = 40;
+const MAX_LITERALS: usize = 40;
 const LITERAL_LETTERS: usize = 400;
 
 /// A union without duplicates. Empty: unknown.
@@ -45,7 +45,7 @@ impl PyType {
     pub(super) fn one_of(values: &[Value]) -> Self {
         let mut all = Self { has_null: values.iter().any(Value::is_null), ..Self::default() };
         let mut letters = 0;
-        for value in values.iter().filter(|it| !it.is_null()).take(MOST_LITERALS + 1) {
+        for value in values.iter().filter(|it| !it.is_null()).take(MAX_LITERALS + 1) {
             if letters > LITERAL_LETTERS {
                 break;
             }
@@ -88,7 +88,7 @@ impl PyType {
             self.names.retain(|it| it != "int");
         }
         self.has_null |= other.has_null;
-        if self.names.len() > MOST_NAMES || self.names.iter().any(|it| it == ANY) {
+        if self.names.len() > MAX_UNION_TYPES || self.names.iter().any(|it| it == ANY) {
             Self { has_null: self.has_null, ..Self::any() }
         } else {
             self
@@ -121,7 +121,7 @@ impl fmt::Display for PyType {
 
 fn render_literals(literals: &[String]) -> String {
     let mut letters = 0;
-    let shown = literals.iter().take(MOST_LITERALS).take_while(|it| {
+    let shown = literals.iter().take(MAX_LITERALS).take_while(|it| {
         letters += it.len();
         letters <= LITERAL_LETTERS
     });

@@ -12,14 +12,14 @@ use super::py_type::PyType;
 
 /// Maximum depth of nested values.
 const MAX_VALUE_DEPTH: usize = 6;
-const MOST_KEYS: usize = 48;
-const MOST_ITEMS: usize = 40;
+const MAX_KEYS: usize = 48;
+const MAX_ITEMS: usize = 40;
 /// Maximum values per result; the rest is ignored.
-const MOST_VALUES: usize = 2_000;
+const MAX_VALUES: usize = 2_000;
 /// Maximum parts of a shape. Larger shapes are shown less deep.
-const MOST_PARTS: usize = 400;
-const LONGEST_KEY: usize = 40;
-const MOST_DIGITS: usize = 3;
+const MAX_SHAPE_PARTS: usize = 400;
+const MAX_KEY_LEN: usize = 40;
+const MAX_KEY_DIGITS: usize = 3;
 /// Results in which a key must occur to be shown.
 const MIN_RESULTS_PER_FIELD: u32 = 2;
 
@@ -70,7 +70,7 @@ enum ResultCount {
 impl ResultShape {
     /// The shape of one result.
     pub fn of(value: &Value) -> Self {
-        let mut left = MOST_VALUES;
+        let mut left = MAX_VALUES;
         Self::within(value, MAX_VALUE_DEPTH, &mut left)
     }
 
@@ -78,7 +78,7 @@ impl ResultShape {
     pub fn merge(&mut self, other: Self) {
         self.join(other, ResultCount::Two);
         let mut depth = MAX_VALUE_DEPTH;
-        while depth > 1 && self.parts() > MOST_PARTS {
+        while depth > 1 && self.parts() > MAX_SHAPE_PARTS {
             depth -= 1;
             self.prune(depth);
         }
@@ -145,7 +145,7 @@ impl ResultShape {
             Value::Array(_) | Value::Object(_) if depth == 0 => scalar(ANY),
             Value::Array(items) => {
                 let mut all = Self::default();
-                for item in items.iter().take(MOST_ITEMS) {
+                for item in items.iter().take(MAX_ITEMS) {
                     all.join(Self::within(item, depth - 1, left), ResultCount::One);
                 }
                 Self { items: Some(Box::new(all)), ..Self::default() }
@@ -204,7 +204,7 @@ impl ObjectShape {
         let mut object = Self { count: 1, ..Self::default() };
         for (key, value) in fields {
             let shape = ResultShape::within(value, depth - 1, left);
-            if is_name(key) && object.fields.len() < MOST_KEYS {
+            if is_name(key) && object.fields.len() < MAX_KEYS {
                 object.fields.push(FieldShape { key: key.clone(), count: 1, results: 1, shape });
             } else {
                 object.other(shape, ResultCount::One)
@@ -216,7 +216,7 @@ impl ObjectShape {
     fn join(&mut self, other: Self, from: ResultCount) {
         self.count = self.count.saturating_add(other.count);
         for seen in other.fields {
-            let has_room = self.fields.len() < MOST_KEYS;
+            let has_room = self.fields.len() < MAX_KEYS;
             match self.fields.iter_mut().find(|it| it.key == seen.key) {
                 Some(own) => {
                     own.count = own.count.saturating_add(seen.count);
@@ -315,8 +315,8 @@ fn is_name(key: &str) -> bool {
     let digits = key.bytes().filter(u8::is_ascii_digit).count();
     let first = key.bytes().next().is_some_and(|it| it.is_ascii_alphabetic() || it == b'_');
     first
-        && key.len() <= LONGEST_KEY
-        && digits <= MOST_DIGITS
+        && key.len() <= MAX_KEY_LEN
+        && digits <= MAX_KEY_DIGITS
         && key.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
 }
 

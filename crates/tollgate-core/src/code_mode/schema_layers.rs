@@ -11,11 +11,11 @@ use crate::schema::graph::decode;
 use crate::schema::subschema::subschemas;
 
 /// Maximum schemas that apply to one place.
-const MOST_LAYERS: usize = 32;
+const MAX_LAYERS: usize = 32;
 /// Maximum nesting of alternatives.
 const MAX_ALTERNATIVE_DEPTH: usize = 8;
 /// Step budget for reading one tool's schema; ordinary schemas take a few hundred.
-const MOST_STEPS: usize = 20_000;
+const MAX_STEPS: usize = 20_000;
 /// Characters or items examined in one step.
 const STRIDE: usize = 64;
 
@@ -34,7 +34,7 @@ pub(super) struct SchemaRoot<'a> {
 
 impl<'a> SchemaRoot<'a> {
     pub(super) fn new(schema: &'a Value) -> Self {
-        Self { schema, anchors: OnceCell::new(), left: Cell::new(MOST_STEPS) }
+        Self { schema, anchors: OnceCell::new(), left: Cell::new(MAX_STEPS) }
     }
 
     /// Charges the budget for examining so many characters or items. `None` once it is exhausted.
@@ -46,7 +46,7 @@ impl<'a> SchemaRoot<'a> {
 
     #[cfg(test)]
     pub(super) fn spent(&self) -> usize {
-        MOST_STEPS - self.left.get()
+        MAX_STEPS - self.left.get()
     }
 
     /// Resolves a reference within this document.
@@ -93,7 +93,7 @@ impl<'r, 'a> SchemaLayers<'r, 'a> {
         let mut waiting = vec![schema];
         while let Some(schema) = waiting.pop() {
             let Value::Object(fields) = schema else { continue };
-            if self.layers.len() == MOST_LAYERS || self.root.spend(0).is_none() {
+            if self.layers.len() == MAX_LAYERS || self.root.spend(0).is_none() {
                 return;
             }
             if self.layers.iter().any(|known| std::ptr::eq(*known, fields)) {
@@ -101,7 +101,7 @@ impl<'r, 'a> SchemaLayers<'r, 'a> {
             }
             self.layers.push(fields);
             let further = fields.get("allOf").and_then(Value::as_array).map(Vec::as_slice);
-            waiting.extend(further.unwrap_or_default().iter().take(MOST_LAYERS).rev());
+            waiting.extend(further.unwrap_or_default().iter().take(MAX_LAYERS).rev());
             for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
                 let Some(reference) = fields.get(keyword).and_then(Value::as_str) else { continue };
                 waiting.extend(self.root.target(reference));

@@ -18,10 +18,10 @@ use crate::json::canonical;
 /// Maximum depth of nested types.
 const MAX_TYPE_DEPTH: usize = 8;
 /// Maximum schemas read for one tool.
-const MOST_SCHEMAS: usize = 500;
-const MOST_FIELDS: usize = 60;
-const MOST_ALTERNATIVES: usize = 24;
-const LONGEST_TUPLE: usize = 8;
+const MAX_SCHEMAS: usize = 500;
+const MAX_FIELDS: usize = 60;
+const MAX_ALTERNATIVES: usize = 24;
+const MAX_TUPLE_ITEMS: usize = 8;
 /// Maximum characters of a description beside a field.
 const DESCRIPTION: usize = 120;
 
@@ -43,7 +43,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
     ) -> Self {
         let definitions = OnceCell::new();
         let whole = OnceCell::new();
-        Self { root, classes, detail, depth: 0, left: MOST_SCHEMAS, definitions, whole }
+        Self { root, classes, detail, depth: 0, left: MAX_SCHEMAS, definitions, whole }
     }
 
     /// The type that `schema` describes; `name` is its preferred name.
@@ -83,7 +83,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
                 .map_or_else(PyType::any, |()| PyType::one_of(values));
         }
         let alternatives = layers.alternatives();
-        let alternatives = &alternatives[..alternatives.len().min(MOST_ALTERNATIVES)];
+        let alternatives = &alternatives[..alternatives.len().min(MAX_ALTERNATIVES)];
         let found = self.alternatives(layers, alternatives, name);
         match found {
             Some(found) if !found.is_any() => found,
@@ -115,7 +115,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         match layers.get("type") {
             Some(Value::String(kind)) => self.kind(layers, kind, name),
             Some(Value::Array(kinds)) => {
-                let kinds = kinds.iter().filter_map(Value::as_str).take(MOST_ALTERNATIVES);
+                let kinds = kinds.iter().filter_map(Value::as_str).take(MAX_ALTERNATIVES);
                 kinds.map(|kind| self.kind(layers, kind, name)).fold(PyType::default(), PyType::or)
             }
             _ if layers.has(&["properties", "additionalProperties", "patternProperties"]) => {
@@ -146,8 +146,8 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         let first = layers.get("prefixItems").or(items.filter(|it| it.is_array()));
         if let Some(first) = first.and_then(Value::as_array) {
             let each: Vec<PyType> =
-                first.iter().take(LONGEST_TUPLE).map(|it| self.read(it, &one)).collect();
-            let is_all = first.len() <= LONGEST_TUPLE && !items.is_some_and(Value::is_object);
+                first.iter().take(MAX_TUPLE_ITEMS).map(|it| self.read(it, &one)).collect();
+            let is_all = first.len() <= MAX_TUPLE_ITEMS && !items.is_some_and(Value::is_object);
             return if is_all && !each.is_empty() {
                 PyType::tuple(&each)
             } else {
@@ -168,7 +168,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
             Some(values) => Some(self.read(values, &one)),
             None => {
                 let each = layers.get("patternProperties").and_then(Value::as_object);
-                let each = each.into_iter().flat_map(|it| it.values()).take(MOST_ALTERNATIVES);
+                let each = each.into_iter().flat_map(|it| it.values()).take(MAX_ALTERNATIVES);
                 each.map(|it| self.read(it, &one)).reduce(PyType::or)
             }
         };
@@ -191,7 +191,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         }
         let required = layers.required_fields();
         let mut body = ClassBody::default();
-        for (key, schema) in properties.iter().take(MOST_FIELDS) {
+        for (key, schema) in properties.iter().take(MAX_FIELDS) {
             let typed = self.read(schema, key);
             let is_required = required.contains(key);
             let presence =
@@ -199,7 +199,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
             let remark = self.remark(schema);
             body.fields.push(ClassField { key: (*key).to_owned(), typed, presence, remark });
         }
-        body.remark = match properties.len().checked_sub(MOST_FIELDS) {
+        body.remark = match properties.len().checked_sub(MAX_FIELDS) {
             Some(more @ 1..) => Some(format!("and {more} more")),
             _ => layers.get("additionalProperties").filter(|it| it.is_object()).map(|it| {
                 let typed = self.read(it, &singular(name));

@@ -9,12 +9,12 @@ use super::{CodeModeApi, MetaTool, ShapeLookup};
 use crate::relevance::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
 
 /// Maximum query words that are also searched for in pairs.
-const MOST_WORDS: usize = 32;
+const MAX_PAIRED_WORDS: usize = 32;
 
 impl CodeModeApi {
     /// Best match first, one line each, followed by the types they use.
     pub fn search(&self, query: &str, limit: Option<u64>, seen: ShapeLookup<'_>) -> String {
-        let limit = limit.unwrap_or(MetaTool::USUAL_HITS).clamp(1, MetaTool::MOST_HITS);
+        let limit = limit.unwrap_or(MetaTool::USUAL_HITS).clamp(1, MetaTool::MAX_HITS);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let found =
             self.index().best(&RelevanceQuery::new(&with_compounds(query)).with_synonyms(), limit);
@@ -54,7 +54,7 @@ impl CodeModeApi {
 /// Server names often join two words: `googlecalendar`. Each word is also searched for joined with
 /// the next.
 fn with_compounds(query: &str) -> String {
-    let words: Vec<&str> = query.split_whitespace().take(MOST_WORDS).collect();
+    let words: Vec<&str> = query.split_whitespace().take(MAX_PAIRED_WORDS).collect();
     let compounds = words.windows(2).map(<[&str]>::concat);
     [query.to_owned()].into_iter().chain(compounds).collect::<Vec<_>>().join(" ")
 }

@@ -11,9 +11,9 @@ use super::type_detail::TypeDetail;
 use super::{CodeModeTool, ShapeLookup};
 
 /// Maximum parameters shown; the others are in the schema and can still be passed.
-const MOST_PARAMETERS: usize = 60;
+const MAX_PARAMETERS: usize = 60;
 /// Maximum characters of a default value.
-const LONGEST_DEFAULT: usize = 40;
+const MAX_DEFAULT_CHARS: usize = 40;
 
 /// Writes signatures into one text with shared types.
 pub(super) struct SignatureWriter<'s> {
@@ -54,7 +54,7 @@ impl<'s> SignatureWriter<'s> {
         let mut shown = Vec::new();
         let mut remarks = Vec::new();
         let mut is_optional = false;
-        for (field, parameter) in declared.fields.iter().zip(spelled).take(MOST_PARAMETERS) {
+        for (field, parameter) in declared.fields.iter().zip(spelled).take(MAX_PARAMETERS) {
             let name = &parameter.identifier;
             let typed = reader.read(field.schema, field.name);
             if field.need == ParameterNeed::Optional && !is_optional {
@@ -65,7 +65,7 @@ impl<'s> SignatureWriter<'s> {
             shown.push(format!("{name}: {typed}{default}"));
             remarks.extend(reader.remark(field.schema).map(|it| format!("{name} {it}")));
         }
-        if let Some(more @ 1..) = declared.fields.len().checked_sub(MOST_PARAMETERS) {
+        if let Some(more @ 1..) = declared.fields.len().checked_sub(MAX_PARAMETERS) {
             remarks.push(format!("{more} more parameters"));
         }
         if let Some(other) = declared.other() {
@@ -121,7 +121,7 @@ fn default<'a>(root: &SchemaRoot<'a>, field: &DeclaredParameter<'a>, typed: &PyT
         return String::new();
     }
     let given = SchemaLayers::of(root, field.schema).get("default").map(literal);
-    match given.filter(|it| it.chars().count() <= LONGEST_DEFAULT) {
+    match given.filter(|it| it.chars().count() <= MAX_DEFAULT_CHARS) {
         Some(given) => format!(" = {given}"),
         None if typed.takes_null() => " = None".to_owned(),
         None => " = ...".to_owned(),

@@ -7,9 +7,9 @@ use super::{FactSource, NewFact, TranscriptEntry};
 /// Maximum characters of a passage.
 const MAX_PASSAGE_CHARS: usize = 900;
 /// Longer entries are not repeated in the overlap.
-const LONGEST_AGAIN: usize = 300;
+const MAX_REPEATED_CHARS: usize = 300;
 /// Maximum characters of a name.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// `entries` are in order; a passage never spans two sessions.
 pub fn passages(entries: &[TranscriptEntry]) -> Vec<NewFact> {
@@ -21,7 +21,7 @@ fn of_session(entries: &[TranscriptEntry]) -> Vec<NewFact> {
     let mut passages = Vec::new();
     let mut open: Vec<SpeakerLine<'_>> = Vec::new();
     for entry in entries {
-        let speaker: String = one_line(&entry.speaker).chars().take(LONGEST_NAME).collect();
+        let speaker: String = one_line(&entry.speaker).chars().take(MAX_NAME_CHARS).collect();
         let line = SpeakerLine::new(entry, format!("{speaker}: {}", one_line(&entry.text)));
         if line.length > MAX_PASSAGE_CHARS {
             passages.extend(passage(&open));
@@ -33,7 +33,7 @@ fn of_session(entries: &[TranscriptEntry]) -> Vec<NewFact> {
         }
         if length(&open) + 1 + line.length > MAX_PASSAGE_CHARS {
             passages.extend(passage(&open));
-            let last = open.pop().filter(|it| it.length <= LONGEST_AGAIN);
+            let last = open.pop().filter(|it| it.length <= MAX_REPEATED_CHARS);
             let fits = |it: &SpeakerLine<'_>| it.length + 1 + line.length <= MAX_PASSAGE_CHARS;
             open = last.filter(fits).into_iter().collect();
         }

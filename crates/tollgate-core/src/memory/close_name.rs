@@ -6,9 +6,9 @@ use rapidfuzz::distance::osa;
 use super::fold_text;
 
 /// Characters of a name that is compared; a longer one is not a name.
-const LONGEST_COMPARED: usize = 64;
+const MAX_COMPARED_LEN: usize = 64;
 /// Words of a known name that are compared.
-const MOST_WORDS: usize = 16;
+const MAX_WORDS: usize = 16;
 
 /// A name that nobody has, to be compared with those that somebody has.
 pub struct CloseName {
@@ -77,7 +77,7 @@ struct SoundKey {
 impl SoundKey {
     fn of(folded: &str) -> Self {
         let mut key = Self { sound: String::with_capacity(folded.len()), starts: Vec::new() };
-        for word in folded.split(' ').filter(|word| !word.is_empty()).take(MOST_WORDS) {
+        for word in folded.split(' ').filter(|word| !word.is_empty()).take(MAX_WORDS) {
             key.starts.push(key.sound.len());
             push_sound(&mut key.sound, word);
         }

@@ -4,7 +4,7 @@
 use std::time::SystemTime;
 
 use super::{
-    Audience, EntityId, EntryId, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, MemoryInputError,
+    Audience, EntityId, EntryId, MAX_NAME_BYTES, MAX_TEXT_BYTES, MemoryAuthor, MemoryInputError,
     SessionId, normalize_text,
 };
 
@@ -50,12 +50,12 @@ pub enum FactSource {
 impl NewFact {
     /// A stated fact with no metadata but its text.
     pub fn from_statement(text: &str, at: SystemTime) -> Result<Self, MemoryInputError> {
-        let text = normalize_text("text", text, LONGEST_TEXT)?;
+        let text = normalize_text("text", text, MAX_TEXT_BYTES)?;
         let source = FactSource::Stated;
         Ok(Self { text, at, source, session: None, entity: None, topic: None })
     }
 
     pub fn on(self, topic: &str) -> Result<Self, MemoryInputError> {
-        Ok(Self { topic: Some(normalize_text("topic", topic, LONGEST_NAME)?), ..self })
+        Ok(Self { topic: Some(normalize_text("topic", topic, MAX_NAME_BYTES)?), ..self })
     }
 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 
 use super::{
-    Audience, LONGEST_ATTRIBUTES, LONGEST_NAME, MemoryAuthor, MemoryInputError, SessionId,
+    Audience, MAX_ATTRIBUTES_BYTES, MAX_NAME_BYTES, MemoryAuthor, MemoryInputError, SessionId,
     normalize_text,
 };
 
@@ -95,7 +95,7 @@ pub struct EntityLink {
 
 impl EntityId {
     pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
-        normalize_text("entity_id", text, LONGEST_NAME).map(Self)
+        normalize_text("entity_id", text, MAX_NAME_BYTES).map(Self)
     }
 
     /// `npc-elara-of-the-vale`, if no id was given.
@@ -108,7 +108,7 @@ impl EntityId {
                 id.extend(word.chars().flat_map(char::to_lowercase));
             }
         }
-        let end = id.floor_char_boundary(LONGEST_NAME);
+        let end = id.floor_char_boundary(MAX_NAME_BYTES);
         id.truncate(end);
         Self::parse(&id)
     }
@@ -131,8 +131,8 @@ impl NewEntity {
         name: &str,
         at: SystemTime,
     ) -> Result<Self, MemoryInputError> {
-        let kind = normalize_text("type", kind, LONGEST_NAME)?.to_lowercase();
-        let name = normalize_text("name", name, LONGEST_NAME)?;
+        let kind = normalize_text("type", kind, MAX_NAME_BYTES)?.to_lowercase();
+        let name = normalize_text("name", name, MAX_NAME_BYTES)?;
         Ok(Self { id, kind, name, attributes: Map::new(), at })
     }
 
@@ -148,7 +148,7 @@ impl NewRelation {
         target: EntityId,
         at: SystemTime,
     ) -> Result<Self, MemoryInputError> {
-        let kind = normalize_text("type", kind, LONGEST_NAME)?.to_lowercase();
+        let kind = normalize_text("type", kind, MAX_NAME_BYTES)?.to_lowercase();
         let provenance = Provenance { session: None, confidence: 1.0 };
         Ok(Self { source, kind, target, attributes: Map::new(), provenance, at })
     }
@@ -174,7 +174,7 @@ fn normalize_attributes(
     attributes: Map<String, Value>,
 ) -> Result<Map<String, Value>, MemoryInputError> {
     let field = "attributes";
-    let most = LONGEST_ATTRIBUTES;
+    let most = MAX_ATTRIBUTES_BYTES;
     let stored = without_nul(Value::Object(attributes));
     match (stored.to_string().len(), stored) {
         (found, _) if found > most => Err(MemoryInputError::TooLong { field, found, most }),

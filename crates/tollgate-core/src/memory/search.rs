@@ -26,10 +26,10 @@ pub struct SearchCandidates<T> {
 }
 
 /// Maximum words that are looked up.
-const MOST_TERMS: usize = 16;
+const MAX_TERMS: usize = 16;
 /// Maximum phrases, and words per phrase.
-const MOST_PHRASES: usize = 4;
-const LONGEST_PHRASE: usize = 12;
+const MAX_PHRASES: usize = 4;
+const MAX_PHRASE_WORDS: usize = 12;
 /// Bytes read at each end of the text: a question stands before or after pasted content.
 const END: usize = 4 * 1024;
 
@@ -128,9 +128,8 @@ impl QueryParser {
                 self.hear(word.stem, word.form, QueryWordWeight::Quoted);
             }
         });
-        phrase.truncate(LONGEST_PHRASE);
-        if phrase.len() > 1 && self.phrases.len() < MOST_PHRASES && !self.phrases.contains(&phrase)
-        {
+        phrase.truncate(MAX_PHRASE_WORDS);
+        if phrase.len() > 1 && self.phrases.len() < MAX_PHRASES && !self.phrases.contains(&phrase) {
             self.phrases.push(phrase);
         }
     }
@@ -156,7 +155,7 @@ impl QueryParser {
         order.sort_by_key(|at| {
             (std::cmp::Reverse(lines[*at].weight), (*at).min(lines.len() - 1 - at))
         });
-        order.truncate(MOST_TERMS);
+        order.truncate(MAX_TERMS);
         order.sort_unstable();
         order.into_iter().map(|at| lines[at].clone()).collect()
     }

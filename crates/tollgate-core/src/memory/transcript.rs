@@ -2,7 +2,9 @@
 
 use std::time::SystemTime;
 
-use super::{Audience, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, MemoryInputError, normalize_text};
+use super::{
+    Audience, MAX_NAME_BYTES, MAX_TEXT_BYTES, MemoryAuthor, MemoryInputError, normalize_text,
+};
 
 /// Ascending in insertion order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,7 +47,7 @@ pub struct TranscriptSession {
 
 impl SessionId {
     pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
-        normalize_text("session_id", text, LONGEST_NAME).map(Self)
+        normalize_text("session_id", text, MAX_NAME_BYTES).map(Self)
     }
 
     pub fn as_str(&self) -> &str {
@@ -60,8 +62,8 @@ impl NewEntry {
         text: &str,
         at: SystemTime,
     ) -> Result<Self, MemoryInputError> {
-        let speaker = normalize_text("speaker", speaker, LONGEST_NAME)?;
-        let text = normalize_text("text", text, LONGEST_TEXT)?;
+        let speaker = normalize_text("speaker", speaker, MAX_NAME_BYTES)?;
+        let text = normalize_text("text", text, MAX_TEXT_BYTES)?;
         Ok(Self { session, speaker, text, at })
     }
 }

@@ -205,8 +205,8 @@ impl RollingWindow {
     }
 
     fn check(&self, limit: &ModelLimit, wanted: u64) -> Result<(), Option<Duration>> {
-        let full = self.scaled(limit.amount);
-        let after = self.level.saturating_add(self.scaled(wanted));
+        let full = self.scale(limit.amount);
+        let after = self.level.saturating_add(self.scale(wanted));
         if after <= full {
             return Ok(());
         }
@@ -215,11 +215,11 @@ impl RollingWindow {
     }
 
     fn correct(&mut self, before: u64, after: u64) {
-        self.level = self.level.saturating_add(self.scaled(after));
-        self.level = self.level.saturating_sub(self.scaled(before));
+        self.level = self.level.saturating_add(self.scale(after));
+        self.level = self.level.saturating_sub(self.scale(before));
     }
 
-    fn scaled(&self, units: u64) -> u128 {
+    fn scale(&self, units: u64) -> u128 {
         u128::from(units) * self.per.span().as_nanos()
     }
 }

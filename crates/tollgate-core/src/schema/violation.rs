@@ -21,8 +21,8 @@ pub struct Violation {
 
 /// More than five would hide the important ones.
 const MAX_VIOLATIONS: usize = 5;
-const LONGEST_VALUE: usize = 60;
-const LONGEST_LIST: usize = 12;
+const MAX_VALUE_CHARS: usize = 60;
+const MAX_LISTED: usize = 12;
 
 impl Violation {
     pub(crate) fn whole(message: &str) -> Self {
@@ -209,8 +209,8 @@ fn unknown(schema: &Value, error: &ValidationError<'_>, unexpected: &[String]) -
         })
         .collect();
     if lines.iter().any(|it| !it.ends_with('?')) && !known.is_empty() {
-        let names: Vec<_> = known.iter().take(LONGEST_LIST).map(|it| format!("`{it}`")).collect();
-        let more = if known.len() > LONGEST_LIST { ", …" } else { "" };
+        let names: Vec<_> = known.iter().take(MAX_LISTED).map(|it| format!("`{it}`")).collect();
+        let more = if known.len() > MAX_LISTED { ", …" } else { "" };
         lines.push(format!("known are {}{more}", names.join(", ")));
     }
     lines.join("; ")
@@ -227,17 +227,17 @@ fn properties<'s>(
 
 fn join_options(options: &Value) -> String {
     let Some(options) = options.as_array() else { return short(options) };
-    let listed: Vec<_> = options.iter().take(LONGEST_LIST).map(short).collect();
-    let more = if options.len() > LONGEST_LIST { ", …" } else { "" };
+    let listed: Vec<_> = options.iter().take(MAX_LISTED).map(short).collect();
+    let more = if options.len() > MAX_LISTED { ", …" } else { "" };
     format!("{}{more}", listed.join(", "))
 }
 
 /// A value, truncated to fit a sentence.
 fn short(value: &Value) -> String {
     match value {
-        Value::Array(items) if items.len() > LONGEST_LIST => format!("{} items", items.len()),
-        Value::Object(fields) if fields.len() > LONGEST_LIST => format!("{} fields", fields.len()),
-        Value::String(text) if text.len() > LONGEST_VALUE => {
+        Value::Array(items) if items.len() > MAX_LISTED => format!("{} items", items.len()),
+        Value::Object(fields) if fields.len() > MAX_LISTED => format!("{} fields", fields.len()),
+        Value::String(text) if text.len() > MAX_VALUE_CHARS => {
             format!("\"{}\" ({} characters)", cut(text), text.chars().count())
         }
         value => cut(&value.to_string()),
@@ -245,7 +245,7 @@ fn short(value: &Value) -> String {
 }
 
 fn cut(text: &str) -> String {
-    truncate_chars(text, LONGEST_VALUE)
+    truncate_chars(text, MAX_VALUE_CHARS)
 }
 
 fn path(location: &Location) -> String {

@@ -20,7 +20,7 @@ pub struct LatencyAggregate {
 /// Inconsistent numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AggregateError {
-    #[error("more than {} calls", LatencyAggregate::MOST_CALLS)]
+    #[error("more than {} calls", LatencyAggregate::MAX_COUNTED_CALLS)]
     TooMany,
     #[error("{errors} errors in {calls} calls")]
     Errors { errors: u64, calls: u64 },
@@ -38,7 +38,7 @@ const STEP_BITS: u32 = 3;
 impl LatencyAggregate {
     /// Maximum from one source: the largest integer that JSON represents exactly. Sums may be
     /// larger.
-    pub const MOST_CALLS: u64 = (1 << 53) - 1;
+    pub const MAX_COUNTED_CALLS: u64 = (1 << 53) - 1;
 
     pub fn of(samples: &[Sample]) -> Self {
         let mut aggregate = Self::default();
@@ -52,7 +52,7 @@ impl LatencyAggregate {
         errors: u64,
         steps: impl IntoIterator<Item = (u64, u64)>,
     ) -> Result<Self, AggregateError> {
-        if calls > Self::MOST_CALLS {
+        if calls > Self::MAX_COUNTED_CALLS {
             return Err(AggregateError::TooMany);
         }
         if errors > calls {

@@ -7,14 +7,14 @@ use std::time::Duration;
 const STEP_BITS: u32 = 3;
 
 /// Longer durations are counted in the last bucket: over an hour.
-const LONGEST_MICROS: u64 = (1 << 32) - 1;
+const MAX_MICROS: u64 = (1 << 32) - 1;
 
 /// Number of buckets.
 pub const PLACES: usize = 240;
 
 /// The bucket of a duration.
 pub fn place(span: Duration) -> usize {
-    let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX).min(LONGEST_MICROS);
+    let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX).min(MAX_MICROS);
     let width = micros.max(1).ilog2().saturating_sub(STEP_BITS);
     (width as usize) * (1 << STEP_BITS) + (micros >> width) as usize
 }

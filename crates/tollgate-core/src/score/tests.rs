@@ -72,7 +72,7 @@ fn equally_quick_tools_share_a_rank() {
 
 #[test]
 fn hostile_numbers_are_refused() {
-    let too_many = LatencyAggregate::MOST_CALLS + 1;
+    let too_many = LatencyAggregate::MAX_COUNTED_CALLS + 1;
     for (calls, errors, steps, expected) in [
         (too_many, 0, vec![(1, too_many)], AggregateError::TooMany),
         (1, 2, vec![(1, 1)], AggregateError::Errors { errors: 2, calls: 1 }),
@@ -103,7 +103,7 @@ fn nothing_is_an_aggregate_too() {
 
 #[test]
 fn merging_the_largest_again_and_again_saturates() {
-    let most = LatencyAggregate::MOST_CALLS;
+    let most = LatencyAggregate::MAX_COUNTED_CALLS;
     let mut sum = LatencyAggregate::from_untrusted(most, most, [(17, most)]).unwrap();
     for _ in 0..70 {
         sum.merge(&sum.clone());

@@ -14,7 +14,7 @@ use crate::json::{self, MalformedJsonError, Object};
 /// JSON is not shown with less room than this.
 const LEAST_JSON: usize = 64;
 /// `\u0041`
-const LONGEST_ESCAPE: usize = 6;
+const MAX_ESCAPE_BYTES: usize = 6;
 
 /// The remaining budget.
 pub(super) struct ContentBudget<'c> {
@@ -96,7 +96,7 @@ impl ContentBudget<'_> {
             return left_out(item.binary_bytes());
         }
         // Too long even if every character is an escape: no need to decode it.
-        let is_hopeless = item.text_bytes() / LONGEST_ESCAPE > self.text_left;
+        let is_hopeless = item.text_bytes() / MAX_ESCAPE_BYTES > self.text_left;
         let length = if is_hopeless { Some(usize::MAX) } else { self.length(&item) };
         match length {
             None if size < self.left => {

@@ -19,7 +19,7 @@ const ALWAYS_FINE: usize = 64 << 10;
 /// Field names and punctuation of every result.
 const FRAME_BYTES: usize = 64;
 /// Maximum additional top-level fields.
-const MOST_OTHERS: usize = 64;
+const MAX_OTHER_FIELDS: usize = 64;
 /// Structured content is not shown with less room than this.
 const LEAST_STRUCTURED: usize = 64;
 
@@ -142,7 +142,7 @@ impl ResultCutter<'_> {
         for (key, value) in result.iter() {
             let size = key.len().saturating_add(value.get().len()).saturating_add(6);
             let is_known = matches!(key, "content" | "structuredContent" | "isError");
-            if !is_known && (size > most.min(room) || others == MOST_OTHERS) {
+            if !is_known && (size > most.min(room) || others == MAX_OTHER_FIELDS) {
                 left_out += 1;
                 continue;
             }

@@ -5,7 +5,7 @@ use crate::tool::hidden_text;
 
 /// The input examined is this many times the output: markup and URLs are removed.
 const LOOKED_AT: usize = 8;
-const LONGEST_LINK: usize = 512;
+const MAX_LINK_LEN: usize = 512;
 
 /// `text` in at most `bytes`, ending at a sentence if it was truncated.
 pub(super) fn speakable(text: &str, bytes: usize) -> String {
@@ -69,7 +69,7 @@ fn without_markup(line: &str) -> String {
 
 /// `[text](address)`: the text, and the total length. The search is bounded.
 fn link(text: &str) -> Option<(&str, usize)> {
-    let text = &text[..text.floor_char_boundary(LONGEST_LINK)];
+    let text = &text[..text.floor_char_boundary(MAX_LINK_LEN)];
     let end = text.find(']')?;
     let after = text[end + 1..].strip_prefix('(')?;
     let length = after.find(')')?;

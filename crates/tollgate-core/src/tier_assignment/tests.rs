@@ -81,11 +81,11 @@ impl Stage {
     }
 
     fn tier(&self) -> Tier {
-        self.standing.assigned().tier
+        self.standing.assigned_tier().tier
     }
 
     fn describe(&self) -> String {
-        self.standing.assigned().to_string()
+        self.standing.assigned_tier().to_string()
     }
 
     fn moved(&self) -> String {

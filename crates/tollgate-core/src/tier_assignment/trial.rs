@@ -7,7 +7,7 @@ use super::{RUN, TierAssignment, TierFacts, TierRules, ToolHealth, below, is_goo
 use crate::budget::Tier;
 
 /// Maximum delay before the next trial, however many failed.
-const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+const MAX_TRIAL_DELAY: Duration = Duration::from_secs(3_600);
 
 /// One tier lower: until the first bad call, or permanently after some good ones.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +64,6 @@ impl TierAssignment {
 
     fn pause(&self, rules: &TierRules) -> Duration {
         let doubled = rules.recovery.saturating_mul(1 << self.failed_trials.min(20));
-        doubled.min(LONGEST_PAUSE.max(rules.recovery)).max(rules.hold)
+        doubled.min(MAX_TRIAL_DELAY.max(rules.recovery)).max(rules.hold)
     }
 }

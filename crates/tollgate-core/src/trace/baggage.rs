@@ -1,14 +1,14 @@
 //! W3C `baggage`: application data that is propagated with requests. Only its syntax is validated.
 
-const MOST_MEMBERS: usize = 64;
-const MOST_BYTES: usize = 8 << 10;
+const MAX_MEMBERS: usize = 64;
+const MAX_BAGGAGE_BYTES: usize = 8 << 10;
 
 /// The list unchanged; `None` if it is invalid, or exceeds the required limits.
 pub(super) fn validate(text: &str) -> Option<&str> {
     let text = text.trim_matches([' ', '\t']);
     let members = text.split(',');
-    let fits = !text.is_empty() && text.len() <= MOST_BYTES;
-    (fits && members.clone().count() <= MOST_MEMBERS && members.into_iter().all(is_member))
+    let fits = !text.is_empty() && text.len() <= MAX_BAGGAGE_BYTES;
+    (fits && members.clone().count() <= MAX_MEMBERS && members.into_iter().all(is_member))
         .then_some(text)
 }
 

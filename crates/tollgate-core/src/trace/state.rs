@@ -1,9 +1,9 @@
 //! W3C `tracestate`: vendor data of other tracing systems, a short list of keys and values.
 
 /// More members make the whole list invalid.
-const MOST_MEMBERS: usize = 32;
+const MAX_MEMBERS: usize = 32;
 /// The minimum that must be propagated, and the maximum here.
-const MOST_BYTES: usize = 512;
+const MAX_STATE_BYTES: usize = 512;
 /// Longer members are dropped first if the list is too large.
 const LONG_MEMBER: usize = 128;
 
@@ -14,13 +14,13 @@ pub(super) fn normalize(text: &str) -> Option<String> {
     for member in text.split(',').map(|it| it.trim_matches(blank)).filter(|it| !it.is_empty()) {
         let (key, value) = member.split_once('=')?;
         let is_new = members.iter().all(|it| it.split('=').next() != Some(key));
-        if !is_key(key) || !is_value(value) || !is_new || members.len() == MOST_MEMBERS {
+        if !is_key(key) || !is_value(value) || !is_new || members.len() == MAX_MEMBERS {
             return None;
         }
         members.push(member);
     }
     let size = |members: &[&str]| members.iter().map(|it| it.len() + 1).sum::<usize>();
-    while size(&members) > MOST_BYTES + 1 {
+    while size(&members) > MAX_STATE_BYTES + 1 {
         match members.iter().rposition(|it| it.len() > LONG_MEMBER) {
             Some(at) => drop(members.remove(at)),
             None => drop(members.pop()),

@@ -96,8 +96,8 @@ pub struct Decision {
 }
 
 /// In characters; the name may come from outside.
-const LONGEST_NAME: usize = 128;
-const LONGEST_DETAIL: usize = 1_000;
+const MAX_NAME_CHARS: usize = 128;
+const MAX_DETAIL_CHARS: usize = 1_000;
 
 impl Decision {
     /// `outcome` is one word in the past tense: `approved`, `denied`, `made`, `expired`.
@@ -123,7 +123,7 @@ impl Decision {
     /// The subject's name: of a key, a file, or a tool as it is exposed.
     #[must_use]
     pub fn about(mut self, name: &str) -> Self {
-        self.name = Some(cut(name, LONGEST_NAME));
+        self.name = Some(cut(name, MAX_NAME_CHARS));
         self
     }
 
@@ -142,7 +142,7 @@ impl Decision {
     /// The tool's name at its server.
     #[must_use]
     pub fn tool(mut self, tool: &str) -> Self {
-        self.tool = Some(cut(tool, LONGEST_NAME));
+        self.tool = Some(cut(tool, MAX_NAME_CHARS));
         self
     }
 
@@ -157,7 +157,7 @@ impl Decision {
     /// Free text. Never a secret: it is stored and displayed.
     #[must_use]
     pub fn because(mut self, detail: &str) -> Self {
-        self.detail = Some(cut(detail, LONGEST_DETAIL));
+        self.detail = Some(cut(detail, MAX_DETAIL_CHARS));
         self
     }
 }

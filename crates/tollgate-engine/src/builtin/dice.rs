@@ -54,7 +54,7 @@ impl BuiltinTool for Roll {
                         "description": "Dice notation, for example `2d6+3` or `1d20`",
                         "examples": ["1d20"],
                         "minLength": 1,
-                        "maxLength": parse::MOST_BYTES,
+                        "maxLength": parse::MAX_EXPRESSION_BYTES,
                     },
                 },
                 "required": ["expression"],

@@ -16,7 +16,7 @@ pub(crate) use yaml::read as yaml;
 /// Nesting of lists and maps; the formats read here need four levels.
 const MAX_NESTING_DEPTH: usize = 16;
 /// Keys are compared pairwise; no valid file has nearly as many.
-const MOST_KEYS: usize = 1_000;
+const MAX_KEYS: usize = 1_000;
 
 /// An error for which a file, or a part of it, was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -218,8 +218,8 @@ impl<'n> DocumentFields<'n> {
 
 /// An excerpt of user text, short enough for an error message.
 pub(crate) fn quote_excerpt(text: &str) -> String {
-    const MOST_SHOWN: usize = 64;
-    let shown: String = text.chars().take(MOST_SHOWN).collect();
+    const MAX_SHOWN_CHARS: usize = 64;
+    let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
     shown.escape_debug().to_string()
 }
 

@@ -194,7 +194,7 @@ fn path_schema() -> Value {
         "type": "string",
         "description": "Relative path with `/` between folders, for example `notes/today.md`",
         "minLength": 1,
-        "maxLength": path::MOST_BYTES,
+        "maxLength": path::MAX_PATH_BYTES,
     })
 }
 

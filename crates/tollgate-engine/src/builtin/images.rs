@@ -29,8 +29,8 @@ use service::ImageService;
 const MAX_CONCURRENT_IMAGES: usize = 8;
 /// Time reserved to return the answer to the caller.
 const MARGIN: Duration = Duration::from_millis(150);
-const LONGEST_PROMPT: usize = 4_000;
-const LONGEST_STYLE: usize = 200;
+const MAX_PROMPT_CHARS: usize = 4_000;
+const MAX_STYLE_CHARS: usize = 200;
 
 pub fn tools(
     settings: &ImageSettings,
@@ -114,12 +114,12 @@ impl BuiltinTool for GenerateImage {
                         "type": "string",
                         "description": "What the picture shows",
                         "minLength": 1,
-                        "maxLength": LONGEST_PROMPT,
+                        "maxLength": MAX_PROMPT_CHARS,
                     },
                     "style": {
                         "type": "string",
                         "description": "How it should look, for example `watercolour`",
-                        "maxLength": LONGEST_STYLE,
+                        "maxLength": MAX_STYLE_CHARS,
                     },
                 },
                 "required": ["prompt"],

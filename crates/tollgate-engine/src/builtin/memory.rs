@@ -29,11 +29,11 @@ pub const NAMES: &[&str] = &[
 ];
 
 /// Bytes of a query; a longer one is not a meaningful search.
-const LONGEST_QUERY: usize = 16 << 10;
+const MAX_QUERY_BYTES: usize = 16 << 10;
 /// Default number of hits.
 const USUAL_HITS: usize = 10;
 /// Characters of a text in a result; the full text can be requested.
-const LONGEST_SHOWN: usize = 600;
+const MAX_SHOWN_CHARS: usize = 600;
 
 pub fn tools(memory_service: &Arc<MemoryService>) -> Vec<Box<dyn BuiltinTool>> {
     vec![
@@ -94,7 +94,7 @@ fn query_property(what: &str) -> Value {
         "type": "string",
         "description": what,
         "minLength": 1,
-        "maxLength": LONGEST_QUERY,
+        "maxLength": MAX_QUERY_BYTES,
     })
 }
 

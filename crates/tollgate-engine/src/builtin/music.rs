@@ -22,9 +22,9 @@ pub mod library;
 mod moods;
 pub(crate) mod webhook;
 
-const MOST_MOOD_CHARACTERS: usize = 200;
+const MAX_MOOD_CHARS: usize = 200;
 /// Moods listed to a model.
-const MOST_LISTED: usize = 40;
+const MAX_LISTED_MOODS: usize = 40;
 
 /// Current track by namespace.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +50,7 @@ struct PlayTrack(Arc<MusicContext>);
 impl BuiltinTool for PlayTrack {
     fn definition(&self) -> Value {
         let moods: Vec<&str> = self.0.library.iter().flat_map(MusicLibrary::moods).collect();
-        let listed = moods[..moods.len().min(MOST_LISTED)].join(", ");
+        let listed = moods[..moods.len().min(MAX_LISTED_MOODS)].join(", ");
         json!({
             "name": "play_track",
             "title": "Play music",
@@ -63,7 +63,7 @@ impl BuiltinTool for PlayTrack {
                         "description": format!("The mood or scene. There is music for: {listed}"),
                         "examples": moods.first().into_iter().collect::<Vec<_>>(),
                         "minLength": 1,
-                        "maxLength": MOST_MOOD_CHARACTERS,
+                        "maxLength": MAX_MOOD_CHARS,
                     },
                 },
                 "required": ["mood"],
@@ -100,7 +100,7 @@ impl BuiltinTool for PlayTrack {
         let last = stage.playing.0.lock().get(namespace).cloned();
         let pick = library.pick(query, last.as_deref(), &stage.random);
         let (track, mood) = pick.ok_or_else(|| {
-            let moods: Vec<&str> = library.moods().take(MOST_LISTED).collect();
+            let moods: Vec<&str> = library.moods().take(MAX_LISTED_MOODS).collect();
             let moods = moods.join(", ");
             BuiltinToolError::new(format!(
                 "there is no music for `{}`; there is for: {moods}",

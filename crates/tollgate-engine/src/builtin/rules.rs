@@ -15,10 +15,10 @@ pub mod book;
 pub(crate) mod pack;
 
 /// Rules per answer, and bytes of each excerpt.
-const MOST_FOUND: usize = 5;
+const MAX_RULES_FOUND: usize = 5;
 const EXCERPT_BYTES: usize = 280;
-const MOST_QUERY_CHARACTERS: usize = 1_000;
-const MOST_ID_CHARACTERS: usize = 200;
+const MAX_QUERY_CHARS: usize = 1_000;
+const MAX_ID_CHARS: usize = 200;
 
 pub fn tools(book: &Arc<RuleBook>) -> Vec<Box<dyn BuiltinTool>> {
     vec![Box::new(SearchRules(Arc::clone(book))), Box::new(GetRule(Arc::clone(book)))]
@@ -45,7 +45,7 @@ impl BuiltinTool for SearchRules {
                             `grappled` or `how does an opportunity attack work`",
                         "examples": ["opportunity attack"],
                         "minLength": 1,
-                        "maxLength": MOST_QUERY_CHARACTERS,
+                        "maxLength": MAX_QUERY_CHARS,
                     },
                     "system": {
                         "type": "string",
@@ -97,7 +97,7 @@ impl BuiltinTool for SearchRules {
             None | Some("") => None,
             Some(system) => Some(self.system(system)?),
         };
-        let found = self.0.search(query, system, MOST_FOUND);
+        let found = self.0.search(query, system, MAX_RULES_FOUND);
         if found.is_empty() {
             return Ok(self.nothing(query, system));
         }
@@ -164,7 +164,7 @@ impl BuiltinTool for GetRule {
                         "description": "The id, for example `condition-blinded` or `spell-fireball`",
                         "examples": ["condition-blinded"],
                         "minLength": 1,
-                        "maxLength": MOST_ID_CHARACTERS,
+                        "maxLength": MAX_ID_CHARS,
                     },
                 },
                 "required": ["id"],

@@ -10,7 +10,7 @@ use super::rules::pack;
 use crate::settings::BuiltinSettings;
 
 /// More files than are read from any directory.
-const MOST_FILES: usize = 1_000;
+const MAX_FILES: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltinFilesStamp(Vec<(PathBuf, FileStamp)>);
@@ -36,7 +36,7 @@ impl BuiltinFilesStamp {
             let Some(directory) = directory else { continue };
             paths.push(directory.clone());
             let files = document::files(directory, endings).unwrap_or_default();
-            paths.extend(files.into_iter().take(MOST_FILES));
+            paths.extend(files.into_iter().take(MAX_FILES));
         }
         paths.extend(settings.music.iter().map(|music| music.library.clone()));
         Self(paths.into_iter().map(|path| (path.clone(), FileStamp::of(&path))).collect())

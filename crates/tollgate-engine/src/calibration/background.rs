@@ -247,7 +247,7 @@ impl BackgroundProber {
 }
 
 fn facts(gate: &Gate, tool: &ToolId) -> ProbeFacts {
-    let assigned = gate.meters.assigned(tool);
+    let assigned = gate.meters.assigned_tier(tool);
     let timed = assigned.map_or(0, |assigned| assigned.figures.timed());
     let enough = usize::try_from(gate.probes_that_count()).unwrap_or(usize::MAX);
     ProbeFacts {
@@ -260,7 +260,7 @@ fn facts(gate: &Gate, tool: &ToolId) -> ProbeFacts {
 
 /// A tool that only waits for its dwell time needs no more probes.
 fn standing_of(gate: &Gate, tool: &ToolId) -> TierCondition {
-    let held = gate.meters.assigned(tool).and_then(|assigned| assigned.cause.held);
+    let held = gate.meters.assigned_tier(tool).and_then(|assigned| assigned.cause.held);
     if gate.meters.wants_probe(tool) && !matches!(held, Some(TierHold::Dwell { .. })) {
         TierCondition::CouldBeBetter
     } else {
@@ -356,7 +356,7 @@ enum FillOutcome {
 
 /// Longest answer that still counts towards a lower tier, or for staying in the tier on trial.
 fn target_duration(gate: &Gate, tool: &ToolId) -> Duration {
-    let Some(assigned) = gate.meters.assigned(tool) else { return Duration::MAX };
+    let Some(assigned) = gate.meters.assigned_tier(tool) else { return Duration::MAX };
     let lower = match assigned.tier {
         Tier::Fast | Tier::Standard => Tier::Fast,
         Tier::Deep => Tier::Standard,

@@ -11,9 +11,9 @@ pub(super) const QUIET: Duration = Duration::from_secs(3);
 pub(super) const MAX_BUSY_WAIT: Duration = Duration::from_secs(30);
 /// The pause before the first attempt to revive a tool; doubles with every failure.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// The same for a tool that may only reject generated arguments.
-const LONGEST_BLIND_PAUSE: Duration = Duration::from_secs(300);
+const MAX_BLIND_PAUSE: Duration = Duration::from_secs(300);
 
 /// Probe schedule of one tool.
 pub(super) struct ProbeSchedule {
@@ -134,8 +134,8 @@ impl ProbeSchedule {
 
     fn longest_pause(&self) -> Duration {
         match self.origin {
-            ProbeOrigin::Operator => LONGEST_PAUSE,
-            ProbeOrigin::MadeUp => LONGEST_BLIND_PAUSE,
+            ProbeOrigin::Operator => MAX_PAUSE,
+            ProbeOrigin::MadeUp => MAX_BLIND_PAUSE,
         }
     }
 }

@@ -270,9 +270,9 @@ impl Stage {
         self.log.lock().calls.get(tool).copied().unwrap_or(0)
     }
 
-    fn assigned(&self, server: &str, tool: &str) -> String {
+    fn assigned_tier(&self, server: &str, tool: &str) -> String {
         let id = ToolId { server: ServerId::parse(server).unwrap(), tool: ToolName::new(tool) };
-        self.gate.meters.assigned(&id).unwrap().to_string()
+        self.gate.meters.assigned_tier(&id).unwrap().to_string()
     }
 
     /// Begins to probe by itself, every five minutes.

@@ -19,7 +19,7 @@ use crate::record::{CallEnding, CallRecord};
 
 /// Tools that are counted by name, in the order of their first calls; all others are counted
 /// together.
-pub const MOST_TOOLS: usize = 2_000;
+pub const MAX_TOOLS: usize = 2_000;
 
 const METHODS: [RequestKind; 7] = [
     RequestKind::CallTool,
@@ -119,7 +119,7 @@ impl CallCounts {
             let added;
             let of_tool = match known.get(&id) {
                 Some(of_tool) => of_tool,
-                None if known.len() >= MOST_TOOLS => &self.others,
+                None if known.len() >= MAX_TOOLS => &self.others,
                 None => {
                     added = self.add_tool(&id);
                     &added
@@ -149,7 +149,7 @@ impl CallCounts {
         if let Some(of_tool) = known.get(id) {
             return Arc::clone(of_tool);
         }
-        if known.len() >= MOST_TOOLS {
+        if known.len() >= MAX_TOOLS {
             return Arc::clone(&self.others);
         }
         let mut next = HashMap::clone(&known);

@@ -18,10 +18,10 @@ use crate::caller::{CallError, RoundAnswers};
 use crate::seal::{Seal, SealPurpose};
 
 /// A server that needs more rounds is assumed to ask forever.
-pub(crate) const MOST_ROUNDS: usize = 10;
+pub(crate) const MAX_ROUNDS: usize = 10;
 
 /// Upper bound of an approval's lifetime, whatever the config says.
-const LONGEST_APPROVAL: Duration = Duration::from_secs(24 * 3_600);
+const MAX_APPROVAL_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
 
 /// The questions in an `input_required` result.
 pub(crate) struct InputRequests {
@@ -156,7 +156,7 @@ impl RequestStateSealer<'_> {
         let patience = match state {
             RequestState::Parked(_) | RequestState::Inner(_) => ANSWER_TIMEOUT,
             // Approvals have their own lifetime, set by the operator.
-            RequestState::Approval(_) => LONGEST_APPROVAL,
+            RequestState::Approval(_) => MAX_APPROVAL_LIFETIME,
         };
         let until = seconds(self.now) + patience.as_secs();
         let digest = digest(request);

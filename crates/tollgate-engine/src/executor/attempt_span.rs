@@ -74,10 +74,10 @@ pub(super) fn end(span: &mut TraceSpan, ran: Result<&BackendOutcome, &CallError>
         Ok(BackendOutcome::Answered(Ok(answer))) if is_error(answer) => {
             span.fail("tool_error", String::new);
         }
-        Ok(BackendOutcome::Answered(Ok(_)) | BackendOutcome::InputRequired(_)) => span.done(),
+        Ok(BackendOutcome::Answered(Ok(_)) | BackendOutcome::InputRequired(_)) => span.complete(),
         Ok(BackendOutcome::Answered(Err(failure))) => record_failure(span, failure),
         Ok(BackendOutcome::TimedOut) => span.fail("timeout", String::new),
-        Err(error) => span.refused(OTHER_ERROR_TYPE, || error.to_string()),
+        Err(error) => span.fail_quoting(OTHER_ERROR_TYPE, || error.to_string()),
     }
 }
 
@@ -88,7 +88,7 @@ fn record_failure(span: &mut TraceSpan, failure: &BackendError) {
                 attributes.set("rpc.response.status_code", error.code.to_string())
             });
             let kind = error_code::code_label(error.code).unwrap_or(OTHER_ERROR_TYPE);
-            return span.refused(kind, || error.message.clone());
+            return span.fail_quoting(kind, || error.message.clone());
         }
         BackendError::Offline { .. } => "offline",
         BackendError::Resting { .. } => "resting",
@@ -98,7 +98,7 @@ fn record_failure(span: &mut TraceSpan, failure: &BackendError) {
         BackendError::TooLarge { .. } => "too_large",
         BackendError::NoRoom => "no_room",
     };
-    span.refused(kind, || failure.to_string());
+    span.fail_quoting(kind, || failure.to_string());
 }
 
 fn is_error(answer: &Answer) -> bool {

@@ -15,7 +15,7 @@ use super::{BackendOutcome, CallAttempt, Executor};
 use crate::backend::{BackendError, BackendJob, SendTimestamp, WaitsFor};
 use crate::caller::{CallError, RoundAnswers};
 use crate::dialogue::parking::{CallToDetach, DetachedCall};
-use crate::dialogue::rounds::{self, InputRequests, MOST_ROUNDS, RequestState, RequestStateSealer};
+use crate::dialogue::rounds::{self, InputRequests, MAX_ROUNDS, RequestState, RequestStateSealer};
 use crate::dialogue::{self, AnswerFuture, CallTimer, DialogueStep, EVENT_QUEUE, LiveCaller};
 
 /// Questions that arrive within this time are asked together.
@@ -94,7 +94,7 @@ impl Executor {
         let waits = watch::Sender::new(WaitsFor::Server);
         let live_caller = LiveCaller { client: attempt.caller.client, events, waits };
         let mut retry = RoundAnswers::default();
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let params = rounds::with_answers(attempt.request().params(), &retry);
             let job = attempt.job(params, Some(events.clone()));
             let running = attempt.line.run(BackendJob { until: Some(timer.until()), ..job });
@@ -112,7 +112,7 @@ impl Executor {
                 Some(answers) => answers.map_err(CallError::Upstream)?,
             };
         }
-        let endless = format!("the server asked more than {MOST_ROUNDS} times without an answer");
+        let endless = format!("the server asked more than {MAX_ROUNDS} times without an answer");
         Ok(BackendOutcome::Answered(Err(BackendError::Unusable(endless))))
     }
 

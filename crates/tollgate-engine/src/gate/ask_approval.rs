@@ -42,7 +42,7 @@ impl ApprovalWait {
             };
             attributes.set("tollgate.approval.verdict", verdict);
         });
-        span.done();
+        span.complete();
     }
 }
 

@@ -100,7 +100,7 @@ impl Gate {
         let is_key = turn.principal != Principal::local();
         let program = SandboxProgram {
             source,
-            names: turn.view.book().names(),
+            names: turn.view.code_api().names(),
             owner: is_key.then(|| turn.principal.as_str()),
             limits: &Limits { time: limits.time.min(time), ..limits },
             until: turn.deadline.and_then(|wall| wall.instant().checked_sub(REPORT_MARGIN)),
@@ -137,7 +137,7 @@ impl Gate {
     }
 
     /// Programs that begin from now on are run by these settings.
-    pub(crate) fn furnish(&self, settings: &EngineSettings) {
+    pub(crate) fn update_sandbox(&self, settings: &EngineSettings) {
         let code = &settings.code;
         let is_same = self.registry.current().policy.code.sandbox() == code.sandbox();
         // Without code mode, no worker has to wait for a program.

@@ -36,7 +36,7 @@ impl Gate {
         &self,
         turn_request: &TurnRequest<'_>,
     ) -> Result<Vec<ToolExplanation>, UnknownAgentError> {
-        self.registry.current().explain(turn_request.seen())
+        self.registry.current().explain(turn_request.view_query())
     }
 
     /// What was too much for an answer, or came too late for it. Says the same of what is not
@@ -174,8 +174,8 @@ impl Gate {
     }
 
     /// Waits until every server that starts eagerly has come up or failed, but not for ever.
-    pub async fn settled(&self) {
-        self.servers.settled(&self.registry).await;
+    pub async fn wait_until_settled(&self) {
+        self.servers.wait_until_settled(&self.registry).await;
     }
 
     /// Ends all servers in good order, and saves what was measured.

@@ -72,7 +72,7 @@ pub(super) fn pending(
     let hint =
         format!("the result will be available under handle {handle} once the call is approved");
     let retry = Retryability::Sensible { hint: Some(hint), after: None };
-    Some(Outcome { retry, ..shaping::held(&tool, handle) })
+    Some(Outcome { retry, ..shaping::pending_outcome(&tool, handle) })
 }
 
 /// What it takes to run a call after its turn.
@@ -138,7 +138,7 @@ impl LateApprovedCall {
         let outcome = self.carry_out(cleared).await;
         let Some(waiting) = row.put("ran", outcome.status.as_str()) else { return outcome };
         let policy = RecordingPolicy::of(&self.turn.policy);
-        match policy.settled(waiting).await {
+        match policy.await_row(waiting).await {
             Ok(()) => outcome,
             Err(unwritten) => answer::withhold_outcome(&outcome, &unwritten),
         }

@@ -63,7 +63,7 @@ impl Gate {
         let mut stored: Option<StoredResult> = None;
         let shaped = |caps: &ResultCaps| {
             let consumer = ResultConsumer { caps, spare };
-            let ShapedResult { outcome, rest } = shaping::again(tool, whole.clone(), consumer);
+            let ShapedResult { outcome, rest } = shaping::reshape(tool, whole.clone(), consumer);
             if let Some(outcome) = rest {
                 let least = stored.as_ref().map_or(caps.page_bytes, |stored| stored.page_bytes);
                 let tool = name.to_owned();

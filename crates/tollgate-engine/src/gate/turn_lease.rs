@@ -27,7 +27,8 @@ impl Gate {
     /// Opens a turn: what this agent may see and call, from now on and until it ends, or until
     /// whoever asks loses the right to go on.
     pub fn turn(&self, turn_request: TurnRequest<'_>) -> Result<Turn, UnknownAgentError> {
-        let AgentSnapshot { current, view, budget, term } = self.snapshot(turn_request.seen())?;
+        let AgentSnapshot { current, view, budget, term } =
+            self.snapshot(turn_request.view_query())?;
         let now = self.clock.now();
         let wall = |tier| Deadline::after(now, current.policy.ceilings.of(tier));
         let deadline = budget.map(wall);

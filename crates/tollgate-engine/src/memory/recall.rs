@@ -22,17 +22,17 @@ use super::MemoryService;
 /// For the whole recall, if no early lookup ran.
 const RECALL_TIMEOUT: Duration = Duration::from_millis(250);
 /// Facts per turn, to save the model's context.
-const MOST_FACTS: usize = 5;
-const MOST_ENTITIES: usize = 3;
-const LONGEST_LINE: usize = 300;
+const MAX_FACTS: usize = 5;
+const MAX_ENTITIES: usize = 3;
+const MAX_LINE_CHARS: usize = 300;
 /// Relative to the best score; weaker matches are dropped.
 const MIN_RELATIVE_SCORE: f32 = 0.4;
 /// Names per utterance that are looked up.
-const MOST_NAMES: usize = 6;
+const MAX_NAMES: usize = 6;
 /// Conversations with an early lookup.
-const MOST_AHEAD: usize = 1_024;
+const MAX_EARLY_LOOKUPS: usize = 1_024;
 /// Early lookups that run at the same time.
-const MOST_RUNNING: usize = 64;
+const MAX_RUNNING_LOOKUPS: usize = 64;
 
 /// The recalled memories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ struct EarlyLookup {
 impl RecallLookups {
     /// Must be called within a runtime.
     pub(super) fn new() -> Self {
-        Self { ahead: Mutex::default(), running: TaskGroup::new("recall", MOST_RUNNING) }
+        Self { ahead: Mutex::default(), running: TaskGroup::new("recall", MAX_RUNNING_LOOKUPS) }
     }
 
     /// The lookup for exactly these words. Any other is discarded.
@@ -107,7 +107,7 @@ impl MemoryService {
         let Some(key) = key else { return };
         let mut ahead = self.recalls.ahead.lock();
         let is_known = ahead.get(&key).is_some_and(|it| it.terms == query.terms);
-        if is_known || (ahead.len() >= MOST_AHEAD && !ahead.contains_key(&key)) {
+        if is_known || (ahead.len() >= MAX_EARLY_LOOKUPS && !ahead.contains_key(&key)) {
             return;
         }
         let (tell, found) = watch::channel(None);
@@ -154,7 +154,7 @@ impl MemoryService {
     }
 
     async fn look_up(&self, scope: &MemoryScope, text: &str) -> Result<RecalledNotes, MemoryError> {
-        let facts = self.search_facts(scope, text, MOST_FACTS);
+        let facts = self.search_facts(scope, text, MAX_FACTS);
         let (facts, entities) = tokio::join!(facts, self.find_named_entities(scope, text));
         let facts = facts?;
         let entities = entities?;
@@ -178,7 +178,7 @@ impl MemoryService {
                 called = self.find_entity(scope, rest).await?;
             }
             found.extend(called.filter(|it| found.iter().all(|known| known.id != it.id)));
-            if found.len() >= MOST_ENTITIES {
+            if found.len() >= MAX_ENTITIES {
                 break;
             }
         }
@@ -208,7 +208,7 @@ fn recall_query(
     let key = utterance.conversation.map(|conversation| RecallKey {
         principal: turn.principal.clone(),
         agent: turn.view.agent.clone(),
-        conversation: truncate_chars(conversation, LONGEST_LINE),
+        conversation: truncate_chars(conversation, MAX_LINE_CHARS),
     });
     Some((key, query))
 }
@@ -233,7 +233,7 @@ fn names(text: &str) -> Vec<String> {
         }
         together = word.ends_with(char::is_alphanumeric);
     }
-    names.truncate(MOST_NAMES);
+    names.truncate(MAX_NAMES);
     names
 }
 
@@ -251,7 +251,7 @@ fn entity_line(entity: &Entity) -> String {
     } else {
         format!("{} is a {}; {}", entity.name, entity.kind, attributes.join("; "))
     };
-    truncate_chars(&line, LONGEST_LINE)
+    truncate_chars(&line, MAX_LINE_CHARS)
 }
 
 fn fact_line(hit: &MemoryHit<MemoryItem>) -> String {
@@ -261,7 +261,7 @@ fn fact_line(hit: &MemoryHit<MemoryItem>) -> String {
             format!("In {}, {} said: {}", entry.session.as_str(), entry.speaker, entry.text)
         }
     };
-    truncate_chars(&line.replace('\n', " "), LONGEST_LINE)
+    truncate_chars(&line.replace('\n', " "), MAX_LINE_CHARS)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tollgate_core::agent::RecordPolicy;
 use tollgate_core::date;
 use tollgate_core::memory::{
-    AuthorTrust, LONGEST_TEXT, MemoryAuthor, MemoryInputError, MemoryTarget, NewEntry, SessionId,
+    AuthorTrust, MAX_TEXT_BYTES, MemoryAuthor, MemoryInputError, MemoryTarget, NewEntry, SessionId,
 };
 use tollgate_core::turn::Turn;
 
@@ -71,7 +71,7 @@ impl MemoryService {
 
     /// Waits until everything is written, up to a timeout.
     pub(crate) async fn settle(&self) {
-        if tokio::time::timeout(FLUSH_TIMEOUT, self.writing.finished()).await.is_err() {
+        if tokio::time::timeout(FLUSH_TIMEOUT, self.writing.wait()).await.is_err() {
             tracing::warn!(
                 "the last utterances are not saved: the memory database does not answer"
             );
@@ -97,7 +97,7 @@ impl MemoryService {
         ];
         let spoken = lines.into_iter().filter(|(_, _, text)| !text.trim().is_empty());
         let retained = spoken.map(|(trust, speaker, text)| {
-            let text = &text[..text.floor_char_boundary(LONGEST_TEXT)];
+            let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
             Ok((trust, NewEntry::new(session.clone(), speaker, text, now)?))
         });
         retained.collect()

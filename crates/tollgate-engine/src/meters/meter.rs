@@ -81,7 +81,7 @@ impl ToolMeter {
             fresh: AtomicBool::new(false),
             last: AtomicInstant::never(created),
             next_look,
-            assigned: ArcSwap::from_pointee(standing.assigned().clone()),
+            assigned: ArcSwap::from_pointee(standing.assigned_tier().clone()),
             judged: Mutex::new(MeterJudgement { standing, declared }),
             archived: Mutex::new(kept),
             window,
@@ -100,7 +100,7 @@ impl ToolMeter {
         !self.fresh.swap(true, Ordering::AcqRel)
     }
 
-    pub(super) fn assigned(&self) -> Arc<AssignedTier> {
+    pub(super) fn assigned_tier(&self) -> Arc<AssignedTier> {
         self.assigned.load_full()
     }
 
@@ -173,7 +173,7 @@ impl ToolMeter {
         let facts = TierFacts { window: &self.window, declared: judged.declared, rules, now };
         let verdict = judged.standing.judge(&facts);
         self.next_look.set(judged.standing.next_look());
-        self.assigned.store(Arc::new(judged.standing.assigned().clone()));
+        self.assigned.store(Arc::new(judged.standing.assigned_tier().clone()));
         verdict
     }
 

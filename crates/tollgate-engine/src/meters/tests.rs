@@ -76,7 +76,7 @@ impl ToolMeters {
     }
 
     fn shown(&self, tool: &str) -> String {
-        self.assigned(&id(tool)).unwrap().to_string()
+        self.assigned_tier(&id(tool)).unwrap().to_string()
     }
 }
 
@@ -91,7 +91,7 @@ async fn new_tools_stand_where_they_say_or_in_the_middle() {
     assert_eq!(tiers, [Tier::Standard, Tier::Fast, Tier::Deep]);
     assert_eq!(meters.shown("a"), "standard: not measured yet");
     assert_eq!(meters.shown("b"), "fast: declared 200 ms");
-    assert_eq!(meters.assigned(&id("z")).map(drop), None);
+    assert_eq!(meters.assigned_tier(&id("z")).map(drop), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,7 +193,7 @@ async fn names_that_only_pass_through_do_not_stay() {
 async fn tools_that_nobody_listed_are_not_measured() {
     let meters = meters(None);
     meters.record(&id("a"), answered(1));
-    assert!(meters.assigned(&id("a")).is_none() && meters.reading(&id("a")).is_none());
+    assert!(meters.assigned_tier(&id("a")).is_none() && meters.reading(&id("a")).is_none());
     assert!(!meters.wants_probe(&id("a")));
     assert_eq!(meters.tiers(&tools("a")), [Tier::Standard]);
 }
@@ -260,7 +260,7 @@ async fn thousands_of_calls_from_many_threads_are_all_counted() {
     let recorded: u64 = known.values().map(|meter| meter.recorded_count()).sum();
     assert_eq!(recorded, (WRITERS * EACH) as u64);
     for tool in &tools {
-        let assigned = meters.assigned(&tool.id).unwrap();
+        let assigned = meters.assigned_tier(&tool.id).unwrap();
         assert!(assigned.figures.count >= 100 - WRITERS, "{}", assigned.figures.count);
         assert_eq!(assigned.figures.p50(), Some(Duration::from_millis(100)));
     }

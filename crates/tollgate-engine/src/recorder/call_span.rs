@@ -79,11 +79,11 @@ pub(super) fn end(span: &mut TraceSpan, record: &CallRecord) {
         CallEnding::Tool(CallStatus::Ok | CallStatus::NoResults | CallStatus::Pending)
         | CallEnding::Answered
         | CallEnding::InputRequired
-        | CallEnding::Task => span.done(),
+        | CallEnding::Task => span.complete(),
         CallEnding::Tool(CallStatus::Error) => span.fail("tool_error", detail),
         CallEnding::Tool(status) => span.fail(status.as_str(), detail),
         // The detail may quote the request.
-        CallEnding::Refused => span.refused("refused", detail),
+        CallEnding::Refused => span.fail_quoting("refused", detail),
         CallEnding::Failed => span.fail(OTHER_ERROR_TYPE, detail),
         CallEnding::Cancelled => span.fail(CANCELLED_ERROR_TYPE, detail),
         CallEnding::Revoked => span.fail("revoked", detail),

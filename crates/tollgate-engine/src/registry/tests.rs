@@ -58,7 +58,7 @@ async fn a_listing_that_cannot_be_built_leaves_all_others_in_service() {
             let change = Change::Listed(Arc::new(listing(tools)));
             updates.send(Update { server: id(server), change }).await.unwrap();
         }
-        registry.flushed().await;
+        registry.flush().await;
         let tools = registry.current().catalog.tools.clone();
         let names: Vec<&str> = tools.iter().map(|tool| tool.exposed.as_str()).collect();
         assert_eq!(names.join(" "), expected);
@@ -97,6 +97,6 @@ fn news_are_told_once_and_not_without_end() {
     let names: Vec<String> = (0..50).map(|at| format!("t{at}")).collect();
     let twice: Vec<&str> = names.iter().chain(&names).map(String::as_str).collect();
     let lines = news(&one, &build(&twice, &one));
-    assert_eq!(lines.len(), MOST_NEWS + 1);
-    assert_eq!(lines[MOST_NEWS], "and 30 more of the kind");
+    assert_eq!(lines.len(), MAX_LOGGED_CHANGES + 1);
+    assert_eq!(lines[MAX_LOGGED_CHANGES], "and 30 more of the kind");
 }

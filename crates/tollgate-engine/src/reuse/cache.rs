@@ -18,7 +18,7 @@ use super::exact_numbers;
 
 /// Of all answers together, and of one.
 const TOTAL_BYTES: u64 = 64 << 20;
-const MOST_BYTES: usize = 1 << 20;
+const MAX_ENTRY_BYTES: usize = 1 << 20;
 /// Divisor of the memory limit, for all answers together.
 const SHARE_OF_MEMORY: u64 = 16;
 /// Overhead of an entry.
@@ -130,7 +130,7 @@ impl AnswerCache {
     pub(super) fn put(&self, key: &CacheKey, kept: CachedAnswer) -> bool {
         let is_outdated =
             self.entries.peek(key).is_some_and(|newer| newer.called_at > kept.called_at);
-        let fits = kept.result.get().len() + key.bytes() <= MOST_BYTES;
+        let fits = kept.result.get().len() + key.bytes() <= MAX_ENTRY_BYTES;
         if fits && !is_outdated {
             self.entries.insert(key.clone(), Arc::new(kept));
         }

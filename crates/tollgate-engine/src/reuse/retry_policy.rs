@@ -8,7 +8,7 @@ use crate::executor::{AttemptOutcome, BackendOutcome};
 
 /// Pause before a retry, with jitter: callers that failed together do not retry together.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Whether the connection was lost or absent, which a retry may fix. All other failures would
 /// repeat, and nobody is asked twice.
@@ -51,7 +51,7 @@ pub(super) fn is_answer(run: Option<&AttemptOutcome>) -> bool {
 }
 
 pub(super) fn pause(chance: f64) -> Duration {
-    SHORTEST_PAUSE + (LONGEST_PAUSE - SHORTEST_PAUSE).mul_f64(chance.clamp(0.0, 1.0))
+    SHORTEST_PAUSE + (MAX_RETRY_DELAY - SHORTEST_PAUSE).mul_f64(chance.clamp(0.0, 1.0))
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ fn nothing_is_built_while_nobody_follows() {
     span.tell(|_| unreachable!());
     span.add_event("it", |_| unreachable!());
     span.fail("it", || unreachable!());
-    span.refused("it", || unreachable!());
+    span.fail_quoting("it", || unreachable!());
     span.rename(|| unreachable!());
     assert!(Arc::ptr_eq(span.trace().unwrap(), &outer), "it is handed on as it came");
     assert!(Tracer::default().begin(SpanKind::Client, None, || unreachable!()).trace().is_none());
@@ -81,7 +81,7 @@ async fn a_span_tells_what_it_is_part_of_and_how_it_ended() {
     tokio::time::advance(Duration::from_millis(30)).await;
     inner.add_event("event", |said| said.set("why", "so"));
     inner.fail("timeout", || "too late".to_owned());
-    span.done();
+    span.complete();
     drop(inner);
     drop(span);
     let received = notebook.spans.lock();
@@ -145,7 +145,7 @@ fn others_are_quoted_only_where_that_is_wanted_and_without_secrets() {
     let words = format!("no file for {token}: {}", "x".repeat(1 << 20));
     let render = || {
         let mut span = tracer.begin(SpanKind::Client, None, || "one".into());
-        span.refused("-32603", || words.clone());
+        span.fail_quoting("-32603", || words.clone());
         drop(span);
         notebook.spans.lock().pop().and_then(|span| span.error).unwrap()
     };

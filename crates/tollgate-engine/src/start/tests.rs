@@ -67,7 +67,7 @@ impl Stage {
     async fn open(servers: &[Server]) -> Self {
         let data = tempfile::tempdir().unwrap();
         let running = start(&settings(data.path(), servers), Parts::default()).unwrap();
-        running.gate.settled().await;
+        running.gate.wait_until_settled().await;
         Self { running, data }
     }
 
@@ -78,7 +78,7 @@ impl Stage {
     /// `added a; kept b`, and waits until all that was started has settled.
     async fn change(&self, settings: &EngineSettings) -> String {
         let changes = self.running.reconfigure(settings, || {}).await;
-        self.running.gate.settled().await;
+        self.running.gate.wait_until_settled().await;
         let parts = [
             ("added", changes.added),
             ("removed", changes.removed),

@@ -72,7 +72,7 @@ impl Credentials for StaticToken {
         Ok(vec![(AUTHORIZATION, bearer(&self.0)?)])
     }
 
-    async fn refused(&self, _: StatusCode, _: Option<&str>) -> bool {
+    async fn handle_refusal(&self, _: StatusCode, _: Option<&str>) -> bool {
         false
     }
 }

@@ -100,7 +100,7 @@ impl CallLimiter {
     }
 
     /// Calls admitted since the last query, plus those still running.
-    pub(super) fn used(&self) -> usize {
+    pub(super) fn in_use(&self) -> usize {
         let busy = self.most.concurrent - self.slots.available_permits();
         let running = busy + self.asking.load(Ordering::Relaxed);
         self.calls.swap(0, Ordering::Relaxed) + running

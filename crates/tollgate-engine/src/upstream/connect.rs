@@ -23,7 +23,7 @@ use crate::confine::{Launcher, SealedDirectoryError};
 use crate::settings::{HttpEndpoint, ProtocolSelection, Server, ServerTransport, StdioCommand};
 
 /// The exit of a child may be noticed this much later than EOF on its pipe.
-const EXIT_PATIENCE: Duration = Duration::from_millis(200);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(200);
 /// A remote server is up or down; a child may first have to be downloaded.
 const HTTP_HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -279,7 +279,7 @@ impl StdioServerConnector {
             Ok(connection) => return Ok(ServerLink { connection, process: Some(process) }),
             Err(error) => error,
         };
-        let exited = tokio::time::timeout(EXIT_PATIENCE, process.wait_exit()).await.is_ok();
+        let exited = tokio::time::timeout(EXIT_TIMEOUT, process.wait_exit()).await.is_ok();
         let ended = process.stop().await;
         if let Some(error) = ended.never_began {
             return Err(StartAttemptError::Other(ServerDownError::down(chain(&error))));

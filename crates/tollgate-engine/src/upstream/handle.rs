@@ -183,7 +183,7 @@ impl Upstream {
     }
 
     /// Waits until it is known whether the server comes up.
-    pub async fn settled(&self) {
+    pub async fn wait_until_settled(&self) {
         let mut changes = self.shared.subscribe();
         let _ = changes.wait_for(|status| status.state != UpstreamState::Starting).await;
     }

@@ -14,9 +14,9 @@ use tollgate_mcp::client::ServerListener;
 use super::process::ServerLog;
 
 /// Changed resources kept until the supervisor reads them; further ones are dropped.
-const MOST_UPDATED: usize = 4096;
+const MAX_CHANGED_RESOURCES: usize = 4096;
 /// Bytes kept of a server's log message.
-const MOST_LOGGED: usize = 1024;
+const MAX_LOG_BYTES: usize = 1024;
 
 pub(super) struct Mailbox {
     mail: Mutex<MailboxContents>,
@@ -86,7 +86,7 @@ impl ServerListener for Mailbox {
                 let uri = params.and_then(|params| Some(params.string("uri")?.into_owned()));
                 if let Some(uri) = uri {
                     self.put(|mail| {
-                        if mail.updated.len() < MOST_UPDATED {
+                        if mail.updated.len() < MAX_CHANGED_RESOURCES {
                             mail.updated.insert(uri);
                         }
                     });
@@ -94,7 +94,7 @@ impl ServerListener for Mailbox {
             }
             "notifications/message" => {
                 let text = params.map_or("", RawValue::get).as_bytes();
-                self.log.push(&text[..text.len().min(MOST_LOGGED)]);
+                self.log.push(&text[..text.len().min(MAX_LOG_BYTES)]);
             }
             _ => {}
         }
@@ -107,7 +107,7 @@ impl ServerListener for Mailbox {
 
     fn on_garbage(&self, what: &str) {
         let what = what.as_bytes();
-        self.log.push(&what[..what.len().min(MOST_LOGGED)]);
+        self.log.push(&what[..what.len().min(MAX_LOG_BYTES)]);
         self.put(|mail| mail.garbage = mail.garbage.saturating_add(1));
     }
 

@@ -127,7 +127,7 @@ impl ChildProcess {
         let status = self.child.wait().await.ok();
         self.sweep(family).await;
         self.stopped = true;
-        let _ = tokio::time::timeout(STDERR_DRAIN_TIMEOUT, self.stderr.finished()).await;
+        let _ = tokio::time::timeout(STDERR_DRAIN_TIMEOUT, self.stderr.wait()).await;
         self.exit_report(status)
     }
 

@@ -18,7 +18,7 @@ const REMOTE_PAUSE: Duration = Duration::from_millis(1500);
 /// Longer intervals once it has been down for long, or when it rejects us.
 const AWAY_FOR_LONG: Duration = Duration::from_secs(300);
 const PATIENT_PAUSE: Duration = Duration::from_secs(15);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(30);
 
 pub(super) struct RestartState {
     /// The last known listing.
@@ -45,7 +45,7 @@ impl RestartState {
         let policy = match nature {
             UpstreamKind::Child => BackoffPolicy {
                 first: restart.backoff,
-                longest: LONGEST_PAUSE,
+                longest: MAX_RESTART_DELAY,
                 max_restarts: Some(restart.max_restarts),
             },
             UpstreamKind::Remote => {

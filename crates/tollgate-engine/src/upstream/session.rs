@@ -186,7 +186,7 @@ impl Supervisor {
             }
             ConnectionTaskResult::Pinged(Ok(())) => {
                 self.shared.last_answer.note();
-                let calls = session.live.limiter.used();
+                let calls = session.live.limiter.in_use();
                 session.agenda.note_ping_answered(self.shared.clock.now(), calls);
             }
             ConnectionTaskResult::Watched => {}

@@ -39,7 +39,7 @@ const QUEUE: usize = 16;
 /// Characters of a description.
 const DESCRIPTION: usize = 400;
 /// Lines of stderr that are reported; further ones are not read.
-const MOST_LINES: usize = 1_000;
+const MAX_STDERR_LINES: usize = 1_000;
 /// Replaces a secret.
 const MASK_PLACEHOLDER: &str = "[masked]";
 
@@ -84,7 +84,7 @@ impl TrialRunner {
             shown: None,
             read: 0,
             lines: VecDeque::new(),
-            lines_left: MOST_LINES,
+            lines_left: MAX_STDERR_LINES,
             begun,
             _permit: permit,
         }

@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::notices::{Notice, Notices};
 
 /// Characters kept of a reason.
-const LONGEST_REASON: usize = 500;
+const MAX_REASON_CHARS: usize = 500;
 
 pub(super) struct UpstreamShared {
     pub(super) server: ServerId,
@@ -146,7 +146,7 @@ impl UpstreamShared {
         more: impl FnOnce(&mut UpstreamStatus),
     ) {
         let wall = self.clock.wall();
-        let reason = &*truncate_chars(&secret_values::mask(reason), LONGEST_REASON);
+        let reason = &*truncate_chars(&secret_values::mask(reason), MAX_REASON_CHARS);
         let mut moved = false;
         self.status.send_modify(|status| {
             if status.state != state {

@@ -36,10 +36,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Head start of an address over the next (happy eyeballs).
 const HEAD_START: Duration = Duration::from_millis(250);
 /// Addresses tried per name.
-const MOST_TRIED: usize = 4;
-const MOST_ADDRESSES: usize = 64;
-const MOST_HEADERS: usize = 100;
-const MOST_HEADER_BYTES: usize = 64 << 10;
+const MAX_TRIED_ADDRESSES: usize = 4;
+const MAX_ADDRESSES: usize = 64;
+const MAX_HEADERS: usize = 100;
+const MAX_HEADER_BYTES: usize = 64 << 10;
 
 pub(crate) struct Dialer {
     resolver: Arc<dyn Resolve>,
@@ -115,7 +115,7 @@ impl Dialer {
             Host::Ipv6(address) => vec![address.into()],
             Host::Domain(name) => {
                 let mut found = self.resolver.addresses(name).await;
-                found.truncate(MOST_ADDRESSES);
+                found.truncate(MAX_ADDRESSES);
                 found
             }
         }
@@ -125,7 +125,9 @@ impl Dialer {
 /// The first address that answers, tried in order, each with a head start.
 async fn connect(target: &TargetUrl, addresses: &[IpAddr]) -> Result<TcpStream, FetchError> {
     let mut attempts = FuturesUnordered::new();
-    for (delay, address) in (0..).map(|nth| HEAD_START * nth).zip(addresses).take(MOST_TRIED) {
+    for (delay, address) in
+        (0..).map(|nth| HEAD_START * nth).zip(addresses).take(MAX_TRIED_ADDRESSES)
+    {
         let address = SocketAddr::new(*address, target.port());
         attempts.push(async move {
             tokio::time::sleep(delay).await;
@@ -162,9 +164,9 @@ where
     let host = HeaderValue::try_from(target.authority()).map_err(|_| unfit())?;
     request.headers_mut().insert(HOST, host);
     let (mut sender, connection) = http1::Builder::new()
-        .max_headers(MOST_HEADERS)
-        .max_header_size(MOST_HEADER_BYTES)
-        .max_buf_size(2 * MOST_HEADER_BYTES)
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEADER_BYTES)
+        .max_buf_size(2 * MAX_HEADER_BYTES)
         .handshake(TokioIo::new(stream))
         .await
         .map_err(broken)?;

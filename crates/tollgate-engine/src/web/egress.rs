@@ -20,7 +20,7 @@ use crate::clock::{Clock as _, SystemClock};
 
 /// For one URL including its redirects, whatever the caller's deadline.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
-const MOST_REDIRECTS: usize = 3;
+const MAX_REDIRECTS: usize = 3;
 const MAX_CONCURRENT_FETCHES: usize = 64;
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!(
@@ -82,14 +82,14 @@ impl Egress {
     async fn follow(&self, url: &str, wish: &PageRequest) -> Result<FetchedPage, FetchError> {
         let rule = SsrfRule::Stranger(Arc::clone(&self.opened));
         let mut target = TargetUrl::parse(url)?;
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let answered = self.dialer.send(&target, &rule, request(wish)).await?;
             match next(&target, &answered)? {
                 Some(next) => target = next,
                 None => return page(&target, answered, wish).await,
             }
         }
-        Err(FetchError::Redirects(MOST_REDIRECTS))
+        Err(FetchError::Redirects(MAX_REDIRECTS))
     }
 }
 

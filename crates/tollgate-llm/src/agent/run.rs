@@ -152,8 +152,8 @@ impl CompletionRun {
             said.set("tollgate.rounds", u64::from(rounds));
         });
         match failure {
-            None => self.span.done(),
-            Some(failure) => self.span.refused(failure.kind.code(), || failure.to_string()),
+            None => self.span.complete(),
+            Some(failure) => self.span.fail_quoting(failure.kind.code(), || failure.to_string()),
         }
     }
 
@@ -386,7 +386,7 @@ impl CompletionRun {
         let running = room.run(&sorted.run);
         let mut dealt = self.opener.speak_during(&mut self.response_stream, running).await;
         self.spent.tool_time += self.chat.clock.now().saturating_duration_since(began);
-        self.spent.calls = self.calls.used();
+        self.spent.calls = self.calls.used_calls();
         self.spent.depth += 1;
         for call in &sorted.search {
             let outcome = self.offer.search(&self.request, call);

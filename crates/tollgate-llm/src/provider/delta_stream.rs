@@ -92,7 +92,7 @@ impl DeltaStream {
             if let Some(delta) = self.ready.pop_front() {
                 if let ResponseDelta::End { stop, usage, .. } = &delta {
                     self.span.tell(|said| gen_ai_span::record_end(said, stop, usage));
-                    self.span.done();
+                    self.span.complete();
                     drop(std::mem::take(&mut self.span));
                     let source = self.source.as_mut();
                     if let Some(attempt) = source.and_then(|source| source.attempt.as_mut()) {

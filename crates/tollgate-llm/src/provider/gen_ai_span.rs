@@ -56,7 +56,7 @@ pub(crate) fn provider_name(kind: Option<ProviderKind>) -> &'static str {
 }
 
 pub(super) fn record_failure(span: &mut TraceSpan, failure: &LlmError) {
-    span.refused(failure.kind.code(), || failure.to_string());
+    span.fail_quoting(failure.kind.code(), || failure.to_string());
 }
 
 pub(super) fn record_response(span: &mut TraceSpan, response: &ChatResponse) {
@@ -64,7 +64,7 @@ pub(super) fn record_response(span: &mut TraceSpan, response: &ChatResponse) {
         record_identity(said, &response.id, &response.model);
         record_end(said, &response.stop, &response.usage);
     });
-    span.done();
+    span.complete();
 }
 
 pub(super) fn record_identity(said: &mut SpanAttributes, id: &str, model: &str) {

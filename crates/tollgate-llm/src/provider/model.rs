@@ -137,7 +137,7 @@ impl ModelHandle {
                 passed.follow = passed.follow.within(&span);
                 let answer = self.pass_with_retries(pool, passed).await;
                 match &answer {
-                    Ok(response) if response.status().is_success() => span.done(),
+                    Ok(response) if response.status().is_success() => span.complete(),
                     Ok(response) => {
                         span.fail(response.status().as_str().to_owned(), String::new);
                     }

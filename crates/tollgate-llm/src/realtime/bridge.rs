@@ -296,8 +296,8 @@ impl BridgeCore {
         let caps = self.live.caps();
         let taint = Arc::clone(&self.taint);
         let waiting = async move {
-            let landed = calls::await_late_result(Arc::clone(&gate), principal, handle).await;
-            let Some(outcome) = landed else { return };
+            let late_result = calls::await_late_result(Arc::clone(&gate), principal, handle).await;
+            let Some(outcome) = late_result else { return };
             if *phase.borrow() == BridgePhase::Open {
                 gate.note_later(&taint, &outcome);
                 let text = outcome_json::encode_outcome(&outcome, &speech, &caps);

@@ -59,11 +59,11 @@ mod tests {
     use super::TierHysteresis;
 
     fn check(start: Tier, lines: &[(Tier, UtteranceStage, Tier)]) {
-        let mut sway = TierHysteresis::at(start);
+        let mut hysteresis = TierHysteresis::at(start);
         for (at, (tier, form, expected)) in lines.iter().enumerate() {
-            let before = sway.tier();
-            assert_eq!(sway.observe(*tier, *form), before != *expected, "{at}");
-            assert_eq!(sway.tier(), *expected, "{at}");
+            let before = hysteresis.tier();
+            assert_eq!(hysteresis.observe(*tier, *form), before != *expected, "{at}");
+            assert_eq!(hysteresis.tier(), *expected, "{at}");
         }
     }
 

@@ -98,7 +98,7 @@ impl HostEngine {
             ..EngineSettings::new(directory.path().to_owned())
         };
         let running = tollgate_engine::start(&settings, parts).unwrap();
-        running.gate.settled().await;
+        running.gate.wait_until_settled().await;
         Self { running, settings, seen, _directory: directory }
     }
 

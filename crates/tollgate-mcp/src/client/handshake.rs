@@ -209,7 +209,8 @@ async fn agree(dispatch: &Dispatch, options: &ConnectOptions) -> Result<ServerFa
     let mut declared = ProbeCapabilities::Nothing;
     loop {
         let params = discover_params(declared);
-        let mut probe = dispatch.send_probe(&params).await.map_err(|error| died(&error))?;
+        let mut probe =
+            dispatch.send_probe(&params).await.map_err(|error| connect_error(&error))?;
         let verdict = match timeout(options.probe_timeout, probe.answer()).await {
             Ok(outcome) => verdict(outcome)?,
             Err(_) if options.pinned.is_some() => {
@@ -266,11 +267,11 @@ fn verdict(outcome: Result<Box<RawValue>, RequestError>) -> Result<DiscoverVerdi
     match outcome {
         Ok(result) => Ok(judge_discover(Ok(&result))),
         Err(RequestError::Refused(error)) => Ok(judge_discover(Err(&error))),
-        Err(error) => Err(died(&error)),
+        Err(error) => Err(connect_error(&error)),
     }
 }
 
-fn died(error: &RequestError) -> ConnectError {
+fn connect_error(error: &RequestError) -> ConnectError {
     ConnectError::DiedOnProbe(error.to_string())
 }
 

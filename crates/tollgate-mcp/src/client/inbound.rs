@@ -170,7 +170,7 @@ impl Inbound {
         match asked {
             MessageAddressee::One { events: Some(events), .. } => self.ask(request, events, outbox),
             MessageAddressee::One { events: None, .. } | MessageAddressee::Nobody => {
-                outbox.send_later(nobody(&request.id, &request.method));
+                outbox.send_later(answer_without_client(&request.id, &request.method));
             }
             MessageAddressee::Several => {
                 tracing::debug!(method = %request.method, "the question cannot be attributed to \
@@ -191,7 +191,7 @@ impl Inbound {
         let size = request.params.map_or(0, |params| params.get().len());
         let Ok(permit) = answer_budget::try_reserve(size) else {
             self.listener.on_garbage("a question for which there is no memory");
-            return outbox.send_later(nobody(&request.id, &request.method));
+            return outbox.send_later(answer_without_client(&request.id, &request.method));
         };
         let (reply, answer) = oneshot::channel();
         let id = request.id.clone();
@@ -208,7 +208,7 @@ impl Inbound {
             let message = match answer {
                 Ok(Ok(result)) => write::result(&id, result.get()),
                 Ok(Err(error)) => write::error(Some(&id), &error),
-                Err(_) => nobody(&id, &method),
+                Err(_) => answer_without_client(&id, &method),
             };
             if let Err(error) = sender.send(message).await {
                 tracing::debug!(%error, "a response did not reach the server");
@@ -216,7 +216,7 @@ impl Inbound {
         });
         if waiting.is_err() {
             self.listener.on_garbage("too many open questions");
-            outbox.send_later(nobody(&request.id, &request.method));
+            outbox.send_later(answer_without_client(&request.id, &request.method));
         }
     }
 }
@@ -240,7 +240,7 @@ fn is_question(method: &str) -> bool {
 }
 
 /// The answer if there is no one to ask.
-fn nobody(id: &JsonRpcId, method: &str) -> String {
+fn answer_without_client(id: &JsonRpcId, method: &str) -> String {
     match method {
         "ping" => write::result(id, "{}"),
         "roots/list" => write::result(id, "{\"roots\":[]}"),

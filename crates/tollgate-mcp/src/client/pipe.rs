@@ -29,7 +29,7 @@ use crate::tasks::{self, Task};
 /// Maximum messages queued for a server.
 const QUEUE: usize = 128;
 /// How long a caller waits for room in that queue.
-const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait for answers that the server wrote before it closed its input.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
@@ -107,9 +107,9 @@ impl McpConnection for PipeConnection {
     async fn close(&self) {
         self.watch.stop();
         self.dispatch.end();
-        let told = timeout(WRITE_PATIENCE, self.queue.send(PipeOutgoing::End)).await;
+        let told = timeout(WRITE_TIMEOUT, self.queue.send(PipeOutgoing::End)).await;
         if matches!(told, Ok(Ok(()))) {
-            let _ = timeout(WRITE_PATIENCE, self.writer.lock().await.finished()).await;
+            let _ = timeout(WRITE_TIMEOUT, self.writer.lock().await.wait()).await;
         }
     }
 }
@@ -132,7 +132,7 @@ impl Outbox for PipeOutbox {
             Err(mpsc::error::TrySendError::Full(message)) => message,
             Err(mpsc::error::TrySendError::Closed(_)) => return Err(input_closed()),
         };
-        match timeout(WRITE_PATIENCE, self.0.send(message)).await {
+        match timeout(WRITE_TIMEOUT, self.0.send(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(input_closed()),
             Err(_) => Err(RequestError::Lost("the server does not read its input".to_owned())),

@@ -306,7 +306,7 @@ impl Credentials for Tokens {
         Ok(vec![(http::header::AUTHORIZATION, HeaderValue::from_str(&token).unwrap())])
     }
 
-    async fn refused(&self, status: StatusCode, challenge: Option<&str>) -> bool {
+    async fn handle_refusal(&self, status: StatusCode, challenge: Option<&str>) -> bool {
         self.challenges.lock().push(format!("{status} {}", challenge.unwrap_or_default()));
         self.next.fetch_add(1, Ordering::Relaxed);
         true

@@ -399,7 +399,7 @@ async fn b_io_10_a_server_that_does_not_read_costs_its_callers_a_bounded_wait() 
     assert!(*lost.lock() > 100, "{}", lost.lock());
     drop(peer);
     for caller in &mut callers {
-        caller.finished().await;
+        caller.wait().await;
     }
 }
 
@@ -449,7 +449,7 @@ async fn s_13_answers_never_reach_another_caller() {
         }));
     }
     for caller in &mut callers {
-        caller.finished().await;
+        caller.wait().await;
     }
     assert_eq!(*wrong.lock(), Vec::<String>::new());
     assert!(*answered.lock() > 500, "{}", answered.lock());

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use tollgate_core::trace::SpanContext;
 use tollgate_engine::spans::{FinishedSpan, SpanAttributes, SpanKind, Value as Told};
 
-use super::{DroppedSpans, Histograms, MOST_SERIES};
+use super::{DroppedSpans, Histograms, MAX_SERIES};
 
 fn span(kind: SpanKind, lines: &[(&'static str, Told)], took: u64) -> FinishedSpan {
     let mut attributes = SpanAttributes::default();
@@ -108,13 +108,13 @@ fn a_question_to_a_model_has_tokens_and_a_first_chunk() {
 #[test]
 fn too_many_series_are_counted_together() {
     let mut histograms = Histograms::default();
-    for number in 0..MOST_SERIES + 10 {
+    for number in 0..MAX_SERIES + 10 {
         let name = Told::from(format!("tool{number}"));
         let lines = [("mcp.method.name", text("tools/call")), ("gen_ai.tool.name", name)];
         histograms.hear(&span(SpanKind::Client, &lines, 1));
     }
     let points = encode_points(&histograms, "mcp.client.operation.duration");
-    assert_eq!(points.len(), MOST_SERIES + 1);
+    assert_eq!(points.len(), MAX_SERIES + 1);
     let rest = points.iter().find(|it| it["attributes"][0]["key"] == "otel.metric.overflow");
     assert_eq!(rest.unwrap()["count"], "10");
 }

@@ -23,7 +23,7 @@ use crate::fields::{BodyFields, bad, check_query};
 use crate::wire_schema::{DecisionWord, Time};
 
 /// Limit on a note, in characters.
-const LONGEST_NOTE: usize = 1_000;
+const MAX_NOTE_CHARS: usize = 1_000;
 
 const UNKNOWN: ApiError = ApiError::new(
     StatusCode::NOT_FOUND,
@@ -77,8 +77,8 @@ pub(crate) async fn decide(
         let decision =
             decision.ok_or_else(|| bad("`decision` must be `approve` or `deny`".to_owned()))?;
         let note = fields.text("note")?.filter(|note| !note.is_empty());
-        if note.as_ref().is_some_and(|note| note.chars().count() > LONGEST_NOTE) {
-            return Err(bad(format!("`note` is limited to {LONGEST_NOTE} characters")));
+        if note.as_ref().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS) {
+            return Err(bad(format!("`note` is limited to {MAX_NOTE_CHARS} characters")));
         }
         let id = ApprovalId::parse(&id).ok_or(UNKNOWN)?;
         let verdict = ApprovalVerdict { id, decision, by: visitor.principal, note };

@@ -24,7 +24,7 @@ use crate::tier_assignment::{TierAssignmentJson, milliseconds};
 use crate::wire_schema::CalibrationWord;
 
 /// The latency window of a tool holds no more samples.
-const MOST_TIMES: u32 = 100;
+const MAX_PROBES: u32 = 100;
 const KEYS: &[&str] = &["server", "tool", "times"];
 
 pub(crate) async fn calibrate(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -47,8 +47,8 @@ fn start(front: &AppState, body: &[u8]) -> Result<Calibration, ApiError> {
     let tool = fields.text("tool")?;
     let times = match fields.count("times")? {
         None => front.gate.probes_that_count(),
-        Some(times) if (1..=MOST_TIMES).contains(&times) => times,
-        Some(_) => return Err(bad(format!("`times` must be a number from 1 to {MOST_TIMES}"))),
+        Some(times) if (1..=MAX_PROBES).contains(&times) => times,
+        Some(_) => return Err(bad(format!("`times` must be a number from 1 to {MAX_PROBES}"))),
     };
     let scope = match (&server, &tool) {
         (None, None) => CalibrationScope::All,

@@ -64,7 +64,7 @@ fn page(front: &AppState, query: &CallQueryParams) -> Response {
     let is_first = query.after.is_none() && query.outcome.is_none();
     let mut running = if is_first { calls.running() } else { Vec::new() };
     running.retain(|course| query.wants(course));
-    let page = calls.finished(query.after, query.limit, |course| query.wants(course));
+    let page = calls.list_finished(query.after, query.limit, |course| query.wants(course));
     Json(CallPageJson {
         running: running.iter().map(|course| CallJson::new(course, now)).collect(),
         calls: page.calls.iter().map(|course| CallJson::new(course, now)).collect(),

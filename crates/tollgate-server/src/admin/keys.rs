@@ -21,9 +21,7 @@ use tollgate_mcp::tasks;
 use super::api_response;
 use crate::api_error::{ApiError, FAULT, MAX_ECHOED_CHARS};
 use crate::app_state::AppState;
-use crate::auth::keyring::{
-    IssuedKey, KeyRequest, KeySummary, Keyring, KeyringError, LONGEST_GRACE,
-};
+use crate::auth::keyring::{IssuedKey, KeyRequest, KeySummary, Keyring, KeyringError, MAX_GRACE};
 use crate::body;
 use crate::fields::{BodyFields, bad, check_query};
 use crate::ops::for_admins;
@@ -83,8 +81,8 @@ pub(crate) async fn rotate(
         let body = body::json(&sent, body, &front.limits).await?;
         let fields = BodyFields::read(&body, &["grace_s"])?;
         let grace = Duration::from_secs(fields.count("grace_s")?.unwrap_or(0).into());
-        if grace > LONGEST_GRACE {
-            return Err(bad(format!("`grace_s` is at most {}", LONGEST_GRACE.as_secs())));
+        if grace > MAX_GRACE {
+            return Err(bad(format!("`grace_s` is at most {}", MAX_GRACE.as_secs())));
         }
         let detail = format!("the previous secret remains valid for {} s", grace.as_secs());
         let deed = KeyAuditEntry::new(&front, &sent, "rotated", &name, detail)?;

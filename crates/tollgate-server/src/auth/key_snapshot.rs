@@ -52,7 +52,7 @@ pub(super) struct KeySecretEntry {
 
 impl KeySnapshot {
     /// No keys.
-    pub(super) fn nobody() -> Self {
+    pub(super) fn empty() -> Self {
         Self { holders: Vec::new(), ways: HashMap::new(), open: Some(AnonymousAccess::new()) }
     }
 
@@ -121,7 +121,7 @@ impl KeySnapshot {
     }
 
     /// Time of last use per holder, for those used since the process started.
-    pub(super) fn used(&self) -> HashMap<String, SystemTime> {
+    pub(super) fn last_uses(&self) -> HashMap<String, SystemTime> {
         let used = |holder: &Arc<KeyHolder>| {
             let seconds = holder.used.load(Ordering::Relaxed);
             let when = UNIX_EPOCH + Duration::from_secs(seconds);

@@ -21,7 +21,7 @@ use super::{ApiKey, Fingerprint, FormerSecret, KeyRole, Right, Rights};
 mod request;
 mod summary;
 
-pub use request::{KeyRequest, LONGEST_GRACE};
+pub use request::{KeyRequest, MAX_GRACE};
 pub use summary::KeySummary;
 
 pub struct Keyring {
@@ -97,7 +97,7 @@ impl Keyring {
     /// A new secret for the same key. The previous one stays valid for `grace`.
     pub fn rotate(&self, name: &str, grace: Duration) -> Result<IssuedKey, KeyringError> {
         let secret = secret::make(SecretKind::Key).ok_or(KeyringError::NoRandomness)?;
-        let until = (!grace.is_zero()).then(|| self.clock.wall() + grace.min(LONGEST_GRACE));
+        let until = (!grace.is_zero()).then(|| self.clock.wall() + grace.min(MAX_GRACE));
         let unknown = || KeyringError::Unknown(name.to_owned());
         match self.store.keys().rotate(name, fingerprint(&secret), until)? {
             KeyChange::Done => {
@@ -112,7 +112,7 @@ impl Keyring {
         if used.is_empty() {
             return Ok(());
         }
-        Ok(self.store.keys().used(used)?)
+        Ok(self.store.keys().record_uses(used)?)
     }
 
     /// Changes whenever another process may have created or revoked a key.

@@ -62,8 +62,8 @@ pub struct ClaimMatcher {
 /// Prefix of a scope that grants the right of that name.
 const SCOPE: &str = "tollgate:";
 /// Longer tokens are refused. No issuer makes them.
-const LONGEST_TOKEN: usize = 16 << 10;
-const LONGEST_PRINCIPAL: usize = 256;
+const MAX_TOKEN_BYTES: usize = 16 << 10;
+const MAX_PRINCIPAL_LEN: usize = 256;
 
 /// Authenticates tokens of one issuer.
 pub(crate) struct Oidc {
@@ -161,7 +161,7 @@ impl Oidc {
         path: &str,
         now: SystemTime,
     ) -> Result<Option<AuthenticatedCaller>, ApiError> {
-        if presented.len() > LONGEST_TOKEN {
+        if presented.len() > MAX_TOKEN_BYTES {
             return Err(bad_token("the token is longer than 16 KiB"));
         }
         let token = Jwt::parse(presented).map_err(bad_token)?;
@@ -204,7 +204,7 @@ impl Oidc {
     fn resolve_grant(&self, claims: &Value) -> Result<TokenGrant<'_>, ApiError> {
         let name = find_claim(claims, &self.auth.claim).and_then(Value::as_str);
         let is_name = |name: &&str| {
-            !name.is_empty() && name.len() <= LONGEST_PRINCIPAL && !name.contains(char::is_control)
+            !name.is_empty() && name.len() <= MAX_PRINCIPAL_LEN && !name.contains(char::is_control)
         };
         let name = name.filter(is_name).ok_or_else(|| bad_token("the token has no subject"))?;
         let rule =

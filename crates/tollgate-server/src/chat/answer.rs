@@ -26,7 +26,7 @@ use crate::request_context::{RequestContext, header, queue_depth};
 use crate::variables::PromptVariables;
 
 /// Length of the user's text that is used to choose the tier.
-const LONGEST_UTTERANCE: usize = 64 << 10;
+const MAX_UTTERANCE_BYTES: usize = 64 << 10;
 
 /// Reason shown when a turn sees tools of every tier.
 const NO_BUDGET: &str = "the agent has no budget";
@@ -122,7 +122,7 @@ fn turn(
         None => None,
     };
     let said = request.utterance();
-    let text = &said[..said.floor_char_boundary(LONGEST_UTTERANCE)];
+    let text = &said[..said.floor_char_boundary(MAX_UTTERANCE_BYTES)];
     let queue_depth = queue_depth(&opened.sent)?;
     let spoke = TierRequest {
         principal: &who.principal,

@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use tollgate_engine::model_usage::{ModelReservation, ModelTokens};
 use tollgate_llm::conversation::TokenUsage;
 use tollgate_llm::provider::usage::{HEAD_BYTES, TAIL_BYTES, scan_usage};
-use tollgate_llm::usage::{AnswerTextMeter, counted};
+use tollgate_llm::usage::{AnswerTextMeter, model_tokens};
 
 /// What an answer used.
 #[derive(Debug, Default)]
@@ -28,10 +28,10 @@ impl MeteredUsage {
     pub(super) fn tokens(&self) -> ModelTokens {
         match &self.counted {
             None => ModelTokens::default(),
-            Some(usage) if self.is_complete => counted(usage),
+            Some(usage) if self.is_complete => model_tokens(usage),
             Some(usage) => {
                 let arrived = ModelReservation::estimate_output(self.text_bytes);
-                let counted = counted(usage);
+                let counted = model_tokens(usage);
                 ModelTokens { output: counted.output.max(arrived), ..counted }
             }
         }

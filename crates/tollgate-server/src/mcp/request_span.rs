@@ -26,7 +26,7 @@ pub(super) struct McpSpanInfo<'a> {
 }
 
 impl McpRequestSpan {
-    pub(super) fn nobody() -> Self {
+    pub(super) fn disabled() -> Self {
         Self(None)
     }
 
@@ -86,7 +86,7 @@ impl McpRequestSpan {
     pub(super) fn record_status(&mut self, status: CallStatus) {
         let Some(span) = &mut self.0 else { return };
         match status {
-            CallStatus::Ok | CallStatus::NoResults | CallStatus::Pending => span.done(),
+            CallStatus::Ok | CallStatus::NoResults | CallStatus::Pending => span.complete(),
             CallStatus::Error
             | CallStatus::Timeout
             | CallStatus::Denied
@@ -103,14 +103,14 @@ impl McpRequestSpan {
     pub(super) fn end<T>(&mut self, answered: Option<&Result<T, McpRequestError>>) {
         let Some(span) = &mut self.0 else { return };
         match answered {
-            Some(Ok(_)) => span.done(),
+            Some(Ok(_)) => span.complete(),
             Some(Err(refused)) => {
                 let code = refused.error.code;
                 span.tell(|attributes| {
                     attributes.set("rpc.response.status_code", code.to_string())
                 });
                 let kind = error_code::code_label(code).unwrap_or(OTHER_ERROR_TYPE);
-                span.refused(kind, || refused.error.message.clone());
+                span.fail_quoting(kind, || refused.error.message.clone());
             }
             None => span.fail(CANCELLED_ERROR_TYPE, String::new),
         }

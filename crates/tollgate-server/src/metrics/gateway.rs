@@ -10,7 +10,7 @@ use super::process;
 use super::table::{
     ACCESS_REFUSED, ANSWER_MEMORY_LIMIT, ANSWER_MEMORY_RESERVED, ANSWERS_REFUSED, AUDIT_WRITABLE,
     BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, CONNECTIONS_RESET, EVENTS_MISSED, MEMORY_PRESSURE,
-    PANICS, PROCESS_CPU, PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES, PROCESS_START,
+    PANICS, PROCESS_CPU, PROCESS_FILES, PROCESS_MAX_FILES, PROCESS_MEMORY, PROCESS_START,
     REQUESTS_IN_FLIGHT, WRONG_KEYS_THROTTLED,
 };
 use super::text::{MetricLabels, PrometheusText};
@@ -56,6 +56,6 @@ fn process(text: &mut PrometheusText, front: &AppState) {
     text.single(&PROCESS_MEMORY, process.resident_bytes);
     text.single(&PROCESS_FILES, process.open_files);
     if let Some(most) = process.most_files {
-        text.single(&PROCESS_MOST_FILES, most);
+        text.single(&PROCESS_MAX_FILES, most);
     }
 }

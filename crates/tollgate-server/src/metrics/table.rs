@@ -396,7 +396,7 @@ pub(super) const PROCESS_FILES: MetricFamily = MetricFamily {
     labels: &[],
     about: "",
 };
-pub(super) const PROCESS_MOST_FILES: MetricFamily = MetricFamily {
+pub(super) const PROCESS_MAX_FILES: MetricFamily = MetricFamily {
     name: "process_max_fds",
     kind: MetricFamilyKind::Gauge,
     help: "Limit of open files and sockets.",
@@ -474,7 +474,7 @@ pub(super) const SECTIONS: &[(&str, &[&MetricFamily])] = &[
             &PROCESS_CPU,
             &PROCESS_MEMORY,
             &PROCESS_FILES,
-            &PROCESS_MOST_FILES,
+            &PROCESS_MAX_FILES,
         ],
     ),
 ];

@@ -42,7 +42,7 @@ const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Close reason at shutdown.
 const STOPS: &str = "the gateway stops";
 /// Limit on a close reason, in bytes.
-const LONGEST_REASON: usize = 123;
+const MAX_REASON_BYTES: usize = 123;
 
 /// The task of a connection after its HTTP upgrade. The code that serves the connection runs it, in
 /// the same task.
@@ -272,7 +272,7 @@ fn with(code: CloseCode, reason: &str) -> CloseReason {
 }
 
 async fn leave(mut client: ClientWebSocket, with: CloseReason) {
-    let reason = &with.reason[..with.reason.floor_char_boundary(LONGEST_REASON)];
+    let reason = &with.reason[..with.reason.floor_char_boundary(MAX_REASON_BYTES)];
     let frame = CloseFrame { code: with.code.into(), reason: reason.into() };
     let goodbye = async {
         client.send(Message::Close(Some(frame))).await?;

@@ -22,7 +22,7 @@ use crate::request_context::{RequestContext, RequestOverrides, header, queue_dep
 use crate::wire_schema::TierWord;
 
 /// No turn has a longer spoken text. Pasted text does not influence the tier.
-const LONGEST_TEXT: usize = 64 << 10;
+const MAX_TEXT_BYTES: usize = 64 << 10;
 const KEYS: &[&str] = &["text", "agent", "conversation", "queue_depth", "override", "partial"];
 
 pub(crate) async fn tier(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -50,8 +50,8 @@ pub(crate) struct ChosenTierJson {
 fn choose(front: &AppState, sent: &Parts, body: &[u8]) -> Result<ChosenTierJson, ApiError> {
     let fields = BodyFields::read(body, KEYS)?;
     let text = fields.needed_text("text")?;
-    if text.len() > LONGEST_TEXT {
-        return Err(bad(format!("`text` is longer than {LONGEST_TEXT} bytes")));
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(bad(format!("`text` is longer than {MAX_TEXT_BYTES} bytes")));
     }
     let form = match fields.flag("partial")? {
         Some(true) => TranscriptStage::Partial,

@@ -34,7 +34,7 @@ use crate::fields::{check_query, parameter};
 use crate::request_context::{RequestContext, RequestOverrides};
 
 /// As many as a turn of the gateway's own agent loop makes.
-const MOST_CALLS: usize = 32;
+const MAX_CALLS: usize = 32;
 
 /// By the names of the API contract, and by those of the tool formats.
 const FORMATS: &[(&str, Dialect)] = &[
@@ -118,8 +118,8 @@ impl ToolCallsRequest {
         let turn = who.turn::<ChatApiError>(&front.gate)?;
         who.rights.need(Right::Execute)?;
         let calls::CallDocument { calls, extent } = calls::read(document, dialect)?;
-        if calls.len() > MOST_CALLS {
-            let message = format!("{} calls at once; the limit is {MOST_CALLS}", calls.len());
+        if calls.len() > MAX_CALLS {
+            let message = format!("{} calls at once; the limit is {MAX_CALLS}", calls.len());
             return Err(LlmError::invalid("", message).into());
         }
         let reason =

@@ -19,7 +19,7 @@ mod framing;
 mod utf8;
 mod volume;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How bytes are cut for the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ async fn check(
     let what = format!("case {case}, {chop:?}");
     let wire = stage.echoing(speaks, &[]).await;
     let checked = run(wire, &what, frames, chop, expected);
-    tokio::time::timeout(PATIENCE, checked).await.unwrap_or_else(|_| panic!("{what} does not end"));
+    tokio::time::timeout(TIMEOUT, checked).await.unwrap_or_else(|_| panic!("{what} does not end"));
 }
 
 async fn run(

@@ -12,7 +12,7 @@ use tollgate_mcp::Revision;
 use crate::stage::{Setup, Stage, server};
 
 /// How long a timer may be held up, at p99.9.
-const LONGEST_HOLD: Duration = Duration::from_millis(50);
+const MAX_HOLD: Duration = Duration::from_millis(50);
 
 /// Lists a hundred tools whose schemas are bombs of ten kinds, and one honest tool.
 const BOMBER: &str = r##"
@@ -89,7 +89,7 @@ fn assert_not_held_up(mut held: Vec<Duration>, what: &str) {
         "s_27: {what}: {} ticks, p99.9 {p999:?}, longest {longest:?}",
         held.len()
     );
-    assert!(p999 <= LONGEST_HOLD, "{what}: p99.9 of {} ticks is {p999:?}", held.len());
+    assert!(p999 <= MAX_HOLD, "{what}: p99.9 of {} ticks is {p999:?}", held.len());
 }
 
 /// All of the gateway runs on the thread of this test, except what it moves elsewhere.

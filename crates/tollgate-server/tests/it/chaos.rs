@@ -36,7 +36,7 @@ const TURNS: u64 = 1_250;
 const SESSIONS: usize = 24;
 const TURNS_OF_A_SESSION: u64 = 25;
 /// Of the whole run, even on a machine that has much else to do; nextest waits a little longer.
-const LONGEST: Duration = Duration::from_secs(150);
+const MAX_DURATION: Duration = Duration::from_secs(150);
 /// For what is left over to go.
 const SETTLES: Duration = Duration::from_secs(10);
 
@@ -100,7 +100,7 @@ async fn run(speaks: Speaks, slowest_ms: u64) {
     }
     let mut meddling = JoinSet::new();
     meddling.spawn(run.clone().meddle());
-    if tokio::time::timeout(LONGEST, callers.join_all()).await.is_err() {
+    if tokio::time::timeout(MAX_DURATION, callers.join_all()).await.is_err() {
         ledger.fault(format!("some sessions do not end: {:?}", ledger.sums()));
     }
     meddling.abort_all();

@@ -14,7 +14,7 @@ use crate::hostile::{Hostile, SERVERS, error, make_plan, plan, resource, result}
 use crate::model::Model;
 use crate::stage::{Setup, Stage, server};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Every way to hide something, as a server may send it; and what is left of it.
 const DIRTY: &str = "red\u{1b}[31m, clip\u{1b}]52;c;cm0gLXJm\u{7}, \u{1b}]8;;http://evil\u{1b}\\link\
@@ -42,7 +42,7 @@ fn is_clean(text: &str) -> bool {
 
 #[tokio::test]
 async fn b_re_04_tools_resources_prompts_and_errors_are_clean_for_clients_of_both_eras() {
-    let hostile = Hostile::with(PATIENCE, Setup::default()).await;
+    let hostile = Hostile::with(TIMEOUT, Setup::default()).await;
     let stage = &hostile.stage;
     let content = json!([
         {"type": "text", "text": DIRTY},
@@ -94,7 +94,7 @@ async fn b_re_04_tools_resources_prompts_and_errors_are_clean_for_clients_of_bot
 
 #[tokio::test]
 async fn b_re_04_the_plain_api_says_what_was_taken_out_and_keeps_the_raw_form() {
-    let hostile = Hostile::with(PATIENCE, Setup::default()).await;
+    let hostile = Hostile::with(TIMEOUT, Setup::default()).await;
     let stage = &hostile.stage;
     let text = json!({"content": [{"type": "text", "text": DIRTY}]});
     let data = json!({"content": [], "structuredContent": {"text": DIRTY}});
@@ -130,7 +130,7 @@ async fn b_re_04_the_plain_api_says_what_was_taken_out_and_keeps_the_raw_form() 
 
 #[tokio::test]
 async fn b_re_04_progress_and_logs_are_clean() {
-    let hostile = Hostile::with(PATIENCE, Setup::default()).await;
+    let hostile = Hostile::with(TIMEOUT, Setup::default()).await;
     let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
         "params": {"progressToken": "@TOKEN@", "progress": 1, "message": DIRTY}});
     let log = json!({"jsonrpc": "2.0", "method": "notifications/message",
@@ -168,7 +168,7 @@ async fn b_re_04_chat_models_read_clean_tool_messages() {
         ..Agent::implicit()
     };
     let setup = Setup { models: model.settings(), agents: vec![agent], ..Setup::default() };
-    let hostile = Hostile::with(PATIENCE, setup).await;
+    let hostile = Hostile::with(TIMEOUT, setup).await;
     for (path, body) in [
         (
             "/v1/chat/completions",

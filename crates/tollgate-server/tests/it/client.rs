@@ -16,7 +16,7 @@ use tollgate_mcp::tasks::{self, Task};
 use crate::described;
 use crate::stage::{ADMIN, Stage, modern_headers};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -186,7 +186,7 @@ impl Call {
             let text = String::from_utf8(bytes.to_vec()).unwrap();
             Reply { status: parts.status.as_u16(), headers: parts.headers, text }
         };
-        let reply = tokio::time::timeout(PATIENCE, sent).await.expect("an answer in time");
+        let reply = tokio::time::timeout(TIMEOUT, sent).await.expect("an answer in time");
         described::check(&method, &path, &reply);
         reply
     }
@@ -198,14 +198,14 @@ impl Call {
 
     /// Of answers that may never end.
     pub(crate) async fn status(self) -> u16 {
-        let started = tokio::time::timeout(PATIENCE, self.start()).await;
+        let started = tokio::time::timeout(TIMEOUT, self.start()).await;
         started.expect("headers in time").0.status().as_u16()
     }
 
     pub(crate) async fn stream(self) -> Stream {
         let path = self.path.clone();
         let (response, connection) =
-            tokio::time::timeout(PATIENCE, self.start()).await.expect("headers in time");
+            tokio::time::timeout(TIMEOUT, self.start()).await.expect("headers in time");
         assert_eq!(response.status(), 200);
         let body = response.into_body();
         let buffer = String::new();
@@ -243,7 +243,7 @@ impl Stream {
 
     /// With the event's name.
     pub(crate) async fn next_named(&mut self) -> Option<(String, Value)> {
-        let event = tokio::time::timeout(PATIENCE, self.read()).await.expect("an event in time");
+        let event = tokio::time::timeout(TIMEOUT, self.read()).await.expect("an event in time");
         if let Some((name, data)) = &event {
             described::check_event(&self.path, name, data);
         }
@@ -266,7 +266,7 @@ impl Stream {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, chunk).await.expect("an event in time")
+        tokio::time::timeout(TIMEOUT, chunk).await.expect("an event in time")
     }
 
     /// That nothing is said for a while.

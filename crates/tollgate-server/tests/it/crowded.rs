@@ -109,11 +109,11 @@ async fn r_09_listening_takes_no_room_but_a_call_that_tells_its_progress_does() 
 
 #[tokio::test]
 async fn r_09_one_operator_has_only_a_few_event_streams() {
-    const MOST: usize = 16;
+    const MAX_IN_FLIGHT: usize = 16;
     let stage = stage(Limits::default(), &[]).await;
     let ask = |path: &str| stage.request("GET", path).by_admin();
     let mut streams = Vec::new();
-    for number in 0..MOST {
+    for number in 0..MAX_IN_FLIGHT {
         let path = if number % 2 == 0 { "/api/events?calls=true" } else { "/api/audit/tail" };
         streams.push(ask(path).stream().await);
     }

@@ -57,7 +57,7 @@ async fn r_33_readiness_ends_first_then_new_work_and_running_calls_last() {
     };
     let (reply, ()) = tokio::join!(call, steps);
     assert_eq!(reply.brief(), "200 ok", "what ran has ended");
-    let ended = tokio::time::timeout(Duration::from_secs(30), stage.serving.finished()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(30), stage.serving.wait()).await;
     assert!(ended.is_ok(), "nothing holds it up");
     assert!(TcpStream::connect(stage.address).await.is_err(), "nobody listens");
 }
@@ -76,7 +76,7 @@ async fn r_33_what_does_not_end_is_cut_and_answered_and_the_end_comes_in_time() 
     assert!(reply.header("retry-after").is_some(), "{reply:?}");
     assert!(reply.text.contains("shutting down"), "{reply:?}");
     stage.reaches(&stage.seen.cancelled, 1).await;
-    let ended = tokio::time::timeout(Duration::from_secs(20), stage.serving.finished()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(20), stage.serving.wait()).await;
     assert!(ended.is_ok());
 }
 
@@ -85,7 +85,7 @@ async fn r_33_grace_can_be_skipped() {
     let mut stage = stage(Duration::from_secs(600), Duration::from_secs(5)).await;
     stage.front.skip_grace();
     stage.stop.cancel();
-    let ended = tokio::time::timeout(Duration::from_secs(20), stage.serving.finished()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(20), stage.serving.wait()).await;
     assert!(ended.is_ok());
 }
 

@@ -15,7 +15,7 @@ use crate::model::Model;
 use crate::stage::{Setup, Stage, key};
 
 /// No poll of a worker may take longer.
-const LONGEST_POLL: Duration = Duration::from_millis(20);
+const MAX_POLL: Duration = Duration::from_millis(20);
 
 fn execute(stage: &Stage, arguments: &str) -> Call {
     let body = format!("{{\"name\":\"echo\",\"arguments\":{arguments}}}");
@@ -28,7 +28,7 @@ fn small(stage: &Stage) -> Call {
 
 fn assert_short_polls(watch: &PollWatch, what: &str) {
     let longest = watch.longest();
-    assert!(longest < LONGEST_POLL, "{what}: a poll took {longest:?}");
+    assert!(longest < MAX_POLL, "{what}: a poll took {longest:?}");
     watch.reset();
 }
 

@@ -15,11 +15,11 @@ use tollgate_testkit::ws::{
 use crate::living::{Ends, Living, Speaks};
 use crate::stage::{Setup, key};
 
-const LONGEST_POLL: Duration = Duration::from_millis(20);
+const MAX_POLL: Duration = Duration::from_millis(20);
 const LARGE_MESSAGE: usize = 8 << 20;
 /// Is written several times.
 const LARGE_PROMPT: usize = 2 << 20;
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 const KEYS: [&str; 3] = ["first", "second", "third"];
 const PROTOCOLS: [Speaks; 3] = [Speaks::OpenAi, Speaks::Gemini, Speaks::Deepgram];
 
@@ -38,7 +38,7 @@ async fn stage() -> Living {
 
 fn assert_short_polls(watch: &PollWatch, what: &str) {
     let longest = watch.longest();
-    assert!(longest < LONGEST_POLL, "{what}: a poll took {longest:?}");
+    assert!(longest < MAX_POLL, "{what}: a poll took {longest:?}");
     watch.reset();
 }
 
@@ -95,7 +95,7 @@ async fn sees(wire: &mut RawWebSocket, texts: &[String]) {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, seen).await.unwrap_or_else(|_| panic!("no message {at}"));
+        tokio::time::timeout(TIMEOUT, seen).await.unwrap_or_else(|_| panic!("no message {at}"));
     }
 }
 
@@ -197,7 +197,7 @@ async fn r_35_a_large_configuration_leaves_the_workers() {
         };
         let both = async { tokio::join!(begin, seen) };
         let ((), (mut provider, seen)) =
-            tokio::time::timeout(PATIENCE, both).await.expect("the configuration arrives");
+            tokio::time::timeout(TIMEOUT, both).await.expect("the configuration arrives");
         let seen: Value = serde_json::from_str(&seen).unwrap();
         let place = match speaks {
             Speaks::OpenAi => "/session/instructions",
@@ -249,5 +249,5 @@ async fn until(wire: &mut RawWebSocket, is_wanted: impl Fn(&str) -> bool) {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, seen).await.expect("it is said");
+    tokio::time::timeout(TIMEOUT, seen).await.expect("it is said");
 }

@@ -13,7 +13,7 @@ use crate::hostile::{Hostile, SERVERS, fill_queue, make_plan, result};
 use crate::model::Model;
 use crate::stage::Setup;
 
-const LONGEST_POLL: Duration = Duration::from_millis(20);
+const MAX_POLL: Duration = Duration::from_millis(20);
 /// Of one result: nearly as much as a message of a server may have.
 const RESULT_BYTES: usize = 7_000_000;
 
@@ -24,7 +24,7 @@ async fn assert_short_polls_of(watch: &PollWatch, what: &str, send: impl AsyncFn
         watch.reset();
         send().await;
         longest = longest.min(watch.longest());
-        if longest < LONGEST_POLL {
+        if longest < MAX_POLL {
             watch.reset();
             return;
         }
@@ -34,7 +34,7 @@ async fn assert_short_polls_of(watch: &PollWatch, what: &str, send: impl AsyncFn
 
 fn assert_short_polls(watch: &PollWatch, what: &str) {
     let longest = watch.longest();
-    assert!(longest < LONGEST_POLL, "{what}: a poll took {longest:?}");
+    assert!(longest < MAX_POLL, "{what}: a poll took {longest:?}");
     watch.reset();
 }
 

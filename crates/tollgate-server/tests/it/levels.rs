@@ -156,7 +156,7 @@ impl World {
         settings.budget.standing.min_samples = 100;
         let parts = Parts { tools, calibration: CalibrationMode::OnCommand, ..Parts::default() };
         let running = tollgate_engine::start(&settings, parts).unwrap();
-        running.gate.settled().await;
+        running.gate.wait_until_settled().await;
         Self { facts, running, reached, settings, _directory: directory }
     }
 

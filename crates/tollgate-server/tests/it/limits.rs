@@ -113,7 +113,7 @@ async fn r_33_on_stop_running_calls_end_and_streams_say_goodbye() {
     };
     let (reply, ()) = tokio::join!(call, stop);
     assert_eq!(reply.brief(), "200 ok");
-    let ended = tokio::time::timeout(Duration::from_secs(30), stage.serving.finished()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(30), stage.serving.wait()).await;
     assert!(ended.is_ok(), "the server is done");
     assert!(TcpStream::connect(stage.address).await.is_err(), "nobody listens");
 }

@@ -23,7 +23,7 @@ use tollgate_testkit::ws::{
 
 use crate::stage::{Setup, Stage};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Living {
     pub(crate) stage: Stage,
@@ -74,7 +74,7 @@ impl Living {
     /// The next socket that the gateway opens at a provider.
     pub(crate) async fn accept(&self) -> RawWebSocket {
         let mut sockets = self.sockets.lock().await;
-        let next = tokio::time::timeout(PATIENCE, sockets.recv());
+        let next = tokio::time::timeout(TIMEOUT, sockets.recv());
         next.await.expect("the gateway dials in time").expect("providers are there")
     }
 
@@ -91,7 +91,7 @@ impl Living {
             }
         };
         let dialling = RawWebSocket::dial(self.stage.address, path, headers);
-        tokio::time::timeout(PATIENCE, dialling).await.expect("an answer in time")
+        tokio::time::timeout(TIMEOUT, dialling).await.expect("an answer in time")
     }
 
     /// A session that has begun: both sides said what they say first.
@@ -179,7 +179,7 @@ pub(crate) async fn next(wire: &mut RawWebSocket, kind: &str) -> Value {
 
 /// The next message, which is text, or as good as that.
 pub(crate) async fn text(wire: &mut RawWebSocket) -> String {
-    let message = tokio::time::timeout(PATIENCE, wire.message()).await.expect("a word in time");
+    let message = tokio::time::timeout(TIMEOUT, wire.message()).await.expect("a word in time");
     match message {
         RawWebSocketMessage::Text(text) => text,
         RawWebSocketMessage::Binary(bytes) => String::from_utf8(bytes).unwrap(),

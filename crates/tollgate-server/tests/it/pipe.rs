@@ -10,7 +10,7 @@ use tollgate_core::filter::RequestFilter;
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_server::{StdioClient, serve_stdio};
 
-use crate::client::{PATIENCE, with_meta};
+use crate::client::{TIMEOUT, with_meta};
 use crate::stage::{Setup, Stage};
 use crate::upstream::Upstream;
 
@@ -49,14 +49,14 @@ impl Pipe {
     }
 
     pub(crate) async fn hear(&mut self) -> Value {
-        let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("in time");
+        let line = tokio::time::timeout(TIMEOUT, self.lines.next_line()).await.expect("in time");
         serde_json::from_str(&line.unwrap().expect("a line")).unwrap()
     }
 
     /// Closes our end; everything must end.
     pub(crate) async fn end(mut self) {
         self.writer.shutdown().await.unwrap();
-        let ended = tokio::time::timeout(PATIENCE, self.serving.finished()).await;
+        let ended = tokio::time::timeout(TIMEOUT, self.serving.wait()).await;
         assert!(ended.is_ok(), "served until the pipe ended");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::client::{PATIENCE, Reply};
+use crate::client::{Reply, TIMEOUT};
 use crate::hostile::{Hostile, SERVERS, again, error, fill_queue, make_plan, plan, result, then};
 use crate::stage::Setup;
 
@@ -44,7 +44,7 @@ impl Hostile {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, again).await.expect("the server works");
+        tokio::time::timeout(TIMEOUT, again).await.expect("the server works");
     }
 
     /// What the plan comes to for a modern client, a legacy one and the plain API, on each of the

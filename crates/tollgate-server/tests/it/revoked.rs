@@ -268,7 +268,7 @@ async fn a_program_is_ended_in_the_middle_of_its_calls() {
     assert!(rows.iter().all(|row| row["principal"] == "key:ada"), "{rows:?}");
     assert!(rows.iter().any(|row| row["name"] == "executeToolCode"), "{rows:?}");
     let of_ada =
-        stage.gate.calls().finished(None, 500, |call| call.principal.as_str() == "key:ada");
+        stage.gate.calls().list_finished(None, 500, |call| call.principal.as_str() == "key:ada");
     assert!(of_ada.calls.len() < 20, "{} calls were made", of_ada.calls.len());
 }
 

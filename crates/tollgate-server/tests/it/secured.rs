@@ -14,7 +14,7 @@ use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_server::Limits;
 use tollgate_server::tls::TlsIdentity;
 
-use crate::client::PATIENCE;
+use crate::client::TIMEOUT;
 use crate::stage::{Setup, Stage};
 
 /// A server that is `localhost`, and what clients trust for that.
@@ -63,7 +63,7 @@ pub(crate) async fn ask(stream: &mut TlsStream<TcpStream>, headers: &str) -> u16
     let request = format!("GET /healthz HTTP/1.1\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = [0; 4096];
-    let length = tokio::time::timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
+    let length = tokio::time::timeout(TIMEOUT, stream.read(&mut answer)).await.unwrap().unwrap();
     let answer = String::from_utf8_lossy(&answer[..length]).into_owned();
     answer.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
 }
@@ -73,7 +73,7 @@ async fn rest(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     let read = stream.read_to_end(&mut all);
     // Torn down is as good as closed.
-    let _ = tokio::time::timeout(PATIENCE, read).await.expect("let go");
+    let _ = tokio::time::timeout(TIMEOUT, read).await.expect("let go");
     String::from_utf8_lossy(&all).into_owned()
 }
 
@@ -122,7 +122,7 @@ async fn b_hh_20_a_client_hello_that_drips_is_let_go_in_time() {
         }
         panic!("it listened to the end");
     };
-    let dripping = tokio::time::timeout(PATIENCE, drip);
+    let dripping = tokio::time::timeout(TIMEOUT, drip);
     let honest = async {
         for _ in 0..10 {
             let mut stream = connect(&stage, &trusted).await.unwrap();
@@ -231,7 +231,7 @@ async fn answer_of(stage: &Stage, bytes: &[u8]) -> Vec<u8> {
     // It may be closed before all is sent.
     let _ = stream.write_all(bytes).await;
     let mut all = Vec::new();
-    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut all)).await.expect("let go");
+    let _ = tokio::time::timeout(TIMEOUT, stream.read_to_end(&mut all)).await.expect("let go");
     all
 }
 
@@ -300,7 +300,7 @@ async fn b_hh_20_there_is_no_renegotiation() {
     let (tcp, _) = stream.get_mut();
     tcp.write_all(&client_hello([3, 3], &server_name(b"localhost"))).await.unwrap();
     let mut rest = Vec::new();
-    let read = tokio::time::timeout(PATIENCE, tcp.read_to_end(&mut rest)).await.expect("let go");
+    let read = tokio::time::timeout(TIMEOUT, tcp.read_to_end(&mut rest)).await.expect("let go");
     assert!(read.is_err() || rest.first().is_none_or(|kind| *kind == 21), "{rest:?}");
     let mut next = connect(&stage, &trusted).await.unwrap();
     assert_eq!(ask(&mut next, "Host: localhost\r\n").await, 200);

@@ -164,7 +164,7 @@ impl Stage {
             .for_each(|agent| agent.ceiling = setup.ceiling);
         let running = tollgate_engine::start(&settings, parts).unwrap();
         let gate = Arc::clone(&running.gate);
-        gate.settled().await;
+        gate.wait_until_settled().await;
         for tool in awaited {
             wait_for(&gate, &tool).await;
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::PATIENCE;
+use crate::client::TIMEOUT;
 use crate::hostile::{Hostile, SERVERS, make_plan, resource, result, then};
 use crate::pipe::Pipe;
 use crate::stage::Setup;
@@ -25,7 +25,7 @@ async fn back(hostile: &Hostile, server: &str) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, again).await.expect("the server is back");
+    tokio::time::timeout(TIMEOUT, again).await.expect("the server is back");
 }
 
 #[tokio::test]

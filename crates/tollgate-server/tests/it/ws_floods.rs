@@ -11,7 +11,7 @@ use tollgate_testkit::ws::{
 use crate::framing::still_works;
 use crate::living::{Ends, Living, Speaks, text};
 
-const PATIENCE: Duration = Duration::from_secs(50);
+const TIMEOUT: Duration = Duration::from_secs(50);
 const MIB: usize = 1 << 20;
 
 /// How the connection ends, if nothing else is sent.
@@ -24,7 +24,7 @@ async fn ending(wire: &mut RawWebSocket) -> RawWebSocketMessage {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, reading).await.expect("it ends")
+    tokio::time::timeout(TIMEOUT, reading).await.expect("it ends")
 }
 
 async fn closes(wire: &mut RawWebSocket, expected: u16) {
@@ -68,7 +68,7 @@ async fn b_ws_5_a_million_pieces_of_one_byte_are_one_message() {
     }
     bytes.extend(RawWebSocketFrame::new(CONTINUATION, "").bytes(RawWebSocketRole::Client));
     wire.write(&bytes).await.unwrap();
-    let back = tokio::time::timeout(PATIENCE, wire.message()).await.expect("in time");
+    let back = tokio::time::timeout(TIMEOUT, wire.message()).await.expect("in time");
     assert!(back == RawWebSocketMessage::Text(sent), "it came back otherwise");
     others_go_on(&living).await;
 }
@@ -139,7 +139,7 @@ async fn b_ws_8_whoever_never_says_goodbye_is_left_alone_with_it() {
     let ended = ending(&mut client).await;
     assert_eq!(ended, RawWebSocketMessage::Close(4001, "enough".to_owned()));
     // No answer to that; the connection ends all the same.
-    let over = tokio::time::timeout(PATIENCE, client.is_over());
+    let over = tokio::time::timeout(TIMEOUT, client.is_over());
     assert!(over.await.expect("it ends"), "nothing is said after a goodbye");
 }
 

@@ -79,8 +79,8 @@ fn the_last_use_never_goes_back() {
     let store = Store::in_memory().unwrap();
     let keys = store.keys();
     keys.keep(&key("a", 1)).unwrap();
-    keys.used(&[("a".to_owned(), at(30)), ("gone".to_owned(), at(30))]).unwrap();
-    keys.used(&[("a".to_owned(), at(20))]).unwrap();
+    keys.record_uses(&[("a".to_owned(), at(30)), ("gone".to_owned(), at(30))]).unwrap();
+    keys.record_uses(&[("a".to_owned(), at(20))]).unwrap();
     assert_eq!(keys.load().unwrap()[0].used, Some(at(30)));
 }
 

@@ -38,15 +38,15 @@ impl PostingLists {
     }
 
     /// Adds a partition to be searched.
-    pub(super) fn add_partition(&mut self, stock: PartitionStats) {
-        self.texts += stock.texts;
+    pub(super) fn add_partition(&mut self, stats: PartitionStats) {
+        self.texts += stats.texts;
     }
 
     /// Adds the ids of the newest texts with a term in a partition. A list shorter than [`NEWEST`]
     /// is complete. A term may have several lists: speakers are indexed separately from text.
-    pub(super) fn add(&mut self, term: usize, newest: Vec<u64>, stock: PartitionStats) {
+    pub(super) fn add(&mut self, term: usize, newest: Vec<u64>, stats: PartitionStats) {
         if let Some(term) = self.terms.get_mut(term) {
-            term.with += estimate(&newest, stock);
+            term.with += estimate(&newest, stats);
             term.newest.extend(newest);
         }
     }
@@ -91,16 +91,16 @@ impl PostingLists {
 }
 
 /// Extrapolates the density of the part that was read.
-fn estimate(newest: &[u64], stock: PartitionStats) -> u64 {
+fn estimate(newest: &[u64], stats: PartitionStats) -> u64 {
     let read = u64::try_from(newest.len()).unwrap_or(u64::MAX);
     let oldest = match newest.iter().min() {
         Some(oldest) if newest.len() >= NEWEST => *oldest,
         _ => return read,
     };
-    let seen = stock.last.saturating_sub(oldest).saturating_add(1);
-    let all = stock.last.saturating_sub(stock.first.min(oldest)).saturating_add(1);
+    let seen = stats.last.saturating_sub(oldest).saturating_add(1);
+    let all = stats.last.saturating_sub(stats.first.min(oldest)).saturating_add(1);
     let estimate = u128::from(read) * u128::from(all) / u128::from(seen);
-    u64::try_from(estimate).unwrap_or(u64::MAX).clamp(read, stock.texts.max(read))
+    u64::try_from(estimate).unwrap_or(u64::MAX).clamp(read, stats.texts.max(read))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]

@@ -3,7 +3,7 @@
 use tollgate_core::memory::{CloseName, NameDistance};
 
 /// Names compared in one search. A bound on the time it takes: about a microsecond each.
-const MOST_COMPARED: usize = 20_000;
+const MAX_COMPARED: usize = 20_000;
 
 /// The known names compared so far, of which the closest are kept.
 pub(super) struct CloseNameSearch {
@@ -18,7 +18,7 @@ impl CloseNameSearch {
     /// `None`: nothing can be close to such a name.
     pub(super) fn new(name: &str, most: usize) -> Option<Self> {
         let name = CloseName::new(name)?;
-        (most > 0).then_some(Self { name, most, left: MOST_COMPARED, closest: Vec::new() })
+        (most > 0).then_some(Self { name, most, left: MAX_COMPARED, closest: Vec::new() })
     }
 
     /// How many more names are compared.

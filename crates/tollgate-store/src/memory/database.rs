@@ -20,7 +20,7 @@ use crate::number::size;
 
 #[async_trait]
 pub trait MemoryDatabase: Send + Sync {
-    /// All or none; at most [`MOST_AT_ONCE`], here and below. Returns the ids in order.
+    /// All or none; at most [`MAX_ROWS_PER_CALL`], here and below. Returns the ids in order.
     async fn append(
         &self,
         place: &MemoryTarget,
@@ -54,7 +54,7 @@ pub trait MemoryDatabase: Send + Sync {
         &self,
         scope: &MemoryScope,
         session: &SessionId,
-        stretch: TranscriptPage,
+        page: TranscriptPage,
     ) -> Result<Vec<TranscriptEntry>, MemoryError>;
 
     /// What was said in the same session before and after each of these entries: at most `reach`
@@ -198,7 +198,7 @@ pub trait MemoryDatabase: Send + Sync {
 }
 
 /// Maximum rows of one call: other writers wait meanwhile.
-pub const MOST_AT_ONCE: usize = 5_000;
+pub const MAX_ROWS_PER_CALL: usize = 5_000;
 
 /// A page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,12 +210,12 @@ pub struct Page {
 impl Page {
     /// Number of rows to read for it, from the first on.
     pub(super) fn end(self) -> i64 {
-        size(self.skip.saturating_add(self.most.min(MOST_AT_ONCE)))
+        size(self.skip.saturating_add(self.most.min(MAX_ROWS_PER_CALL)))
     }
 
     /// The rows of the page, out of all from the first on.
     pub(super) fn of<T>(self, all: Vec<T>) -> impl Iterator<Item = T> {
-        all.into_iter().skip(self.skip).take(self.most.min(MOST_AT_ONCE))
+        all.into_iter().skip(self.skip).take(self.most.min(MAX_ROWS_PER_CALL))
     }
 }
 
@@ -299,9 +299,9 @@ impl MemoryCounts {
 
 /// The number, if it is within the limit.
 pub(super) fn few(field: &'static str, found: usize) -> Result<usize, MemoryInputError> {
-    if found > MOST_AT_ONCE {
+    if found > MAX_ROWS_PER_CALL {
         let least = "0".to_owned();
-        let most = MOST_AT_ONCE.to_string();
+        let most = MAX_ROWS_PER_CALL.to_string();
         return Err(MemoryInputError::Range { field, found: found.to_string(), least, most });
     }
     Ok(found)

@@ -19,7 +19,7 @@ use tollgate_core::memory::{
 
 use super::database::few;
 use super::{
-    EmbeddingVector, EntityFilter, EntryContext, ExportCursor, MOST_AT_ONCE, MemoryCounts,
+    EmbeddingVector, EntityFilter, EntryContext, ExportCursor, MAX_ROWS_PER_CALL, MemoryCounts,
     MemoryDatabase, MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage,
     UnreadTranscript,
 };
@@ -189,7 +189,7 @@ impl MemoryDatabase for PostgresMemory {
         vector: &EmbeddingVector,
         most: usize,
     ) -> Result<Vec<(Fact, f32)>, MemoryError> {
-        let most = most.min(MOST_AT_ONCE);
+        let most = most.min(MAX_ROWS_PER_CALL);
         self.meanings.near(&self.lease().await?, scope, vector, most).await
     }
 

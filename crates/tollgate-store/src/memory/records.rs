@@ -11,7 +11,7 @@ use tollgate_core::memory::{
     NewRelation, SessionId, milliseconds,
 };
 
-use super::{MOST_AT_ONCE, MemoryCounts, MemoryError, MemoryStore, TranscriptPage};
+use super::{MAX_ROWS_PER_CALL, MemoryCounts, MemoryError, MemoryStore, TranscriptPage};
 
 /// One stored item.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,7 +109,7 @@ impl MemoryImport {
             {
                 continue;
             }
-            let other = batch.take_if(|it| it.place != place || it.len >= MOST_AT_ONCE);
+            let other = batch.take_if(|it| it.place != place || it.len >= MAX_ROWS_PER_CALL);
             if let Some(other) = other {
                 counts.add(&other.keep(&self.memory).await?);
             }

@@ -19,7 +19,7 @@ use tollgate_core::memory::{
 
 use super::database::few;
 use super::{
-    EmbeddingVector, EntityFilter, EntryContext, ExportCursor, MOST_AT_ONCE, MemoryCounts,
+    EmbeddingVector, EntityFilter, EntryContext, ExportCursor, MAX_ROWS_PER_CALL, MemoryCounts,
     MemoryDatabase, MemoryError, MemoryForgetTarget, MemoryRecord, Page, TranscriptPage,
     UnreadTranscript,
 };
@@ -190,7 +190,7 @@ impl MemoryDatabase for SqliteMemory {
         let scope = scope.clone();
         let vector = vector.clone();
         let meanings = Arc::clone(&self.meanings);
-        let most = most.min(MOST_AT_ONCE);
+        let most = most.min(MAX_ROWS_PER_CALL);
         self.read(move |from| meanings.near(from, &scope, &vector, most)).await
     }
 

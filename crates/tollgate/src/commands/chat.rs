@@ -20,7 +20,7 @@ use screen::ChatScreen;
 use tollgate_config::Config;
 
 /// Limit on rounds of approved calls in one turn.
-const MOST_ROUNDS: usize = 16;
+const MAX_ROUNDS: usize = 16;
 /// Limit on a piped message.
 const MAX_PIPED_MESSAGE_BYTES: u64 = 4 << 20;
 const HELP: &str = "/new starts a new conversation, /tier fast|standard|deep|auto sets the tier, \
@@ -173,7 +173,7 @@ impl TerminalChat<'_> {
     ) -> Result<(), CommandError> {
         let before = self.messages.len();
         self.messages.push(json!({"role": "user", "content": message}));
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let answer = match self.next_answer(interrupts).await {
                 Ok(Some(answer)) => answer,
                 Ok(None) => return Ok(()),
@@ -187,9 +187,7 @@ impl TerminalChat<'_> {
             }
             self.settle(&answer.calls, interrupts).await?;
         }
-        Err(CommandError::new(format!(
-            "the model requested calls {MOST_ROUNDS} times; start again"
-        )))
+        Err(CommandError::new(format!("the model requested calls {MAX_ROUNDS} times; start again")))
     }
 
     /// The model's next answer. `None` if it was interrupted. The received part is kept.

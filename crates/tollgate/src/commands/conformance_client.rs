@@ -55,7 +55,7 @@ pub(super) async fn run(
 
 async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result<(), CommandError> {
     for _ in 0..MAX_SETTLE_ROUNDS {
-        gate.settled().await;
+        gate.wait_until_settled().await;
         if server(gate).is_some_and(|(state, _)| state != UpstreamState::Starting) {
             break;
         }

@@ -21,7 +21,7 @@ pub(super) async fn run(mcp: &McpArgs, config: &Config) -> Result<(), CommandErr
     };
     app.gate().turn(turn_request).map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
     // The first list should be complete. A client that asks earlier waits in the pipe.
-    app.gate().settled().await;
+    app.gate().wait_until_settled().await;
     let gate = Arc::clone(app.gate());
     let client = StdioClient { agent: mcp.agent.as_deref(), narrow };
     let served = serve_stdio(gate, client, tokio::io::stdin(), tokio::io::stdout()).await;

@@ -40,7 +40,7 @@ pub(super) async fn run(
     let stop = CancellationToken::new();
     let serving = app.server.serve(listener, stop.clone());
     let ready = async {
-        app.gate().settled().await;
+        app.gate().wait_until_settled().await;
         output.note(&format!("tollgate is ready on {url}"));
         if app.server.is_open() {
             // Browsers do not send the fragment after `#`, so no server logs it.

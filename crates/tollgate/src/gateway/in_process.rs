@@ -19,7 +19,7 @@ impl InProcessGateway {
     /// Starts the engine and waits, bounded, until every server is ready or has failed.
     pub async fn start(config: &Config) -> Result<Self, CommandError> {
         let app = App::start(config, CalibrationMode::OnCommand).await?;
-        app.gate().settled().await;
+        app.gate().wait_until_settled().await;
         Ok(Self(app))
     }
 

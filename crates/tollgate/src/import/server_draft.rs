@@ -15,7 +15,7 @@ pub(super) struct ServerDraft {
 }
 
 /// The longest call timeout that the config accepts.
-const LONGEST_MS: f64 = 3_600_000.0;
+const MAX_TIMEOUT_MS: f64 = 3_600_000.0;
 
 impl ServerDraft {
     pub(super) fn new(sheet: &mut ImportCollector<'_>, name: &str) -> Self {
@@ -196,7 +196,7 @@ impl ServerDraft {
     }
 
     pub(super) fn timeout_ms(&mut self, milliseconds: f64) {
-        let milliseconds = milliseconds.clamp(1.0, LONGEST_MS).round();
+        let milliseconds = milliseconds.clamp(1.0, MAX_TIMEOUT_MS).round();
         let defaults = self.keys.entry("defaults").or_insert_with(|| json!({}));
         defaults["timeout_ms"] = json!(milliseconds as u64);
     }

@@ -5,13 +5,13 @@ use serde_json::Value;
 use super::untrusted_text::sanitize_text;
 use super::{McpRegistryEntry, McpRegistryPage, install_option};
 
-const MOST_ENTRIES: usize = 100;
-const MOST_CHOICES: usize = 12;
-const LONGEST_NAME: usize = 200;
+const MAX_ENTRIES: usize = 100;
+const MAX_INSTALL_OPTIONS: usize = 12;
+const MAX_NAME_LEN: usize = 200;
 
 pub(super) fn page(body: &Value) -> Option<McpRegistryPage> {
     let listed = body.get("servers")?.as_array()?;
-    let servers = listed.iter().take(MOST_ENTRIES).filter_map(entry).collect();
+    let servers = listed.iter().take(MAX_ENTRIES).filter_map(entry).collect();
     let metadata = &body["metadata"];
     let next = metadata.get("nextCursor").or(metadata.get("next_cursor"));
     let next = next.and_then(Value::as_str).filter(|next| !next.is_empty() && next.len() < 2_048);
@@ -39,14 +39,14 @@ pub(super) fn entry(listed: &Value) -> Option<McpRegistryEntry> {
         description: text("description").unwrap_or_default(),
         version: text("version").unwrap_or_default(),
         website: website.map(str::to_owned),
-        choices: packages.chain(remotes).take(MOST_CHOICES).collect(),
+        choices: packages.chain(remotes).take(MAX_INSTALL_OPTIONS).collect(),
     })
 }
 
 /// `namespace/name`
 fn is_name(name: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-    (3..=LONGEST_NAME).contains(&name.len())
+    (3..=MAX_NAME_LEN).contains(&name.len())
         && name.chars().all(letter)
         && name.matches('/').count() == 1
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::{ImportedTranscript, TranscriptLine, UtteranceTime, clock, date_in};
 
 /// Longer texts are not names.
-const LONGEST_NAME: usize = 48;
-const MOST_WORDS: usize = 5;
+const MAX_NAME_LEN: usize = 48;
+const MAX_NAME_WORDS: usize = 5;
 const NARRATOR: &str = "Narrator";
 
 pub(super) fn read(text: &str) -> ImportedTranscript {
@@ -76,8 +76,8 @@ pub(super) fn split_speaker(line: &str) -> Option<(&str, &str)> {
     // Markdown: `**Mira:** …` and `**Mira**: …`.
     let bare = name.trim_matches(['*', '_']).trim();
     let is_name = !bare.is_empty()
-        && bare.chars().count() <= LONGEST_NAME
-        && bare.split_whitespace().count() <= MOST_WORDS
+        && bare.chars().count() <= MAX_NAME_LEN
+        && bare.split_whitespace().count() <= MAX_NAME_WORDS
         && bare.starts_with(char::is_alphanumeric)
         && !bare.contains(['.', '!', '?', ',', ';', '"', '“'])
         && !text.starts_with("//");

@@ -22,7 +22,7 @@ use crate::terminal::Terminal;
 use crate::{tollgate, tollgate_with};
 
 const LEAKY: &str = include_str!("leaky.py");
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Each is found by its number. Letters that JSON, URLs and HTML escape are in some of them.
 fn canary(name: &str) -> String {
@@ -211,7 +211,7 @@ impl Gateway {
                 written.lock().push_str(&format!("{line}\n"));
             }
         });
-        let address = ready.recv_timeout(PATIENCE);
+        let address = ready.recv_timeout(TIMEOUT);
         let address = address.unwrap_or_else(|_| panic!("not ready: {}", log.lock()));
         Self { process, address, folder, log, reader: Some(reader) }
     }
@@ -219,7 +219,7 @@ impl Gateway {
     /// Head and body of the answer, the body in one piece.
     fn send(&self, line: &str, key: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let line = match line.split_once('\r') {
             Some(_) => line.to_owned(),
             None => format!("{line} HTTP/1.1"),

@@ -14,7 +14,7 @@ use crate::full_disk::{call, now};
 use crate::serving::Serving;
 use crate::tollgate;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 struct Place {
     folder: TempDir,
@@ -88,7 +88,7 @@ fn ready_state(gateway: &Serving) -> Value {
 fn wait_for_state(gateway: &Serving, state: &str) -> Duration {
     let began = now();
     while ready_state(gateway)["state"] != state {
-        assert!(began.elapsed() < PATIENCE, "not {state} in time");
+        assert!(began.elapsed() < TIMEOUT, "not {state} in time");
         thread::sleep(Duration::from_millis(20));
     }
     began.elapsed()
@@ -164,7 +164,7 @@ fn r_26_a_database_that_is_removed_stops_changes_and_its_rows_are_missed() {
         .unwrap_or(0)
         == 0
     {
-        assert!(began.elapsed() < PATIENCE, "{}", anchor());
+        assert!(began.elapsed() < TIMEOUT, "{}", anchor());
         thread::sleep(Duration::from_millis(20));
     }
     for name in ["tollgate.db", "tollgate.db-wal", "tollgate.db-shm"] {
@@ -235,7 +235,7 @@ fn r_26_callers_in_parallel_change_nothing_without_a_row() {
             let began = now();
             let before = count.load(Ordering::SeqCst);
             while count.load(Ordering::SeqCst) < before + 4 {
-                assert!(began.elapsed() < PATIENCE, "no more calls");
+                assert!(began.elapsed() < TIMEOUT, "no more calls");
                 thread::sleep(Duration::from_millis(5));
             }
         };
@@ -258,7 +258,7 @@ fn r_26_callers_in_parallel_change_nothing_without_a_row() {
         });
         let rows: usize = rows.into_iter().sum();
         // Rows that had to wait are written one after the other.
-        if rows >= changed || began.elapsed() > PATIENCE {
+        if rows >= changed || began.elapsed() > TIMEOUT {
             break rows;
         }
         thread::sleep(Duration::from_millis(50));
@@ -284,7 +284,7 @@ fn r_26_a_memory_that_is_moved_acknowledges_nothing() {
     assert!(lost.contains("removed or replaced while in use"), "{lost}");
     let began = now();
     while ready_state(&gateway)["memory"] != "failed" {
-        assert!(began.elapsed() < PATIENCE, "{}", ready_state(&gateway));
+        assert!(began.elapsed() < TIMEOUT, "{}", ready_state(&gateway));
         thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(ready_state(&gateway)["state"], "ready", "only the tools of the memory fail");

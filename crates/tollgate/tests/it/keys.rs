@@ -17,7 +17,7 @@ use tollgate_store::audit::{AuditDirection, AuditEntry, AuditQuery, AuditRow};
 
 use crate::{Run, tollgate};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A gateway that runs, and what it says on standard error.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Gateway {
             stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
         let mut text = String::new();
-        while let Ok(line) = lines.recv_timeout(PATIENCE) {
+        while let Ok(line) = lines.recv_timeout(TIMEOUT) {
             if let Some((_, address)) = line.split_once("ready on http://") {
                 let address = address.trim().replace("0.0.0.0", "127.0.0.1");
                 return Ok(Self { process, address, lines });
@@ -57,7 +57,7 @@ impl Gateway {
 
     fn get(&self, path: &str, key: Option<&str>) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let key = key.map(|key| format!("x-api-key: {key}\r\n")).unwrap_or_default();
         let host = &self.address;
         let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{key}connection: close\r\n\r\n");
@@ -164,7 +164,7 @@ fn s_02_a_key_that_is_over_or_revoked_is_none_at_the_start() {
 fn the_place_of_the_token_is_printed_after_the_ready_line_and_it_opens_everything() {
     let folder = TempDir::new().unwrap();
     let gateway = Gateway::start(folder.path(), "127.0.0.1:0").unwrap();
-    let text = gateway.lines.recv_timeout(PATIENCE).unwrap();
+    let text = gateway.lines.recv_timeout(TIMEOUT).unwrap();
     let start = format!("admin: http://{}/ with the token in ", gateway.address);
     let file = Path::new(text.strip_prefix(&start).expect("where the token is"));
     let token = fs::read_to_string(file).unwrap();

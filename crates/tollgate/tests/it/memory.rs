@@ -11,7 +11,7 @@ use crate::isolated_gateway::Gateway;
 
 /// What one flood may add. A message of 8 MiB is read before it is refused, and the buffer that
 /// it is read into doubles; everything else is smaller than that.
-const MOST_KIB: u64 = 64 << 10;
+const MAX_KIB: u64 = 64 << 10;
 /// What may be left of it soon after.
 const LEFT_KIB: u64 = 16 << 10;
 
@@ -118,7 +118,7 @@ fn s_31_floods_on_any_path_are_typed_answers_and_leave_memory_alone() {
         assert!(answer.contains(expected), "{what}: {answer:.400}");
         assert!(ready(), "{what}: the next call works");
         let peak = gateway.status("VmHWM");
-        assert!(peak < base + MOST_KIB, "{what}: from {base} to {peak} KiB");
+        assert!(peak < base + MAX_KIB, "{what}: from {base} to {peak} KiB");
         let is_small = || gateway.status("VmRSS") <= base + LEFT_KIB;
         let left = (0..200).any(|_| {
             std::thread::sleep(Duration::from_millis(50));

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Serving {
     process: Child,
@@ -56,7 +56,7 @@ impl Serving {
             }
             handle
         });
-        let address = ready.recv_timeout(PATIENCE).expect("the gateway is ready");
+        let address = ready.recv_timeout(TIMEOUT).expect("the gateway is ready");
         Self { process, address, output: Some(handle) }
     }
 
@@ -79,7 +79,7 @@ impl Serving {
     /// These bytes; all that comes back until the other side closes, or until its head is whole.
     pub(crate) fn send(&self, text: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream.write_all(text.as_bytes()).unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();

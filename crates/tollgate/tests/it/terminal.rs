@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// Longer than anything takes, however busy the machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) struct Terminal {
     child: Child,
@@ -56,7 +56,7 @@ impl Terminal {
     /// Waits until a text is there to be seen.
     pub(crate) fn sees(&mut self, expected: &str) {
         while !self.seen.contains(expected) {
-            let Ok(more) = self.printed.recv_timeout(PATIENCE) else {
+            let Ok(more) = self.printed.recv_timeout(TIMEOUT) else {
                 panic!("no `{expected}` in {}", self.seen);
             };
             self.seen.push_str(&more);

@@ -14,7 +14,7 @@ use crate::serving::{Answer, Serving};
 use crate::tollgate;
 
 const KEY: &str = "a-key-with-a-limit-0123456789";
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn write_config(folder: &Path) {
     let config = json!({
@@ -50,7 +50,7 @@ fn a_limit_by_day_survives_kill_9_and_what_was_used_is_reported() {
     #[expect(clippy::disallowed_methods, reason = "a test measures what happens outside")]
     let began = Instant::now();
     while saved_requests(folder) < 2 {
-        assert!(began.elapsed() < PATIENCE, "usage is saved within seconds");
+        assert!(began.elapsed() < TIMEOUT, "usage is saved within seconds");
         std::thread::sleep(Duration::from_millis(50));
     }
     gateway.kill();

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{LITERAL_LETTERS, MOST_LITERALS, PyType};
+use super::{LITERAL_LETTERS, MAX_LITERALS, PyType};
 
 /// How many of the values are kept, and what is told of them.
 fn check(values: &[Value], retained: usize, text: &str) {
@@ -18,16 +18,16 @@ fn values_are_told_each_once() {
 
 #[test]
 fn values_that_nobody_is_shown_are_not_gathered() {
-    let first: Vec<String> = (0..MOST_LITERALS).map(|at| at.to_string()).collect();
+    let first: Vec<String> = (0..MAX_LITERALS).map(|at| at.to_string()).collect();
     let all = format!("Literal[{}]", first.join(", "));
-    let mut many: Vec<Value> = (0..MOST_LITERALS).map(Value::from).collect();
-    check(&many, MOST_LITERALS, &all);
-    many.extend((MOST_LITERALS..11_000).map(Value::from));
+    let mut many: Vec<Value> = (0..MAX_LITERALS).map(Value::from).collect();
+    check(&many, MAX_LITERALS, &all);
+    many.extend((MAX_LITERALS..11_000).map(Value::from));
     let cut = all.replace(']', ", ...]");
-    check(&many, MOST_LITERALS + 1, &cut);
+    check(&many, MAX_LITERALS + 1, &cut);
     // Wherever it stands.
     many.push(Value::Null);
-    check(&many, MOST_LITERALS + 1, &format!("{cut} | None"));
+    check(&many, MAX_LITERALS + 1, &format!("{cut} | None"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{MOST_PARTS, ResultShape};
+use super::{MAX_SHAPE_PARTS, ResultShape};
 
 /// What is told of these results together.
 fn check(results: &[Value], expected: &str) {
@@ -83,7 +83,7 @@ fn it_is_bounded_in_every_direction() {
         let mut shape = ResultShape::of(&value);
         shape.merge(ResultShape::of(&value));
         assert!(shape.render("x").len() < 20_000);
-        assert!(shape.parts() <= MOST_PARTS);
+        assert!(shape.parts() <= MAX_SHAPE_PARTS);
     }
 }
 

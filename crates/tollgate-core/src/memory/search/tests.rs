@@ -1,4 +1,4 @@
-use super::{EMPTY, MOST_TERMS, MemoryQuery};
+use super::{EMPTY, MAX_TERMS, MemoryQuery};
 use crate::memory::MemoryInputError;
 
 fn check(text: &str, expected: &str) {
@@ -71,7 +71,7 @@ fn of_many_words_those_are_looked_for_that_say_most() {
     let many: Vec<String> = (0..60).map(|at| format!("w{}", "x".repeat(at))).collect();
     let query =
         MemoryQuery::parse(&format!("{} Elara {}", many.join(" "), many.join(" "))).unwrap();
-    assert_eq!(query.terms.len(), MOST_TERMS);
+    assert_eq!(query.terms.len(), MAX_TERMS);
     assert!(query.terms.contains(&"elara".to_owned()));
     assert!(query.terms.contains(&"w".to_owned()));
 }

@@ -128,9 +128,9 @@ fn quick_errors_do_not_make_a_slow_tool_fast() {
 fn errors_roll_out_of_the_window() {
     // 480 ms is too near the ceiling for a run: only the window forgives here.
     let ill = Stage::new("").play("480*60 +30s x*40 +30s 480*79 +30s");
-    assert_eq!(ill.standing.assigned().health, ToolHealth::Failing);
+    assert_eq!(ill.standing.assigned_tier().health, ToolHealth::Failing);
     let well = ill.play("480*2 +30s");
-    assert_eq!(well.standing.assigned().health, ToolHealth::Healthy);
+    assert_eq!(well.standing.assigned_tier().health, ToolHealth::Healthy);
     assert_eq!(well.describe(), "fast: measured p50 480 ms over 81 calls");
 }
 
@@ -148,9 +148,9 @@ fn overruns_of_its_own_maximum_move_it_one_up() {
 fn one_overrun_is_forgiven_and_two_are_not() {
     // Spans over 450 ms are no run, so that the overruns must roll out one by one.
     let ill = Stage::new("100/490").play("480*20 o491 480*20 o491 480*20 o491 +30s 480*60 +30s");
-    assert_eq!(ill.standing.assigned().health, ToolHealth::Overrunning);
+    assert_eq!(ill.standing.assigned_tier().health, ToolHealth::Overrunning);
     let well = ill.play("480*19 +30s");
-    assert_eq!(well.standing.assigned().health, ToolHealth::Healthy);
+    assert_eq!(well.standing.assigned_tier().health, ToolHealth::Healthy);
     assert_eq!(well.tier(), Tier::Fast);
 }
 
@@ -162,7 +162,7 @@ fn r_31_nothing_but_timeouts_is_slow_and_ill() {
 
 #[test]
 fn two_kinds_of_calls_are_flagged() {
-    let bimodal = |script| Stage::new("").play(script).standing.assigned().bimodal;
+    let bimodal = |script| Stage::new("").play(script).standing.assigned_tier().bimodal;
     assert!(bimodal("200*18 3000*2"));
     assert!(!bimodal("200*20"));
     assert!(!bimodal("200*19 3000"), "one of twenty is not the 95th percentile");
@@ -182,7 +182,7 @@ fn ten_good_calls_outweigh_a_hundred_bad_ones() {
 #[test]
 fn a_run_must_keep_the_maximum_too() {
     let ill = Stage::new("100/300").play("100*20 +30s o301*20 +30s 310*20");
-    assert_eq!(ill.standing.assigned().health, ToolHealth::Failing);
+    assert_eq!(ill.standing.assigned_tier().health, ToolHealth::Failing);
     assert_eq!(ill.tier(), Tier::Standard);
     assert_eq!(ill.play("290*10").tier(), Tier::Fast);
 }
@@ -390,5 +390,5 @@ fn spans_are_said_in_fitting_units() {
 
 fn stage_of_one_call() -> String {
     let rules = TierRules { min_samples: 1, ..TierRules::default() };
-    Stage::with("", rules).play("200").standing.assigned().cause.to_string()
+    Stage::with("", rules).play("200").standing.assigned_tier().cause.to_string()
 }

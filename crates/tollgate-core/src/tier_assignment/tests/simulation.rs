@@ -113,7 +113,7 @@ proptest! {
             stage.call(sample_of(&slow.to_string()));
         }
         prop_assert_ne!(stage.tier(), Tier::Fast);
-        for _ in 0..LONGEST_RUN {
+        for _ in 0..MAX_RUN_LEN {
             stage.pass(SECOND);
             stage.call(sample_of(&good.to_string()));
         }
@@ -148,14 +148,14 @@ let window = LatencyWindow::restore(&stage.window.latest(0));
             now: stage.now,
         };
         let restored = TierAssignment::restore(&saved, &facts);
-        let before = stage.standing.assigned();
+        let before = stage.standing.assigned_tier();
         let expected = match before.cause {
             TierCause { basis: TierBasis::Trial { .. }, .. } => return Ok(()),
             TierCause { held: Some(TierHold::Dwell { to, .. }), .. } => to,
             TierCause { .. } => before.tier,
         };
-        prop_assert_eq!(restored.assigned().tier, expected);
-        prop_assert_eq!(restored.assigned().health, before.health);
+        prop_assert_eq!(restored.assigned_tier().tier, expected);
+        prop_assert_eq!(restored.assigned_tier().health, before.health);
     }
 }
 

@@ -2,11 +2,11 @@
 //! independent of text and randomness.
 
 /// Dice in one expression in total.
-pub(crate) const MOST_DICE: u32 = 1_000;
+pub(crate) const MAX_DICE: u32 = 1_000;
 /// Sides of one die.
-pub(crate) const MOST_SIDES: u32 = 1_000_000;
+pub(crate) const MAX_SIDES: u32 = 1_000_000;
 /// Explosions and rerolls of one expression in total.
-pub(crate) const MOST_EXTRA: u32 = 1_000;
+pub(crate) const MAX_EXTRA_ROLLS: u32 = 1_000;
 
 /// Invariant: the total fits an `i64`, whatever is rolled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,14 +60,14 @@ impl DiceTerm {
     fn largest(&self) -> i64 {
         match self {
             Self::Number(number) => *number,
-            Self::Dice(dice) => i64::from(dice.count + MOST_EXTRA) * dice.faces.largest(),
+            Self::Dice(dice) => i64::from(dice.count + MAX_EXTRA_ROLLS) * dice.faces.largest(),
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dice {
-    /// 1 to [`MOST_DICE`].
+    /// 1 to [`MAX_DICE`].
     pub(crate) count: u32,
     pub(crate) faces: Faces,
     pub(crate) reroll: Option<Reroll>,
@@ -77,7 +77,7 @@ pub(crate) struct Dice {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Faces {
-    /// Faces from 1 to this, which is at most [`MOST_SIDES`].
+    /// Faces from 1 to this, which is at most [`MAX_SIDES`].
     Numbered(u32),
     /// -1, 0 or 1.
     Fate,

@@ -2,13 +2,13 @@
 //! shows a valid expression. Called by the `roll` tool.
 
 use super::expression::{
-    Dice, DiceTerm, Explosion, Expression, Faces, MOST_DICE, MOST_SIDES, Product, Selection, Sign,
+    Dice, DiceTerm, Explosion, Expression, Faces, MAX_DICE, MAX_SIDES, Product, Selection, Sign,
 };
 
 mod modifiers;
 
 /// Longest expression that is parsed.
-pub(crate) const MOST_BYTES: usize = 256;
+pub(crate) const MAX_EXPRESSION_BYTES: usize = 256;
 
 /// Why an expression is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,11 +21,11 @@ pub(crate) struct DiceParseError {
 }
 
 pub(crate) fn parse(text: &str) -> Result<Expression, DiceParseError> {
-    if text.len() > MOST_BYTES {
-        let problem = format!("it has {} bytes; the limit is {MOST_BYTES}", text.len());
-        return Err(DiceParseError { column: MOST_BYTES + 1, problem, example: PLAIN });
+    if text.len() > MAX_EXPRESSION_BYTES {
+        let problem = format!("it has {} bytes; the limit is {MAX_EXPRESSION_BYTES}", text.len());
+        return Err(DiceParseError { column: MAX_EXPRESSION_BYTES + 1, problem, example: PLAIN });
     }
-    let mut reader = DiceParser { text, at: 0, dice_left: MOST_DICE };
+    let mut reader = DiceParser { text, at: 0, dice_left: MAX_DICE };
     let products = reader.sum()?;
     Expression::new(products).ok_or_else(|| {
         let problem = format!("the total could exceed {}", i64::MAX);
@@ -94,7 +94,7 @@ impl DiceParser<'_> {
         }
         let allowed = u32::try_from(count).ok().filter(|count| *count <= self.dice_left);
         let Some(count) = allowed else {
-            let problem = format!("more than {MOST_DICE} dice in all");
+            let problem = format!("more than {MAX_DICE} dice in all");
             return Err(self.wrong_at(start, problem, "10d6"));
         };
         self.dice_left -= count;
@@ -116,9 +116,9 @@ impl DiceParser<'_> {
             });
         };
         match u32::try_from(sides) {
-            Ok(sides @ 1..=MOST_SIDES) => Ok(Faces::Numbered(sides)),
+            Ok(sides @ 1..=MAX_SIDES) => Ok(Faces::Numbered(sides)),
             _ => {
-                let problem = format!("a die has 1 to {MOST_SIDES} sides");
+                let problem = format!("a die has 1 to {MAX_SIDES} sides");
                 Err(self.wrong_at(start, problem, "1d20"))
             }
         }

@@ -1,7 +1,8 @@
 //! Rolls the dice of an expression. Randomness is an argument, so tests decide the rolls.
 
 use super::expression::{
-    Dice, DiceTerm, Explosion, Expression, Faces, MOST_EXTRA, Product, RerollTimes, Selection, Sign,
+    Dice, DiceTerm, Explosion, Expression, Faces, MAX_EXTRA_ROLLS, Product, RerollTimes, Selection,
+    Sign,
 };
 
 /// The result of a roll.
@@ -64,7 +65,7 @@ pub(crate) enum ExtraRolls {
 
 /// `random` returns a number from 1 to its argument.
 pub(crate) fn roll(expression: &Expression, random: &mut dyn FnMut(u32) -> u32) -> RollResult {
-    let mut cup = DiceRoller { random, extra_left: MOST_EXTRA, extra: ExtraRolls::Enough };
+    let mut cup = DiceRoller { random, extra_left: MAX_EXTRA_ROLLS, extra: ExtraRolls::Enough };
     let products: Vec<_> = expression
         .products()
         .iter()

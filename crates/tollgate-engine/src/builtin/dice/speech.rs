@@ -1,10 +1,10 @@
 //! Describes a roll in a sentence that can be read aloud.
 
-use super::expression::{MOST_EXTRA, Sign};
+use super::expression::{MAX_EXTRA_ROLLS, Sign};
 use super::roll::{ExtraRolls, RollResult, RolledDice, Value};
 
 /// More dice than this are summarized instead of listed.
-const MOST_LISTED: usize = 10;
+const MAX_LISTED_DICE: usize = 10;
 
 pub(crate) fn sentence(expression: &str, rolled: &RollResult) -> String {
     let mut parts = Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn sentence(expression: &str, rolled: &RollResult) -> String {
     }
     text.push('.');
     if rolled.extra == ExtraRolls::RanOut {
-        text.push_str(&format!(" Extra rolls ended at the limit of {MOST_EXTRA}."));
+        text.push_str(&format!(" Extra rolls ended at the limit of {MAX_EXTRA_ROLLS}."));
     }
     text
 }
@@ -69,7 +69,7 @@ fn faces(faces: &[i64]) -> String {
     match faces {
         [] => "nothing".to_owned(),
         [one] => one.to_string(),
-        many if many.len() > MOST_LISTED => {
+        many if many.len() > MAX_LISTED_DICE => {
             format!("{} dice with a sum of {}", many.len(), many.iter().sum::<i64>())
         }
         [first @ .., last] => {

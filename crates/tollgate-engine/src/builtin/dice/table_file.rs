@@ -15,11 +15,11 @@ use crate::builtin::document::{
 
 /// Extensions of the files that are read; other files are ignored.
 pub(crate) const ENDINGS: &[&str] = &["txt", "yaml", "yml", "json"];
-const MOST_TABLES: usize = 200;
-const MOST_ENTRIES: usize = 1_000;
-const MOST_FILE_BYTES: u64 = 256 * 1024;
-const MOST_TEXT_BYTES: usize = 2_000;
-const MOST_NAME_BYTES: usize = 64;
+const MAX_TABLES: usize = 200;
+const MAX_ENTRIES: usize = 1_000;
+const MAX_FILE_BYTES: u64 = 256 * 1024;
+const MAX_TEXT_BYTES: usize = 2_000;
+const MAX_NAME_BYTES: usize = 64;
 
 /// A parsed table, and the line of each entry.
 pub(super) struct TableFile {
@@ -43,9 +43,9 @@ pub(super) fn read_directory(
             if tables.contains_key(&name) {
                 return Err(DocumentLineError::all(format!("there is already a table `{name}`")));
             }
-            if tables.len() == MOST_TABLES {
+            if tables.len() == MAX_TABLES {
                 return Err(DocumentLineError::all(format!(
-                    "there are already {MOST_TABLES} tables"
+                    "there are already {MAX_TABLES} tables"
                 )));
             }
             let (table, lines) = read_file(&path)?;
@@ -63,10 +63,9 @@ pub(super) fn read_directory(
 
 fn name(path: &Path) -> Result<String, DocumentLineError> {
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.bytes().all(is_table_name_byte) {
-        let problem = format!(
-            "its name must be at most {MOST_NAME_BYTES} characters out of a-z, 0-9 and `_`"
-        );
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(is_table_name_byte) {
+        let problem =
+            format!("its name must be at most {MAX_NAME_BYTES} characters out of a-z, 0-9 and `_`");
         return Err(DocumentLineError::all(problem));
     }
     Ok(name.to_owned())
@@ -76,9 +75,9 @@ type TableWithLines = (RandomTable, Vec<usize>);
 
 fn read_file(path: &Path) -> Result<TableWithLines, DocumentLineError> {
     if path.extension().is_some_and(|ending| ending == "txt") {
-        return read_lines(&document::text(path, MOST_FILE_BYTES)?);
+        return read_lines(&document::text(path, MAX_FILE_BYTES)?);
     }
-    read_list(&document::read(path, MOST_FILE_BYTES)?)
+    read_list(&document::read(path, MAX_FILE_BYTES)?)
 }
 
 pub(super) fn read_list(node: &DocumentNode) -> Result<TableWithLines, DocumentLineError> {
@@ -90,10 +89,10 @@ pub(super) fn read_list(node: &DocumentNode) -> Result<TableWithLines, DocumentL
         let (text, weight) = match &item.data {
             DocumentData::Map(_) => {
                 let fields = item.fields(&["text", "weight"])?;
-                (fields.required("text", MOST_TEXT_BYTES)?, fields.whole("weight")?.unwrap_or(1))
+                (fields.required("text", MAX_TEXT_BYTES)?, fields.whole("weight")?.unwrap_or(1))
             }
             DocumentData::Nothing | DocumentData::Scalar(_) | DocumentData::List(_) => {
-                (item.text("text", MOST_TEXT_BYTES)?, 1)
+                (item.text("text", MAX_TEXT_BYTES)?, 1)
             }
         };
         entries.push((item.line, weight, text));
@@ -148,13 +147,13 @@ fn parse_range(line: &str) -> Option<RangeLine<'_>> {
 }
 
 fn table(entries: &[(usize, u32, &str)]) -> Result<TableWithLines, DocumentLineError> {
-    if entries.is_empty() || entries.len() > MOST_ENTRIES {
-        return Err(DocumentLineError::all(format!("a table has 1 to {MOST_ENTRIES} entries")));
+    if entries.is_empty() || entries.len() > MAX_ENTRIES {
+        return Err(DocumentLineError::all(format!("a table has 1 to {MAX_ENTRIES} entries")));
     }
     let unfit =
-        |(_, _, text): &&(usize, u32, &str)| text.trim().is_empty() || text.len() > MOST_TEXT_BYTES;
+        |(_, _, text): &&(usize, u32, &str)| text.trim().is_empty() || text.len() > MAX_TEXT_BYTES;
     if let Some((line, ..)) = entries.iter().find(unfit) {
-        let problem = format!("an entry must have 1 to {MOST_TEXT_BYTES} bytes of text");
+        let problem = format!("an entry must have 1 to {MAX_TEXT_BYTES} bytes of text");
         return Err(DocumentLineError::at(*line, problem));
     }
     let lines = entries.iter().map(|(line, ..)| *line).collect();

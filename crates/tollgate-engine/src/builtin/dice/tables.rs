@@ -19,8 +19,8 @@ const BUILTIN_TABLES: &[(&str, &str)] = &[
 
 /// Nesting depth of tables, and dice and tables per roll: a table may refer to itself.
 const MAX_TABLE_DEPTH: usize = 5;
-const MOST_INNER: usize = 50;
-const MOST_RESULT_BYTES: usize = 16 * 1024;
+const MAX_INNER_ROLLS: usize = 50;
+const MAX_RESULT_BYTES: usize = 16 * 1024;
 
 /// All tables that can be rolled on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +95,8 @@ impl RandomTables {
     pub fn roll(&self, name: &str, random: &mut dyn FnMut(u32) -> u32) -> Option<TableRoll> {
         let table = self.get(name)?;
         let roll = random(table.sides());
-        let mut rolling = TableRoller { tables: self, random, left: MOST_INNER, dice: Vec::new() };
+        let mut rolling =
+            TableRoller { tables: self, random, left: MAX_INNER_ROLLS, dice: Vec::new() };
         let mut result = String::new();
         rolling.say(table.entry(roll), 0, &mut result);
         Some(TableRoll { roll, result, dice: rolling.dice })
@@ -137,7 +138,7 @@ impl TableRoller<'_> {
     }
 
     fn is_over(&self, depth: usize, out: &str) -> bool {
-        self.left == 0 || depth == MAX_TABLE_DEPTH || out.len() > MOST_RESULT_BYTES
+        self.left == 0 || depth == MAX_TABLE_DEPTH || out.len() > MAX_RESULT_BYTES
     }
 }
 

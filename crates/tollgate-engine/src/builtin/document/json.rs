@@ -8,7 +8,7 @@ use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
 use super::{
-    DocumentData, DocumentLineError, DocumentNode, MAX_NESTING_DEPTH, MOST_KEYS, quote_excerpt,
+    DocumentData, DocumentLineError, DocumentNode, MAX_KEYS, MAX_NESTING_DEPTH, quote_excerpt,
 };
 
 pub(super) fn read(text: &str) -> Result<DocumentNode, DocumentLineError> {
@@ -105,8 +105,8 @@ impl<'de> Visitor<'de> for JsonPairsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonPairs<'de>, A::Error> {
         let mut pairs = Vec::new();
         while let Some(pair) = map.next_entry()? {
-            if pairs.len() == MOST_KEYS {
-                return Err(de::Error::custom(format!("there are more than {MOST_KEYS} keys")));
+            if pairs.len() == MAX_KEYS {
+                return Err(de::Error::custom(format!("there are more than {MAX_KEYS} keys")));
             }
             pairs.push(pair);
         }

@@ -4,7 +4,7 @@
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use super::{
-    DocumentData, DocumentLineError, DocumentNode, MAX_NESTING_DEPTH, MOST_KEYS, quote_excerpt,
+    DocumentData, DocumentLineError, DocumentNode, MAX_KEYS, MAX_NESTING_DEPTH, quote_excerpt,
 };
 
 pub(crate) fn read(text: &str) -> Result<DocumentNode, DocumentLineError> {
@@ -106,8 +106,8 @@ impl YamlTreeBuilder {
                         let problem = format!("duplicate key `{}`", quote_excerpt(&name));
                         return Err(DocumentLineError::at(node.line, problem));
                     }
-                    if pairs.len() == MOST_KEYS {
-                        let problem = format!("there are more than {MOST_KEYS} keys");
+                    if pairs.len() == MAX_KEYS {
+                        let problem = format!("there are more than {MAX_KEYS} keys");
                         return Err(DocumentLineError::at(node.line, problem));
                     }
                     *key = Some((name, node.line));

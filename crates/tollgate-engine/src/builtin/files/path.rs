@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-pub(crate) const MOST_BYTES: usize = 1_024;
-pub(crate) const MOST_NAME_BYTES: usize = 255;
+pub(crate) const MAX_PATH_BYTES: usize = 1_024;
+pub(crate) const MAX_NAME_BYTES: usize = 255;
 /// Maximum depth: folders plus the file itself.
-pub(crate) const MOST_NAMES: usize = 32;
+pub(crate) const MAX_DEPTH: usize = 32;
 /// Prefix of temporary files.
 pub(crate) const TEMPORARY: &str = ".tollgate-";
 
@@ -20,11 +20,11 @@ pub(crate) struct RelativePath {
 pub(crate) enum RelativePathError {
     #[error("`path` must name a file, for example `notes/today.md`")]
     Empty,
-    #[error("`path` is longer than {MOST_BYTES} bytes")]
+    #[error("`path` is longer than {MAX_PATH_BYTES} bytes")]
     TooLong,
-    #[error("`path` has more than {MOST_NAMES} parts")]
+    #[error("`path` has more than {MAX_DEPTH} parts")]
     TooDeep,
-    #[error("a name in `path` is longer than {MOST_NAME_BYTES} bytes")]
+    #[error("a name in `path` is longer than {MAX_NAME_BYTES} bytes")]
     NameTooLong,
     #[error("`path` must be relative, for example `notes/today.md`")]
     Absolute,
@@ -44,7 +44,7 @@ pub(crate) enum RelativePathError {
 
 impl RelativePath {
     pub(crate) fn parse(text: &str) -> Result<Self, RelativePathError> {
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_PATH_BYTES {
             return Err(RelativePathError::TooLong);
         }
         if text.chars().any(is_invisible) {
@@ -63,7 +63,7 @@ impl RelativePath {
         }
         let names: Vec<String> = text.split('/').map(str::to_owned).collect();
         names.iter().try_for_each(|name| check_name(name))?;
-        if names.len() > MOST_NAMES {
+        if names.len() > MAX_DEPTH {
             return Err(RelativePathError::TooDeep);
         }
         Ok(Self { names })
@@ -86,7 +86,7 @@ fn check_name(name: &str) -> Result<(), RelativePathError> {
     match name {
         ".." => Err(RelativePathError::Parent),
         "" | "." => Err(RelativePathError::EmptyName),
-        _ if name.len() > MOST_NAME_BYTES => Err(RelativePathError::NameTooLong),
+        _ if name.len() > MAX_NAME_BYTES => Err(RelativePathError::NameTooLong),
         _ if name.ends_with('.') => Err(RelativePathError::Edge),
         _ if name.starts_with(char::is_whitespace) => Err(RelativePathError::Edge),
         _ if name.ends_with(char::is_whitespace) => Err(RelativePathError::Edge),

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType};
 
 use super::folder::open_folder;
-use super::path::MOST_NAMES;
+use super::path::MAX_DEPTH;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Quota {
@@ -75,7 +75,7 @@ impl SandboxUsage {
             if kind == FileType::Directory {
                 // Skip a folder that was deleted or replaced by a link.
                 let child = open_folder(parent, name).ok();
-                if let Some(child) = child.filter(|_| open.len() < MOST_NAMES) {
+                if let Some(child) = child.filter(|_| open.len() < MAX_DEPTH) {
                     open.push(Dir::new(child)?);
                 }
             }

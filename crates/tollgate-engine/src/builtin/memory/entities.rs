@@ -6,25 +6,25 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
 use tollgate_core::memory::{
-    Entity, EntityId, EntityLink, EntitySnapshot, Fact, LONGEST_NAME, MemoryScope, fold_text,
+    Entity, EntityId, EntityLink, EntitySnapshot, Fact, MAX_NAME_BYTES, MemoryScope, fold_text,
 };
 use tollgate_core::text::truncate_chars;
 use tollgate_store::memory::{EntityFilter, Page};
 
-use super::{LONGEST_SHOWN, looks, text};
+use super::{MAX_SHOWN_CHARS, looks, text};
 use crate::builtin::{
     BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
 /// Entities per answer; a name narrows the search.
-const MOST_ENTITIES: usize = 20;
+const MAX_ENTITIES: usize = 20;
 /// Relations of one entity per answer.
-const MOST_LINKS: usize = 50;
+const MAX_LINKS: usize = 50;
 /// Facts about one entity per answer, the newest.
-const MOST_FACTS: usize = 20;
+const MAX_FACTS: usize = 20;
 /// Suggestions if an entity is not found.
-const MOST_HINTS: usize = 5;
+const MAX_HINTS: usize = 5;
 
 pub(super) struct QueryEntities(pub(super) Arc<MemoryService>);
 pub(super) struct GetSummary(pub(super) Arc<MemoryService>);
@@ -44,12 +44,12 @@ impl BuiltinTool for QueryEntities {
                     "name": {
                         "type": "string",
                         "description": "All or part of a name",
-                        "maxLength": LONGEST_NAME,
+                        "maxLength": MAX_NAME_BYTES,
                     },
                     "type": {
                         "type": "string",
                         "description": "For example `npc` or `location`",
-                        "maxLength": LONGEST_NAME,
+                        "maxLength": MAX_NAME_BYTES,
                     },
                 },
                 "additionalProperties": false,
@@ -93,12 +93,12 @@ impl BuiltinTool for QueryEntities {
             name: given("name").map(str::to_owned),
             kind: given("type").map(str::to_owned),
         };
-        let page = Page { skip: 0, most: MOST_ENTITIES + 1 };
+        let page = Page { skip: 0, most: MAX_ENTITIES + 1 };
         let mut found = self.0.store().find_entities(&asker.scope, &filter, page).await?;
         let close = close_entities(&self.0, &asker.scope, &filter, &found).await?;
         found.retain(|entity| close.iter().all(|it| it.id != entity.id));
-        let more = close.len() + found.len() > MOST_ENTITIES;
-        found.truncate(MOST_ENTITIES - close.len());
+        let more = close.len() + found.len() > MAX_ENTITIES;
+        found.truncate(MAX_ENTITIES - close.len());
         let mut shown: Vec<Value> = close.iter().chain(&found).map(entity_json).collect();
         for entity in &mut shown[..close.len()] {
             entity["close_match"] = json!(true);
@@ -133,7 +133,7 @@ impl BuiltinTool for GetSummary {
                         "type": "string",
                         "description": "For example `npc-mira-voss`",
                         "minLength": 1,
-                        "maxLength": LONGEST_NAME,
+                        "maxLength": MAX_NAME_BYTES,
                     },
                 },
                 "required": ["entity_id"],
@@ -189,7 +189,7 @@ impl BuiltinTool for GetSummary {
         let store = self.0.store();
         let scope = &asker.scope;
         let mut close_match = false;
-        let snapshot = match store.snapshot(scope, &id, MOST_LINKS).await? {
+        let snapshot = match store.snapshot(scope, &id, MAX_LINKS).await? {
             Some(snapshot) => snapshot,
             None => {
                 let entity = match look_up_entity(&self.0, scope, named).await? {
@@ -201,14 +201,14 @@ impl BuiltinTool for GetSummary {
                     EntityLookup::Several(alike) => return Err(ambiguous_name(named, &alike)),
                     EntityLookup::Nobody(alike) => return Err(unknown_entity(named, &alike)),
                 };
-                let found = store.snapshot(scope, &entity.id, MOST_LINKS).await?;
+                let found = store.snapshot(scope, &entity.id, MAX_LINKS).await?;
                 found.ok_or_else(|| BuiltinToolError::new(format!("`{named}` was just deleted")))?
             }
         };
-        let page = Page { skip: 0, most: MOST_FACTS + 1 };
+        let page = Page { skip: 0, most: MAX_FACTS + 1 };
         let mut facts = store.facts_about(scope, &snapshot.entity.id, page).await?;
-        let more_facts = facts.len() > MOST_FACTS;
-        facts.truncate(MOST_FACTS);
+        let more_facts = facts.len() > MAX_FACTS;
+        facts.truncate(MAX_FACTS);
         let relations: Vec<Value> =
             snapshot.links.iter().map(|it| relation_json(&snapshot, it)).collect();
         let structured = json!({
@@ -225,7 +225,7 @@ impl BuiltinTool for GetSummary {
             lines.push(format!("Nothing is called {named}; the closest name:"));
         }
         lines.extend(snapshot_lines(&snapshot));
-        lines.extend(facts.iter().map(|fact| truncate_chars(&fact.text, LONGEST_SHOWN)));
+        lines.extend(facts.iter().map(|fact| truncate_chars(&fact.text, MAX_SHOWN_CHARS)));
         if more_facts {
             lines.push("and more facts, which `search_facts` finds".to_owned());
         }
@@ -281,7 +281,7 @@ async fn look_up_entity(
         return Ok(EntityLookup::Found(Box::new(snapshot.entity)));
     }
     let filter = EntityFilter { name: Some(named.to_owned()), kind: None };
-    let page = Page { skip: 0, most: MOST_HINTS };
+    let page = Page { skip: 0, most: MAX_HINTS };
     let found = memory_service.store().find_entities(scope, &filter, page).await?;
     let lowered = named.trim().to_lowercase();
     let is_same = |entity: &Entity| entity.name.to_lowercase() == lowered;
@@ -312,7 +312,7 @@ async fn close_entities(
     if found.iter().any(has_all) {
         return Ok(Vec::new());
     }
-    Ok(memory_service.store().find_close_entities(scope, filter, MOST_HINTS).await?)
+    Ok(memory_service.store().find_close_entities(scope, filter, MAX_HINTS).await?)
 }
 
 fn ambiguous_name(named: &str, alike: &[Entity]) -> BuiltinToolError {
@@ -345,7 +345,7 @@ fn entity_json(entity: &Entity) -> Value {
 
 fn fact_json(fact: &Fact) -> Value {
     json!({
-        "text": truncate_chars(&fact.text, LONGEST_SHOWN),
+        "text": truncate_chars(&fact.text, MAX_SHOWN_CHARS),
         "at": date::format_rfc3339(fact.at),
         "topic": fact.topic,
         "session_id": fact.session.as_ref().map(|it| it.as_str()),
@@ -376,7 +376,7 @@ fn entity_line(entity: &Entity) -> String {
     if about.is_empty() {
         line
     } else {
-        truncate_chars(&format!("{line}: {}", about.join("; ")), LONGEST_SHOWN)
+        truncate_chars(&format!("{line}: {}", about.join("; ")), MAX_SHOWN_CHARS)
     }
 }
 

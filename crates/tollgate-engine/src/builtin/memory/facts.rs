@@ -5,19 +5,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
-use tollgate_core::memory::{LONGEST_NAME, MOST_HITS, MemoryHit, NewFact};
+use tollgate_core::memory::{MAX_HITS, MAX_NAME_BYTES, MemoryHit, NewFact};
 use tollgate_core::text::truncate_chars;
 use tollgate_store::memory::MemoryItem;
 
 use super::sessions::entry_line;
-use super::{LONGEST_SHOWN, USUAL_HITS, adds, entities, looks, place, query_property, text};
+use super::{MAX_SHOWN_CHARS, USUAL_HITS, adds, entities, looks, place, query_property, text};
 use crate::builtin::{
     BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
 /// Characters of one fact.
-const LONGEST_FACT: usize = 8_000;
+const MAX_FACT_CHARS: usize = 8_000;
 
 pub(super) struct SearchFacts(pub(super) Arc<MemoryService>);
 pub(super) struct Remember(pub(super) Arc<MemoryService>);
@@ -38,7 +38,7 @@ impl BuiltinTool for SearchFacts {
                         "type": "integer",
                         "description": "Maximum number of results",
                         "minimum": 1,
-                        "maximum": MOST_HITS,
+                        "maximum": MAX_HITS,
                         "default": USUAL_HITS,
                     },
                 },
@@ -85,8 +85,8 @@ impl BuiltinTool for SearchFacts {
     ) -> Result<BuiltinReply, BuiltinToolError> {
         let query = text_argument(arguments, "query")?;
         let most = arguments.get("top_k").and_then(Value::as_u64);
-        let most = most.map_or(USUAL_HITS, |most| usize::try_from(most).unwrap_or(MOST_HITS));
-        let most = most.clamp(1, MOST_HITS);
+        let most = most.map_or(USUAL_HITS, |most| usize::try_from(most).unwrap_or(MAX_HITS));
+        let most = most.clamp(1, MAX_HITS);
         let hits = self.0.search_facts(&asker.scope, query, most).await?;
         let results: Vec<Value> = hits.iter().map(|hit| known_json(&hit.found)).collect();
         Ok(BuiltinReply {
@@ -99,7 +99,7 @@ impl BuiltinTool for SearchFacts {
 fn known_json(known: &MemoryItem) -> Value {
     match known {
         MemoryItem::Fact(fact) => json!({
-            "text": truncate_chars(&fact.text, LONGEST_SHOWN),
+            "text": truncate_chars(&fact.text, MAX_SHOWN_CHARS),
             "at": date::format_rfc3339(fact.at),
             "source": "fact",
             "session_id": fact.session.as_ref().map(|it| it.as_str()),
@@ -108,7 +108,7 @@ fn known_json(known: &MemoryItem) -> Value {
             "trust": fact.author.trust.as_str(),
         }),
         MemoryItem::Utterance(entry) => json!({
-            "text": truncate_chars(&entry.text, LONGEST_SHOWN),
+            "text": truncate_chars(&entry.text, MAX_SHOWN_CHARS),
             "at": date::format_rfc3339(entry.at),
             "source": "transcript",
             "session_id": entry.session.as_str(),
@@ -124,7 +124,7 @@ fn facts_text(hits: &[MemoryHit<MemoryItem>]) -> String {
         return "No matching facts.".to_owned();
     }
     let lines = hits.iter().map(|hit| match &hit.found {
-        MemoryItem::Fact(fact) => truncate_chars(&fact.text, LONGEST_SHOWN),
+        MemoryItem::Fact(fact) => truncate_chars(&fact.text, MAX_SHOWN_CHARS),
         MemoryItem::Utterance(entry) => entry_line(entry),
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -145,17 +145,17 @@ impl BuiltinTool for Remember {
                         "type": "string",
                         "description": "The fact",
                         "minLength": 1,
-                        "maxLength": LONGEST_FACT,
+                        "maxLength": MAX_FACT_CHARS,
                     },
                     "about": {
                         "type": "string",
                         "description": "Id or name of the entity it is about",
-                        "maxLength": LONGEST_NAME,
+                        "maxLength": MAX_NAME_BYTES,
                     },
                     "topic": {
                         "type": "string",
                         "description": "A word that such facts have in common",
-                        "maxLength": LONGEST_NAME,
+                        "maxLength": MAX_NAME_BYTES,
                     },
                 },
                 "required": ["text"],

@@ -6,23 +6,23 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
-use tollgate_core::memory::{self, LONGEST_NAME, SessionId};
+use tollgate_core::memory::{self, MAX_NAME_BYTES, SessionId};
 use tollgate_core::text::truncate_chars;
 use tollgate_store::memory::{Page, RecalledSession, TranscriptPage};
 
 use super::sessions::entry_line;
-use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property};
+use super::{MAX_SHOWN_CHARS, USUAL_HITS, looks, query_property};
 use crate::builtin::{
     BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
 /// Entries read for a summary; of a longer conversation, the beginning and the end.
-const MOST_READ: usize = 2_000;
+const MAX_ENTRIES_READ: usize = 2_000;
 /// Characters of a summary.
-const LONGEST_SUMMARY: usize = 1_500;
+const MAX_SUMMARY_CHARS: usize = 1_500;
 /// Suggestions if a session is not found.
-const MOST_HINTS: usize = 5;
+const MAX_HINTS: usize = 5;
 
 pub(super) struct GetSessionSummary(pub(super) Arc<MemoryService>);
 pub(super) struct SearchHistory(pub(super) Arc<MemoryService>);
@@ -42,7 +42,7 @@ impl BuiltinTool for GetSessionSummary {
                         "type": "string",
                         "description": "Name from `search_sessions` or `search_history`",
                         "minLength": 1,
-                        "maxLength": LONGEST_NAME,
+                        "maxLength": MAX_NAME_BYTES,
                     },
                 },
                 "required": ["session_id"],
@@ -81,9 +81,9 @@ impl BuiltinTool for GetSessionSummary {
         let (summary, written) = match &session.summary {
             Some(summary) => (summary.clone(), true),
             None => {
-                let page = TranscriptPage { after: None, most: MOST_READ };
+                let page = TranscriptPage { after: None, most: MAX_ENTRIES_READ };
                 let entries = store.entries(&asker.scope, &id, page).await?;
-                (memory::summary(&entries, LONGEST_SUMMARY), false)
+                (memory::summary(&entries, MAX_SUMMARY_CHARS), false)
             }
         };
         let structured = json!({
@@ -100,7 +100,7 @@ impl BuiltinTool for GetSessionSummary {
 
 impl GetSessionSummary {
     async fn unknown(&self, id: &SessionId, asker: &BuiltinToolContext) -> BuiltinToolError {
-        let page = Page { skip: 0, most: MOST_HINTS };
+        let page = Page { skip: 0, most: MAX_HINTS };
         let known = self.0.store().sessions(&asker.scope, page).await.unwrap_or_default();
         let names: Vec<String> = known.iter().map(|it| format!("`{}`", it.id.as_str())).collect();
         let id = truncate_chars(id.as_str(), 64);
@@ -173,7 +173,7 @@ fn conversation_json(recalled: &RecalledSession) -> Value {
         let entry = &hit.found;
         json!({
             "speaker": entry.speaker,
-            "text": truncate_chars(&entry.text, LONGEST_SHOWN),
+            "text": truncate_chars(&entry.text, MAX_SHOWN_CHARS),
             "at": date::format_rfc3339(entry.at),
         })
     });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use tollgate_core::memory::{EntityId, LONGEST_NAME, NewEntity, NewRelation, Provenance};
+use tollgate_core::memory::{EntityId, MAX_NAME_BYTES, NewEntity, NewRelation, Provenance};
 
 use super::{adds, entities, place, session, text};
 use crate::builtin::{
@@ -26,7 +26,7 @@ struct RelationEnd<'a> {
 #[async_trait]
 impl BuiltinTool for Relate {
     fn definition(&self) -> Value {
-        let name = |what: &str| json!({ "type": "string", "description": what, "minLength": 1, "maxLength": LONGEST_NAME });
+        let name = |what: &str| json!({ "type": "string", "description": what, "minLength": 1, "maxLength": MAX_NAME_BYTES });
         json!({
             "name": "relate",
             "title": "Relate two entities",
@@ -47,7 +47,7 @@ impl BuiltinTool for Relate {
                         "maximum": 1,
                         "default": 1,
                     },
-                    "session_id": { "type": "string", "description": "Where it came up", "maxLength": LONGEST_NAME },
+                    "session_id": { "type": "string", "description": "Where it came up", "maxLength": MAX_NAME_BYTES },
                 },
                 "required": ["source", "relation", "target"],
                 "additionalProperties": false,

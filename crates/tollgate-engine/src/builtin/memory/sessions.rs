@@ -10,17 +10,17 @@ use tollgate_core::memory::{EntryId, MemoryHit, TranscriptEntry};
 use tollgate_core::text::truncate_chars;
 use tollgate_store::memory::EntryContext;
 
-use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property, session};
+use super::{MAX_SHOWN_CHARS, USUAL_HITS, looks, query_property, session};
 use crate::builtin::{
     BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError, latency_outside, text_argument,
 };
 use crate::memory::MemoryService;
 
 /// Lines before and after each hit.
-const MOST_CONTEXT: usize = 5;
+const MAX_CONTEXT: usize = 5;
 const USUAL_CONTEXT: usize = 1;
 /// Characters of such a line.
-const LONGEST_CONTEXT_LINE: usize = 200;
+const MAX_CONTEXT_LINE_LEN: usize = 200;
 
 pub(super) struct SearchSessions(pub(super) Arc<MemoryService>);
 
@@ -60,7 +60,7 @@ impl BuiltinTool for SearchSessions {
                         "type": "integer",
                         "description": "Lines of the same session before and after each result",
                         "minimum": 0,
-                        "maximum": MOST_CONTEXT,
+                        "maximum": MAX_CONTEXT,
                         "default": USUAL_CONTEXT,
                     },
                 },
@@ -105,10 +105,10 @@ impl BuiltinTool for SearchSessions {
         let session = session(arguments)?;
         let hits = self.0.search_entries(&asker.scope, query, session.as_ref(), USUAL_HITS).await?;
         let reach = arguments.get("context").and_then(Value::as_u64);
-        let reach = reach.map_or(USUAL_CONTEXT, |it| usize::try_from(it).unwrap_or(MOST_CONTEXT));
+        let reach = reach.map_or(USUAL_CONTEXT, |it| usize::try_from(it).unwrap_or(MAX_CONTEXT));
         let ids: Vec<EntryId> = hits.iter().map(|hit| hit.found.id).collect();
         let store = self.0.store();
-        let contexts = match reach.min(MOST_CONTEXT) {
+        let contexts = match reach.min(MAX_CONTEXT) {
             0 => vec![EntryContext::default(); hits.len()],
             reach => store.entries_around(&asker.scope, &ids, reach).await?,
         };
@@ -126,13 +126,13 @@ fn entry_json(hit: &MemoryHit<TranscriptEntry>, near: &EntryContext) -> Value {
     let line = |entry: &TranscriptEntry| {
         json!({
             "speaker": entry.speaker,
-            "text": truncate_chars(&entry.text, LONGEST_CONTEXT_LINE),
+            "text": truncate_chars(&entry.text, MAX_CONTEXT_LINE_LEN),
         })
     };
     json!({
         "session_id": entry.session.as_str(),
         "speaker": entry.speaker,
-        "text": truncate_chars(&entry.text, LONGEST_SHOWN),
+        "text": truncate_chars(&entry.text, MAX_SHOWN_CHARS),
         "at": date::format_rfc3339(entry.at),
         "snippet": hit.snippet,
         "before": near.before.iter().map(line).collect::<Vec<_>>(),
@@ -162,11 +162,11 @@ fn entries_text(hits: &[(MemoryHit<TranscriptEntry>, EntryContext)]) -> String {
 
 /// `  Tom: where is the key?`, indented below and above the line that was found.
 fn neighbour_line(entry: &TranscriptEntry) -> String {
-    format!("  {}: {}", entry.speaker, truncate_chars(&entry.text, LONGEST_CONTEXT_LINE))
+    format!("  {}: {}", entry.speaker, truncate_chars(&entry.text, MAX_CONTEXT_LINE_LEN))
 }
 
 /// `In harbour-03, Mira: the key is under the third step.`
 pub(super) fn entry_line(entry: &TranscriptEntry) -> String {
-    let text = truncate_chars(&entry.text, LONGEST_SHOWN);
+    let text = truncate_chars(&entry.text, MAX_SHOWN_CHARS);
     format!("In {}, {}: {text}", entry.session.as_str(), entry.speaker)
 }

@@ -12,12 +12,12 @@ use super::moods;
 use crate::builtin::dice::DiceRandom;
 use crate::builtin::document::{self, DocumentError, DocumentLineError, DocumentNode};
 
-const MOST_FILE_BYTES: u64 = 4 * 1024 * 1024;
-const MOST_TRACKS: usize = 10_000;
-const MOST_TITLE_BYTES: usize = 200;
-const MOST_PLACE_BYTES: usize = 2_000;
-const MOST_MOOD_BYTES: usize = 64;
-const MOST_MOODS: usize = 32;
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_TRACKS: usize = 10_000;
+const MAX_TITLE_BYTES: usize = 200;
+const MAX_LOCATION_BYTES: usize = 2_000;
+const MAX_MOOD_BYTES: usize = 64;
+const MAX_MOODS: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Track {
@@ -73,7 +73,7 @@ pub struct MusicLibraryError(String);
 impl MusicLibrary {
     /// Invalid tracks are reported and skipped; `Err` if no track is left.
     pub fn read(path: &Path) -> (Result<Self, MusicLibraryError>, Vec<DocumentError>) {
-        let read = document::read(path, MOST_FILE_BYTES).and_then(|node| library(&node));
+        let read = document::read(path, MAX_FILE_BYTES).and_then(|node| library(&node));
         match read {
             Ok((library, wrong)) => {
                 (Ok(library), wrong.into_iter().map(|wrong| wrong.of(path)).collect())
@@ -143,10 +143,10 @@ fn library(
     let mut wrong = Vec::new();
     for node in fields.list("tracks")? {
         match track(node) {
-            Ok(_) if tracks.len() == MOST_TRACKS => {
+            Ok(_) if tracks.len() == MAX_TRACKS => {
                 wrong.push(DocumentLineError::at(
                     node.line,
-                    format!("the limit is {MOST_TRACKS} tracks"),
+                    format!("the limit is {MAX_TRACKS} tracks"),
                 ));
                 break;
             }
@@ -193,8 +193,8 @@ fn usual_words(tracks: &[Arc<Track>]) -> BTreeMap<String, Vec<String>> {
 
 fn track(node: &DocumentNode) -> Result<Track, DocumentLineError> {
     let fields = node.fields(&["title", "file", "url", "moods", "length_s"])?;
-    let file = fields.text("file", MOST_PLACE_BYTES)?;
-    let url = fields.text("url", MOST_PLACE_BYTES)?;
+    let file = fields.text("file", MAX_LOCATION_BYTES)?;
+    let url = fields.text("url", MAX_LOCATION_BYTES)?;
     let place = match (file, url) {
         (Some(file), None) => TrackLocation::File(file.to_owned()),
         (None, Some(url)) if ["http://", "https://"].iter().any(|it| url.starts_with(it)) => {
@@ -214,7 +214,7 @@ fn track(node: &DocumentNode) -> Result<Track, DocumentLineError> {
     };
     let seconds = fields.whole("length_s")?;
     Ok(Track {
-        title: fields.required("title", MOST_TITLE_BYTES)?.to_owned(),
+        title: fields.required("title", MAX_TITLE_BYTES)?.to_owned(),
         place,
         moods,
         seconds,
@@ -227,13 +227,13 @@ fn words_of(node: &DocumentNode, key: &str) -> Result<Vec<String>, DocumentLineE
         document::DocumentData::Scalar(_) => std::slice::from_ref(node),
         _ => node.list(key)?,
     };
-    if nodes.is_empty() || nodes.len() > MOST_MOODS {
+    if nodes.is_empty() || nodes.len() > MAX_MOODS {
         return Err(DocumentLineError::at(
             node.line,
-            format!("`{key}` has 1 to {MOST_MOODS} words"),
+            format!("`{key}` has 1 to {MAX_MOODS} words"),
         ));
     }
-    nodes.iter().map(|node| Ok(node.text(key, MOST_MOOD_BYTES)?.to_lowercase())).collect()
+    nodes.iter().map(|node| Ok(node.text(key, MAX_MOOD_BYTES)?.to_lowercase())).collect()
 }
 
 #[cfg(test)]

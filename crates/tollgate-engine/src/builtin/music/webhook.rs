@@ -23,8 +23,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// How long a call waits for the delivery before it returns without it.
 const MAX_CALL_WAIT: Duration = Duration::from_millis(150);
 /// Events queued for a slow player.
-const MOST_WAITING: usize = 16;
-const MOST_ANSWER_BYTES: usize = 64 * 1024;
+const MAX_QUEUED_EVENTS: usize = 16;
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 /// Whether the player received the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +66,9 @@ impl Webhook {
 
     pub(crate) async fn tell(&self, event: Value) -> WebhookDelivery {
         let inner = Arc::clone(&self.0);
-        if inner.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+        if inner.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_QUEUED_EVENTS {
             inner.waiting.fetch_sub(1, Ordering::Relaxed);
-            return WebhookDelivery::No(format!("its queue is full ({MOST_WAITING} events)"));
+            return WebhookDelivery::No(format!("its queue is full ({MAX_QUEUED_EVENTS} events)"));
         }
         let telling = tasks::whole("music webhook", async move {
             let told = inner.post_twice(&event).await;
@@ -105,7 +105,7 @@ impl WebhookInner {
         request.headers_mut().insert(CONTENT_TYPE, json);
         let bounds = ExchangeBounds {
             until: SystemClock.now() + ATTEMPT_TIMEOUT,
-            most_bytes: MOST_ANSWER_BYTES,
+            most_bytes: MAX_ANSWER_BYTES,
         };
         let answer = self.fetch.exchange_within(&self.url, request, bounds).await;
         let status = answer?.status();

@@ -18,7 +18,7 @@ const BUILTIN_PACKS: &[&str] = &[
     include_str!("spells.yaml"),
     include_str!("general.yaml"),
 ];
-const MOST_RULES: usize = 10_000;
+const MAX_RULES: usize = 10_000;
 
 /// Loaded once: shipped rules do not change.
 static BUILTIN_RULE_BOOK: LazyLock<Arc<RuleBook>> = LazyLock::new(|| {
@@ -66,8 +66,8 @@ impl RuleBook {
                 Some(_) if firsts.contains_key(id) => {
                     flaws.push(flaw(format!("duplicate id `{id}`, already in {}", firsts[id])));
                 }
-                None if rules.len() == shipped + MOST_RULES => {
-                    flaws.push(flaw(format!("the limit is {MOST_RULES} rules")));
+                None if rules.len() == shipped + MAX_RULES => {
+                    flaws.push(flaw(format!("the limit is {MAX_RULES} rules")));
                     break;
                 }
                 place => {
@@ -132,7 +132,7 @@ impl RuleBook {
         let of_system = |rule: &&GameRule| system.is_none_or(|system| rule.pack.system == system);
         let mut found: Vec<&GameRule> =
             found.into_iter().map(|at| &self.rules[at]).filter(of_system).collect();
-        let head = &requested[..requested.floor_char_boundary(MOST_READ_BYTES)];
+        let head = &requested[..requested.floor_char_boundary(MAX_SEARCHED_BYTES)];
         let head = head.to_lowercase();
         found.sort_by_cached_key(|rule| Reverse(name_score(&query, &head, rule)));
         found.truncate(most);
@@ -153,15 +153,15 @@ impl RuleBook {
                 near.push(rule);
             }
         }
-        near.truncate(MOST_NEAR);
+        near.truncate(MAX_SUGGESTIONS);
         near
     }
 }
 
-const MOST_NEAR: usize = 5;
+const MAX_SUGGESTIONS: usize = 5;
 
 /// Bytes of a question that are searched for literal names.
-const MOST_READ_BYTES: usize = 4 * 1024;
+const MAX_SEARCHED_BYTES: usize = 4 * 1024;
 
 /// How much of a question is the name of a rule. More words score higher; the name scores above its
 /// synonyms; a literal match (`grappled`) above a stemmed one (`grappling`).

@@ -12,12 +12,12 @@ use crate::builtin::document::{
 
 /// Extensions of the files that are read; other files are ignored.
 pub(crate) const ENDINGS: &[&str] = &["yaml", "yml", "json"];
-const MOST_FILES: usize = 200;
-const MOST_FILE_BYTES: u64 = 1024 * 1024;
-const MOST_TEXT_BYTES: usize = 8_000;
-const MOST_NAME_BYTES: usize = 200;
-const MOST_ID_BYTES: usize = 64;
-const MOST_OTHER_NAMES: usize = 32;
+const MAX_FILES: usize = 200;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+const MAX_TEXT_BYTES: usize = 8_000;
+const MAX_NAME_BYTES: usize = 200;
+const MAX_ID_BYTES: usize = 64;
+const MAX_OTHER_NAMES: usize = 32;
 const USUAL_CATEGORY: &str = "general";
 
 /// One rule of a game.
@@ -54,12 +54,12 @@ pub(super) fn read_directory(
     };
     let mut rules = Vec::new();
     let mut flaws = Vec::new();
-    for path in paths.iter().skip(MOST_FILES) {
-        flaws.push(DocumentLineError::all(format!("the limit is {MOST_FILES} files")).of(path));
+    for path in paths.iter().skip(MAX_FILES) {
+        flaws.push(DocumentLineError::all(format!("the limit is {MAX_FILES} files")).of(path));
     }
-    for path in paths.into_iter().take(MOST_FILES) {
+    for path in paths.into_iter().take(MAX_FILES) {
         let fallback = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let read = document::read(&path, MOST_FILE_BYTES).and_then(|node| pack(&node, &fallback));
+        let read = document::read(&path, MAX_FILE_BYTES).and_then(|node| pack(&node, &fallback));
         match read {
             Ok((found, wrong)) => {
                 rules.extend(found.into_iter().map(|placed| (path.clone(), placed)));
@@ -80,8 +80,8 @@ pub(super) fn pack(
     let system = word(&fields, "system")?.ok_or_else(|| {
         DocumentLineError::all("`system` is missing: the game whose rules these are")
     })?;
-    let license = fields.text("license", MOST_NAME_BYTES)?;
-    let source = fields.text("source", MOST_NAME_BYTES)?.or(license).unwrap_or(fallback);
+    let license = fields.text("license", MAX_NAME_BYTES)?;
+    let source = fields.text("source", MAX_NAME_BYTES)?.or(license).unwrap_or(fallback);
     let usual = word(&fields, "category")?.unwrap_or_else(|| USUAL_CATEGORY.to_owned());
     let pack = Arc::new(RulePack {
         system,
@@ -110,24 +110,24 @@ fn rule(
     let fields = node.fields(&["id", "name", "also", "category", "text"])?;
     let missing = || DocumentLineError::at(node.line, "`id` is missing");
     let others = fields.list("also")?;
-    if others.len() > MOST_OTHER_NAMES {
-        let problem = format!("`also` has more than {MOST_OTHER_NAMES} names");
+    if others.len() > MAX_OTHER_NAMES {
+        let problem = format!("`also` has more than {MAX_OTHER_NAMES} names");
         return Err(DocumentLineError::at(node.line, problem));
     }
-    let others = others.iter().map(|node| node.text("also", MOST_NAME_BYTES).map(str::to_owned));
+    let others = others.iter().map(|node| node.text("also", MAX_NAME_BYTES).map(str::to_owned));
     Ok(GameRule {
         id: word(&fields, "id")?.ok_or_else(missing)?,
-        name: fields.required("name", MOST_NAME_BYTES)?.to_owned(),
+        name: fields.required("name", MAX_NAME_BYTES)?.to_owned(),
         also: others.collect::<Result<_, _>>()?,
         category: word(&fields, "category")?.unwrap_or_else(|| usual.to_owned()),
-        text: fields.required("text", MOST_TEXT_BYTES)?.to_owned(),
+        text: fields.required("text", MAX_TEXT_BYTES)?.to_owned(),
         pack: Arc::clone(pack),
     })
 }
 
 /// A string that can be typed again: an id, a system, a category.
 fn word(fields: &DocumentFields<'_>, key: &str) -> Result<Option<String>, DocumentLineError> {
-    let Some(text) = fields.text(key, MOST_ID_BYTES)? else { return Ok(None) };
+    let Some(text) = fields.text(key, MAX_ID_BYTES)? else { return Ok(None) };
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     if text.chars().all(plain) {
         return Ok(Some(text.to_owned()));

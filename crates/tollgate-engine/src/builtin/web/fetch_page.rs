@@ -18,10 +18,10 @@ use crate::web::FetchError;
 use crate::web::egress::{BodyEnd, Egress, FetchedPage, PageRequest};
 
 /// Of HTML, both compressed and decompressed.
-const MOST_BYTES: usize = 2 << 20;
+const MAX_HTML_BYTES: usize = 2 << 20;
 /// Of text in a result.
-const MOST_CHARACTERS: usize = 20_000;
-const LONGEST_URL: usize = 4_096;
+const MAX_TEXT_CHARS: usize = 20_000;
+const MAX_URL_LEN: usize = 4_096;
 
 const ACCEPT: &str = "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9, \
                       application/json;q=0.9, application/xml;q=0.8, text/*;q=0.5";
@@ -52,7 +52,7 @@ impl BuiltinTool for FetchPage {
                         "type": "string",
                         "description": "The whole address, for example `https://example.com/page`",
                         "minLength": 1,
-                        "maxLength": LONGEST_URL,
+                        "maxLength": MAX_URL_LEN,
                     },
                 },
                 "required": ["url"],
@@ -105,7 +105,7 @@ impl BuiltinTool for FetchPage {
         let wish = PageRequest {
             accept: ACCEPT,
             takes: is_text,
-            most_bytes: MOST_BYTES,
+            most_bytes: MAX_HTML_BYTES,
             until: asker.until,
         };
         let page = self.egress.get(&url, &wish).await.map_err(failure)?;
@@ -141,8 +141,8 @@ fn read(url: &str, page: &FetchedPage) -> Result<BuiltinReply, FetchError> {
 fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> BuiltinReply {
     let whole = strip_invisible(&readable.text);
     let characters = whole.chars().count();
-    let text: String = whole.chars().take(MOST_CHARACTERS).collect();
-    let truncated = characters > MOST_CHARACTERS || page.ended == BodyEnd::Cut;
+    let text: String = whole.chars().take(MAX_TEXT_CHARS).collect();
+    let truncated = characters > MAX_TEXT_CHARS || page.ended == BodyEnd::Cut;
     let title = readable.title.map(|title| truncate_chars(&strip_invisible(&title), 200));
     let mut message = title.clone().map(|title| format!("{title}\n")).unwrap_or_default();
     message.push_str(&format!("Source: {}\n{UNTRUSTED_CONTENT_NOTICE}\n\n", page.url));
@@ -174,13 +174,13 @@ fn reply(url: &str, page: &FetchedPage, readable: ReadablePage) -> BuiltinReply 
 }
 
 fn cut_note(characters: usize, ended: BodyEnd) -> String {
-    match (characters > MOST_CHARACTERS, ended) {
+    match (characters > MAX_TEXT_CHARS, ended) {
         (false, BodyEnd::Whole) => String::new(),
         (true, BodyEnd::Whole) => {
-            format!("\n\n[Cut: the first {MOST_CHARACTERS} of {characters} characters.]")
+            format!("\n\n[Cut: the first {MAX_TEXT_CHARS} of {characters} characters.]")
         }
         (_, BodyEnd::Cut) => {
-            format!("\n\n[Cut: the page is larger than {} MiB.]", MOST_BYTES >> 20)
+            format!("\n\n[Cut: the page is larger than {} MiB.]", MAX_HTML_BYTES >> 20)
         }
     }
 }

@@ -33,9 +33,9 @@ pub(super) struct PageLink {
 
 /// If less text than this was extracted, extract everything that is visible.
 const LEAST_CHARACTERS: usize = 200;
-const MOST_LINKS: usize = 40;
-const LONGEST_LINK_TEXT: usize = 120;
-const LONGEST_TITLE: usize = 300;
+const MAX_LINKS: usize = 40;
+const MAX_LINK_TEXT_CHARS: usize = 120;
+const MAX_TITLE_CHARS: usize = 300;
 const MAX_OPEN_ELEMENTS: usize = 512;
 
 /// `base` is the URL of the page.
@@ -221,8 +221,8 @@ impl HtmlTextExtractor {
         let text = self.paper.since(closed.start).split_whitespace().collect::<Vec<_>>().join(" ");
         let url = self.base.as_ref().and_then(|base| base.join(href.trim()).ok());
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-        if let Some(url) = url.filter(|_| !text.is_empty() && self.links.len() < MOST_LINKS) {
-            let text = tollgate_core::text::truncate_chars(&text, LONGEST_LINK_TEXT);
+        if let Some(url) = url.filter(|_| !text.is_empty() && self.links.len() < MAX_LINKS) {
+            let text = tollgate_core::text::truncate_chars(&text, MAX_LINK_TEXT_CHARS);
             self.links.push(PageLink { text, url: url.into() });
         }
     }
@@ -232,7 +232,7 @@ impl HtmlTextExtractor {
             return;
         }
         match self.open.last().map(|it| it.kind) {
-            Some(ElementKind::Title) if self.title.len() < LONGEST_TITLE => {
+            Some(ElementKind::Title) if self.title.len() < MAX_TITLE_CHARS => {
                 self.title.push_str(text)
             }
             Some(ElementKind::Title) => {}

@@ -17,9 +17,9 @@ use crate::web::FetchError;
 use crate::web::fetch::{ExchangeBounds, OperatorHttpClient};
 
 const SEARCH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
-const MOST_BYTES: usize = 1 << 20;
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 /// Limit of the search services.
-const LONGEST_QUERY: usize = 400;
+const MAX_QUERY_CHARS: usize = 400;
 
 pub(super) struct WebSearch {
     settings: settings::WebSearchSettings,
@@ -58,7 +58,7 @@ impl WebSearch {
         let fetch = OperatorHttpClient::new(&self.settings.url)?;
         let latest = SystemClock.now() + SEARCH_TIMEOUT;
         let until = asker.until.map_or(latest, |until| until.min(latest));
-        let bounds = ExchangeBounds { until, most_bytes: MOST_BYTES };
+        let bounds = ExchangeBounds { until, most_bytes: MAX_RESPONSE_BYTES };
         let response = fetch
             .exchange_within(&url, self.request()?, bounds)
             .await
@@ -137,7 +137,7 @@ impl BuiltinTool for WebSearch {
                         "type": "string",
                         "description": "What to look for, in a few words",
                         "minLength": 1,
-                        "maxLength": LONGEST_QUERY,
+                        "maxLength": MAX_QUERY_CHARS,
                     },
                 },
                 "required": ["query"],

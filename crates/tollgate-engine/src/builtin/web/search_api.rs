@@ -8,10 +8,10 @@ use super::{readable, strip_invisible};
 use crate::settings::{SearchProvider, WebSearchSettings};
 use crate::web::fetch::form;
 
-const MOST_RESULTS: usize = 10;
-const LONGEST_TITLE: usize = 200;
-const LONGEST_SNIPPET: usize = 400;
-const LONGEST_URL: usize = 2_048;
+const MAX_RESULTS: usize = 10;
+const MAX_TITLE_CHARS: usize = 200;
+const MAX_SNIPPET_CHARS: usize = 400;
+const MAX_URL_LEN: usize = 2_048;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WebSearchResult {
@@ -26,7 +26,7 @@ pub(super) fn url(search: &WebSearchSettings, query: &str) -> String {
     let rooted = Url::parse(base).is_ok_and(|url| url.path() == "/" && url.query().is_none());
     let fields = match search.searcher {
         SearchProvider::Searxng => form(&[("q", query), ("format", "json")]),
-        SearchProvider::Brave => form(&[("q", query), ("count", &MOST_RESULTS.to_string())]),
+        SearchProvider::Brave => form(&[("q", query), ("count", &MAX_RESULTS.to_string())]),
     };
     let path = match search.searcher {
         SearchProvider::Searxng if rooted => "/search",
@@ -51,7 +51,7 @@ pub(super) fn read(searcher: SearchProvider, body: &Value) -> Option<Vec<WebSear
     let mut found: Vec<WebSearchResult> = Vec::new();
     for result in results {
         let Some(next) = one(result, snippet) else { continue };
-        if found.len() < MOST_RESULTS && found.iter().all(|known| known.url != next.url) {
+        if found.len() < MAX_RESULTS && found.iter().all(|known| known.url != next.url) {
             found.push(next);
         }
     }
@@ -62,7 +62,7 @@ fn one(result: &Value, snippet: &str) -> Option<WebSearchResult> {
     let text = |key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default();
     let url =
         Url::parse(text("url")).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
-    if url.as_str().len() > LONGEST_URL {
+    if url.as_str().len() > MAX_URL_LEN {
         return None;
     }
     let line = |key: &str, longest| {
@@ -70,10 +70,10 @@ fn one(result: &Value, snippet: &str) -> Option<WebSearchResult> {
         let start: String = text(key).chars().take(longest * 10).collect();
         truncate_chars(&strip_invisible(&readable::line(&start)), longest)
     };
-    let title = line("title", LONGEST_TITLE);
+    let title = line("title", MAX_TITLE_CHARS);
     Some(WebSearchResult {
         title: if title.is_empty() { url.as_str().to_owned() } else { title },
-        snippet: line(snippet, LONGEST_SNIPPET),
+        snippet: line(snippet, MAX_SNIPPET_CHARS),
         url: url.into(),
     })
 }

@@ -84,7 +84,7 @@ async fn a_tool_that_does_not_like_made_up_arguments_is_given_up_and_not_blamed(
                     ms\n5/6 s_b probed in 10 ms\n6/6 s_b probed in 10 ms";
     assert_eq!(text, expected);
     pass(1).await;
-    assert_eq!(stage.assigned("s", "a"), "standard: not measured yet");
+    assert_eq!(stage.assigned_tier("s", "a"), "standard: not measured yet");
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,9 +97,9 @@ async fn a_tool_that_fails_on_the_operators_arguments_is_counted_as_failing() {
     assert_eq!(texts.lines().last(), Some("5/5 s_a failed: no such thing"));
     pass(1).await;
     assert!(
-        stage.assigned("s", "a").contains("100 % of the calls failed"),
+        stage.assigned_tier("s", "a").contains("100 % of the calls failed"),
         "{}",
-        stage.assigned("s", "a")
+        stage.assigned_tier("s", "a")
     );
 }
 
@@ -120,7 +120,11 @@ async fn a_tool_that_hangs_is_known_to_be_slow_and_costs_other_servers_nothing()
     assert_eq!(text.lines().last(), Some("24/24 s_b probed in 10 ms"));
     assert_eq!(stage.calls(), "s/a=5 s/b=8 t/c=8");
     pass(1).await;
-    assert!(stage.assigned("s", "a").starts_with("deep: measured"), "{}", stage.assigned("s", "a"));
+    assert!(
+        stage.assigned_tier("s", "a").starts_with("deep: measured"),
+        "{}",
+        stage.assigned_tier("s", "a")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,6 +167,6 @@ async fn what_was_probed_is_measured() {
     let times = stage.gate.probes_that_count();
     run_to_end(stage.gate.calibrate(CalibrationScope::All, times)).await;
     pass(1).await;
-    assert_eq!(stage.assigned("s", "a"), "fast: measured p50 10 ms over 5 calls");
-    assert_eq!(stage.assigned("s", "b"), "standard: measured p50 700 ms over 5 calls");
+    assert_eq!(stage.assigned_tier("s", "a"), "fast: measured p50 10 ms over 5 calls");
+    assert_eq!(stage.assigned_tier("s", "b"), "standard: measured p50 700 ms over 5 calls");
 }

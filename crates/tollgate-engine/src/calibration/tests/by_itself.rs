@@ -27,11 +27,11 @@ impl Stage {
         for _ in 0..200 {
             self.call(name).await;
             pass(1).await;
-            if self.assigned("s", tool).starts_with(expected) {
+            if self.assigned_tier("s", tool).starts_with(expected) {
                 return;
             }
         }
-        panic!("never {expected}: {}", self.assigned("s", tool));
+        panic!("never {expected}: {}", self.assigned_tier("s", tool));
     }
 }
 
@@ -41,7 +41,7 @@ async fn a_server_that_comes_up_is_measured_and_then_left_until_it_is_old() {
     let _keeping = stage.keep();
     pass(2).await;
     assert_eq!(stage.calls(), "s/a=5");
-    assert_eq!(stage.assigned("s", "a"), "fast: measured p50 10 ms over 5 calls");
+    assert_eq!(stage.assigned_tier("s", "a"), "fast: measured p50 10 ms over 5 calls");
     pass(290).await;
     assert_eq!(stage.calls(), "s/a=5");
     pass(20).await;
@@ -135,15 +135,19 @@ async fn a_tool_that_was_slow_is_back_soon_after_it_is_fast_again() {
     let stage = Stage::of(vec![server("s", vec![reads("a")])]).await;
     let _keeping = stage.keep();
     pass(2).await;
-    assert!(stage.assigned("s", "a").starts_with("fast: measured"));
+    assert!(stage.assigned_tier("s", "a").starts_with("fast: measured"));
     stage.set("a", Does::Answer(900));
     stage.call_until("s_a", "a", "standard: ").await;
     pass(120).await;
     let while_slow = stage.calls_of("s/a");
-    assert!(stage.assigned("s", "a").starts_with("standard: "));
+    assert!(stage.assigned_tier("s", "a").starts_with("standard: "));
     stage.set("a", Does::Answer(10));
     pass(70).await;
-    assert!(stage.assigned("s", "a").starts_with("fast: "), "{}", stage.assigned("s", "a"));
+    assert!(
+        stage.assigned_tier("s", "a").starts_with("fast: "),
+        "{}",
+        stage.assigned_tier("s", "a")
+    );
     let needed = stage.calls_of("s/a") - while_slow;
     assert!((10..=40).contains(&needed), "{needed} probes");
 }
@@ -172,7 +176,11 @@ async fn a_tool_that_failed_is_back_soon_after_it_works_again() {
     pass(100).await;
     stage.set("a", Does::Answer(10));
     pass(130).await;
-    assert!(stage.assigned("s", "a").starts_with("fast: "), "{}", stage.assigned("s", "a"));
+    assert!(
+        stage.assigned_tier("s", "a").starts_with("fast: "),
+        "{}",
+        stage.assigned_tier("s", "a")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,7 +195,11 @@ async fn a_busy_server_does_not_keep_its_other_tools_from_coming_back() {
         stage.call("s_b").await;
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
-    assert!(stage.assigned("s", "a").starts_with("fast: "), "{}", stage.assigned("s", "a"));
+    assert!(
+        stage.assigned_tier("s", "a").starts_with("fast: "),
+        "{}",
+        stage.assigned_tier("s", "a")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,7 +209,7 @@ async fn a_tool_that_dislikes_made_up_arguments_is_rarely_bothered() {
     let _keeping = stage.keep();
     pass(3_600).await;
     assert!(stage.calls_of("s/a") <= 13, "{}", stage.calls());
-    assert_eq!(stage.assigned("s", "a"), "standard: not measured yet");
+    assert_eq!(stage.assigned_tier("s", "a"), "standard: not measured yet");
 }
 
 #[tokio::test(start_paused = true)]
@@ -212,7 +224,11 @@ async fn a_tool_that_hangs_is_measured_last_and_costs_other_servers_nothing() {
     assert_eq!(stage.calls(), "s/a=2 s/b=5 t/c=5");
     pass(40).await;
     assert_eq!(stage.calls(), "s/a=5 s/b=5 t/c=5");
-    assert!(stage.assigned("s", "a").starts_with("deep: measured"), "{}", stage.assigned("s", "a"));
+    assert!(
+        stage.assigned_tier("s", "a").starts_with("deep: measured"),
+        "{}",
+        stage.assigned_tier("s", "a")
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -34,9 +34,9 @@ const TOOL_REVOKED_REASON: &str = "it was removed while the program ran";
 /// Calls of one program that run at the same time; the others wait for these.
 const MAX_CONCURRENT_CALLS: usize = 16;
 /// What all that is asked for at once may come to; the program has to take it in.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BATCH_BYTES: usize = 16 << 20;
 /// Of what a tool says about its failure.
-const LONGEST_MESSAGE: usize = 4 << 10;
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
 /// What a program is run for.
 pub(super) struct ProgramHost<'g> {
@@ -65,7 +65,7 @@ impl ProgramHost<'_> {
         let (events, receiver) =
             self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let caller = Caller { events, ..self.caller.clone() };
-        let room = AnswerBytesLeft(AtomicUsize::new(MOST_BYTES));
+        let room = AnswerBytesLeft(AtomicUsize::new(MAX_BATCH_BYTES));
         let running = stream::iter(calls).map(|call| self.call_if_room(call, &room, &caller, time));
         // Room is given in the order of the calls, whichever of them is answered first.
         let running =
@@ -88,7 +88,7 @@ impl ProgramHost<'_> {
     }
 
     async fn call_one(&self, call: ProgramCall, caller: &Caller<'_>, time: &Stopwatch) -> Answer {
-        let book = self.turn.view.book();
+        let book = self.turn.view.code_api();
         let place = call.tool as usize;
         let Some(tool) = book.tool(place) else {
             return failure(CallStatus::Denied, "there is no such tool".to_owned());
@@ -166,7 +166,7 @@ impl AnswerBytesLeft {
 }
 
 fn too_much() -> Answer {
-    let most = MOST_BYTES >> 20;
+    let most = MAX_BATCH_BYTES >> 20;
     failure(
         CallStatus::Error,
         format!("these calls returned more than {most} MiB; make fewer at once"),
@@ -197,7 +197,7 @@ async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
                 MessageWording::AsWritten,
             );
             let retryable = outcome.retry != Retryability::Pointless;
-            let message = truncate_chars(&text, LONGEST_MESSAGE);
+            let message = truncate_chars(&text, MAX_MESSAGE_BYTES);
             Answer::Failure { status: status.to_string(), message, retryable }
         }
     }

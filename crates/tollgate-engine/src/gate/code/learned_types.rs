@@ -16,7 +16,7 @@ use tollgate_core::tool::{ContentHash, Tool};
 use tollgate_core::turn::Principal;
 
 /// Parts of all lessons together, some ten megabytes. What was not used for longest goes first.
-const MOST_PARTS: u64 = 100_000;
+const MAX_LEARNED_PARTS: u64 = 100_000;
 /// What a lesson takes beside its parts, as if it were some.
 const OVERHEAD: u64 = 5;
 /// Lessons that are thought to be there.
@@ -58,7 +58,10 @@ impl Weighter<LearnedTypeKey, Arc<LearnedType>> for LearnedTypeWeighter {
 impl Default for LearnedTypes {
     fn default() -> Self {
         let mut options = OptionsBuilder::new();
-        options.weight_capacity(MOST_PARTS).estimated_items_capacity(EXPECTED_TYPES).shards(SHARDS);
+        options
+            .weight_capacity(MAX_LEARNED_PARTS)
+            .estimated_items_capacity(EXPECTED_TYPES)
+            .shards(SHARDS);
         let options = options.build().expect("all that is needed is said");
         Self(Cache::with_options(
             options,

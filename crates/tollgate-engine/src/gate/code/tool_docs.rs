@@ -43,7 +43,7 @@ impl Gate {
         means: MetaTool,
         arguments: &Map<String, Value>,
     ) -> Result<String, ToolDocsError> {
-        let book = turn.view.in_code().book();
+        let book = turn.view.in_code().code_api();
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let whole = |name: &str| arguments.get(name).and_then(Value::as_u64);
         let line = |name| whole(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX));

@@ -40,7 +40,7 @@ fn drawn(call_progress: &CallProgress) -> String {
 fn finished(test: &TestGate) -> Vec<String> {
     test.gate
         .calls()
-        .finished(None, MAX_FINISHED_CALLS, |_| true)
+        .list_finished(None, MAX_FINISHED_CALLS, |_| true)
         .calls
         .iter()
         .map(|it| drawn(it))
@@ -115,7 +115,8 @@ async fn the_calls_of_a_turn_have_its_name_its_beginning_and_its_wall() {
         let _ = test.gate.call(&turn, call, Caller::silent(&client)).await;
     }
     let _ = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
-    let page = test.gate.calls().finished(None, 10, |call_progress| call_progress.turn == turn.id);
+    let page =
+        test.gate.calls().list_finished(None, 10, |call_progress| call_progress.turn == turn.id);
     let ends: Vec<_> = page.calls.iter().map(|it| it.summary().unwrap().end.as_str()).collect();
     assert_eq!(ends, ["timeout", "ok"]);
     let [second, first] = &page.calls[..] else { panic!("two calls of that turn") };
@@ -143,7 +144,7 @@ async fn only_the_last_are_kept_and_they_come_page_by_page() {
     let mut seen = Vec::new();
     let mut before = None;
     loop {
-        let page = test.gate.calls().finished(before, 300, |_| true);
+        let page = test.gate.calls().list_finished(before, 300, |_| true);
         seen.extend(page.calls.iter().map(|call_progress| call_progress.id));
         before = page.next;
         if before.is_none() {

@@ -30,7 +30,7 @@ const SOAK_TIME: Duration = Duration::from_secs(15 * 60);
 const CALLERS: usize = 6;
 const CALLS_OF_ONE: usize = 8;
 /// Of a world, on its own clock. Nothing in it may take that long.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_DURATION: Duration = Duration::from_secs(600);
 
 /// All that happens in a world, in order, each with its moment.
 #[derive(Clone)]
@@ -155,7 +155,7 @@ fn plan(random: &mut StdRng, caller: usize, number: usize) -> Planned {
     Planned {
         name: names[random.random_range(0..names.len())],
         token,
-        patience: if random.random_bool(0.2) { millis(random, 0..600) } else { LONGEST },
+        patience: if random.random_bool(0.2) { millis(random, 0..600) } else { MAX_DURATION },
         wall: millis(random, 50..3_000),
         starts: millis(random, 0..400),
     }
@@ -262,7 +262,7 @@ async fn world(seed: u64) -> (Sums, Vec<String>) {
     });
     let everything = async { tokio::join!(join_all(calls), meddle(&test, &trace, &mut random)) };
     let (ended, ()) =
-        tokio::time::timeout(LONGEST, everything).await.expect("every call has an answer");
+        tokio::time::timeout(MAX_DURATION, everything).await.expect("every call has an answer");
     let reached = reached.lock();
     let sums = Sums { reached: reached.names.len(), ..Sums::default() };
     let sums = ended.into_iter().fold(sums, Sums::and);

@@ -39,7 +39,7 @@ impl TestGate {
         let server = ServerId::parse("s").unwrap();
         let change = Change::Listed(listing(tools).into());
         self.updates.send(Update { server, change }).await.unwrap();
-        self.gate.registry.flushed().await;
+        self.gate.registry.flush().await;
     }
 
     /// `s_a s_b`, and `-name:reason` for what is withheld.

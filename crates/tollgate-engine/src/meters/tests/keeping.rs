@@ -40,7 +40,7 @@ impl Place {
 async fn tools_that_are_away_are_measured_no_more_than_so_many_and_lose_nothing() {
     let place = Place::new();
     let meters = place.meters();
-    let count = MOST_AWAY + 50;
+    let count = MAX_ABSENT_METERS + 50;
     let names: Vec<String> = (0..count).map(|at| format!("t{at}")).collect();
     meters.register_tools(&tools(&names.join(" ")));
     for name in &names {
@@ -51,8 +51,8 @@ async fn tools_that_are_away_are_measured_no_more_than_so_many_and_lose_nothing(
     assert_eq!(meters.meters.load().len(), count + 1, "they are not saved yet");
     meters.flush().await.unwrap();
     meters.register_tools(&tools("b"));
-    let known = |tool: &str| meters.assigned(&id(tool)).is_some();
-    assert_eq!(meters.meters.load().len(), MOST_AWAY + 1, "nothing was measured of `a`");
+    let known = |tool: &str| meters.assigned_tier(&id(tool)).is_some();
+    assert_eq!(meters.meters.load().len(), MAX_ABSENT_METERS + 1, "nothing was measured of `a`");
     assert_eq!(["t0", "t49", "t50", "b"].map(known), [false, false, true, true]);
 
     meters.register_tools(&tools("t0"));

@@ -58,7 +58,7 @@ async fn a_gateway_that_starts_again_goes_on_measuring_where_it_ended() {
         let parts = Parts { tools, store: Some(Arc::new(store)), ..Parts::default() };
         let running = start(&settings(place.path()), parts).unwrap();
         let gate = &running.gate;
-        gate.settled().await;
+        gate.wait_until_settled().await;
         let assigned = || gate.reading(&id).unwrap().assigned.to_string();
         assert_eq!(assigned(), first);
         for _ in 0..6 {

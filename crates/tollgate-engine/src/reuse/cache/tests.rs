@@ -23,7 +23,7 @@ async fn all_answers_together_have_a_limit_and_so_has_each() {
     let cache = AnswerCache::new();
     let now = SystemClock.now();
     let minute = Duration::from_secs(60);
-    let room = MOST_BYTES - key(0).bytes();
+    let room = MAX_ENTRY_BYTES - key(0).bytes();
     assert!(cache.put(&key(0), cached(room, now)));
     assert_eq!(cache.get(&key(0), minute, now).unwrap().result.get().len(), room);
     assert!(!cache.put(&key(1), cached(room + 1, now)));

@@ -125,7 +125,7 @@ impl Bench {
             ..Parts::default()
         };
         let running = start(&settings, parts).unwrap();
-        running.gate.settled().await;
+        running.gate.wait_until_settled().await;
         Self { running, counts, records, _data: data }
     }
 

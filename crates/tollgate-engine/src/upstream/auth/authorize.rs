@@ -250,7 +250,7 @@ impl Credentials for AuthorizationCode {
 
     /// Always asks for a retry after a 401: if there is no token, the next `headers` returns the
     /// reason.
-    async fn refused(&self, status: StatusCode, challenge: Option<&str>) -> bool {
+    async fn handle_refusal(&self, status: StatusCode, challenge: Option<&str>) -> bool {
         let generation = self.generation.load(Ordering::Relaxed);
         let mut grant = self.grant.lock().await;
         if self.generation.load(Ordering::Relaxed) != generation {

@@ -240,7 +240,7 @@ impl Credentials for ClientCredentialsGrant {
         }
     }
 
-    async fn refused(&self, status: StatusCode, challenge: Option<&str>) -> bool {
+    async fn handle_refusal(&self, status: StatusCode, challenge: Option<&str>) -> bool {
         let challenge = Challenge::parse(challenge.unwrap_or_default());
         if status == StatusCode::FORBIDDEN {
             let _flight = self.flight.lock().await;

@@ -307,7 +307,7 @@ impl Credentials for LoginGrant {
     }
 
     /// Asks for a retry after a 401: if there is no token, the next `headers` returns the reason.
-    async fn refused(&self, status: StatusCode, _: Option<&str>) -> bool {
+    async fn handle_refusal(&self, status: StatusCode, _: Option<&str>) -> bool {
         let Ok(store) = &self.store else { return false };
         if status == StatusCode::FORBIDDEN {
             return false;

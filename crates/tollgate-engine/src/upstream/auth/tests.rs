@@ -161,7 +161,7 @@ async fn after_401(
     credentials: &dyn Credentials,
     challenge: Option<&str>,
 ) -> Result<String, CredentialsError> {
-    assert!(credentials.refused(StatusCode::UNAUTHORIZED, challenge).await);
+    assert!(credentials.handle_refusal(StatusCode::UNAUTHORIZED, challenge).await);
     sent(credentials).await
 }
 
@@ -170,7 +170,7 @@ async fn a_static_token_is_sent_with_the_word_bearer_once() {
     for written in ["abc", "Bearer abc", "bearer  abc ", " abc"] {
         let token = StaticToken(Secret::new(written));
         assert_eq!(sent(&token).await.unwrap(), "Bearer abc", "{written:?}");
-        assert!(!token.refused(StatusCode::UNAUTHORIZED, None).await);
+        assert!(!token.handle_refusal(StatusCode::UNAUTHORIZED, None).await);
     }
     let error = sent(&StaticToken(Secret::new("a\nb"))).await.unwrap_err().to_string();
     assert_eq!(error, "the token has characters that are not allowed in a header");
@@ -405,14 +405,14 @@ async fn b_oa_8_a_server_may_ask_for_more_scopes_twice() {
     after_401(&grant, None).await.unwrap();
     let ask = async |scope: &str| {
         let challenge = format!(r#"Bearer error="insufficient_scope", scope="{scope}""#);
-        grant.refused(StatusCode::FORBIDDEN, Some(&challenge)).await
+        grant.handle_refusal(StatusCode::FORBIDDEN, Some(&challenge)).await
     };
     assert!(ask("b").await);
     assert!(server.take_requests().last().unwrap().ends_with("&scope=a%20b"));
     assert!(!ask("b").await);
     assert!(ask("c").await);
     assert!(!ask("d").await);
-    assert!(!grant.refused(StatusCode::FORBIDDEN, None).await);
+    assert!(!grant.handle_refusal(StatusCode::FORBIDDEN, None).await);
 }
 
 fn check_token(body: &Value, expected: Result<Option<u64>, &str>) {

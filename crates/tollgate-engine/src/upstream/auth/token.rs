@@ -11,7 +11,7 @@ use super::bearer;
 use super::fetch::JsonResponse;
 
 /// A token is used no longer than this, whatever the server says.
-const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Ten years: longer lifetimes are mistakes.
 const MAX_LIFETIME_S: u64 = 10 * 365 * 24 * 60 * 60;
 /// A token is renewed this long before it expires, or a tenth of its lifetime if that is less.
@@ -74,7 +74,7 @@ pub(super) fn read(fetched: &JsonResponse) -> Result<AccessToken, TokenEndpointE
 
 fn life(value: &Value) -> Option<Duration> {
     let seconds = lifetime(value)?;
-    Some(Duration::from_secs_f64(seconds.min(LONGEST_LIFE.as_secs_f64())))
+    Some(Duration::from_secs_f64(seconds.min(MAX_TOKEN_LIFETIME.as_secs_f64())))
 }
 
 /// The lifetime in whole seconds, at least one and at most ten years.

@@ -65,16 +65,16 @@ async fn calls_that_wait_for_people_leave_room_for_others() {
     assert_eq!(limiter.slots.available_permits(), 0);
     waits.send_replace(WaitsFor::Person);
     poll(&mut asking).await;
-    assert_eq!((limiter.slots.available_permits(), limiter.used()), (IN_FLIGHT, 128));
+    assert_eq!((limiter.slots.available_permits(), limiter.in_use()), (IN_FLIGHT, 128));
     pass(&limiter, Outcome::Answered).await;
     waits.send_replace(WaitsFor::Server);
     poll(&mut asking).await;
-    assert_eq!((limiter.slots.available_permits(), limiter.used()), (0, IN_FLIGHT + 1));
+    assert_eq!((limiter.slots.available_permits(), limiter.in_use()), (0, IN_FLIGHT + 1));
     waits.send_replace(WaitsFor::Person);
     poll(&mut asking).await;
     tokio::time::advance(Duration::from_secs(300)).await;
     asking.clear();
-    assert_eq!(limiter.used(), 0);
+    assert_eq!(limiter.in_use(), 0);
     assert_eq!(mailbox.take().rechecks, 0, "it is the person who kept silent");
 }
 

@@ -24,11 +24,11 @@ async fn b_io_9_a_hundred_thousand_notices_are_one_mail() {
 #[test]
 fn the_set_of_updated_resources_is_bounded() {
     let mailbox = mailbox();
-    for at in 0..MOST_UPDATED + 10 {
+    for at in 0..MAX_CHANGED_RESOURCES + 10 {
         let params = raw(format!(r#"{{"uri":"a:{at}"}}"#));
         mailbox.on_notification("notifications/resources/updated", Some(&params));
     }
-    assert_eq!(mailbox.take().updated.len(), MOST_UPDATED);
+    assert_eq!(mailbox.take().updated.len(), MAX_CHANGED_RESOURCES);
 }
 
 #[test]

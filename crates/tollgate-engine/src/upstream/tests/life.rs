@@ -30,7 +30,7 @@ fn offline(outcome: Result<String, BackendError>) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_server_comes_up_and_serves() {
     let mut stage = Stage::new(UpstreamKind::Child);
-    stage.upstream.settled().await;
+    stage.upstream.wait_until_settled().await;
     stage.until(UpstreamState::Ready).await;
     assert_eq!(stage.take_updates(), "listed 2");
     let status = stage.upstream.status();
@@ -423,7 +423,7 @@ async fn the_union_of_watched_resources_follows_the_server_through_restarts() {
 #[tokio::test(start_paused = true)]
 async fn a_disabled_server_says_so() {
     let stage = Stage::with(UpstreamKind::Child, |it| it.state = ServerDesiredState::Disabled);
-    stage.upstream.settled().await;
+    stage.upstream.wait_until_settled().await;
     assert_eq!(offline(stage.call().await), "disabled: disabled in the config");
     let report = stage.upstream.test().await;
     assert_eq!(

@@ -138,9 +138,9 @@ impl RealtimeSession {
         if let (AnswerStage::Pending, Some(handle)) = (answered, outcome.handle) {
             let gate = Arc::clone(&self.session_registry.gate);
             let principal = &self.session_request.party.principal;
-            let landed = calls::await_late_result(gate, principal.clone(), handle);
+            let completed = calls::await_late_result(gate, principal.clone(), handle);
             let ids = ids.clone();
-            let late = landed.map(move |outcome| match outcome {
+            let late = completed.map(move |outcome| match outcome {
                 Some(outcome) => {
                     BackgroundResult::Late(LateCallResult { ids, tool, delivery, outcome })
                 }

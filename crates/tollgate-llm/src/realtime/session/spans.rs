@@ -45,7 +45,7 @@ impl SessionSpans {
             attributes.set("tollgate.dialect", facts.dialect);
         });
         // Set at the start: dropping the span later does not mean that it was cancelled.
-        session.done();
+        session.complete();
         Self { follow: follow.within(&session), session, turn: None, about }
     }
 
@@ -75,6 +75,6 @@ impl SessionSpans {
         span.tell(|attributes| {
             attributes.set("gen_ai.response.finish_reasons", vec![reason.to_owned()])
         });
-        span.done();
+        span.complete();
     }
 }

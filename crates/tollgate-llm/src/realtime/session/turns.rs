@@ -96,7 +96,7 @@ impl SessionTurnState {
         let most = self.ceiling.unwrap_or(Tier::Deep);
         match (self.insisted, &self.hysteresis) {
             (Some(tier), _) => party.tier_override(tier.min(most)),
-            (None, Some(sway)) => RequestedTier::Selected(sway.tier().min(most)),
+            (None, Some(hysteresis)) => RequestedTier::Selected(hysteresis.tier().min(most)),
             (None, None) => self.ceiling.map_or(RequestedTier::Ceiling, RequestedTier::Selected),
         }
     }
@@ -105,7 +105,7 @@ impl SessionTurnState {
     fn wish_beyond(&self, party: &SessionParty) -> RequestedTier {
         match (self.insisted, &self.hysteresis) {
             (Some(tier), _) => party.tier_override(tier),
-            (None, Some(sway)) => RequestedTier::Selected(sway.tier()),
+            (None, Some(hysteresis)) => RequestedTier::Selected(hysteresis.tier()),
             (None, None) => RequestedTier::Ceiling,
         }
     }
@@ -236,7 +236,7 @@ impl RealtimeSession {
             .call_progress
             .hysteresis
             .as_mut()
-            .is_some_and(|sway| sway.observe(choice.tier, form));
+            .is_some_and(|hysteresis| hysteresis.observe(choice.tier, form));
         if moved && self.call_progress.insisted.is_none() {
             self.show_tier(choice.reason.to_string());
             self.refresh(now);

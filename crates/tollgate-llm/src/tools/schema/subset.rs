@@ -29,8 +29,8 @@ pub(super) fn narrow(
 ) -> Option<SubsetSchemaFields> {
     let at = log.at.clone();
     let mut writer = SubsetSchemaWriter { lost: &mut log.lost };
-    let (root, told) = writer.read(fields, "object", &at).finish(&mut writer, &at);
-    log.notes.extend(told);
+    let (root, limit_notes) = writer.read(fields, "object", &at).finish(&mut writer, &at);
+    log.notes.extend(limit_notes);
     let properties = root.get("properties").and_then(Value::as_object);
     properties.is_some_and(|it| !it.is_empty()).then_some(root)
 }
@@ -47,15 +47,15 @@ impl SubsetSchemaWriter<'_> {
             Value::Bool(false) => return None,
             _ => return Some(self.anything(SubsetSchemaFields::new(), at)),
         };
-        let mut told = self.all_of(&mut fields, at);
+        let mut limit_notes = self.all_of(&mut fields, at);
         if let Some(only) = fields.shift_remove("const") {
             match fields.get_mut("enum") {
                 Some(Value::Array(values)) => values.retain(|value| *value == only),
                 _ => drop(fields.insert("enum".to_owned(), json!([only]))),
             }
         }
-        if let Some(branches) = self.alternatives(&mut fields, at, &mut told) {
-            return self.either(fields, branches, at, &told);
+        if let Some(branches) = self.alternatives(&mut fields, at, &mut limit_notes) {
+            return self.either(fields, branches, at, &limit_notes);
         }
         let SubsetTypes { names, is_nullable, known } = kinds(&fields);
         let mut written = match names.as_slice() {
@@ -73,7 +73,7 @@ impl SubsetSchemaWriter<'_> {
         if is_nullable {
             allow_null(&mut written);
         }
-        tell(&mut written, &told);
+        tell(&mut written, &limit_notes);
         Some(written)
     }
 
@@ -92,7 +92,7 @@ impl SubsetSchemaWriter<'_> {
         &mut self,
         fields: &mut SubsetSchemaFields,
         at: &str,
-        told: &mut Vec<String>,
+        limit_notes: &mut Vec<String>,
     ) -> Option<Vec<Value>> {
         let any = fields.shift_remove("anyOf").filter(Value::is_array);
         let one = fields.shift_remove("oneOf").filter(Value::is_array);
@@ -113,7 +113,7 @@ impl SubsetSchemaWriter<'_> {
         };
         if let Some(other) = other {
             self.limit(at, "oneOf");
-            told.push(limits::of("oneOf", &other));
+            limit_notes.push(limits::of("oneOf", &other));
         }
         match branches {
             Value::Array(branches) => Some(branches),
@@ -127,7 +127,7 @@ impl SubsetSchemaWriter<'_> {
         mut fields: SubsetSchemaFields,
         branches: Vec<Value>,
         at: &str,
-        told: &[String],
+        limit_notes: &[String],
     ) -> Option<SubsetSchemaFields> {
         let mut notes = SubsetSchemaFields::new();
         for note in ANNOTATION_KEYWORDS {
@@ -143,7 +143,7 @@ impl SubsetSchemaWriter<'_> {
         }
         let mut written = any_of(written);
         describe(&mut written, &notes);
-        tell(&mut written, told);
+        tell(&mut written, limit_notes);
         // With their descriptions some may be equal now.
         Some(any_of(vec![written]))
     }
@@ -177,15 +177,15 @@ impl SubsetSchemaWriter<'_> {
         let all: Vec<Value> = scalars.into_iter().chain([list]).collect();
         written.insert("anyOf".to_owned(), all.into());
         allow_null(&mut written);
-        let mut told = Vec::new();
+        let mut limit_notes = Vec::new();
         for keyword in ["not", "if", "enum"] {
             if let Some(value) = fields.shift_remove(keyword) {
                 self.limit(at, keyword);
-                told.push(limits::of(keyword, &value));
+                limit_notes.push(limits::of(keyword, &value));
             }
         }
         describe(&mut written, &fields);
-        tell(&mut written, &told);
+        tell(&mut written, &limit_notes);
         written
     }
 
@@ -196,17 +196,17 @@ impl SubsetSchemaWriter<'_> {
         kind: &'static str,
         at: &str,
     ) -> SubsetSchemaFields {
-        let (mut written, told) = self.read(fields, kind, at).finish(self, at);
-        limits::tell(&mut written, &told);
+        let (mut written, limit_notes) = self.read(fields, kind, at).finish(self, at);
+        limits::tell(&mut written, &limit_notes);
         written
     }
 
     fn read(&mut self, fields: SubsetSchemaFields, kind: &'static str, at: &str) -> TypeSchema {
-        let mut said = TypeSchema::new(kind);
+        let mut schema = TypeSchema::new(kind);
         for (keyword, value) in fields {
-            said.keyword(self, &keyword, value, at);
+            schema.keyword(self, &keyword, value, at);
         }
-        said
+        schema
     }
 
     fn limit(&mut self, at: &str, keyword: &str) {
@@ -317,16 +317,16 @@ fn is_null(written: &SubsetSchemaFields) -> bool {
 fn describe(written: &mut SubsetSchemaFields, notes: &SubsetSchemaFields) {
     for form in forms(written) {
         for note in ["description", "title"] {
-            if let (Some(said), false) = (notes.get(note), form.contains_key(note)) {
-                form.insert(note.to_owned(), said.clone());
+            if let (Some(text), false) = (notes.get(note), form.contains_key(note)) {
+                form.insert(note.to_owned(), text.clone());
             }
         }
     }
 }
 
-fn tell(written: &mut SubsetSchemaFields, told: &[String]) {
+fn tell(written: &mut SubsetSchemaFields, limit_notes: &[String]) {
     for form in forms(written) {
-        limits::tell(form, told);
+        limits::tell(form, limit_notes);
     }
 }
 

@@ -43,7 +43,7 @@ const DRAINS: usize = 64;
 /// How often in a row a stream is resumed without receiving an event.
 const RESUMES: usize = 5;
 const RETRY_DEFAULT: Duration = Duration::from_secs(1);
-const RETRY_LONGEST: Duration = Duration::from_secs(30);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 pub(super) struct LegacyHttp {
     facts: ServerFacts,
@@ -166,7 +166,7 @@ impl LegacyCore {
             let Some(last_id) = known.last_id.as_deref().filter(|_| idle <= RESUMES) else {
                 return PostReply::Cut(ResumePoint::default()).into_outcome();
             };
-            sleep(known.retry.unwrap_or(RETRY_DEFAULT).min(RETRY_LONGEST)).await;
+            sleep(known.retry.unwrap_or(RETRY_DEFAULT).min(MAX_RETRY_DELAY)).await;
             reply = self.resume(owner, last_id).await?;
         }
     }

@@ -147,7 +147,9 @@ impl ServerHttp {
                 return Ok(response);
             }
             let challenge = challenge(&response);
-            if !may_ask || !credentials.refused(response.status(), challenge.as_deref()).await {
+            if !may_ask
+                || !credentials.handle_refusal(response.status(), challenge.as_deref()).await
+            {
                 return Err(unauthorized_error(&response));
             }
             may_ask = false;

@@ -23,10 +23,10 @@ use crate::body;
 use crate::fields::BodyFields;
 
 /// Limit on the links shown for one entity.
-const MOST_LINKS: usize = 1_000;
+const MAX_LINKS: usize = 1_000;
 const USUAL_LINKS: usize = 100;
 /// The newest facts about one entity that are shown with it.
-const MOST_FACTS: usize = 100;
+const MAX_FACTS: usize = 100;
 
 /// `GET /api/memory/entities`
 pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -173,12 +173,12 @@ pub(crate) async fn one(
     let (sent, _) = request.into_parts();
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["limit"])?;
-        let links = admin.query.limit(USUAL_LINKS, MOST_LINKS)?;
+        let links = admin.query.limit(USUAL_LINKS, MAX_LINKS)?;
         let scope = admin.scope();
         let entity = EntityId::parse(&id)?;
         let found = admin.memory.store().snapshot(&scope, &entity, links).await?;
         let found = found.ok_or_else(|| missing("unknown_entity", "entity", &id))?;
-        let page = Page { skip: 0, most: MOST_FACTS };
+        let page = Page { skip: 0, most: MAX_FACTS };
         let facts = admin.memory.store().facts_about(&scope, &found.entity.id, page).await?;
         let facts: Vec<Value> = facts.iter().map(memory_json::fact).collect();
         let relations: Vec<Value> = found.links.iter().map(memory_json::link).collect();

@@ -25,7 +25,7 @@ const BATCH: usize = 1_000;
 /// bounds its memory.
 const DEDUP_WINDOW_RECORDS: usize = 100_000;
 /// Limit on the namespaces of one import.
-const MOST_NAMESPACES: usize = 1_000;
+const MAX_NAMESPACES: usize = 1_000;
 
 pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
@@ -136,8 +136,8 @@ impl MemoryImportRun {
         if self.seen > DEDUP_WINDOW_RECORDS {
             (self.seen, self.imports) = (0, BTreeMap::new());
         }
-        if self.imports.len() >= MOST_NAMESPACES && !self.imports.contains_key(&self.into) {
-            return Err(bad(format!("an import has at most {MOST_NAMESPACES} namespaces")));
+        if self.imports.len() >= MAX_NAMESPACES && !self.imports.contains_key(&self.into) {
+            return Err(bad(format!("an import has at most {MAX_NAMESPACES} namespaces")));
         }
         let store = self.admin.memory.store();
         let import = self.imports.entry(self.into.clone());

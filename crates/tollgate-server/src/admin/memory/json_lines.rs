@@ -7,7 +7,7 @@ use tollgate_core::date;
 use tollgate_core::id::AgentId;
 use tollgate_core::json::Object;
 use tollgate_core::memory::{
-    Audience, AuthorTrust, EntityId, LONGEST_NAME, LONGEST_TEXT, MemoryAuthor, Namespace,
+    Audience, AuthorTrust, EntityId, MAX_NAME_BYTES, MAX_TEXT_BYTES, MemoryAuthor, Namespace,
     NewEntity, NewEntry, NewFact, NewRelation, Provenance, SessionId, normalize_text,
 };
 use tollgate_store::memory::{MemoryRecord, RecordContent};
@@ -147,7 +147,7 @@ fn parse_content(
             RecordContent::Utterance(NewEntry::new(session()?, &speaker, &text, at)?)
         }
         "summary" => {
-            let text = normalize_text("text", &fields.needed_text("text")?, LONGEST_TEXT)?;
+            let text = normalize_text("text", &fields.needed_text("text")?, MAX_TEXT_BYTES)?;
             RecordContent::Summary { session: session()?, text }
         }
         "fact" => RecordContent::Fact(fact(fields, at)?),
@@ -187,8 +187,8 @@ fn author(json: &[u8]) -> Result<MemoryAuthor, ApiError> {
     let fields = BodyFields::read(json, &["name", "via", "trust"])?;
     let trust = fields.needed_text("trust")?;
     Ok(MemoryAuthor {
-        name: normalize_text("author", &fields.needed_text("name")?, LONGEST_NAME)?,
-        via: normalize_text("via", &fields.needed_text("via")?, LONGEST_NAME)?,
+        name: normalize_text("author", &fields.needed_text("name")?, MAX_NAME_BYTES)?,
+        via: normalize_text("via", &fields.needed_text("via")?, MAX_NAME_BYTES)?,
         trust: AuthorTrust::parse(&trust)
             .ok_or_else(|| bad("`trust` is agent, heard or operator".to_owned()))?,
     })

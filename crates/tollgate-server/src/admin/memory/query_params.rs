@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use axum::extract;
 use http::{StatusCode, Uri};
 use tollgate_core::date;
-use tollgate_core::memory::MOST_HITS;
+use tollgate_core::memory::MAX_HITS;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_store::memory::Page;
 
@@ -13,7 +13,7 @@ use crate::api_error::ApiError;
 use crate::fields::check_query;
 
 /// Maximum page size.
-const MOST_SHOWN: usize = 1_000;
+const MAX_PAGE_SIZE: usize = 1_000;
 const USUAL_SHOWN: usize = 100;
 const USUAL_HITS: usize = 10;
 /// Limit on a parameter, in bytes. Longer ones are refused.
@@ -80,11 +80,11 @@ impl MemoryQueryParams {
 
     /// Number of search hits.
     pub(super) fn hits(&self) -> Result<usize, ApiError> {
-        self.limit(USUAL_HITS, MOST_HITS)
+        self.limit(USUAL_HITS, MAX_HITS)
     }
 
     pub(super) fn page(&self) -> Result<Page, ApiError> {
-        let most = self.limit(USUAL_SHOWN, MOST_SHOWN)?;
+        let most = self.limit(USUAL_SHOWN, MAX_PAGE_SIZE)?;
         let skip = usize::try_from(self.number("skip")?.unwrap_or(0)).unwrap_or(usize::MAX);
         Ok(Page { skip, most })
     }

@@ -9,9 +9,9 @@ use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tollgate_core::memory::{
-    AuthorTrust, EntryId, LONGEST_TEXT, NewEntry, SessionId, normalize_text,
+    AuthorTrust, EntryId, MAX_TEXT_BYTES, NewEntry, SessionId, normalize_text,
 };
-use tollgate_store::memory::{MOST_AT_ONCE, MemoryForgetTarget, TranscriptPage};
+use tollgate_store::memory::{MAX_ROWS_PER_CALL, MemoryForgetTarget, TranscriptPage};
 
 use super::json_lines::moment;
 use super::query_params::next;
@@ -94,8 +94,8 @@ fn entries(
     let raw = fields.raw("entries").ok_or_else(|| bad("`entries` is missing".to_owned()))?;
     let raw: Vec<&RawValue> = serde_json::from_str(raw.get())
         .map_err(|_| bad("`entries` must be a list of objects".to_owned()))?;
-    if raw.is_empty() || raw.len() > MOST_AT_ONCE {
-        return Err(bad(format!("`entries` must have 1 to {MOST_AT_ONCE} items")));
+    if raw.is_empty() || raw.len() > MAX_ROWS_PER_CALL {
+        return Err(bad(format!("`entries` must have 1 to {MAX_ROWS_PER_CALL} items")));
     }
     let now = admin.memory.now();
     let entry = |raw: &RawValue| {
@@ -149,7 +149,7 @@ pub(crate) async fn summarise(
         let fields = BodyFields::read(&body, &["id", "summary"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
         let session = SessionId::parse(&id)?;
-        let summary = normalize_text("summary", &fields.needed_text("summary")?, LONGEST_TEXT)?;
+        let summary = normalize_text("summary", &fields.needed_text("summary")?, MAX_TEXT_BYTES)?;
         let told = whole(async move {
             let store = admin.memory.store();
             let place = admin.place(AuthorTrust::Operator);

@@ -16,11 +16,11 @@ use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::fields::{BodyFields, bad};
 
 /// Maximum time during which two secrets of a key are valid.
-pub const LONGEST_GRACE: Duration = Duration::from_secs(30 * 86_400);
-const LONGEST_NAME: usize = 64;
-const MOST_GLOBS: usize = 256;
-const LONGEST_GLOB: usize = 256;
-const MOST_CONCURRENT: u32 = 1_000_000;
+pub const MAX_GRACE: Duration = Duration::from_secs(30 * 86_400);
+const MAX_NAME_LEN: usize = 64;
+const MAX_GLOBS: usize = 256;
+const MAX_GLOB_LEN: usize = 256;
+const MAX_CONCURRENT_CALLS: u32 = 1_000_000;
 const MAX_MODEL_LIMITS: usize = 15;
 const KEYS: &[&str] = &[
     "name",
@@ -115,11 +115,11 @@ fn name(text: String) -> Result<String, ApiError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
     let is_name =
         text.chars().all(is_plain) && text.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if is_name && text.len() <= LONGEST_NAME {
+    if is_name && text.len() <= MAX_NAME_LEN {
         return Ok(text);
     }
     Err(bad(format!(
-        "`name` has up to {LONGEST_NAME} letters, digits, `-`, `_`, `.` and `@`, with a letter or \
+        "`name` has up to {MAX_NAME_LEN} letters, digits, `-`, `_`, `.` and `@`, with a letter or \
          digit first"
     )))
 }
@@ -147,12 +147,12 @@ fn agents(names: &[String]) -> Result<Vec<AgentId>, ApiError> {
 
 fn globs(globs: Vec<String>) -> Result<Vec<String>, ApiError> {
     let is_glob = |glob: &String| {
-        !glob.is_empty() && glob.len() <= LONGEST_GLOB && !glob.contains(char::is_control)
+        !glob.is_empty() && glob.len() <= MAX_GLOB_LEN && !glob.contains(char::is_control)
     };
-    if globs.len() <= MOST_GLOBS && globs.iter().all(is_glob) {
+    if globs.len() <= MAX_GLOBS && globs.iter().all(is_glob) {
         return Ok(globs);
     }
-    Err(bad(format!("`tools` are up to {MOST_GLOBS} names or globs, like `roll` or `files_*`")))
+    Err(bad(format!("`tools` are up to {MAX_GLOBS} names or globs, like `roll` or `files_*`")))
 }
 
 fn rate_limit(text: &str) -> Result<RateLimit, ApiError> {
@@ -175,8 +175,8 @@ fn model_limits(texts: &[String]) -> Result<Vec<ModelLimit>, ApiError> {
 }
 
 fn concurrent(count: u32) -> Result<u32, ApiError> {
-    let wrong = || bad(format!("`concurrent` is a number from 1 to {MOST_CONCURRENT}"));
-    Some(count).filter(|count| (1..=MOST_CONCURRENT).contains(count)).ok_or_else(wrong)
+    let wrong = || bad(format!("`concurrent` is a number from 1 to {MAX_CONCURRENT_CALLS}"));
+    Some(count).filter(|count| (1..=MAX_CONCURRENT_CALLS).contains(count)).ok_or_else(wrong)
 }
 
 fn tenant(text: &str) -> Result<MemoryName, ApiError> {

@@ -10,7 +10,7 @@ use ring::signature::{
 use serde_json::Value;
 
 /// Limit on the keys of an issuer. Further ones are ignored.
-const MOST_KEYS: usize = 100;
+const MAX_KEYS: usize = 100;
 /// Shorter RSA keys can be broken. Longer ones only cost time.
 const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=1_024;
 
@@ -64,7 +64,7 @@ impl Jwks {
     /// Skips keys of other types and for other uses.
     pub(super) fn read(document: &Value) -> Option<Self> {
         let keys = document.get("keys")?.as_array()?;
-        Some(Self { keys: keys.iter().filter_map(Jwk::read).take(MOST_KEYS).collect() })
+        Some(Self { keys: keys.iter().filter_map(Jwk::read).take(MAX_KEYS).collect() })
     }
 
     pub(super) fn len(&self) -> usize {

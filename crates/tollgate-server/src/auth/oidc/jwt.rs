@@ -11,7 +11,7 @@ use super::jwk::{Jwk, JwtAlgorithm};
 
 /// Tolerated clock skew.
 const SKEW: Duration = Duration::from_secs(60);
-const LONGEST_KID: usize = 256;
+const MAX_KID_LEN: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Jwt<'t> {
@@ -56,7 +56,7 @@ impl<'t> Jwt<'t> {
             algorithm.ok_or("the token must be signed with RS256, PS256, ES256 or EdDSA")?;
         let kid = match header.get("kid") {
             None => None,
-            Some(Value::String(kid)) if kid.len() <= LONGEST_KID => Some(kid.clone()),
+            Some(Value::String(kid)) if kid.len() <= MAX_KID_LEN => Some(kid.clone()),
             Some(_) => return Err("the token has an invalid `kid`"),
         };
         let claims = object(claims)?;

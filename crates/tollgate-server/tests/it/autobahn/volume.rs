@@ -2,7 +2,7 @@
 
 use tollgate_testkit::ws::{BINARY, RawWebSocketFrame, TEXT};
 
-use super::{Chop, PATIENCE, Seen, check, ends, goes_on, passes, send, text, wrap};
+use super::{Chop, Seen, TIMEOUT, check, ends, goes_on, passes, send, text, wrap};
 use crate::living::{Living, Speaks};
 
 const MIB: usize = 1 << 20;
@@ -68,7 +68,7 @@ async fn autobahn_9_7_and_9_8_many_messages_pass_in_their_order() {
                         assert!(seen.read(&mut wire).await, "it ended");
                     }
                 };
-                tokio::time::timeout(PATIENCE, reading).await.expect("all in time");
+                tokio::time::timeout(TIMEOUT, reading).await.expect("all in time");
             }
             let expected: Vec<Vec<u8>> = (0..1_000).map(make_request).collect();
             assert!(seen.messages == expected, "{speaks:?}, {length} bytes");

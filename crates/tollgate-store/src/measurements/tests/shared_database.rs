@@ -43,7 +43,7 @@ impl Process {
     }
 
     fn counted(&self) -> usize {
-        self.standing.assigned().figures.count
+        self.standing.assigned_tier().figures.count
     }
 }
 

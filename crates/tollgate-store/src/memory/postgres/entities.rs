@@ -17,7 +17,7 @@ use crate::memory::{EntityFilter, MemoryError, Page};
 use crate::number::size;
 
 /// Maximum rows examined in a search by words.
-const MOST_WITH_WORDS: i64 = 1_000;
+const MAX_ROWS_WITH_WORDS: i64 = 1_000;
 
 pub(super) async fn put(
     lease: &PgLease,
@@ -204,7 +204,7 @@ impl PgEntitySearch<'_> {
                       JOIN shelves s ON s.id = e.shelf AND s.id = $3
                       JOIN authors a ON a.id = e.author
                       ORDER BY e.number DESC";
-        let most = self.page.end().min(MOST_WITH_WORDS);
+        let most = self.page.end().min(MAX_ROWS_WITH_WORDS);
         let mut found = Vec::new();
         for partition in self.shelves.iter().filter(|_| !terms.is_empty()) {
             let words = match self.kind {

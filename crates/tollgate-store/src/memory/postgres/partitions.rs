@@ -66,15 +66,15 @@ pub(super) fn ids(shelves: &[PgPartition]) -> Vec<i32> {
 
 fn read_partition(row: &Row) -> Result<PgPartition, MemoryError> {
     let mut columns = PgColumns::of(row);
-    let stock = |columns: &mut PgColumns<'_>| {
+    let stats = |columns: &mut PgColumns<'_>| {
         let [texts, first, last] = [columns.number()?, columns.number()?, columns.number()?];
         Ok::<_, MemoryError>(PartitionStats { texts, first, last })
     };
     Ok(PgPartition {
         id: columns.value()?,
         audience: columns.audience()?,
-        entries: stock(&mut columns)?,
-        facts: stock(&mut columns)?,
+        entries: stats(&mut columns)?,
+        facts: stats(&mut columns)?,
         entries_ever: columns.value()?,
         facts_ever: columns.value()?,
     })

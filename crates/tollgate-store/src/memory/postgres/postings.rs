@@ -28,7 +28,7 @@ const MAX_SPEAKER_ENTRIES: usize = MAX_CANDIDATES / 2;
 /// Maximum segments searched for rows with all of several common words.
 const SEGMENTS_WITH_ALL_TERMS: i64 = 16;
 /// Maximum rows with all words of a query.
-const MOST_WITH_ALL: i64 = 200;
+const MAX_ROWS_WITH_ALL_WORDS: i64 = 200;
 /// Newest entries read when a session is searched.
 const READ_IN_SESSION: i64 = 8_192;
 
@@ -105,7 +105,7 @@ impl PgTextIndex {
         }
     }
 
-    fn stock(self, partition: &PgPartition) -> PartitionStats {
+    fn stats(self, partition: &PgPartition) -> PartitionStats {
         match self {
             Self::Entries => partition.entries,
             Self::Facts => partition.facts,
@@ -128,14 +128,14 @@ impl PgTextIndex {
         query: &MemoryQuery,
     ) -> Result<PostingLists, MemoryError> {
         let mut lists = PostingLists::new(query.terms.len());
-        shelves.iter().for_each(|partition| lists.add_partition(self.stock(partition)));
+        shelves.iter().for_each(|partition| lists.add_partition(self.stats(partition)));
         let mut cut: Vec<HashSet<usize>> = vec![HashSet::new(); shelves.len()];
         for PostingHead { partition, word, newest } in self.heads(lease, shelves, query).await? {
             let term = word % query.terms.len();
             if word == term && newest.len() >= NEWEST {
                 cut[partition].insert(term);
             }
-            lists.add(term, newest, self.stock(&shelves[partition]));
+            lists.add(term, newest, self.stats(&shelves[partition]));
         }
         for (partition, cut) in shelves.iter().zip(cut) {
             // If one list is complete, it contains every row with all words.
@@ -216,7 +216,7 @@ impl PgTextIndex {
         let oldest = (newest - SEGMENTS_WITH_ALL_TERMS + 1).max(0);
         let words = hashes(query);
         let values: [super::pool::SqlParam<'_>; 5] =
-            [&partition.id, &newest, &oldest, &words, &MOST_WITH_ALL];
+            [&partition.id, &newest, &oldest, &words, &MAX_ROWS_WITH_ALL_WORDS];
         match lease.row(&select, &values).await? {
             Some(row) => PgColumns::of(&row).numbers(),
             None => Ok(Vec::new()),

@@ -152,18 +152,18 @@ pub(super) async fn with_in(
     if let Some(known) = find(lease, &shelves, session).await?
         && let Some(partition) = shelves.iter().find(|partition| partition.id == known.partition)
     {
-        let stock = stock(lease, &known).await?;
-        lists.add_partition(stock);
+        let stats = stats(lease, &known).await?;
+        lists.add_partition(stats);
         let inside =
             SearchedSession { session: known.number, entries: to_signed(known.session.entries) };
         for (term, newest) in in_session(lease, partition, query, inside).await? {
-            lists.add(term, newest, stock);
+            lists.add(term, newest, stats);
         }
     }
     candidates(lease, &shelves, &lists).await
 }
 
-async fn stock(lease: &PgLease, known: &PgSessionRow) -> Result<PartitionStats, MemoryError> {
+async fn stats(lease: &PgLease, known: &PgSessionRow) -> Result<PartitionStats, MemoryError> {
     let select =
         "SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM entries WHERE session = $1";
     let texts = known.session.entries;

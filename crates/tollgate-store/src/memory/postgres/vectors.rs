@@ -57,7 +57,7 @@ const FACTS_AT_ONCE: i64 = 2_000;
 /// Minimum number requested from the pgvector index, equal to its search width.
 const LEAST_BY_INDEX: usize = 200;
 /// Maximum dimensions of the pgvector index.
-const LONGEST_INDEXED: i32 = 2_000;
+const MAX_INDEXED_DIMENSIONS: i32 = 2_000;
 /// Serializes writes of vectors, so that ids increase in order of visibility. "vectors" in ASCII.
 const LOCK: i64 = i64::from_be_bytes(*b"\0vectors");
 
@@ -250,7 +250,7 @@ async fn model_for(
 
 /// The statement that creates a model's index.
 fn index_of(PgVectorModel { id, dimensions, .. }: PgVectorModel) -> Option<String> {
-    (dimensions <= LONGEST_INDEXED).then(|| {
+    (dimensions <= MAX_INDEXED_DIMENSIONS).then(|| {
         format!(
             "CREATE INDEX vectors_near_{id} ON vectors
              USING hnsw ((numbers::vector({dimensions})) vector_cosine_ops) WHERE model = {id}"

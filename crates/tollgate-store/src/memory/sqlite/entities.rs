@@ -19,7 +19,7 @@ use crate::memory::{EntityFilter, Page};
 use crate::number::size;
 
 /// Maximum rows examined in a search by words.
-const MOST_WITH_WORDS: usize = 1_000;
+const MAX_ROWS_WITH_WORDS: usize = 1_000;
 
 pub(super) fn put(
     to: &Connection,
@@ -190,7 +190,7 @@ impl SqliteEntitySearch<'_> {
             };
             let words: Vec<String> = terms.iter().map(word).collect();
             let most = usize::try_from(self.page.end()).unwrap_or(usize::MAX);
-            let most = most.min(MOST_WITH_WORDS);
+            let most = most.min(MAX_ROWS_WITH_WORDS);
             for number in SqliteTextIndex::Entities.newest(self.connection, &words, ALL, most)? {
                 found.extend(query.query_row([super::postings::row(number)], entity).optional()?);
             }

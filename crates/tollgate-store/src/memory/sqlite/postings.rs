@@ -41,7 +41,7 @@ impl SqliteTextIndex {
         }
     }
 
-    fn stock(self, partition: &SqlitePartition) -> PartitionStats {
+    fn stats(self, partition: &SqlitePartition) -> PartitionStats {
         match self {
             Self::Entries => partition.entries,
             Self::Facts => partition.facts,
@@ -92,14 +92,14 @@ impl SqliteTextIndex {
     ) -> Result<PostingLists, MemoryError> {
         let mut lists = PostingLists::new(query.terms.len());
         for partition in shelves {
-            let stock = self.stock(partition);
-            lists.add_partition(stock);
+            let stats = self.stats(partition);
+            lists.add_partition(stats);
             let mut cut = 0;
             for (at, term) in query.terms.iter().enumerate() {
                 for (word, most) in self.spellings(partition.id, term) {
                     let newest = self.newest(connection, &[word], ALL, most)?;
                     cut += usize::from(newest.len() >= NEWEST);
-                    lists.add(at, newest, stock);
+                    lists.add(at, newest, stats);
                 }
             }
             // If the lists of one term are complete, they contain every row with all words.
@@ -107,7 +107,7 @@ impl SqliteTextIndex {
                 let all: Vec<String> =
                     query.terms.iter().map(|term| partition_term(partition.id, term)).collect();
                 let span =
-                    EntryIdSpan { first: row(stock.last.saturating_sub(LOOKED_BACK)), ..ALL };
+                    EntryIdSpan { first: row(stats.last.saturating_sub(LOOKED_BACK)), ..ALL };
                 lists.with_all(self.newest(connection, &all, span, MAX_CANDIDATES)?);
             }
         }

@@ -131,17 +131,17 @@ pub(super) fn with_in(
 ) -> Result<SearchCandidates<TranscriptEntry>, MemoryError> {
     let mut lists = PostingLists::new(query.terms.len());
     if let Some((partition, known)) = find(connection, scope, session)? {
-        let stock = PartitionStats {
+        let stats = PartitionStats {
             texts: known.session.entries,
             first: to_unsigned(known.span.first),
             last: to_unsigned(known.span.last),
         };
-        lists.add_partition(stock);
+        lists.add_partition(stats);
         for (at, term) in query.terms.iter().enumerate() {
             for (word, most) in SqliteTextIndex::Entries.spellings(partition, term) {
                 let near =
                     SqliteTextIndex::Entries.newest(connection, &[word], known.span, LOOKED_AT)?;
-                lists.add(at, of_session(connection, known.number, near, most)?, stock);
+                lists.add(at, of_session(connection, known.number, near, most)?, stats);
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::error::Error;
 
 /// How long we wait for another process, and how long others wait for us.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_millis(400);
-const LONGEST_WAIT: Duration = Duration::from_millis(900);
+const MAX_WAIT: Duration = Duration::from_millis(900);
 const WAITING: usize = 1_024;
 /// Maximum rows per commit: more would delay others noticeably.
 const BATCH: usize = 4_000;
@@ -123,9 +123,9 @@ impl WriterThread {
             batch.push(next);
         }
         let at = now();
-        let is_late = |waiting: &mut QueuedWrite| at > waiting.queued_at + LONGEST_WAIT;
+        let is_late = |waiting: &mut QueuedWrite| at > waiting.queued_at + MAX_WAIT;
         for late in batch.extract_if(.., is_late) {
-            late.job.answer(Err(MemoryError::Slow(LONGEST_WAIT)));
+            late.job.answer(Err(MemoryError::Slow(MAX_WAIT)));
         }
         batch
     }

@@ -5,7 +5,7 @@ use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
 use proptest::sample::select;
 
 use super::super::expression::{
-    Dice, DiceTerm, Explosion, Faces, MOST_DICE, MOST_EXTRA, Product, Reroll, RerollTimes,
+    Dice, DiceTerm, Explosion, Faces, MAX_DICE, MAX_EXTRA_ROLLS, Product, Reroll, RerollTimes,
     Selection, Sign,
 };
 use super::super::roll::roll;
@@ -151,7 +151,7 @@ fn survives(text: &str, seed: u64) -> bool {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         u32::try_from((state >> 33) % u64::from(sides)).expect("less than the sides") + 1
     });
-    rolled.kept_faces().len() + rolled.dropped().len() <= (MOST_DICE + MOST_EXTRA) as usize
+    rolled.kept_faces().len() + rolled.dropped().len() <= (MAX_DICE + MAX_EXTRA_ROLLS) as usize
 }
 
 const TOKENS: &[&str] = &[

@@ -41,9 +41,9 @@ async fn b_fp_09_a_sparse_giant_is_not_read() {
 
 #[test]
 fn b_fp_09_a_file_that_grows_while_read_is_cut_off() {
-    const MOST: usize = 64 * 1024;
+    const MAX_BYTES: usize = 64 * 1024;
     let world = World::with_base();
-    let quota = Quota { file_bytes: MOST as u64, ..Quota::DEFAULT };
+    let quota = Quota { file_bytes: MAX_BYTES as u64, ..Quota::DEFAULT };
     let sandbox = FileSandbox::new(world.base(), quota);
     let path = RelativePath::parse("grows").unwrap();
     let done = Arc::new(AtomicBool::new(false));
@@ -61,9 +61,9 @@ fn b_fp_09_a_file_that_grows_while_read_is_cut_off() {
         });
         for _ in 0..500 {
             match sandbox.read(&path) {
-                Ok(content) => assert!(content.len() <= MOST),
+                Ok(content) => assert!(content.len() <= MAX_BYTES),
                 Err(error) => {
-                    assert_eq!(error.problem, FileAccessError::TooLarge { most: MOST as u64 })
+                    assert_eq!(error.problem, FileAccessError::TooLarge { most: MAX_BYTES as u64 })
                 }
             }
         }

@@ -77,7 +77,7 @@ async fn a_player_that_is_not_there_is_told_of() {
 async fn nobody_waits_for_a_player_that_hangs() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let webhook = Webhook::new(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
-    for _ in 0..super::MOST_WAITING {
+    for _ in 0..super::MAX_QUEUED_EVENTS {
         assert_eq!(webhook.tell(json!({})).await, WebhookDelivery::Pending);
     }
     let told = webhook.tell(json!({})).await;

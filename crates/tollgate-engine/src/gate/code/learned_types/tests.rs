@@ -112,7 +112,10 @@ fn the_latest_lessons_are_kept_within_the_bound() {
     for principal in &principals {
         (0..2).for_each(|n| learned_types.take(principal, &tool, &raw_value(&large(n))));
     }
-    assert!(learned_types.0.weight() <= MOST_PARTS && learned_types.0.weight() > MOST_PARTS / 2);
+    assert!(
+        learned_types.0.weight() <= MAX_LEARNED_PARTS
+            && learned_types.0.weight() > MAX_LEARNED_PARTS / 2
+    );
     assert!(learned_types.0.len() < 2_000, "{}", learned_types.0.len());
     let last = principals.last().unwrap();
     assert!(render_learned(&learned_types, last, &tool).is_some());

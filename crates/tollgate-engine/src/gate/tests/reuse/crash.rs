@@ -55,7 +55,7 @@ async fn crash(tool: &str) -> String {
     let data = std::env::temp_dir().join(format!("tollgate-{:016x}", rand::random::<u64>()));
     std::fs::create_dir_all(&data).unwrap();
     let running = start(&settings(&data), Parts::default()).unwrap();
-    running.gate.settled().await;
+    running.gate.wait_until_settled().await;
     let asked = TurnRequest::by(Actor::endless(Principal::local()));
     let turn = running.gate.turn(asked).unwrap();
     let params = json!({"name": tool}).to_string();

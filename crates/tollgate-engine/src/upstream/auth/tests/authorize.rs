@@ -141,11 +141,11 @@ async fn b_oa_8_more_scopes_are_asked_for_once_each_on_top_of_those_there_are() 
     let code = server.code(stranger(), open);
     after_401(&code, Some(r#"Bearer scope="read""#)).await.unwrap();
     let more = r#"Bearer error="insufficient_scope", scope="write""#;
-    assert!(code.refused(StatusCode::FORBIDDEN, Some(more)).await);
+    assert!(code.handle_refusal(StatusCode::FORBIDDEN, Some(more)).await);
     assert_eq!(parameter(&shown.lock()[1], "scope").as_deref(), Some("read+write"));
     assert_eq!(sent(&code).await.unwrap(), "Bearer t2");
-    assert!(!code.refused(StatusCode::FORBIDDEN, Some(more)).await);
-    assert!(!code.refused(StatusCode::FORBIDDEN, None).await);
+    assert!(!code.handle_refusal(StatusCode::FORBIDDEN, Some(more)).await);
+    assert!(!code.handle_refusal(StatusCode::FORBIDDEN, None).await);
     assert_eq!(shown.lock().len(), 2);
 }
 

@@ -200,7 +200,7 @@ async fn s_21_b_oa_5_a_state_counts_once() {
     assert_eq!(after_401(&code, None).await.unwrap(), "Bearer good");
     assert_eq!(Stage::sent_tokens(&server).len(), 1);
     let more = r#"Bearer error="insufficient_scope", scope="write""#;
-    assert!(code.refused(StatusCode::FORBIDDEN, Some(more)).await);
+    assert!(code.handle_refusal(StatusCode::FORBIDDEN, Some(more)).await);
     let replayed = sent(&code).await.unwrap_err().to_string();
     assert!(replayed.contains("Authorization state not found"), "{replayed}");
     let second_tab = after_401(&code, None).await.unwrap_err().to_string();
@@ -235,7 +235,7 @@ async fn b_oa_8_a_loop_of_insufficient_scope_ends() {
     let same = r#"Bearer error="insufficient_scope", scope="more""#;
     let mut requested = 0;
     for _ in 0..50 {
-        requested += usize::from(code.refused(StatusCode::FORBIDDEN, Some(same)).await);
+        requested += usize::from(code.handle_refusal(StatusCode::FORBIDDEN, Some(same)).await);
     }
     assert_eq!(requested, 1);
     assert_eq!(Stage::sent_tokens(&server).len(), 1);

@@ -121,7 +121,7 @@ async fn what_cannot_be_renewed_asks_for_a_login_again() {
     let grant = stage.grant();
     stage.ages(10);
     stage.server.says("/token", 400, r#"{"error":"invalid_grant"}"#);
-    assert!(grant.refused(StatusCode::UNAUTHORIZED, None).await);
+    assert!(grant.handle_refusal(StatusCode::UNAUTHORIZED, None).await);
     assert_eq!(sent(&grant).await, Err(CredentialsError::new(NEEDS)));
 }
 

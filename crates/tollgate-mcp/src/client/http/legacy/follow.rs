@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tollgate_core::secret_values;
 
-use super::{LegacyCore, RETRY_DEFAULT, RETRY_LONGEST};
+use super::{LegacyCore, MAX_RETRY_DELAY, RETRY_DEFAULT};
 use crate::envelope::JsonRpcMessage;
 use crate::flood_control::FloodControl;
 use crate::header;
@@ -49,7 +49,7 @@ impl LegacyCore {
             } else {
                 pause *= 2;
             }
-            pause = pause.clamp(RETRY_DEFAULT / 10, RETRY_LONGEST);
+            pause = pause.clamp(RETRY_DEFAULT / 10, MAX_RETRY_DELAY);
             sleep(pause).await;
         }
     }

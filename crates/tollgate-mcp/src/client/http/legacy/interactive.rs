@@ -21,7 +21,7 @@ use crate::tasks::{Task, TaskGroup};
 /// Handshake timeout of an additional session.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long calls wait for the server to open its notification stream before they proceed.
-const STREAM_PATIENCE: Duration = Duration::from_millis(500);
+const STREAM_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long closing the connection waits for a session that is being opened.
 const CLOSING: Duration = Duration::from_secs(2);
 /// Maximum sessions being opened at the same time.
@@ -112,7 +112,7 @@ impl InteractiveSession {
         let (stream, answered) = LegacyCore::following(&opened.core);
         opened.stream = Some(stream);
         // Some servers ask only on this stream, and lose questions that are sent before it is open.
-        let _ = timeout(STREAM_PATIENCE, answered).await;
+        let _ = timeout(STREAM_TIMEOUT, answered).await;
         Ok(opened)
     }
 }

@@ -16,7 +16,7 @@ const VARIABLE: &str = "TOLLGATE_KILLS";
 const SOAK: &str = "TOLLGATE_SOAK";
 /// One file is killed so often: it is looked through each time.
 const OF_A_FILE: u64 = 10;
-const MOST_ROWS: u64 = 10_000;
+const MAX_ROWS: u64 = 10_000;
 
 /// In a child this is the whole test; elsewhere it does nothing. Four write at once; each says what
 /// was acknowledged.
@@ -47,7 +47,7 @@ async fn write(memory: &MemoryStore, run: u64, task: u64) {
             memory.keep_vectors("m", vectors).await.unwrap();
         }
         rows += size;
-        if rows * 4 > MOST_ROWS {
+        if rows * 4 > MAX_ROWS {
             return;
         }
     }

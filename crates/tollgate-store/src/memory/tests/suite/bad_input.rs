@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::memory::{EntityFilter, MOST_AT_ONCE, MemoryError, MemoryForgetTarget};
+use crate::memory::{EntityFilter, MAX_ROWS_PER_CALL, MemoryError, MemoryForgetTarget};
 
 pub(crate) async fn b_me_1_no_query_is_syntax(memory: &MemoryStore) {
     say(memory, &place("waterdeep"), &["a: near the dragon, or not"]).await;
@@ -144,7 +144,7 @@ pub(crate) async fn b_me_4_what_is_too_much_is_refused(memory: &MemoryStore) {
     let most = "word ".repeat(13_000);
     memory.append(&here, vec![entry(&format!("a: {most}"), 0)]).await.unwrap();
     assert_eq!(found(memory, "waterdeep", "words").await.len(), 1);
-    let many = vec![entry("a: b", 0); MOST_AT_ONCE + 1];
+    let many = vec![entry("a: b", 0); MAX_ROWS_PER_CALL + 1];
     let refused = memory.append(&here, many).await.unwrap_err();
     assert_eq!(refused.to_string(), "`entries` is 5001; it must be from 0 to 5000");
     assert!(matches!(refused, MemoryError::Invalid(_)));
