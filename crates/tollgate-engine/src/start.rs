@@ -161,10 +161,8 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
     programs.serve(&gate);
     let probing = BackgroundProbing::of(&settings.budget, &settings.servers);
     let probing = Arc::new(ArcSwap::from_pointee(probing));
-    let calibrates = parts.calibration == CalibrationMode::ByItself;
     Ok(RunningEngine {
-        _calibration: calibrates
-            .then(|| calibration::spawn_background(&gate, Arc::clone(&probing))),
+        _calibration: spawn_calibration(parts.calibration, &gate, &probing),
         warming: ArcSwapOption::from_pointee(warming(&gate, settings)),
         gate,
         server_set: Mutex::new(server_set),
@@ -175,6 +173,15 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         _usage_archive: model_usage.start_saving(),
         reading: memory_service.map(|it| MemoryIndexer::begin(&it, settings.memory.keep)),
     })
+}
+
+fn spawn_calibration(
+    mode: CalibrationMode,
+    gate: &Arc<Gate>,
+    probing: &Arc<ArcSwap<BackgroundProbing>>,
+) -> Option<Task> {
+    (mode == CalibrationMode::ByItself)
+        .then(|| calibration::spawn_background(gate, Arc::clone(probing)))
 }
 
 fn open_model_usage(

@@ -33,7 +33,7 @@ impl CloseName {
     /// `None`: nothing is close to such a name.
     pub fn new(name: &str) -> Option<Self> {
         let folded = fold_text(name);
-        (1..=LONGEST_COMPARED).contains(&folded.chars().count()).then_some(())?;
+        (1..=MAX_COMPARED_LEN).contains(&folded.chars().count()).then_some(())?;
         let key = SoundKey::of(&folded);
         let limit = match key.sound.chars().count() {
             0..=3 => 0,
