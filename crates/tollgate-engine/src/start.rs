@@ -159,8 +159,7 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         random: Arc::new(SystemRandom),
     });
     programs.serve(&gate);
-    let probing = BackgroundProbing::of(&settings.budget, &settings.servers);
-    let probing = Arc::new(ArcSwap::from_pointee(probing));
+    let probing = shared_probing(settings);
     Ok(RunningEngine {
         _calibration: spawn_calibration(parts.calibration, &gate, &probing),
         warming: ArcSwapOption::from_pointee(warming(&gate, settings)),
@@ -173,6 +172,12 @@ pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, S
         _usage_archive: model_usage.start_saving(),
         reading: memory_service.map(|it| MemoryIndexer::begin(&it, settings.memory.keep)),
     })
+}
+
+/// Which tools are probed in the background; a reload swaps it.
+fn shared_probing(settings: &EngineSettings) -> Arc<ArcSwap<BackgroundProbing>> {
+    let probing = BackgroundProbing::of(&settings.budget, &settings.servers);
+    Arc::new(ArcSwap::from_pointee(probing))
 }
 
 fn spawn_calibration(
