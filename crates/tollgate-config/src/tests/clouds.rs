@@ -96,7 +96,7 @@ fn endpoints_may_be_in_other_regions() {
         provider.endpoints.iter().map(|it| (&*it.name, it.region.as_deref())).collect();
     assert_eq!(endpoints, [("us-east-1", Some("us-east-1")), ("eu", Some("eu-west-1"))]);
     let mistake = "providers: { p: { kind: openai, endpoints: [{ region: eu }] } }\n";
-    refusal_of(mistake, "1:54 `region` is for providers with `vertex` or `bedrock`");
+    refusal_of(mistake, "1:55 `region` is for providers with `vertex` or `bedrock`");
 }
 
 /// The messages alone.

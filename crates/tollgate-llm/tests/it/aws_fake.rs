@@ -189,7 +189,7 @@ fn answer_model(seen: &Seen) -> Vec<Act> {
         return refuse("stream: Extra inputs are not permitted");
     }
     match (check_claude(&body, "bedrock-2023-05-31"), method) {
-        (Err(why), _) => refuse(&why),
+        (Err(why), _) => refuse(why),
         (Ok(text), "invoke") => json(200, &claude_answer(&text)),
         (Ok(text), "invoke-with-response-stream") => send_frames(&claude_frames(&text)),
         (Ok(_), _) => exception(404, "UnknownOperationException", "no such operation"),

@@ -53,15 +53,15 @@ pub(crate) fn after_a_call() -> ChatRequest {
 }
 
 /// Whether Claude gets a version of this cloud and no model; and the last text of the user.
-pub(crate) fn check_claude(body: &Value, version: &str) -> Result<String, String> {
+pub(crate) fn check_claude(body: &Value, version: &str) -> Result<String, &'static str> {
     if body.get("model").is_some() {
-        return Err("model: Extra inputs are not permitted".to_owned());
+        return Err("model: Extra inputs are not permitted");
     }
     if body["anthropic_version"] != version {
-        return Err("anthropic_version: Field required".to_owned());
+        return Err("anthropic_version: Field required");
     }
     if !body["max_tokens"].is_u64() {
-        return Err("max_tokens: Field required".to_owned());
+        return Err("max_tokens: Field required");
     }
     Ok(last_text(&body["messages"]))
 }

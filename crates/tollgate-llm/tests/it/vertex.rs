@@ -123,21 +123,22 @@ fn google_error(code: u16, status: &str, message: &str) -> Vec<Act> {
 }
 
 /// What Google checks before it gives a token for a signed JWT.
-fn check_assertion(seen: &Seen) -> Result<(), String> {
-    let refuse = |is_wrong: bool, why: &str| if is_wrong { Err(why.to_owned()) } else { Ok(()) };
+fn check_assertion(seen: &Seen) -> Result<(), &'static str> {
+    let refuse = |is_wrong: bool, why: &'static str| if is_wrong { Err(why) } else { Ok(()) };
     let form = seen.header("content-type") == Some("application/x-www-form-urlencoded");
     refuse(!form || !seen.head.starts_with("POST "), "not a form")?;
     let grant = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
     let jwt = seen.body.strip_prefix(grant).ok_or("unsupported grant_type")?;
     let (signed, signature) = jwt.rsplit_once('.').ok_or("no signature")?;
     let (header, claims) = signed.split_once('.').ok_or("no claims")?;
-    let read = |part: &str| -> Result<Value, String> {
-        let bytes = URL_SAFE_NO_PAD.decode(part).map_err(|error| error.to_string())?;
-        serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+    let read = |part: &str| -> Result<Value, &'static str> {
+        let bytes = URL_SAFE_NO_PAD.decode(part).map_err(|_| "not base64")?;
+        serde_json::from_slice(&bytes).map_err(|_| "not JSON")
     };
-    let (header, claims) = (read(header)?, read(claims)?);
+    let header = read(header)?;
+    let claims = read(claims)?;
     refuse(header != value!({"alg": "RS256", "typ": "JWT", "kid": "key-1"}), "bad header")?;
-    let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|error| error.to_string())?;
+    let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| "not base64")?;
     let public = RsaKeyPair::from_pkcs8(KEYS[0]).unwrap().public_key().as_ref().to_vec();
     let key = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, public);
     refuse(key.verify(signed.as_bytes(), &signature).is_err(), "Invalid JWT Signature.")?;
@@ -146,7 +147,8 @@ fn check_assertion(seen: &Seen) -> Result<(), String> {
     refuse(claims["aud"] != audience.as_str(), "The audience is wrong")?;
     refuse(claims["scope"] != SCOPE, "The scope is wrong")?;
     let now = SystemClock.wall().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let (issued, expires) = (claims["iat"].as_u64().unwrap(), claims["exp"].as_u64().unwrap());
+    let issued = claims["iat"].as_u64().unwrap();
+    let expires = claims["exp"].as_u64().unwrap();
     refuse(issued.abs_diff(now) > 60, "Token must be a short-lived token")?;
     refuse(expires <= now || expires > issued + 3_600, "Token must be a short-lived token")
 }
@@ -182,7 +184,7 @@ fn answer_gemini(body: &Value, streamed: bool) -> Vec<Act> {
 fn answer_claude(body: &Value, streamed: bool) -> Vec<Act> {
     let checked = check_claude(body, "vertex-2023-10-16");
     let checked = match checked {
-        Ok(_) if body["stream"] != streamed => Err("stream: it is another method".to_owned()),
+        Ok(_) if body["stream"] != streamed => Err("stream: it is another method"),
         checked => checked,
     };
     match checked {

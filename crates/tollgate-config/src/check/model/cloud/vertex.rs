@@ -101,12 +101,7 @@ struct ServiceAccountFile {
 /// Also `None` after an error, which has been reported.
 fn service_account(vertex: &SectionFields, problems: &mut Problems) -> Option<ServiceAccountFile> {
     let text = filled(vertex, "credentials")?;
-    let read = if text.starts_with('{') {
-        read_key_file(text)
-    } else {
-        Err("it is not JSON: to name a file, write `${file:/path/to/key.json}`".to_owned())
-    };
-    match read {
+    match read_key_file(text) {
         Ok(key) => Some(key),
         Err(why) => {
             problems
@@ -121,24 +116,43 @@ fn service_account(vertex: &SectionFields, problems: &mut Problems) -> Option<Se
     }
 }
 
-/// Errors do not quote the file.
-fn read_key_file(text: &str) -> Result<ServiceAccountFile, String> {
-    let file: Value = serde_json::from_str(text)
-        .map_err(|error| format!("it is not JSON (line {})", error.line()))?;
+/// Why a text is not the key of a service account. Does not quote it.
+#[derive(Debug, thiserror::Error)]
+enum KeyFileError {
+    #[error("it is not JSON: to name a file, write `${{file:/path/to/key.json}}`")]
+    Path,
+    #[error("it is not JSON (line {line})")]
+    Json { line: usize },
+    #[error("its `type` is not `service_account`")]
+    OtherType,
+    #[error("it has no `{0}`")]
+    Missing(&'static str),
+    #[error("its `private_key` is not in PEM")]
+    PrivateKey,
+    #[error(
+        "its `token_uri` is not an address of Google: if that is right, write it as `token_url`"
+    )]
+    TokenUrl,
+}
+
+fn read_key_file(text: &str) -> Result<ServiceAccountFile, KeyFileError> {
+    if !text.starts_with('{') {
+        return Err(KeyFileError::Path);
+    }
+    let file: Value =
+        serde_json::from_str(text).map_err(|error| KeyFileError::Json { line: error.line() })?;
     let optional = |key: &str| file[key].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
-    let field = |key: &str| optional(key).ok_or_else(|| format!("it has no `{key}`"));
+    let field = |key: &'static str| optional(key).ok_or(KeyFileError::Missing(key));
     if file["type"].as_str() != Some("service_account") {
-        return Err("its `type` is not `service_account`".to_owned());
+        return Err(KeyFileError::OtherType);
     }
     let private_key = field("private_key")?;
     if !private_key.trim_start().starts_with("-----BEGIN PRIVATE KEY-----") {
-        return Err("its `private_key` is not in PEM".to_owned());
+        return Err(KeyFileError::PrivateKey);
     }
     let token_url = optional("token_uri").unwrap_or_else(|| USUAL_TOKEN_URL.to_owned());
     if !is_of_google(&token_url) {
-        return Err("its `token_uri` is not an address of Google: if that is right, write it as \
-                    `token_url`"
-            .to_owned());
+        return Err(KeyFileError::TokenUrl);
     }
     Ok(ServiceAccountFile {
         project: optional("project_id"),
