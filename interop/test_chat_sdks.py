@@ -104,5 +104,7 @@ def test_a_library_of_others_does_all_that_it_can(gateway, sdk):
     wrong = [fault for api, came in found.items() for fault in wrong_with(sdk, api, came)]
     refused = [f"{seen.path}: {json.dumps(seen.body)[:2000]}" for seen in gateway.seen if seen.status != 200]
     assert not wrong and not refused, "\n".join([*wrong, "refused by the provider:", *refused])
-    kept = {seen.dialect for seen in gateway.seen if REPLAYED[seen.dialect](seen.body)}
+    # Rounds of an agent have reasoning of the gateway's own.
+    theirs = [seen for seen in gateway.seen if "weather" in seen.path + seen.body.get("model", "")]
+    kept = {seen.dialect for seen in theirs if REPLAYED[seen.dialect](seen.body)}
     assert kept == ({"responses", "anthropic", "gemini"} if sdk.keeps_reasoning else set())

@@ -74,7 +74,7 @@ SDKS = [
     ),
     Sdk(
         "LlamaIndex", ("llama-index-llms-openai-like", "llama-index-llms-openai"), OPENAI,
-        for_all(OPENAI, "openai.NotFoundError"), "llama_index_py.py",
+        for_all(OPENAI, "openai.NotFoundError"), "llama_index_py.py", keeps_reasoning=False,
     ),
     Sdk(
         "smolagents", ("smolagents",), ("chat",), {"chat": "smolagents.utils.AgentGenerationError"}, "smolagents_py.py",
