@@ -123,7 +123,6 @@ fn r_29_two_hundred_reloads_under_load_fail_nobody() {
         }
     });
     let rate = calls.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64();
-    println!("{calls:?} calls, {rate:.0}/s");
     assert!(calls.load(Ordering::Relaxed) > 1_000, "{calls:?}");
     // A busy machine makes fewer.
     assert!(rate > soak_or(500.0, 10.0), "{rate:.0} calls/s");
