@@ -38,31 +38,39 @@ struct ShownReasoning {
     /// Rounds before this one whose calls the client does not see.
     hidden_rounds: u32,
     /// Whether this round has such a call.
-    hides_call: bool,
+    hidden_call: HiddenCall,
     /// Gemini's signature of the next part. On any other part the model refuses it.
     of_next_part: Option<ThoughtSignature>,
-    /// Whether that part was a call that the client does not see.
-    hides_signed_call: bool,
     /// The last signature of an earlier round.
     before: Option<ThoughtSignature>,
     /// The last signature of this round.
     here: Option<ThoughtSignature>,
 }
 
+/// Whether a round has calls that the client does not see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum HiddenCall {
+    #[default]
+    None,
+    Unsigned,
+    /// Gemini's signature belongs to one of them.
+    Signed,
+}
+
 impl ShownReasoning {
     fn next_round(&mut self) {
-        self.hidden_rounds += u32::from(std::mem::take(&mut self.hides_call));
+        let hidden_call = std::mem::take(&mut self.hidden_call);
+        self.hidden_rounds += u32::from(hidden_call != HiddenCall::None);
         self.of_next_part = None;
-        self.hides_signed_call = false;
         if let Some(here) = self.here.take() {
             self.before = Some(here);
         }
     }
 
     fn hide_call(&mut self) {
-        self.hides_call = true;
+        self.hidden_call = self.hidden_call.max(HiddenCall::Unsigned);
         if let Some(signature) = self.of_next_part.take() {
-            self.hides_signed_call = true;
+            self.hidden_call = HiddenCall::Signed;
             self.before = Some(signature);
             self.here = None;
         }
@@ -70,7 +78,7 @@ impl ShownReasoning {
 
     /// What is signed before a hidden call counts as an earlier round if it cannot go without it.
     fn rounds_before_next_part(&self) -> u32 {
-        self.hidden_rounds + u32::from(self.hides_signed_call)
+        self.hidden_rounds + u32::from(self.hidden_call == HiddenCall::Signed)
     }
 }
 
