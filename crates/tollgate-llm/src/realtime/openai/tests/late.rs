@@ -52,9 +52,12 @@ fn renamed(item: &Value) -> Value {
     item
 }
 
+/// The items by which a provider confirms one of ours.
+type EchoedItems = fn(&Value) -> Vec<Value>;
+
 #[test]
 fn a_late_result_is_told_once_whatever_is_said_of_the_pending_one() {
-    let echoes: [(&str, fn(&Value) -> Vec<Value>); 5] = [
+    let echoes: [(&str, EchoedItems); 5] = [
         ("never", |_| Vec::new()),
         ("once", |item| vec![item.clone()]),
         ("twice", |item| vec![item.clone(), item.clone()]),
