@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let harbour = Server { name: "harbour", tools: vec![Box::new(berths)] };
     let parts = Parts { tools: vec![harbour], ..Parts::default() };
     let engine = start(&EngineSettings::new(data), parts)?;
-    engine.gate.settled().await;
+    engine.gate.wait_until_settled().await;
 
     let server = HttpServer::new(engine.gate.clone(), &HttpServerOptions::default())?;
     let listener = TcpListener::bind(address).await?;
