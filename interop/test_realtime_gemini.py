@@ -145,6 +145,13 @@ def check_hidden(heard: talks.Heard) -> None:
     assert (heard.calls, heard.closed) == ([], None)
 
 
+def check_left(line: Line) -> None:
+    """Each connection but the last was closed by the gateway, in order, before the next one was used."""
+    *before, last = line.provider.sessions
+    wait_for("the next connection", lambda: last.setup and all(session.closed for session in before), 30)
+    assert {session.closed[0] for session in before} <= {1000}, [session.closed for session in before]
+
+
 def declaring(**declaration) -> dict:
     return {"tools": [{"functionDeclarations": [{"name": "lights", **declaration}]}]}
 
@@ -269,6 +276,7 @@ def test_a_provider_that_leaves_is_not_noticed(line, client):
     assert heard.texts == ["You said: One.", "You said: Two."]
     check_hidden(heard)
     wait_for("another connection", lambda: len(line.provider.sessions) == 2, 30)
+    check_left(line)
     assert line.provider.sessions[1].setup["sessionResumption"]["handle"].startswith("handle-")
 
 
@@ -280,6 +288,7 @@ def test_a_call_outlives_its_connection(line, client, family):
     assert heard.turns[0].interrupted, "the turn went with its connection"
     assert "moon: nothing special" in heard.texts[1], heard
     check_hidden(heard)
+    check_left(line)
 
 
 @EITHER
@@ -296,6 +305,7 @@ def test_other_tools_come_with_another_tier(line, client, family):
     check_hidden(heard)
     assert all("lights" in session.declared() for session in line.provider.sessions)
     assert len(line.provider.sessions) == (1 if family == "3.8" else 2)
+    check_left(line)
 
 
 @EITHER

@@ -30,6 +30,13 @@ SCHEMA = {
 # Nobody has published where it breaks; results of this size have closed sessions.
 LARGEST, DEEPEST = 16_000, 12
 INVALID, POLICY, INTERNAL = 1007, 1008, 1011
+# A session may be resumed when its old connection has ended, which may be a moment away.
+ENDS_WITHIN_S = 1
+USAGE = {
+    "promptTokenCount": 10, "responseTokenCount": 8, "totalTokenCount": 18,
+    "promptTokensDetails": [{"modality": "AUDIO", "tokenCount": 7}, {"modality": "TEXT", "tokenCount": 2}],
+    "responseTokensDetails": [{"modality": "AUDIO", "tokenCount": 8}],
+}  # fmt: skip
 
 
 class Closed(Exception):
@@ -100,7 +107,7 @@ class Session:
 
     def end(self) -> None:
         self.content(generationComplete=True)
-        self.send(serverContent={"turnComplete": True}, usageMetadata={"totalTokenCount": 18})
+        self.send(serverContent={"turnComplete": True}, usageMetadata=USAGE)
         self.offer_handle()
 
     def offer_handle(self) -> None:
@@ -285,7 +292,7 @@ class GeminiLive:
 
     def __init__(self):
         self.sessions: list[Session] = []
-        self.kept: dict[str, list[str]] = {}
+        self.kept: dict[str, tuple[list[str], Session]] = {}
         self.numbers = itertools.count(1)
         self.keys: list[str | None] = []
         self.server = serve(self.hold, "127.0.0.1", 0, max_size=1 << 24)
@@ -304,13 +311,17 @@ class GeminiLive:
 
     def keep(self, session: Session) -> str:
         handle = f"handle-{next(self.numbers)}"
-        self.kept[handle] = list(session.heard)
+        self.kept[handle] = list(session.heard), session
         return handle
 
     def resume(self, session: Session, handle: str) -> None:
         if handle not in self.kept:
             raise Closed(POLICY, "BidiGenerateContent session not found")
-        session.heard, session.turns = list(self.kept[handle]), 1
+        heard, before = self.kept[handle]
+        with before.changed:
+            if not before.changed.wait_for(lambda: before.closed, ENDS_WITHIN_S):
+                raise Closed(INTERNAL, "The session is connected already.")
+        session.heard, session.turns = list(heard), 1
 
     def session(self, number: int = -1, limit_s: float = 10) -> Session:
         end = time.monotonic() + limit_s

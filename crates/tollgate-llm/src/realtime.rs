@@ -20,6 +20,7 @@ pub mod openai;
 mod outcome_json;
 mod pending_calls;
 pub mod protocol;
+mod replay;
 mod session;
 mod session_registry;
 mod session_request;

@@ -23,6 +23,10 @@ use super::wire::{MessageStream, SocketEvent, SocketSide, close, code};
 use crate::error::LlmError;
 use crate::provider::ProviderSocket;
 
+mod provider_connection;
+
+use provider_connection::{ProviderConnection, Successor, connection_lost, provider_left};
+
 /// Interval of liveness checks on idle sides.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Lower bound between two wake-ups of a state machine.
@@ -34,6 +38,7 @@ struct SessionDriver<S> {
     session: RealtimeSession,
     client: SocketSide<S>,
     provider: ProviderConnection,
+    successor: Successor,
     orders: mpsc::Receiver<SessionCommand>,
     ends: SessionEnds,
     leaving: Option<DeferredClose>,
@@ -53,15 +58,6 @@ struct DeferredClose {
     /// `None`: there was no turn.
     turn: Option<u64>,
     with: CloseReason,
-}
-
-/// State of the provider's connection.
-enum ProviderConnection {
-    Here(SocketSide<MessageStream<DedicatedConnection>>),
-    /// Reconnected at this time; the client waits until the state machine reports success.
-    Returning(SocketSide<MessageStream<DedicatedConnection>>, Instant),
-    /// A new connection is being opened; these messages are sent first on it.
-    Dialling(BoxFuture<'static, Result<ProviderSocket, LlmError>>, Vec<String>),
 }
 
 /// The side that was read last: the other one is polled first, so that neither is starved.
@@ -112,6 +108,7 @@ where
         session,
         client,
         provider: ProviderConnection::Here(provider),
+        successor: Successor::None,
         orders,
         ends,
         leaving: None,
@@ -186,7 +183,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                     self.session.on_provider_message(message, now);
                 }
                 DriverEvent::Client(gone) => return client_left(gone),
-                DriverEvent::Provider(gone) => return provider_left(gone),
+                DriverEvent::Provider(gone) => {
+                    let left = provider_left(gone);
+                    if !self.session.survives_provider(&left.provider, now) {
+                        return left;
+                    }
+                    self.provider = ProviderConnection::Lost;
+                }
                 DriverEvent::Dialled(dialled) => {
                     if let Some(ending) = self.finish_dial(dialled, now) {
                         return ending;
@@ -235,16 +238,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                     side.send(message)
                 }
                 // It was meant for the old connection.
-                ProviderConnection::Dialling(..) => {}
+                ProviderConnection::Dialling(..) | ProviderConnection::Lost => {}
             },
+            DriverCommand::PrepareReconnect => {
+                let dialling = self.session.session_request().dial_later();
+                self.successor = Successor::Dialling(dialling);
+            }
             DriverCommand::Reconnect(first) => {
-                let dialling = self.session.session_request().redial_later();
-                self.provider = ProviderConnection::Dialling(dialling, first);
+                let redial = self.session.session_request().redial_later();
+                let successor = std::mem::take(&mut self.successor);
+                self.provider = self.provider.take().replace(successor, redial, first);
             }
             DriverCommand::Reconnected => {
-                let dialling =
-                    ProviderConnection::Dialling(std::future::pending().boxed(), Vec::new());
-                self.provider = match std::mem::replace(&mut self.provider, dialling) {
+                self.provider = match self.provider.take() {
                     ProviderConnection::Returning(side, _) => ProviderConnection::Here(side),
                     other => other,
                 };
@@ -264,7 +270,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
     ) -> Option<SessionClose> {
         let first = match &mut self.provider {
             ProviderConnection::Dialling(_, first) => std::mem::take(first),
-            ProviderConnection::Here(_) | ProviderConnection::Returning(..) => Vec::new(),
+            ProviderConnection::Here(_)
+            | ProviderConnection::Returning(..)
+            | ProviderConnection::Lost => Vec::new(),
         };
         match dialled {
             Ok(socket) => {
@@ -296,12 +304,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
             let with = close(code::FAULT, "the provider did not resume the session");
             return Some(SessionClose { client: with, provider: close(code::NORMAL, "") });
         }
+        self.successor.expire(now);
         let (ProviderConnection::Here(side) | ProviderConnection::Returning(side, _)) =
             &mut self.provider
         else {
             return None;
         };
         let with = side.look(now)?;
+        if self.session.survives_provider(&with, now) {
+            return None;
+        }
         let reason = format!("the provider disconnected: {}", with.reason);
         Some(SessionClose { client: close(code::FAULT, reason), provider: with })
     }
@@ -335,12 +347,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                     return Poll::Ready(DriverEvent::Provider(connection_lost()));
                 }
             }
+            ProviderConnection::Lost => {}
             ProviderConnection::Dialling(dialling, _) => {
                 if let Poll::Ready(dialled) = dialling.poll_unpin(context) {
                     return Poll::Ready(DriverEvent::Dialled(dialled.map(Box::new)));
                 }
             }
         }
+        self.successor.poll_open(context, now);
         if let Poll::Ready(inner) = self.session.poll_inner(context) {
             return Poll::Ready(DriverEvent::Inner(inner));
         }
@@ -391,7 +405,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
             }
             ProviderConnection::Here(_)
             | ProviderConnection::Returning(..)
-            | ProviderConnection::Dialling(..) => Poll::Pending,
+            | ProviderConnection::Dialling(..)
+            | ProviderConnection::Lost => Poll::Pending,
         }
     }
 
@@ -405,7 +420,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
             }
             ProviderConnection::Here(_)
             | ProviderConnection::Returning(..)
-            | ProviderConnection::Dialling(..) => Poll::Pending,
+            | ProviderConnection::Dialling(..)
+            | ProviderConnection::Lost => Poll::Pending,
         }
     }
 }
@@ -432,28 +448,11 @@ fn mask_secrets(message: Message) -> Message {
     }
 }
 
-fn connection_lost() -> SocketEvent {
-    SocketEvent::Broken(close(code::FAULT, "the connection broke"))
-}
-
 fn client_left(got: SocketEvent) -> SessionClose {
     match got {
         SocketEvent::Closed(with) => SessionClose { client: with.clone(), provider: with },
         SocketEvent::Broken(with) => {
             SessionClose { client: with, provider: close(code::GOING_AWAY, "") }
-        }
-        SocketEvent::Message(_) => {
-            SessionClose { client: close(code::NORMAL, ""), provider: close(code::NORMAL, "") }
-        }
-    }
-}
-
-fn provider_left(got: SocketEvent) -> SessionClose {
-    match got {
-        SocketEvent::Closed(with) => SessionClose { client: with.clone(), provider: with },
-        SocketEvent::Broken(with) => {
-            let reason = format!("the provider: {}", with.reason);
-            SessionClose { client: close(code::FAULT, reason), provider: with }
         }
         SocketEvent::Message(_) => {
             SessionClose { client: close(code::NORMAL, ""), provider: close(code::NORMAL, "") }

@@ -27,6 +27,11 @@ pub trait RealtimeDialect: Send {
     /// Handles an event of the gateway itself.
     fn on_event(&mut self, news: DialectEvent, now: Instant) -> Vec<DialectAction>;
 
+    /// The provider's connection ended without [`DialectAction::Reconnect`].
+    fn on_provider_gone(&mut self, _with: &CloseReason, _now: Instant) -> ProviderGone {
+        ProviderGone::End
+    }
+
     /// When to send [`DialectEvent::Time`], if nothing happens before.
     fn wakes(&self) -> Option<Instant>;
 
@@ -148,14 +153,24 @@ pub enum DialectAction {
     /// The provider leaves this turn to us: as for a deep turn, the answer comes as
     /// [`DialectEvent::Speak`].
     Delegate,
-    /// Opens a new connection to the provider, and sends these messages first; further messages of
-    /// the old connection are ignored. The client's messages wait until
+    /// A [`DialectAction::Reconnect`] follows soon: opens the new connection beside the old one.
+    PrepareReconnect,
+    /// Closes the provider's connection, and continues on a new one, with these messages first;
+    /// further messages of the old connection are ignored. The client's messages wait until
     /// [`DialectAction::Reconnected`].
     Reconnect(Vec<String>),
     /// The new connection has replaced the old one.
     Reconnected,
     /// Closes both sides.
     Close(CloseReason),
+}
+
+/// What becomes of a session whose provider is gone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProviderGone {
+    End,
+    /// It continues; [`DialectAction::Reconnect`] is among the actions.
+    Resume(Vec<DialectAction>),
 }
 
 /// A tool call of the model.

@@ -16,15 +16,17 @@ use serde_json::json;
 use tollgate_core::tool::ResultDelivery;
 
 use super::events::{
-    AnswerStage, CallAnswer, CloseReason, DialectAction, DialectEvent, DialectStep,
+    AnswerStage, CallAnswer, CloseReason, DialectAction, DialectEvent, DialectStep, ProviderGone,
     RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer, TurnEvent,
 };
+use super::replay::ReplayBuffer;
 
 mod calls;
 mod client;
 mod config;
 mod family;
 mod link;
+mod loudness;
 mod provider;
 #[cfg(test)]
 mod tests;
@@ -40,6 +42,9 @@ use wire::{GeminiServerMessage, MessageEdits};
 
 /// Offers within this time are sent once.
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
+
+/// Close codes that a session would get again: protocol, data, policy, size.
+const SENT_WRONGLY: [u16; 4] = [1002, 1007, 1008, 1009];
 
 /// One session with a Gemini model.
 pub struct GeminiLive {
@@ -62,6 +67,8 @@ pub struct GeminiLive {
     words: Vec<GeminiNote>,
     /// Messages for a connection that is not ready.
     unsent: Vec<String>,
+    /// The client's audio since a reconnection is due.
+    replay: ReplayBuffer,
     /// Whether the client has ever sent a message to the gateway itself.
     client: client::GatewayAwareness,
 }
@@ -82,6 +89,7 @@ impl GeminiLive {
             link: GeminiLink::default(),
             words: Vec::new(),
             unsent: Vec::new(),
+            replay: ReplayBuffer::default(),
             client: client::GatewayAwareness::default(),
         }
     }
@@ -89,9 +97,9 @@ impl GeminiLive {
 
 impl RealtimeDialect for GeminiLive {
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep {
-        let message = wire::text_of(&frame)
-            .map_or(wire::GeminiClientMessage::Unclear, wire::parse_client_message);
-        let mut step = self.handle_client_message(message);
+        let text = wire::text_of(&frame);
+        let message = text.map_or(wire::GeminiClientMessage::Unclear, wire::parse_client_message);
+        let mut step = self.handle_client_message(message, text.unwrap_or_default(), now);
         step.actions.extend(self.flush_waiting(now));
         step
     }
@@ -122,11 +130,24 @@ impl RealtimeDialect for GeminiLive {
         actions
     }
 
+    /// A connection that broke, or that the provider closed for its own reasons, is resumed. One
+    /// that it closed because of what it was sent would be closed again.
+    fn on_provider_gone(&mut self, with: &CloseReason, now: Instant) -> ProviderGone {
+        if SENT_WRONGLY.contains(&with.code) {
+            return ProviderGone::End;
+        }
+        match self.link.lose(now) {
+            Some(handle) => ProviderGone::Resume(self.reconnect(&handle)),
+            None => ProviderGone::End,
+        }
+    }
+
     fn wakes(&self) -> Option<Instant> {
         let waits = self.link.waits() || !self.words.is_empty();
         let pause = self.talk.pauses().filter(|_| waits);
+        let sound = self.talk.may_speak_until().filter(|_| self.link.waits());
         let due = self.due.filter(|_| self.link.stands());
-        [self.calls.wakes(), due, self.link.wakes(), pause].into_iter().flatten().min()
+        [self.calls.wakes(), due, self.link.wakes(), pause, sound].into_iter().flatten().min()
     }
 
     fn config_bytes(&self) -> usize {
@@ -142,6 +163,9 @@ impl GeminiLive {
         if Some(share.fingerprint()) == self.shown {
             self.due = None;
             self.link.keep();
+            if !self.link.waits() {
+                self.replay.clear();
+            }
         } else if self.due.is_none() {
             let earliest = self.sent_offer.map_or(now, |last| last + OFFER_DEBOUNCE);
             self.due = Some(earliest.max(now));
@@ -207,11 +231,11 @@ impl GeminiLive {
         let ready = self.link.stands();
         self.due.take_if(|due| ready && *due <= now)?;
         self.sent_offer = Some(now);
-        self.send_new_offer()
+        self.send_new_offer(now)
     }
 
     /// Sends a new offer to the provider, if it differs.
-    fn send_new_offer(&mut self) -> Option<DialectAction> {
+    fn send_new_offer(&mut self, now: Instant) -> Option<DialectAction> {
         let config = self.config.as_ref()?;
         let share = self.share()?;
         let before = self.shown?;
@@ -226,7 +250,7 @@ impl GeminiLive {
                 Some(DialectAction::ToProvider(update))
             }
             OfferRenewal::Reconnect => {
-                self.link.renew();
+                self.link.renew(now);
                 None
             }
         }
@@ -236,10 +260,14 @@ impl GeminiLive {
     fn flush_waiting(&mut self, now: Instant) -> Vec<DialectAction> {
         let mut actions = Vec::new();
         if self.link.waits() {
-            let good = self.talk.is_idle(now) && !self.calls.are_open(now);
+            let good = self.talk.is_idle(now)
+                && self.talk.may_speak_until().is_none()
+                && !self.calls.are_open(now);
             let moment = if good { ReconnectMoment::Good } else { ReconnectMoment::Bad };
             if let Some(handle) = self.link.leave(moment, now) {
                 actions.extend(self.reconnect(&handle));
+            } else if self.link.take_prepare(now) {
+                actions.push(DialectAction::PrepareReconnect);
             }
         }
         if self.link.stands() && !self.words.is_empty() {

@@ -18,7 +18,7 @@ use tollgate_engine::notices::LiveSession;
 use super::call_table::CallTable;
 use super::events::{
     CloseReason, DialectAction, DialectEvent, DialectStep, MessageFate, NoDeepAnswerError,
-    RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
+    ProviderGone, RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
 };
 use super::session_registry::{RealtimeSessionRegistry, SessionCommand};
 use super::session_request::SessionRequest;
@@ -110,6 +110,7 @@ pub(super) struct LateCallResult {
 pub(super) enum DriverCommand {
     ToClient(Message),
     ToProvider(Message),
+    PrepareReconnect,
     Reconnect(Vec<String>),
     Reconnected,
     Close(CloseReason),
@@ -211,6 +212,18 @@ impl RealtimeSession {
             }
         }
         self.perform(actions, now);
+    }
+
+    /// The provider's connection ended: `true` if the session continues on another one.
+    pub(super) fn survives_provider(&mut self, with: &CloseReason, now: Instant) -> bool {
+        match self.machine.on_provider_gone(with, now) {
+            ProviderGone::End => false,
+            ProviderGone::Resume(actions) => {
+                tracing::info!(code = with.code, "the provider is gone; resuming the session");
+                self.perform(actions, now);
+                true
+            }
+        }
     }
 
     pub(super) fn time(&mut self, now: Instant) {
@@ -319,6 +332,9 @@ impl RealtimeSession {
             DialectAction::LateTold => self.call_progress.figures.late += 1,
             DialectAction::Tier(tier) => self.insist(tier, "the client", now),
             DialectAction::Delegate => self.delegate(),
+            DialectAction::PrepareReconnect => {
+                self.outbox.push_back(DriverCommand::PrepareReconnect)
+            }
             DialectAction::Reconnect(first) => {
                 self.outbox.push_back(DriverCommand::Reconnect(first))
             }

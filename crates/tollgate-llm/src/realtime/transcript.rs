@@ -173,6 +173,7 @@ fn format_action(action: DialectAction) -> String {
         DialectAction::LateTold => "late told".to_owned(),
         DialectAction::Tier(tier) => format!("tier {}", tier.map_or("-", Tier::as_str)),
         DialectAction::Delegate => "delegate".to_owned(),
+        DialectAction::PrepareReconnect => "prepare".to_owned(),
         DialectAction::Reconnect(first) => format!("reconnect {}", first.join(" ")),
         DialectAction::Reconnected => "reconnected".to_owned(),
         DialectAction::Close(with) => format!("close {} {}", with.code, with.reason),

@@ -56,6 +56,7 @@ mod pipe;
 mod pipe_limits;
 mod plain;
 mod remembered;
+mod renewals;
 mod results;
 mod retained_results;
 mod revoked;

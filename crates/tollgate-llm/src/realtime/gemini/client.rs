@@ -1,5 +1,7 @@
 //! Handles client messages. Part of the Gemini state machine.
 
+use std::time::Instant;
+
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tollgate_core::budget::Tier;
@@ -8,6 +10,7 @@ use tollgate_core::tool::ResultDelivery;
 
 use super::calls::GeminiNote;
 use super::config::GeminiSessionConfig;
+use super::loudness;
 use super::turn_tracker::{GeminiCaller, text_of_parts};
 use super::wire::{self, GeminiClientMessage};
 use super::{GeminiLive, close_session};
@@ -27,6 +30,8 @@ impl GeminiLive {
     pub(super) fn handle_client_message(
         &mut self,
         message: GeminiClientMessage<'_>,
+        text: &str,
+        now: Instant,
     ) -> DialectStep {
         if self.config.is_none() {
             return match message {
@@ -36,7 +41,7 @@ impl GeminiLive {
         }
         let step = match message {
             GeminiClientMessage::Content(content) => self.read_client_content(content),
-            GeminiClientMessage::Input(input) => Ok(self.read_realtime_input(input)),
+            GeminiClientMessage::Input(input) => Ok(self.read_realtime_input(input, text, now)),
             GeminiClientMessage::Response(response) => self.read_tool_response(response),
             GeminiClientMessage::Update(update) => self.read_context_update(update),
             GeminiClientMessage::Tollgate(wish) => self.read_tier_request(wish),
@@ -81,8 +86,10 @@ impl GeminiLive {
         Ok(DialectStep::forward().and(self.talk.written_by_client(&text)))
     }
 
-    /// `realtimeInput`: nearly always audio, which is not parsed.
-    fn read_realtime_input(&mut self, input: &str) -> DialectStep {
+    /// `realtimeInput`: nearly always audio, of which only some samples are read. `message`: the
+    /// whole message.
+    fn read_realtime_input(&mut self, input: &str, message: &str, now: Instant) -> DialectStep {
+        let mut is_audio = false;
         let mut step = DialectStep::forward();
         json_peek::for_each_field(input, |key, value| {
             match key {
@@ -91,12 +98,22 @@ impl GeminiLive {
                     self.link.mark_outdated();
                     step.actions.extend(self.talk.written_by_client(&text));
                 }
+                "audio" => {
+                    is_audio = true;
+                    if loudness::has_sound(value) {
+                        self.talk.hear_sound(now);
+                    }
+                }
+                "audioStreamEnd" | "audio_stream_end" => is_audio = true,
                 "activityStart" | "activity_start" => self.talk.caller(GeminiCaller::Speaks),
                 "activityEnd" | "activity_end" => self.talk.caller(GeminiCaller::Quiet),
                 _ => (),
             }
             true
         });
+        if is_audio && self.link.waits() {
+            self.replay.push(message, now);
+        }
         step
     }
 

@@ -8,6 +8,13 @@ use serde_json::Value;
 /// Margin before the end announced by a provider, so that the new connection is ready in time.
 const RECONNECT_MARGIN: Duration = Duration::from_secs(1);
 
+/// How long before that the new connection is opened: an unused one is not kept for long.
+const PREPARE_MARGIN: Duration = Duration::from_secs(10);
+
+/// Unannounced ends within [`RESUME_WINDOW`] after which a session is not resumed again.
+const MAX_RESUMES: usize = 3;
+const RESUME_WINDOW: Duration = Duration::from_secs(60);
+
 /// Used if a provider does not say how soon it ends the connection.
 const DEFAULT_TIME_LEFT: Duration = Duration::from_secs(5);
 
@@ -25,6 +32,10 @@ pub(super) struct GeminiLink {
     leave: Option<Instant>,
     /// Whether a new one is needed for a changed setup.
     renew: LinkRenewal,
+    /// When its successor is to be opened.
+    prepare: Option<Instant>,
+    /// When connections ended without an announcement.
+    lost: Vec<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,8 +91,8 @@ impl GeminiLink {
         self.state == GeminiLinkState::Stands
     }
 
-    /// Handles a `sessionResumptionUpdate`.
-    pub(super) fn resumable(&mut self, update: &str) {
+    /// Handles a `sessionResumptionUpdate`: `true` if its handle covers the whole conversation.
+    pub(super) fn resumable(&mut self, update: &str) -> bool {
         let update: Value = serde_json::from_str(update).unwrap_or_default();
         let handle = update.get("newHandle").and_then(Value::as_str).filter(|it| !it.is_empty());
         let resumable = update.get("resumable").and_then(Value::as_bool) == Some(true);
@@ -93,6 +104,7 @@ impl GeminiLink {
         if resumable && let Some(handle) = handle {
             self.handle = Some(handle.to_owned());
         }
+        self.whole == HandleCompleteness::Yes
     }
 
     /// Something was said that the handle does not cover.
@@ -106,16 +118,27 @@ impl GeminiLink {
             return false;
         }
         let left = time_left(go_away).unwrap_or(DEFAULT_TIME_LEFT).min(MAX_TIME_LEFT);
-        self.leave = Some(now + left.saturating_sub(RECONNECT_MARGIN));
+        let leave = now + left.saturating_sub(RECONNECT_MARGIN);
+        self.leave = Some(leave);
+        self.prepare = Some(leave.checked_sub(PREPARE_MARGIN).map_or(now, |at| at.max(now)));
         true
     }
 
-    pub(super) fn renew(&mut self) {
+    pub(super) fn renew(&mut self, now: Instant) {
         self.renew = LinkRenewal::Due;
+        self.prepare = Some(now);
     }
 
     pub(super) fn keep(&mut self) {
         self.renew = LinkRenewal::No;
+        self.prepare = self.prepare.filter(|_| self.leave.is_some());
+    }
+
+    /// Whether the successor of this connection is to be opened now; told once.
+    pub(super) fn take_prepare(&mut self, now: Instant) -> bool {
+        self.stands()
+            && self.handle.is_some()
+            && self.prepare.take_if(|prepare| *prepare <= now).is_some()
     }
 
     /// Whether a reconnection waits for a better moment.
@@ -124,7 +147,9 @@ impl GeminiLink {
     }
 
     pub(super) fn wakes(&self) -> Option<Instant> {
-        self.leave.filter(|_| self.stands())
+        let prepare = self.prepare.filter(|_| self.handle.is_some());
+        let first = self.leave.into_iter().chain(prepare).min();
+        first.filter(|_| self.stands())
     }
 
     /// The handle to resume with, if the connection is to be replaced now.
@@ -137,9 +162,25 @@ impl GeminiLink {
         if !good && !must {
             return None;
         }
+        self.resume()
+    }
+
+    /// The connection ended without an announcement: the handle to resume with. `None` if there is
+    /// none, or if this happens again and again.
+    pub(super) fn lose(&mut self, now: Instant) -> Option<String> {
+        self.lost.retain(|at| now.saturating_duration_since(*at) < RESUME_WINDOW);
+        if self.lost.len() == MAX_RESUMES {
+            return None;
+        }
+        self.lost.push(now);
+        self.resume()
+    }
+
+    fn resume(&mut self) -> Option<String> {
         let handle = self.handle.clone()?;
         let state = GeminiLinkState::Resuming;
-        *self = Self { state, handle: Some(handle.clone()), ..Self::default() };
+        let lost = std::mem::take(&mut self.lost);
+        *self = Self { state, handle: Some(handle.clone()), lost, ..Self::default() };
         Some(handle)
     }
 }

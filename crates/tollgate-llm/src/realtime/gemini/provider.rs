@@ -25,12 +25,15 @@ impl GeminiLive {
         if message.setup_complete.is_some() && self.link.accept_setup() == SetupAcceptance::Again {
             edits.push(("setupComplete", None));
             actions.push(DialectAction::Reconnected);
-            actions.extend(
-                std::mem::take(&mut self.unsent).into_iter().map(DialectAction::ToProvider),
-            );
+            let unsent = std::mem::take(&mut self.unsent);
+            actions.extend(unsent.into_iter().map(DialectAction::ToProvider));
+            actions.extend(self.replay_audio());
         }
         if let Some(update) = message.resumption {
-            self.link.resumable(update);
+            if self.link.resumable(update) && !self.talk.is_open() {
+                self.talk.forget_sound();
+                self.replay.clear();
+            }
             if self.config.as_ref().is_some_and(|it| it.resumption() == ResumptionOwner::Ours) {
                 edits.push(("sessionResumptionUpdate", None));
             }
@@ -50,6 +53,17 @@ impl GeminiLive {
             edits.push(("goAway", None));
         }
         actions
+    }
+
+    /// Sends what only the old connection heard, after answers that the model waits for.
+    fn replay_audio(&mut self) -> Vec<DialectAction> {
+        let (frames, dropped) = self.replay.take();
+        if dropped > 0 {
+            tracing::info!(dropped, "audio before a renewed connection is too old to be replayed");
+        }
+        let begins = (self.talk.caller_speaks() && !frames.is_empty())
+            .then(|| r#"{"realtimeInput":{"activityStart":{}}}"#.to_owned());
+        begins.into_iter().chain(frames).map(DialectAction::ToProvider).collect()
     }
 
     fn content(&mut self, content: &ServerContent<'_>, now: Instant) -> Vec<DialectAction> {

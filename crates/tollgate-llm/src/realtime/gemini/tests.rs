@@ -176,6 +176,7 @@ fn lines(actions: Vec<DialectAction>) -> Vec<String> {
         DialectAction::LateTold => "late told".to_owned(),
         DialectAction::Tier(tier) => format!("tier {tier:?}"),
         DialectAction::Delegate => "delegate".to_owned(),
+        DialectAction::PrepareReconnect => "prepare".to_owned(),
         DialectAction::Reconnect(first) => format!("reconnect {}", first.join(" ")),
         DialectAction::Reconnected => "reconnected".to_owned(),
         DialectAction::Close(close) => format!("close {} {}", close.code, close.reason),

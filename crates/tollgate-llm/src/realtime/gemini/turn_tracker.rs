@@ -12,6 +12,9 @@ use crate::realtime::json_peek;
 /// Silence after which the caller counts as not speaking.
 const CALLER_QUIET_AFTER: Duration = Duration::from_secs(2);
 
+/// How long sound of the caller that nothing else confirms is taken for speech.
+const SOUND_IS_SPEECH_FOR: Duration = Duration::from_secs(30);
+
 /// Maximum bytes kept of an utterance or an answer. More is not needed to select a tier.
 const MAX_TEXT_BYTES: usize = 8 << 10;
 
@@ -24,6 +27,8 @@ pub(super) struct GeminiTurnTracker {
     caller_text_at: Option<Instant>,
     /// Set by the client, if it does its own activity detection.
     caller: GeminiCaller,
+    /// When the client's audio first had sound in it that the provider has not answered.
+    sound: Option<Instant>,
     agent_text: String,
 }
 
@@ -121,6 +126,9 @@ impl GeminiTurnTracker {
             (None, Some(model)) => self.add_agent_text(&model_turn_text(model)),
             (None, None) => (),
         }
+        if content.complete == Some("true") {
+            self.forget_sound();
+        }
         if content.is_end() && !content.is_interrupted() && ending == GeminiTurnEnd::Ends {
             actions.extend(self.end(TurnEvent::Ended));
         }
@@ -171,6 +179,26 @@ impl GeminiTurnTracker {
         self.caller = caller;
     }
 
+    pub(super) fn caller_speaks(&self) -> bool {
+        self.caller == GeminiCaller::Speaks
+    }
+
+    /// The client's audio has sound in it. Sessions without transcripts tell nothing else of the
+    /// caller.
+    pub(super) fn hear_sound(&mut self, now: Instant) {
+        self.sound.get_or_insert(now);
+    }
+
+    /// The provider has answered, or kept, all that was heard so far.
+    pub(super) fn forget_sound(&mut self) {
+        self.sound = None;
+    }
+
+    /// Until when the caller may be speaking, as far as the audio tells.
+    pub(super) fn may_speak_until(&self) -> Option<Instant> {
+        self.sound.map(|since| since + SOUND_IS_SPEECH_FOR)
+    }
+
     pub(super) fn is_open(&self) -> bool {
         self.turn == GeminiTurnState::Open
     }
@@ -185,6 +213,9 @@ impl GeminiTurnTracker {
     pub(super) fn rest(&mut self, now: Instant) {
         if self.pauses().is_some_and(|from| from <= now) {
             self.caller_text_at = None;
+        }
+        if self.may_speak_until().is_some_and(|until| until <= now) {
+            self.sound = None;
         }
     }
 

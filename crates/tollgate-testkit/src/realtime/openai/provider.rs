@@ -19,6 +19,8 @@ mod turns;
 const MAX_PROVIDER_PAUSE: Duration = Duration::from_millis(2);
 /// How long it waits for the last answers before it hangs up.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longer ids of items and calls are refused.
+const MAX_ID_BYTES: usize = 32;
 const QUIET: Duration = Duration::from_millis(150);
 /// What the client of this kit says to calls of its own.
 pub(super) const CLIENTS_WORDS: &str = "the client did it";
@@ -33,6 +35,8 @@ pub struct OpenAiTestProvider {
     ids: u64,
     declared: Value,
     last_item: Option<String>,
+    /// Items of the conversation.
+    items: BTreeSet<String>,
     sent_audio: u64,
     received_audio: u64,
     active: Option<OpenAiActiveResponse>,
@@ -79,6 +83,7 @@ impl OpenAiTestProvider {
             ids: 0,
             declared: json!([]),
             last_item: None,
+            items: BTreeSet::new(),
             sent_audio: 0,
             received_audio: 0,
             active: None,
@@ -181,6 +186,12 @@ impl OpenAiTestProvider {
                 Ok(())
             }
             "conversation.item.create" => self.take_item(event["item"].clone()).await,
+            "conversation.item.delete"
+            | "conversation.item.truncate"
+            | "conversation.item.retrieve" => self.change_item(kind, &event).await,
+            "input_audio_buffer.clear" => {
+                self.say(json!({"type": "input_audio_buffer.cleared"})).await
+            }
             "response.create" if self.active.is_some() => {
                 let code = "conversation_already_has_active_response";
                 self.say(events::error(code, "one at a time")).await
@@ -197,8 +208,39 @@ impl OpenAiTestProvider {
         }
     }
 
+    /// Deletes, truncates or retrieves an item.
+    async fn change_item(&mut self, kind: &str, event: &Value) -> io::Result<()> {
+        let verb = kind.rsplit('.').next().unwrap_or_default();
+        let id = event["item_id"].as_str().unwrap_or_default();
+        if !self.items.contains(id) {
+            let code = format!("item_{verb}_invalid_item_id");
+            return self.say(events::error(&code, "Item with item_id not found")).await;
+        }
+        let done = match verb {
+            "delete" => {
+                self.items.remove(id);
+                json!({"type": "conversation.item.deleted", "item_id": id})
+            }
+            "truncate" => json!({
+                "type": "conversation.item.truncated", "item_id": id,
+                "content_index": event["content_index"], "audio_end_ms": event["audio_end_ms"],
+            }),
+            _ => json!({"type": "conversation.item.retrieved", "item": {"id": id}}),
+        };
+        self.say(done).await
+    }
+
     async fn take_item(&mut self, mut item: Value) -> io::Result<()> {
         let id = item["call_id"].as_str().unwrap_or_default().to_owned();
+        for name in ["id", "call_id"] {
+            let length = item[name].as_str().unwrap_or_default().len();
+            // Ids of the provider itself hold the name of its test.
+            if length > MAX_ID_BYTES
+                && !item[name].as_str().unwrap_or_default().contains(&self.name)
+            {
+                self.ledger.fault(format!("an item has an `{name}` of {length} bytes"));
+            }
+        }
         match item["type"].as_str().unwrap_or_default() {
             "function_call" => {
                 self.injected.insert(id);
@@ -240,6 +282,7 @@ impl OpenAiTestProvider {
             self.say(events::item(kind, item, before.as_deref())).await?;
         }
         if kinds.contains(&"added") {
+            self.items.extend(item["id"].as_str().map(str::to_owned));
             self.last_item = item["id"].as_str().map(str::to_owned);
         }
         Ok(())

@@ -2,8 +2,10 @@
 
 use tollgate_core::tool::ResultDelivery;
 
-use super::{Script, field, offer, offer_of};
-use crate::realtime::events::{AnswerStage, DialectEvent};
+use super::{Script, field, lines, offer, offer_of};
+use crate::realtime::events::{
+    AnswerStage, CloseReason, DialectEvent, ProviderGone, RealtimeDialect,
+};
 
 const OLD: &str = "gemini-2.5-flash-live";
 const NEW: &str = "gemini-3.8-live";
@@ -149,7 +151,7 @@ fn a_provider_that_leaves_is_left_first_and_the_client_does_not_notice() {
     let mut script = Script::resumable(NEW);
     script.calls(&["f1 search", "f2 lights"]);
     script.wait(200);
-    assert_eq!(script.provider(r#"{"goAway":{"timeLeft":"9.5s"}}"#), [""; 0]);
+    assert_eq!(script.provider(r#"{"goAway":{"timeLeft":"9.5s"}}"#), ["prepare"]);
     assert_eq!(script.wait(8_499), [""; 0]);
     let lines = script.wait(1);
     assert_eq!(
@@ -203,4 +205,137 @@ fn a_pending_call_outlives_its_connection() {
     let lines = script.answer("f1", AnswerStage::Late, ResultDelivery::WhenIdle);
     let words = field(&lines[0], "provider: ", "/clientContent/turns/0/parts/0/text").to_string();
     assert!(words.contains("search"), "{words}");
+}
+
+/// Audio of the client: `loud` or silent, with a number in it.
+fn audio(loud: bool, number: usize) -> String {
+    // 48 characters hold 18 samples.
+    let data = if loud { "AEA" } else { "AAA" }.repeat(16);
+    format!(
+        r#"{{"realtimeInput":{{"audio":{{"mimeType":"audio/pcm;rate=16000","data":"{data}"}},"n":{number}}}}}"#
+    )
+}
+
+fn provider_texts(lines: &[String]) -> Vec<&str> {
+    lines.iter().filter_map(|line| line.strip_prefix("provider: ")).collect()
+}
+
+#[test]
+fn the_new_connection_is_opened_before_it_is_needed() {
+    let mut script = Script::resumable(NEW);
+    script.provider(r#"{"serverContent":{"modelTurn":{"parts":[{"text":"Hi."}]}}}"#);
+    assert_eq!(script.provider(r#"{"goAway":{"timeLeft":"50s"}}"#), [""; 0]);
+    assert_eq!(script.wait(38_999), [""; 0]);
+    assert_eq!(script.wait(1), ["prepare"]);
+    assert_eq!(script.wait(9_999), [""; 0]);
+    let lines = script.wait(1);
+    assert!(lines.last().is_some_and(|line| line.starts_with("reconnect ")), "{lines:?}");
+}
+
+#[test]
+fn a_connection_is_not_left_while_the_callers_audio_has_sound_in_it() {
+    let mut script = Script::resumable(NEW);
+    assert_eq!(script.client(&audio(true, 0)), ["provider: as it is"]);
+    assert_eq!(script.provider(r#"{"goAway":{"timeLeft":"9s"}}"#), ["prepare"]);
+    for number in 1..10 {
+        assert_eq!(script.client(&audio(false, number)), ["provider: as it is"]);
+        assert_eq!(script.wait(20), [""; 0]);
+    }
+    script.provider(r#"{"serverContent":{"modelTurn":{"parts":[{"text":"Hi."}]}}}"#);
+    script.provider(r#"{"serverContent":{"turnComplete":true}}"#);
+    let lines = script.provider(RESUMABLE);
+    assert_eq!(field(&lines[0], "reconnect ", "/setup/sessionResumption/handle"), "h2");
+    assert_eq!(script.provider(r#"{"setupComplete":{}}"#), ["reconnected"], "it has all");
+}
+
+#[test]
+fn what_was_said_since_the_last_handle_is_said_again_on_the_new_connection() {
+    let mut script = Script::resumable(NEW);
+    assert_eq!(script.client(&audio(true, 0)), ["provider: as it is"]);
+    script.provider(r#"{"goAway":{"timeLeft":"3s"}}"#);
+    let mut sent = Vec::new();
+    let mut lines = Vec::new();
+    for number in 1..=100 {
+        sent.push(audio(true, number));
+        assert_eq!(script.client(&sent[number - 1])[0], "provider: as it is");
+        lines = script.wait(20);
+    }
+    assert!(lines.last().is_some_and(|line| line.starts_with("reconnect ")), "{lines:?}");
+    let lines = script.provider(r#"{"setupComplete":{}}"#);
+    assert_eq!(lines[0], "reconnected");
+    // At most a second and a half, without a gap, to the very last one.
+    assert_eq!(provider_texts(&lines), sent[sent.len() - 76..]);
+    assert_eq!(script.client(&audio(true, 101)), ["provider: as it is"]);
+}
+
+#[test]
+fn a_caller_whose_client_says_that_it_speaks_goes_on_speaking_on_the_new_connection() {
+    let mut script = Script::resumable(NEW);
+    script.client(r#"{"realtimeInput":{"activityStart":{}}}"#);
+    script.provider(r#"{"goAway":{"timeLeft":"1.5s"}}"#);
+    script.client(&audio(true, 1));
+    script.wait(500);
+    let lines = script.provider(r#"{"setupComplete":{}}"#);
+    let expected = [r#"{"realtimeInput":{"activityStart":{}}}"#.to_owned(), audio(true, 1)];
+    assert_eq!(provider_texts(&lines), expected);
+}
+
+#[test]
+fn noise_does_not_keep_a_changed_offer_back_for_ever() {
+    let mut script = Script::resumable(OLD);
+    script.client(&audio(true, 0));
+    assert_eq!(script.news(other()), ["prepare"]);
+    for number in 1..30 {
+        script.client(&audio(true, number));
+        assert_eq!(script.wait(1_000), [""; 0]);
+    }
+    let lines = script.wait(1_000);
+    assert!(lines.last().is_some_and(|line| line.starts_with("reconnect ")), "{lines:?}");
+}
+
+fn leaves(script: &mut Script, code: u16) -> Vec<String> {
+    let reason = String::new();
+    let gone = script.machine.on_provider_gone(&CloseReason { code, reason }, script.now);
+    match gone {
+        ProviderGone::End => vec!["end".to_owned()],
+        ProviderGone::Resume(actions) => lines(actions),
+    }
+}
+
+#[test]
+fn a_connection_that_ends_without_warning_is_resumed() {
+    for code in [1000, 1001, 1006, 1011, 1012, 1013] {
+        let mut script = Script::resumable(NEW);
+        script.provider(r#"{"serverContent":{"modelTurn":{"parts":[{"text":"Hi."}]}}}"#);
+        let lines = leaves(&mut script, code);
+        let told = [
+            r#"client: {"serverContent":{"interrupted":true}}"#,
+            r#"client: {"serverContent":{"turnComplete":true}}"#,
+        ];
+        assert_eq!(lines[..2], told, "{code}");
+        let last = lines.last().expect("a reconnection");
+        assert_eq!(field(last, "reconnect ", "/setup/sessionResumption/handle"), "h1", "{code}");
+        assert_eq!(script.provider(r#"{"setupComplete":{}}"#), ["reconnected"], "{code}");
+    }
+}
+
+#[test]
+fn a_connection_that_cannot_be_resumed_ends_its_session() {
+    for code in [1002, 1007, 1008, 1009] {
+        assert_eq!(leaves(&mut Script::resumable(NEW), code), ["end"], "{code}");
+    }
+    assert_eq!(leaves(&mut Script::ready(NEW), 1011), ["end"], "there is no handle");
+    assert_eq!(leaves(&mut Script::new(NEW), 1011), ["end"], "there is no session");
+}
+
+#[test]
+fn a_provider_that_leaves_again_and_again_is_not_asked_for_ever() {
+    let mut script = Script::resumable(NEW);
+    for _ in 0..3 {
+        assert_ne!(leaves(&mut script, 1011), ["end"]);
+        script.wait(1_000);
+    }
+    assert_eq!(leaves(&mut script, 1011), ["end"]);
+    script.wait(60_000);
+    assert_ne!(leaves(&mut script, 1011), ["end"]);
 }
