@@ -90,7 +90,7 @@ pub enum StartError {
     Pins(#[source] tollgate_store::Error),
 }
 
-/// Starts everything. Returns at once; servers come up in the background, see [`Gate::settled`].
+/// Starts everything. Returns at once; servers come up in the background, see [`Gate::wait_until_settled`].
 pub fn start(settings: &EngineSettings, parts: Parts) -> Result<RunningEngine, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
