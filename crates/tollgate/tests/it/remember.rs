@@ -59,7 +59,8 @@ fn whole_story(asked: GatewayPaths<'_>) {
     assert_eq!(
         asked.well(&["show", "npc-mira-voss"]),
         "Mira Voss, npc (id npc-mira-voss)\n  age: 41\n  trade: smuggler\n  \
-         Mira Voss keeps Lighthouse (id location-lighthouse), perhaps\n"
+         Mira Voss keeps Lighthouse (id location-lighthouse), perhaps\n  \
+         Mira Voss is afraid of herons\n"
     );
     let file = "2026-01-05-harbour.txt";
     fs::write(asked.folder.join(file), TRANSCRIPT).unwrap();
