@@ -300,9 +300,9 @@ async fn results_that_are_too_long_for_the_provider_are_shortened_and_it_is_aske
             let results = messages.filter(|it| it["role"] == "tool");
             results.map(|it| it["content"].to_string()).collect::<Vec<_>>()
         };
-        // Two rounds fit, the third is refused and asked again, then comes the last.
+        // One whole result fits: each request with two is refused, and sent again with one.
         let counts: Vec<usize> = (0..asked.len()).map(|at| results(at).len()).collect();
-        assert_eq!(counts, [0, 1, 2, 2, 3], "no tool runs twice");
+        assert_eq!(counts, [0, 1, 2, 2, 3, 3], "no tool runs twice");
         let shorter = results(3);
         assert!(shorter[0].len() < 600 && shorter[0].contains("begin-0"), "{}", shorter[0]);
         assert!(shorter[0].contains("read the rest with handle"), "{}", shorter[0]);
