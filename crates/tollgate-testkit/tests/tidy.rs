@@ -302,8 +302,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-worker",
         &[
-            "bindings", "confine", "nearest", "outcome", "pipe", "hints", "show", "failure",
-            "check", "convert", "rounding", "session", "calls", "builtins", "program",
+            "bindings", "confine", "nearest", "outcome", "pipe", "watchdog", "hints", "show",
+            "failure", "check", "convert", "rounding", "session", "calls", "builtins", "program",
         ],
     ),
     (

@@ -40,7 +40,8 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
     for model in ["alone", "cascade"] {
         answer(&gateway, model, 0).await?;
     }
-    let (mut added, mut ratios) = (Vec::new(), Vec::new());
+    let mut added = Vec::new();
+    let mut ratios = Vec::new();
     for number in 1..=(bench.pace.rounds * TURNS) as u64 {
         let alone = answer(&gateway, "alone", number).await?;
         let opener = answer(&gateway, "fast", number).await?;

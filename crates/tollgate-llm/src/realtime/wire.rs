@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use futures_util::{Sink, Stream};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -241,6 +242,10 @@ fn protocol_error_event(error: &Error) -> SocketEvent {
     match error {
         Error::Capacity(_) => broken_event(code::TOO_BIG, "a message is too large"),
         Error::Utf8(_) => broken_event(code::BAD_TEXT, "a text is not UTF-8"),
+        // Nothing invalid was sent: the other side is gone.
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
+            broken_event(code::FAULT, "the connection broke")
+        }
         Error::Protocol(violation) => {
             SocketEvent::Broken(close(code::PROTOCOL, violation.to_string()))
         }

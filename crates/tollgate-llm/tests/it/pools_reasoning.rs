@@ -94,7 +94,8 @@ async fn a_conversation_goes_on_at_the_account_that_made_its_reasoning() {
     let third_turn = continued(&second_turn, response);
     let answer = pool.model().ask(&third_turn).await.unwrap();
     assert_eq!(answer.text(), "Hello there");
-    let (tried, moved) = (second.requests_seen(), first.requests_seen());
+    let tried = second.requests_seen();
+    let moved = first.requests_seen();
     assert_eq!((tried.len(), moved.len()), (3, 3));
     assert_eq!(reasoning(&tried[2].json()).len(), 2);
     let sent = moved[2].json();
