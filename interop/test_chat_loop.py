@@ -49,6 +49,15 @@ def test_b_ch_08_two_calls_with_one_id_get_a_result_each(chat, stream, kind):
     assert len({call["id"] for call in heard.told["calls"]}) == 2
 
 
+@EITHER
+@KIND
+def test_a_call_that_comes_again_in_the_same_answer_runs_once(chat, stream, kind):
+    front = chat.front("openai-py-chat", "dicer")
+    heard = front.ask(f"{kind}-same-call", front.begin("Roll."), stream=stream)
+    assert "makes 42" in heard.text
+    assert [call["status"] for call in heard.told["calls"]] == ["ok"]
+
+
 @ONE_EACH
 @EITHER
 @pytest.mark.parametrize("script, named", [("unknown-tool", "no_such_tool"), ("hidden-tool", "write_file")])

@@ -13,9 +13,9 @@ SECRETS = {name: f"secret-of-{name}-0123456789" for name in ("openai", "anthropi
 # How a provider is spoken to -> its name and kind.
 KINDS = {"chat": "openai", "responses": "openai", "anthropic": "anthropic", "gemini": "gemini"}
 SCRIPTS = [
-    "echo", "instructed", "tool-once", "text-and-tool", "parallel", "without-ids", "same-id", "forever", "many-500",
-    "many-20", "rounds-3", "unknown-tool", "hidden-tool", "client-tool", "mixed", "mixed-late", "thinking", "refusal",
-    "length", "negative-usage", "wordy.slow",
+    "echo", "instructed", "tool-once", "text-and-tool", "parallel", "without-ids", "same-id", "same-call", "forever",
+    "many-500", "many-20", "rounds-3", "unknown-tool", "hidden-tool", "client-tool", "mixed", "mixed-late", "thinking",
+    "refusal", "length", "negative-usage", "wordy.slow",
 ]  # fmt: skip
 
 

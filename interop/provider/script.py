@@ -124,6 +124,7 @@ SCRIPTS: dict[str, Callable[[Asked], Answer]] = {
     "parallel": calling(*(Call(ROLL, json.dumps({"expression": f"1d1+{index}"})) for index in range(3))),
     "without-ids": calling(*(Call(ROLL, json.dumps({"expression": f"1d1+{index}"}), "") for index in range(3))),
     "same-id": insisting(Call(ROLL, FORTY_TWO, "call_same"), Call(ROLL, '{"expression": "1d1"}', "call_same")),
+    "same-call": insisting(Call(ROLL, FORTY_TWO, "call_same"), Call(ROLL, FORTY_TWO, "call_same")),
     "forever": rounds(10**9),
     "unknown-tool": insisting(Call("no_such_tool", "{}")),
     "hidden-tool": insisting(Call("write_file", '{"path": "a.txt", "content": "a"}')),

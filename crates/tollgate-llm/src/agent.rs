@@ -33,6 +33,7 @@ mod opener;
 mod own_results;
 mod prepare;
 mod relay;
+mod repeated_calls;
 mod response_stream;
 mod run;
 mod usage_metrics;

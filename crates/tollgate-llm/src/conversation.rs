@@ -107,7 +107,7 @@ pub enum MediaSource {
 }
 
 /// A tool call requested by a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FunctionCall {
     pub id: String,
     pub name: String,

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::relay::RoundRelay;
+use super::repeated_calls::RepeatedCallFilter;
 use super::{CompletionEvent, CompletionSink};
 use crate::cascade::Continuation;
 use crate::conversation::{ChatResponse, StopReason, TokenUsage};
@@ -15,6 +16,8 @@ use crate::turn::{OfferedTools, TurnCallIds};
 pub(super) struct ResponseStream {
     relay: RoundRelay,
     whole: ResponseAssembly,
+    /// Of the round's answer.
+    repeated_calls: RepeatedCallFilter,
     ids: TurnCallIds,
     /// Removes what the opener already said.
     behind: Option<OpenerRepetitionFilter>,
@@ -40,7 +43,8 @@ impl ResponseStream {
     pub(super) fn new(ids: TurnCallIds, voice: Option<CompletionSink>) -> Self {
         let relay = RoundRelay::default();
         let whole = ResponseAssembly::default();
-        Self { relay, whole, ids, behind: None, last_text: None, voice }
+        let repeated_calls = RepeatedCallFilter::default();
+        Self { relay, whole, repeated_calls, ids, behind: None, last_text: None, voice }
     }
 
     /// Leaves out the text of all rounds but the last: the client reads the whole text as one JSON
@@ -56,6 +60,7 @@ impl ResponseStream {
     pub(super) async fn next_round(&mut self) {
         self.release_held(HeldText::Dropped).await;
         self.relay.next_round();
+        self.repeated_calls = RepeatedCallFilter::default();
         if let Some(behind) = &mut self.behind {
             behind.part = None;
         }
@@ -75,7 +80,10 @@ impl ResponseStream {
         offered: &OfferedTools,
         round: &mut ResponseAssembly,
     ) {
-        for mut delta in self.filter_repetition(delta) {
+        let deltas = self.repeated_calls.pass(delta);
+        let deltas: Vec<ResponseDelta> =
+            deltas.into_iter().flat_map(|delta| self.filter_repetition(delta)).collect();
+        for mut delta in deltas {
             if let ResponseDelta::Open { opening: PartOpening::Call { id, .. }, .. } = &mut delta {
                 *id = self.ids.distinct(id);
             }

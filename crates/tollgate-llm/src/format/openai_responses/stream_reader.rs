@@ -113,7 +113,7 @@ impl OpenAiResponsesStreamReader {
         }
         self.state = ResponsesStreamState::Ended;
         let items = response.list("output")?.unwrap_or_default();
-        self.items.close();
+        self.items.close()?;
         // Some servers send everything in the last event.
         if self.items.is_empty() {
             self.items.whole(response::read_output(items)?);

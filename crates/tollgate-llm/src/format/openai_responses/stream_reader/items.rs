@@ -1,6 +1,6 @@
 //! Items of a stream being read: the part that each item maps to, and what has arrived of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -19,6 +19,10 @@ pub(super) struct ResponsesStreamItems {
     pub(super) out: Vec<ResponseDelta>,
     /// Keyed by their index in the output.
     items: BTreeMap<u64, ResponsesStreamItem>,
+    /// Index in the output by `call_id`: some servers count the same call differently later.
+    calls: HashMap<String, u64>,
+    /// A call that ended without having begun.
+    unannounced_call: Option<String>,
     parts: usize,
     plain: PlainStop,
 }
@@ -86,6 +90,12 @@ impl ResponsesStreamItems {
     }
 
     pub(super) fn add_item(&mut self, at: u64, mut fields: FieldReader) -> Result<(), LlmError> {
+        if let Some((id, open)) = self.open_call(&fields) {
+            if open == at {
+                return Ok(());
+            }
+            return Err(LlmError::invalid("item", format!("the call `{id}` begins twice")));
+        }
         self.close_item(at);
         let kind = fields.peek("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         let item = match kind.as_str() {
@@ -106,6 +116,7 @@ impl ResponsesStreamItems {
                 let name = fields.needed_text("name")?;
                 let arguments = fields.text("arguments")?.unwrap_or_default();
                 let extra = with_item(remaining_fields(fields.into_value(), &["type", "status"]));
+                self.calls.insert(id.clone(), at);
                 let mut spoken = self.open(PartOpening::Call { id, name }, extra);
                 self.plain = PlainStop::Calls;
                 self.out.extend(spoken.grow(arguments, Extra::none()));
@@ -122,6 +133,8 @@ impl ResponsesStreamItems {
     }
 
     pub(super) fn finish_item(&mut self, at: u64, value: Value) -> Result<(), LlmError> {
+        let call = call_id(&value).map(str::to_owned);
+        let at = call.as_ref().and_then(|id| self.calls.get(id)).copied().unwrap_or(at);
         match self.items.get_mut(&at) {
             Some(ResponsesStreamItem::Done) => {}
             Some(ResponsesStreamItem::Message { contents, .. }) if !contents.is_empty() => {
@@ -136,6 +149,10 @@ impl ResponsesStreamItems {
             }
             None | Some(ResponsesStreamItem::Message { .. }) => {
                 self.items.insert(at, ResponsesStreamItem::Done);
+                if let Some(id) = call {
+                    self.calls.insert(id.clone(), at);
+                    self.unannounced_call = Some(id);
+                }
                 self.whole(item_reader::read(value, "item".to_owned())?);
             }
             Some(ResponsesStreamItem::Call(spoken)) => {
@@ -366,10 +383,26 @@ impl ResponsesStreamItems {
         ResponsesOpenPart { index, text: String::new(), is_opaque }
     }
 
-    /// Closes all open items.
-    pub(super) fn close(&mut self) {
+    /// Closes all open items. A call that began but did not end may be the same as one that ended
+    /// but did not begin: it must not run twice.
+    pub(super) fn close(&mut self) -> Result<(), LlmError> {
+        if let Some(id) = &self.unannounced_call
+            && self.items.values().any(|item| matches!(item, ResponsesStreamItem::Call(_)))
+        {
+            let message = format!("the call `{id}` ends and never began, and another never ends");
+            return Err(LlmError::invalid("item", message));
+        }
         let open: Vec<u64> = self.items.keys().copied().collect();
         open.into_iter().for_each(|at| self.close_item(at));
+        Ok(())
+    }
+
+    /// The id and the index of the call that this item is, if it has begun and not ended.
+    fn open_call(&self, item: &FieldReader) -> Option<(String, u64)> {
+        let id = item.peek("call_id").and_then(Value::as_str)?;
+        let at = *self.calls.get(id)?;
+        let is_open = matches!(self.items.get(&at), Some(ResponsesStreamItem::Call(_)));
+        is_open.then(|| (id.to_owned(), at))
     }
 
     fn close_item(&mut self, at: u64) {
@@ -411,6 +444,12 @@ fn find_unannounced_parts(
     let new = (0..).zip(list).filter(|(number, _)| !contents.contains_key(number));
     let parts = new.filter_map(|(_, part)| part_reader::read(part.clone(), String::new()).ok());
     parts.filter(|part| matches!(part.content, PartContent::Opaque { .. })).collect()
+}
+
+/// The `call_id` of an item that is a call of a function.
+fn call_id(item: &Value) -> Option<&str> {
+    let is_call = item["type"] == "function_call" && item["namespace"].is_null();
+    item["call_id"].as_str().filter(|_| is_call)
 }
 
 pub(super) fn output_index(fields: &FieldReader) -> u64 {

@@ -110,6 +110,51 @@ fn servers_may_leave_out_the_pieces_or_all_but_the_end() {
     assert_eq!(response.stop, StopReason::Filtered);
 }
 
+fn call_item(id: &str, arguments: &str) -> Value {
+    json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": "f",
+        "arguments": arguments})
+}
+
+fn call_event(kind: &str, at: u64, id: &str, arguments: &str) -> Value {
+    let item = call_item(id, arguments);
+    event(&format!("output_item.{kind}"), json!({"output_index": at, "item": item}))
+}
+
+#[test]
+fn a_call_that_is_counted_differently_at_its_end_is_one_call() {
+    let added = call_event("added", 0, "c", "");
+    let moved = call_event("done", 41, "c", "{}");
+    check(&[added.clone(), moved.clone()], "c f{} | Calls 0/4");
+    let done = call_event("done", 0, "c", "{}");
+    check(&[added.clone(), done.clone(), moved.clone()], "c f{} | Calls 0/4");
+    check(&[done.clone(), moved], "c f{} | Calls 0/4");
+    check(&[added.clone(), added.clone(), done.clone()], "c f{} | Calls 0/4");
+    let other = call_event("added", 1, "d", "");
+    let crossed = [call_event("done", 1, "c", "{}"), call_event("done", 0, "d", "[]")];
+    check(&[&[added.clone(), other], &crossed[..]].concat(), "c f{} | d f[] | Calls 0/4");
+    let new = call_event("done", 1, "d", "{}");
+    check(&[added, done, new], "c f{} | d f{} | Calls 0/4");
+    let again = [call_event("added", 1, "c", ""), call_event("done", 1, "c", "[]")];
+    let first = [call_event("added", 0, "c", ""), call_event("done", 0, "c", "{}")];
+    check(&[first, again].concat(), "c f{} | c f[] | Calls 0/4");
+}
+
+#[test]
+fn a_call_that_may_be_another_one_is_malformed() {
+    let arguments = event("function_call_arguments.done", json!({"arguments": "{}"}));
+    for events in [
+        [call_event("added", 0, "c", ""), arguments.clone(), call_event("done", 41, "d", "{}")],
+        [call_event("added", 41, "d", ""), arguments.clone(), call_event("done", 0, "c", "{}")],
+        [call_event("added", 0, "c", ""), arguments, call_event("added", 1, "c", "{}")],
+    ] {
+        let mut all = vec![make_created_event()];
+        all.extend(events.iter().map(Value::to_string));
+        all.push(complete());
+        let read = read_all(&all);
+        assert!(matches!(read, Err(BrokenStreamError::Malformed(_))), "{read:?}");
+    }
+}
+
 #[test]
 fn events_about_nothing_say_nothing() {
     let delta = event("output_text.delta", json!({"output_index": 7, "delta": "lost"}));
