@@ -18,15 +18,31 @@ from harness.models import KINDS
 POINTS = (0, 50, 99)
 AT_POINTS = ("cut", "stall", "wrong-type", "wrong-inside", "wrong-id", "twice", "swapped")
 FAULTS = [
-    *(f"{fault}-at-{point}" for fault in AT_POINTS for point in POINTS),
-    "long-line-at-50", "rate-limited", "rate-limited-silently", "overloaded-529", "html",
+    *(f"{fault}-at-{point}" for fault in (*AT_POINTS, "long-line") for point in POINTS),
+    "rate-limited", "rate-limited-silently", "overloaded-529", "html",
 ]  # fmt: skip
 ROUNDS = ("", ".second-round")
 # What a client may be told of a fault that is not its own.
 STATUSES = {429, 502, 503, 504}
 RESPONSE_ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
-# At once: stalls take time, and wait beside each other.
+# How many events a stream with the call has at most, and that of a model that thinks.
+EVENTS, THINKING_EVENTS = 12, 20
+THINKING = {"responses": "gpt-6.1-sol", "anthropic": "claude-opus-5-5", "gemini": "gemini-3.8-flash"}
+# Those by which one call may seem to be two.
+AT_EVENTS = ("wrong-id", "twice", "swapped")
+# A front of another dialect for each provider: how a stream is read does not depend on it.
+OTHER = {"chat": "responses", "responses": "anthropic", "anthropic": "gemini", "gemini": "chat"}
+# Before the first token: another place or model answers, and the client sees nothing of them.
+EARLY = ("cut-at-0", "rate-limited", "rate-limited-silently", "overloaded-529", "html")
+BEHIND = (*EARLY, "cut-at-50", "cut-at-99", "wrong-id-at-50", "twice-at-50")
 AT_ONCE = 12
+# Only time passes in a stall.
+STALLS_AT_ONCE = 48
+# A provider that stalls is given up soon, but not before a busy machine has let it speak.
+MANNERS = {
+    "stalling-": {"timeout_ms": 4000, "idle_timeout_ms": 2000, "retries": 0},
+    "pooled-": {"timeout_ms": 15_000, "retries": 1, "endpoints": [{"name": "one"}, {"name": "two"}]},
+}
 
 
 @dataclass(frozen=True)
@@ -36,14 +52,32 @@ class Case:
     fault: str
     round: str
     stream: bool
+    vendor: str = ""
+    agent: str = "dicer"
+
+    @property
+    def id(self) -> str:
+        """The provider's own name of the model."""
+        return f"{self.vendor}tool-once.{self.fault}{self.round}"
+
+    @property
+    def manner(self) -> str:
+        if self.agent != "dicer":
+            return "pooled-"
+        return "stalling-" if self.stalls else ""
 
     @property
     def model(self) -> str:
-        return f"{self.kind}-tool-once.{self.fault}{self.round}"
+        return f"{self.manner}{self.kind}-{self.id}"
+
+    @property
+    def stalls(self) -> bool:
+        return self.fault.startswith("stall-")
 
     @property
     def key(self) -> str:
-        return f"{self.front}-{self.kind}-{self.fault}{self.round}-{self.stream}".replace(".", "-")
+        name = f"{self.agent}-{self.front}-{self.model}-{self.stream}"
+        return name.replace(".", "-").replace("+", "-")
 
 
 def cases(front: str, kind: str) -> list[Case]:
@@ -53,35 +87,57 @@ def cases(front: str, kind: str) -> list[Case]:
     return streamed + [Case(front, kind, fault, late, False) for fault in whole for late in ROUNDS]
 
 
+def at_every_event(kind: str, vendor: str = "") -> list[Case]:
+    places = range(THINKING_EVENTS if vendor else EVENTS)
+    found = [f"{fault}-at-event-{place}" for place in places for fault in AT_EVENTS]
+    return [Case(OTHER[kind], kind, fault, "", True, vendor) for fault in found]
+
+
+def in_pools(kind: str) -> list[Case]:
+    """Each with an agent of its own, which has another model behind the pool."""
+    return [
+        Case(OTHER[kind], kind, fault, late, True, agent=f"pooled-{kind}-{fault}{late}".replace(".", "-"))
+        for fault in BEHIND
+        for late in ROUNDS
+    ]
+
+
+PAIRS = [case for front in KINDS for kind in KINDS for case in cases(front, kind)]
+EVERYWHERE = {kind: at_every_event(kind) for kind in KINDS}
+EVERYWHERE |= {f"{kind}-thinking": at_every_event(kind, f"{name}+") for kind, name in THINKING.items()}
+POOLED = {kind: in_pools(kind) for kind in KINDS}
+
+
 def secret(case: Case) -> str:
     return f"key-of-{case.key}-0123456789"
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
-    every = [case for front in KINDS for kind in KINDS for case in cases(front, kind)]
-    found = {case.model: models.model(case.kind, case.model.removeprefix(f"{case.kind}-")) for case in every}
+    pooled = [case for found in POOLED.values() for case in found]
+    every = [*PAIRS, *(case for found in EVERYWHERE.values() for case in found), *pooled]
+    found = {case.model: models.model(case.kind, case.id, case.manner) for case in every}
+    found |= {f"healthy-{kind}": models.model(kind, "tool-once") for kind in KINDS}
     dice = {"tools": ["roll"], "auto_execute": ["roll"], "max_depth": 4, "models": ["small"]}
+    pools = {case.agent: {**dice, "models": [case.model, f"healthy-{OTHER[case.kind]}"]} for case in pooled}
     more = {
         "models": {"small": {"provider": "demo"}, **found},
-        "agents": {"dicer": dice},
+        "agents": {"dicer": dice, **pools},
         "keys": [{"name": case.key, "key": secret(case), "role": "caller"} for case in every],
     }
-    hasty = models.MANNERS[""]
-    models.MANNERS[""] = {"timeout_ms": 1000, "idle_timeout_ms": 500, "retries": 0}
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(models, "MANNERS", {**models.MANNERS, **MANNERS})
         with models.started(tmp_path_factory.mktemp("faults"), **more) as running:
             yield running
-    finally:
-        models.MANNERS[""] = hasty
 
 
 def request(case: Case) -> tuple[str, dict]:
-    """Path and body."""
+    """Path and body. An agent of the case's own is asked by its name."""
+    model = case.model if case.agent == "dicer" else case.agent
     if case.front == "gemini":
         verb = "streamGenerateContent?alt=sse" if case.stream else "generateContent"
-        return f"/v1beta/models/{case.model}:{verb}", {"contents": [{"role": "user", "parts": [{"text": "Roll."}]}]}
-    body = {"model": case.model, "stream": case.stream}
+        return f"/v1beta/models/{model}:{verb}", {"contents": [{"role": "user", "parts": [{"text": "Roll."}]}]}
+    body = {"model": model, "stream": case.stream}
     said = [{"role": "user", "content": "Roll."}]
     if case.front == "responses":
         return "/v1/responses", {**body, "input": said}
@@ -190,7 +246,7 @@ def rolls(gateway, case: Case) -> int:
 
 def check(gateway, case: Case) -> None:
     path, body = request(case)
-    headers = {"authorization": f"Bearer {secret(case)}", "x-tollgate-agent": "dicer"}
+    headers = {"authorization": f"Bearer {secret(case)}", "x-tollgate-agent": case.agent}
     answer = httpx2.post(gateway.url + path, json=body, headers=headers, timeout=30)
     if answer.status_code == 200 and case.stream:
         well = STREAMS[case.front](events(answer.text))
@@ -205,18 +261,45 @@ def check(gateway, case: Case) -> None:
     # A call that was spoilt on its way is not made; the model is told, and gives an answer without it.
     assert ran in ((1,) if case.round else (0, 1)), f"the tool ran {ran} times"
     assert not well or ran == 0 or "42" in answer.text, "an answer without the tool's result"
+    assert case.agent == "dicer" or case.fault not in EARLY or (well and ran == 1), answer.text[-300:]
+
+
+def failures(gateway, every: list[Case], at_once: int = AT_ONCE) -> str:
+    def try_case(case: Case) -> str | None:
+        try:
+            check(gateway, case)
+        except Exception as error:  # noqa: BLE001 (each case tells its own fault)
+            return f"{case.key}: {type(error).__name__}: {error}"
+        return None
+
+    with ThreadPoolExecutor(at_once) as pool:
+        return "\n".join(fault for fault in pool.map(try_case, every) if fault)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("front", KINDS)
 def test_every_fault_of_a_provider_ends_in_the_clients_own_dialect(gateway, front, kind):
-    def try_case(case: Case) -> str | None:
-        try:
-            check(gateway, case)
-        except Exception as error:  # noqa: BLE001 (each case tells its own fault)
-            return f"{case.fault}{case.round}{'' if case.stream else ' whole'}: {type(error).__name__}: {error}"
-        return None
+    failed = failures(gateway, [case for case in cases(front, kind) if not case.stalls])
+    assert not failed, failed
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        failed = [fault for fault in pool.map(try_case, cases(front, kind)) if fault]
-    assert not failed, "\n".join(failed)
+
+def test_a_provider_that_stalls_is_given_up_in_the_clients_own_dialect(gateway):
+    failed = failures(gateway, [case for case in PAIRS if case.stalls], STALLS_AT_ONCE)
+    assert not failed, failed
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_a_tool_runs_once_whatever_event_is_wrong(gateway, name):
+    """Thinking with its signature is among the events of models that think."""
+    gateway.provider.forget()
+    failed = failures(gateway, EVERYWHERE[name])
+    assert not failed, failed
+    length = gateway.seen[0].events
+    assert 0 < length <= (THINKING_EVENTS if "thinking" in name else EVENTS), length
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tool_runs_once_however_often_models_are_asked(gateway, kind):
+    """Two places, a retry at each and another model behind them."""
+    failed = failures(gateway, POOLED[kind])
+    assert not failed, failed

@@ -1,7 +1,7 @@
 """The name of a model says all that it does: words with dots between, in any order.
 
 `tool-once`, `many-500`: a script (`script.py`; without one, `echo`). `tool-once.odd-chunks`: a fault of its way
-(`faults.py`). `cut-at-50`: a fault behind so many percent of the events.
+(`faults.py`). `cut-at-50`: a fault behind so many percent of the events; `cut-at-event-3`: at the fourth event.
 `second-round`: faults begin when a tool has run. `rate-limited`, `rate-limited-2`: refusals, for ever or for so many requests. `silent`, `cut`, `bom`,
 `mistyped`: nothing comes, half of it comes, a byte order mark comes first, events come as `application/json`.
 
@@ -45,9 +45,9 @@ class Plan:
     def take(self, word: str) -> bool:
         """Whether the word means anything."""
         counted = re.fullmatch(r"(.+)-(\d+)", word)
-        at = re.fullmatch(r"(.+)-at-(\d+)", word)
+        at = re.fullmatch(r"(.+)-at-(event-)?(\d+)", word)
         if at and at[1] in faults.AT:
-            self.events.append(at_point(faults.AT[at[1]], int(at[2])))
+            self.events.append((at_event if at[2] else at_point)(faults.AT[at[1]], int(at[3])))
         elif word in WAYS:
             self.ways.add(word)
         elif word in faults.EVENTS:
@@ -71,6 +71,10 @@ class Plan:
 
 def at_point(fault: Callable, percent: int) -> Callable:
     return lambda events, _dialect: fault(events, min(len(events) - 1, len(events) * percent // 100))
+
+
+def at_event(fault: Callable, place: int) -> Callable:
+    return lambda events, _dialect: fault(events, min(len(events) - 1, place))
 
 
 def plan(model: str, words: str | None = None) -> Plan:

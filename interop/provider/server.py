@@ -66,6 +66,8 @@ class Seen:
     headers: dict[str, str]
     body: dict
     status: int = 0
+    events: int = 0
+    """Of the stream, before anything was wrong with it."""
     begun: float = field(default_factory=time.monotonic)
     gone: threading.Event = field(default_factory=threading.Event)
     """The client went away before the answer was whole."""
@@ -215,6 +217,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def deliver(self, reply: Reply, streamed: bool, plan: plans.Plan, dialect, seen: Seen) -> None:
         seen.status = 200
+        seen.events = len(reply.events)
         if streamed:
             return self.stream(plan.of_events(reply.events, dialect), plan)
         if plan.chunks is faults.slowly:
