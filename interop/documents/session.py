@@ -1,6 +1,7 @@
 """Where one document is run: a folder of its own, a gateway that starts when it is needed, and programs that stand in for
 those that would fetch something. Addresses of the usual port are those of this gateway."""
 
+import json
 import os
 import pty
 import re
@@ -40,9 +41,17 @@ ABSENT = {
     "codex": "asks for an account",
 }
 SECRETS = [
-    "ANTHROPIC_API_KEY", "AZURE_CLIENT_SECRET", "AZURE_OPENAI_API_KEY", "BRAVE_KEY", "DEEPGRAM_API_KEY",
-    "GEMINI_API_KEY", "OPENAI_API_KEY", "OPS_KEY", "PHONE_KEY", "SECRET", "TOLLGATE_ADMIN_KEY", "WORLD_SEARCH_TOKEN",
+    "ANTHROPIC_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET",
+    "AZURE_OPENAI_API_KEY", "BRAVE_KEY", "DEEPGRAM_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "OPS_KEY", "PHONE_KEY",
+    "SECRET", "TOLLGATE_ADMIN_KEY", "WORLD_SEARCH_TOKEN",
 ]  # fmt: skip
+SERVICE_ACCOUNT = {
+    "type": "service_account",
+    "project_id": "acme-1",
+    "private_key_id": "1",
+    "private_key": "-----BEGIN {0}-----\nMII\n-----END {0}-----\n".format("PRIVATE KEY"),
+    "client_email": "gateway@acme-1.iam.gserviceaccount.com",
+}
 
 
 class Session:
@@ -63,6 +72,7 @@ class Session:
         self.environment = {
             **clean_environment(),
             **{name: f"a-secret-for-{name.lower()}" for name in SECRETS},
+            "GOOGLE_SERVICE_ACCOUNT": json.dumps(SERVICE_ACCOUNT),
             "HOME": str(folder),
             "PATH": os.pathsep.join([str(self.bin), str(NODE.parent), str(PYTHON_V2.parent), os.environ["PATH"]]),
             "TOLLGATE_LISTEN": f"127.0.0.1:{self.port}",
