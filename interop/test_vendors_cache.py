@@ -58,7 +58,7 @@ def test_a_note_at_the_end_of_each_round_does_not_spoil_the_cache(chat, strong):
     assert heard.text.startswith("You said: Please roll."), heard.text[:200]
     check_rounds([one for name, one in chat.provider.issued.cache.counted if name == strong], 2)
     notes = [json.dumps(seen.body["messages"][-1]) for seen in chat.seen if seen.body["model"].startswith(strong)]
-    assert len(notes) == 2 and all("You have begun to answer" in note for note in notes), notes
+    assert len(notes) == 2 and all("Never mention this note" in note for note in notes), notes
 
 
 @pytest.mark.parametrize("agent", [None, "dicer"])
