@@ -8,6 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::wire::Era;
 
+/// Size of the results of the tool `large`.
+pub(crate) const LARGE_RESULT_BYTES: usize = 200_000;
+
 /// A server with `echo`, `hang` (which never answers) and more tools that nobody calls.
 pub(crate) struct EchoServer {
     tools: String,
@@ -91,7 +94,8 @@ impl EchoServer {
         if call.name == "hang" {
             return EchoAnswer::Never;
         }
-        let text = call.arguments.text.get();
+        let large = (call.name == "large").then(large_result);
+        let text = large.as_deref().unwrap_or(call.arguments.text.get());
         let mut out = String::with_capacity(text.len() + 128);
         let _ = write!(
             out,
@@ -99,6 +103,20 @@ impl EchoServer {
         );
         EchoAnswer::Message(out)
     }
+}
+
+/// Rows as a database gives them, as a JSON string.
+fn large_result() -> String {
+    let row = |at: usize| format!("row {at}: a guest, two nights, paid in full\\n");
+    let mut text = String::with_capacity(LARGE_RESULT_BYTES + 64);
+    text.push('"');
+    let mut at = 0;
+    while text.len() < LARGE_RESULT_BYTES {
+        text.push_str(&row(at));
+        at += 1;
+    }
+    text.push('"');
+    text
 }
 
 const INITIALIZE_RESULT: &str = concat!(

@@ -35,6 +35,8 @@ pub(crate) struct LoadTarget {
 pub(crate) enum LoadRequest {
     /// A call of this tool.
     Echo(String),
+    /// A call of this tool, whose result is large.
+    Large(String),
     /// A call of the built-in tool for dice.
     Roll,
     /// The list of tools, whose answer must be these bytes.

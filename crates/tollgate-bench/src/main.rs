@@ -37,6 +37,7 @@ mod soak;
 mod speech;
 mod stdio_echo;
 mod table;
+mod tcp_relay;
 mod tokens;
 mod upstream;
 mod wire;
@@ -82,6 +83,10 @@ fn main() -> ExitCode {
         },
         ["bare", upstream, path] => match upstream.parse::<SocketAddr>() {
             Ok(upstream) => serve_here(|| bare_proxy::BareProxy::new(upstream, path)),
+            Err(_) => return usage(),
+        },
+        ["relay", upstream] => match upstream.parse::<SocketAddr>() {
+            Ok(upstream) => serve_on_socket(|listener| tcp_relay::relay(listener, upstream)),
             Err(_) => return usage(),
         },
         ["upstream", tools] => match tools.parse::<usize>() {

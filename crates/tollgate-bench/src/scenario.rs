@@ -264,6 +264,14 @@ impl BenchContext {
         MeasuredProcess::helper(&self.own, words).await
     }
 
+    /// Copies what comes, without reading it.
+    pub(crate) async fn start_relay(
+        &self,
+        upstream: SocketAddr,
+    ) -> Result<MeasuredProcess, BenchError> {
+        MeasuredProcess::helper(&self.own, ["relay".to_owned(), upstream.to_string()]).await
+    }
+
     /// A server that says nothing but `bytes`.
     pub(crate) async fn start_fixed(&self, bytes: &Bytes) -> Result<MeasuredProcess, BenchError> {
         let file = self.scratch.path().join("fixed.json");

@@ -20,6 +20,11 @@ impl EchoUpstream {
         Self { echo: EchoServer::new(tools), sessions: AtomicU64::new(0) }
     }
 
+    /// With the tool `large`, whose results are large.
+    pub(crate) fn with_large_results() -> Self {
+        Self { echo: EchoServer::with(&["large"]), sessions: AtomicU64::new(0) }
+    }
+
     async fn post(&self, era: Era, message: &[u8]) -> BenchResponse {
         match self.echo.answer(era, message) {
             EchoAnswer::Message(message) => serve::json(Bytes::from(message)),

@@ -16,6 +16,7 @@ use tollgate_engine::settings::{ApprovalLimits, BuiltinSettings, EngineSettings}
 use tollgate_server::MemoryLimit;
 
 use super::diagnostic::{DiagnosticLocation, Problems};
+use super::expand::Environment;
 use super::raw::{SectionFields, Spanned};
 use super::suggest::nearest;
 use super::wording::last;
@@ -32,6 +33,7 @@ mod endpoint;
 mod global_rules;
 mod hosts;
 mod images;
+mod incoming_call;
 mod jwt_auth;
 mod memory;
 pub(super) mod model;
@@ -40,6 +42,7 @@ mod rate;
 mod sandbox;
 mod server;
 mod telemetry;
+mod telephony;
 mod tool;
 mod trust;
 pub(super) mod unimplemented_keys;
@@ -55,22 +58,26 @@ pub(super) fn check(
     fields: &SectionFields,
     origin: ConfigOrigin,
     request: &ConfigRequest,
+    variables: &dyn Environment,
     problems: &mut Problems,
 ) -> Option<Config> {
     let listen = access::listen(fields, request, problems);
     let hosts = hosts::hosts(fields, listen, request, problems);
+    let origins = hosts::origins(fields, problems);
     let trusted_proxies = hosts::trusted_proxies(fields, problems);
     let keys = access::keys(fields, problems);
     let auth = jwt_auth::auth(fields, problems);
     let data = data(fields, request, problems);
     let servers = server::servers(fields, problems);
     let names = names(fields, problems);
-    let providers = model::providers(fields, problems);
+    let providers = model::providers(fields, variables, problems);
     let models = model::models(fields, &providers, problems);
     let llm = tollgate_llm::settings::LlmSettings { providers, models };
     let agents = agent::agents(fields, &llm, problems);
     let default_agent = default_agent(fields, &agents, problems);
-    unmatched_names::warn_of_names_nobody_has(fields, problems);
+    let telephony = telephony::telephony(fields, &agents, &llm, problems);
+    let incoming_calls = incoming_call::incoming_calls(fields, &agents, &llm, problems);
+    unmatched_names::warn_of_names_nobody_has(fields, &llm.providers, problems);
     let environment = environment(fields);
     let global = global_rules::read_global_rules(fields, &environment, problems);
     let global = GlobalRules { code_from: code::least_tier(fields, global.code_from), ..global };
@@ -115,6 +122,7 @@ pub(super) fn check(
         origin,
         listen: listen?,
         hosts,
+        origins,
         trusted_proxies,
         data,
         settings,
@@ -122,11 +130,13 @@ pub(super) fn check(
         tls,
         redis,
         llm,
+        incoming_calls,
         embedding,
         otlp,
         registry: registry?,
         keys,
         auth,
+        telephony,
         secret_files: Vec::new(),
         secrets: SecretValues::default(),
     })
@@ -253,19 +263,19 @@ fn default_agent(
     agents: &[Agent],
     problems: &mut Problems,
 ) -> Option<AgentId> {
-    let wanted = fields.text("default_agent")?;
+    let default_name = fields.text("default_agent")?;
     let known: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
-    match agents.iter().find(|agent| agent.id.as_str() == wanted.value) {
+    match agents.iter().find(|agent| agent.id.as_str() == default_name.value) {
         Some(agent) => Some(agent.id.clone()),
         None if fields
             .named_sections("agents")
             .iter()
-            .any(|(name, _)| name.value == wanted.value) =>
+            .any(|(name, _)| name.value == default_name.value) =>
         {
             None
         }
         None => {
-            unknown_name(wanted, "default_agent", "agent", &known, problems);
+            unknown_name(default_name, "default_agent", "agent", &known, problems);
             None
         }
     }

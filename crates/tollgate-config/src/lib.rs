@@ -11,6 +11,7 @@ use tollgate_core::secret::Secret;
 use tollgate_engine::settings::EngineSettings;
 use tollgate_server::TrustedProxies;
 use tollgate_server::oidc::OidcConfig;
+use tollgate_server::telephony::TelephonySettings;
 
 mod check;
 mod diagnostic;
@@ -58,6 +59,9 @@ pub const DEFAULT: &str = include_str!("default.yaml");
 /// Default file name in the working directory.
 pub const USUAL_FILE: &str = "tollgate.yaml";
 
+/// Model that transcribes the callers of phone lines unless the config says otherwise.
+const USUAL_TRANSCRIPTION: &str = "gpt-4o-mini-transcribe";
+
 /// Where the MCP registry is unless the config says otherwise.
 pub const OFFICIAL_REGISTRY: &str = "https://registry.modelcontextprotocol.io";
 
@@ -69,6 +73,8 @@ pub struct Config {
     /// Host names, beside the loopback ones, by which clients may address the gateway, as in a
     /// `host` header.
     pub hosts: Vec<String>,
+    /// Origins of web pages that may open live sessions with a client secret.
+    pub origins: Vec<String>,
     /// Proxies whose forwarding headers are trusted.
     pub trusted_proxies: TrustedProxies,
     /// Directory of persistent state.
@@ -81,6 +87,8 @@ pub struct Config {
     pub redis: Option<Secret>,
     /// Always contains `offline`, the small built-in model.
     pub llm: tollgate_llm::settings::LlmSettings,
+    /// Webhooks for incoming telephone calls.
+    pub incoming_calls: Vec<tollgate_server::IncomingCallSettings>,
     /// Embedding model for the memory.
     pub embedding: Option<tollgate_llm::settings::EmbeddingSettings>,
     /// Where it tells of what it does.
@@ -91,6 +99,8 @@ pub struct Config {
     pub keys: Vec<ConfiguredKey>,
     /// Issuer whose tokens are accepted as well.
     pub auth: Option<OidcConfig>,
+    /// Phone lines, and platforms whose agents call tools here.
+    pub telephony: TelephonySettings,
     /// Files named by `${file:…}`, relative to the working directory.
     pub secret_files: Vec<PathBuf>,
     /// All secret values, for masking.
@@ -236,7 +246,7 @@ fn finish(
         .expect("the embedded default is not empty");
     let recording = expand::RecordingEnvironment::of(environment);
     let config = read::read(&tree, &recording, &mut problems).and_then(|fields| {
-        let config = check::check(&fields, origin, request, &mut problems)?;
+        let config = check::check(&fields, origin, request, &recording, &mut problems)?;
         // The user did not write the embedded default.
         if is_own {
             check::unimplemented_keys::warn(&fields, &mut problems);

@@ -6,12 +6,14 @@ mod audit;
 mod auth;
 mod builtin;
 mod code;
+mod incoming_call;
 mod limits;
 mod memory;
 mod model_usage;
 mod provider;
 mod server;
 mod telemetry;
+mod telephony;
 mod trust;
 mod web;
 
@@ -20,12 +22,14 @@ use audit::{AUDIT, SECRETS};
 use auth::AUTH;
 use builtin::BUILTIN;
 use code::CODE;
+use incoming_call::INCOMING_CALL;
 use limits::LIMITS;
 use memory::MEMORY;
 use model_usage::PRICE;
 use provider::PROVIDER;
 use server::SERVER;
 use telemetry::TELEMETRY;
+use telephony::TELEPHONY;
 use trust::TRUST;
 
 /// A section of the config with its own keys.
@@ -137,6 +141,13 @@ pub(super) const TOP: SectionSpec = SectionSpec {
             "Allowed `host` names and addresses, in addition to loopback. Others get 403",
         ),
         key(
+            "origins",
+            PLAINS,
+            "none",
+            "Origins of web pages that may open live sessions with a client secret: \
+             `https://app.example.com`. Pages of other hosts than the gateway's get 403",
+        ),
+        key(
             "trusted_proxies",
             PLAINS,
             "none",
@@ -217,6 +228,12 @@ pub(super) const TOP: SectionSpec = SectionSpec {
         ),
         key("audit", KeyKind::Section(&AUDIT), "see there", "Audit trail: content and retention"),
         key("telemetry", KeyKind::Section(&TELEMETRY), "see there", "Traces and metrics over OTLP"),
+        key(
+            "telephony",
+            KeyKind::Section(&TELEPHONY),
+            "none",
+            "Phone lines, and voice platforms that call tools",
+        ),
         key("secrets", KeyKind::Section(&SECRETS), "see there", "Handling of secrets in calls"),
         key(
             "registry",
@@ -231,6 +248,12 @@ pub(super) const TOP: SectionSpec = SectionSpec {
             KeyKind::Named(&PRICE),
             "built-in list prices",
             "Prices of models, by name or id",
+        ),
+        key(
+            "incoming_calls",
+            KeyKind::Named(&INCOMING_CALL),
+            "none",
+            "Webhooks for telephone calls (SIP), which an agent answers",
         ),
         key("default_agent", PLAIN, "the first", "Default agent, for requests that name none"),
         key(

@@ -22,6 +22,7 @@ mod model_usage;
 mod pools;
 mod secrets;
 mod telemetry;
+mod telephony;
 mod web;
 
 /// Variables and files as a table.

@@ -1,12 +1,14 @@
 //! Agent configuration: visible tools, permissions, memory, and how the agent talks to models.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::budget::Tier;
 use crate::glob::{self, Glob};
 use crate::id::AgentId;
 use crate::memory;
 use crate::rate::RateLimit;
+use crate::slow_response::SlowResponse;
 use crate::tier_selector::TierKeywords;
 
 #[derive(Debug, Clone)]
@@ -81,9 +83,12 @@ pub struct Persona {
     pub prompt: Option<String>,
     /// May contain `{placeholders}`.
     pub greeting: Option<String>,
+    /// What the next realtime model says when the one before it fails.
+    pub failover_message: Option<String>,
     /// In order of preference; never empty.
     pub models: Vec<String>,
     pub engine: Engine,
+    pub deep_turns: DeepTurnPolicy,
     /// Maximum rounds of tool calls in one turn.
     pub max_depth: u32,
     /// Maximum tool calls in one turn, including those of programs.
@@ -97,6 +102,25 @@ pub struct Persona {
     pub code_mode: bool,
     /// Default values of placeholders.
     pub variables: BTreeMap<String, String>,
+}
+
+/// How live speech sessions treat deep turns, which another model answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeepTurnPolicy {
+    /// How long the realtime model may be kept from answering an utterance whose transcript is
+    /// awaited; zero: not at all.
+    pub hold: Duration,
+    /// Spoken while the other model works, unless one of its tools has said something before.
+    pub slow_response: Option<SlowResponse>,
+}
+
+/// Default of [`DeepTurnPolicy::hold`].
+pub const DEFAULT_HOLD: Duration = Duration::from_millis(300);
+
+impl Default for DeepTurnPolicy {
+    fn default() -> Self {
+        Self { hold: DEFAULT_HOLD, slow_response: None }
+    }
 }
 
 /// How a turn is answered.
@@ -171,8 +195,10 @@ impl Default for Persona {
         Self {
             prompt: None,
             greeting: None,
+            failover_message: None,
             models: vec![OFFLINE.to_owned()],
             engine: Engine::Cascaded,
+            deep_turns: DeepTurnPolicy::default(),
             max_depth: 10,
             max_calls: MAX_CALLS_PER_TURN,
             max_tools: 64,

@@ -39,6 +39,7 @@ pub mod score;
 pub mod secret;
 pub mod secret_values;
 pub mod shaping;
+pub mod slow_response;
 mod sync;
 pub mod template;
 pub mod text;

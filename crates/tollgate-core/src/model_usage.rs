@@ -8,12 +8,16 @@ mod limit;
 mod meter;
 mod price;
 mod scope;
+mod speech;
 mod totals;
 
 pub use cost::Cost;
 pub use day::UsageDay;
 pub use limit::{LimitPeriod, LimitedUnit, ModelLimit};
-pub use meter::{MeterTime, ModelLimitExceededError, ScopeLimits, ScopeMeter, admit};
-pub use price::{ModelPrice, PriceList};
+pub use meter::{
+    MeterTime, ModelLimitExceededError, ScopeLimits, ScopeMeter, admit, check_exhausted,
+};
+pub use price::{ModelPrice, PriceList, SpeechPrice};
 pub use scope::UsageScope;
+pub use speech::SpeechTotals;
 pub use totals::{UsageEstimate, UsageTotals};

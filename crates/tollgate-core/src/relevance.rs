@@ -1,18 +1,27 @@
-//! BM25 relevance of tools to a message, with synonyms for tools. Uses no model; the same query
-//! gives the same order.
+//! Relevance of tools to a message: BM25 on words, synonyms and phrases, fused with the similarity
+//! of static word embeddings. The same query gives the same order.
 //!
 //! Used by the tool selection for a model, by both tool searches, and by the search for rules,
 //! whose names and texts are compared in the same way.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
 use crate::nearest;
 
+mod meaning;
+mod phrases;
+mod query;
 mod synonyms;
+mod word_vectors;
 mod words;
 
+use meaning::{MAX_COMPARED_WORDS, MeaningIndex};
+pub use query::RelevanceQuery;
+use query::WordMatching;
+use word_vectors::WordVector;
 use words::words;
 
 /// Weight of a word, by field.
@@ -25,9 +34,6 @@ const PARAMETER: f32 = 1.0;
 const K1: f32 = 1.2;
 const B: f32 = 0.6;
 
-/// Bytes read at each end of a text: a request stands before or after pasted content.
-const END: usize = 4 * 1024;
-
 /// Maximum misspelled words of a query that are corrected.
 const MAX_CORRECTED_WORDS: usize = 8;
 /// Weight of a corrected word.
@@ -35,6 +41,15 @@ const CORRECTED_WEIGHT: f32 = 0.6;
 
 /// Weight of a synonym of a word that was said.
 const SYNONYM_WEIGHT: f32 = 0.7;
+/// Weight of a word that the one that was said hints at.
+const ASSOCIATION_WEIGHT: f32 = 0.4;
+
+/// Weight of the similarity of vectors, compared with the best score by words.
+const NEARNESS_WEIGHT: f32 = 0.8;
+/// A tool without any word of the query is found from this cosine similarity on.
+const MIN_NEARNESS: f32 = 0.4;
+/// Scores by words are divided by the best one, or by this if the best is a chance hit.
+const MIN_BEST_SCORE: f32 = 4.0;
 
 /// Whoever does not say what to do most likely wants to know something: so much counts a tool that
 /// reads, if it is relevant at all.
@@ -58,23 +73,8 @@ pub struct RelevanceIndex {
     /// Postings: the tools that contain a word, and its weight there.
     places: HashMap<Box<str>, Vec<(u32, f32)>>,
     tools: usize,
-}
-
-/// A query: words with weights.
-#[derive(Debug, Clone, Default)]
-pub struct RelevanceQuery {
-    /// In order of occurrence, so that floating point sums are reproducible.
-    words: Vec<(Box<str>, f32)>,
-    synonyms: SynonymUse,
-    known: HashMap<Box<str>, usize>,
-}
-
-/// Whether words of the same meaning count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum SynonymUse {
-    #[default]
-    WordsOnly,
-    Synonyms,
+    /// Vectors, from the first query by meaning on.
+    meaning: OnceLock<MeaningIndex>,
 }
 
 impl RelevanceIndex {
@@ -108,10 +108,11 @@ impl RelevanceIndex {
                 *count = rarity * *count * (K1 + 1.0) / (*count + K1 * long);
             }
         }
-        Self { places, tools }
+        Self { places, tools, meaning: OnceLock::new() }
     }
 
-    /// All tools, most relevant first; tools without a common word come last, in their order.
+    /// All tools, most relevant first; tools that have nothing in common with the query come last, in
+    /// their order.
     pub fn order(&self, query: &RelevanceQuery) -> Vec<usize> {
         let scores = self.scores(query);
         let mut order: Vec<usize> = (0..self.tools).collect();
@@ -119,7 +120,7 @@ impl RelevanceIndex {
         order
     }
 
-    /// Tools with a common word, most relevant first, at most `limit`.
+    /// Tools that have something in common with the query, most relevant first, at most `limit`.
     pub fn best(&self, query: &RelevanceQuery, limit: usize) -> Vec<usize> {
         let scores = self.scores(query);
         let mut found: Vec<usize> = (0..self.tools).filter(|at| scores[*at] > 0.0).collect();
@@ -130,8 +131,7 @@ impl RelevanceIndex {
 
     /// Replaces each word that is not in the index by the words with the closest spelling.
     pub fn correct_spelling(&self, query: &RelevanceQuery) -> RelevanceQuery {
-        let mut corrected =
-            RelevanceQuery { synonyms: query.synonyms, ..RelevanceQuery::default() };
+        let mut corrected = query.without_words();
         let mut mistyped = 0;
         for (word, weight) in &query.words {
             if self.places.contains_key(word) || mistyped == MAX_CORRECTED_WORDS {
@@ -148,33 +148,54 @@ impl RelevanceIndex {
 
     fn scores(&self, query: &RelevanceQuery) -> Vec<f32> {
         let mut scores = vec![0.0; self.tools];
-        match query.synonyms {
-            SynonymUse::WordsOnly => {
+        match query.matching {
+            WordMatching::SameWord => {
                 for (word, weight) in &query.words {
                     self.add_word(&mut scores, word, *weight);
                 }
             }
-            SynonymUse::Synonyms => self.add_meanings(&mut scores, query),
+            WordMatching::Meaning => {
+                self.add_meanings(&mut scores, query);
+                fuse(&mut scores, &self.meaning().nearness(query));
+            }
         }
         scores
     }
 
+    fn meaning(&self) -> &MeaningIndex {
+        self.meaning.get_or_init(|| MeaningIndex::new(&self.places, self.tools))
+    }
+
+    /// Scores by words, synonyms and phrases. For each word a tool counts once, by the best match.
     fn add_meanings(&self, scores: &mut [f32], query: &RelevanceQuery) {
-        for (word, weight) in &query.words {
-            add(scores, self.meaning(word, *weight));
-        }
-        let mut phrases = BTreeMap::new();
-        for (at, (_, weight)) in query.words.iter().enumerate() {
-            let words = query.words[at..].iter().map(|(word, _)| &**word);
-            for meant in synonyms::of_phrases(words) {
-                keep_highest(&mut phrases, self.meaning(meant, weight * SYNONYM_WEIGHT));
+        let mut best = vec![0.0; self.tools];
+        for (at, (word, weight)) in query.words.iter().enumerate() {
+            let found = word_vectors::find(word);
+            let importance = found.as_ref().map_or(1.0, WordVector::importance);
+            self.keep_word(&mut best, word, *weight);
+            self.keep_synonyms(&mut best, word, weight * importance);
+            for meant in synonyms::associated(word) {
+                self.keep_word(&mut best, meant, weight * importance * ASSOCIATION_WEIGHT);
             }
+            if let Some(found) = found.filter(|_| at < MAX_COMPARED_WORDS) {
+                for near in self.meaning().near_words(&found.vector) {
+                    self.keep_word(&mut best, near.word, weight * importance * near.weight);
+                }
+            }
+            move_sums(scores, &mut best);
         }
-        add(scores, phrases);
-        if !query.known.contains_key(READING) {
-            let mut reading = self.meaning(READING, READING_WEIGHT);
-            reading.retain(|place, _| scores[*place as usize] > 0.0);
-            add(scores, reading);
+        for (verb, weight) in &query.verbs {
+            self.keep_word(&mut best, verb, *weight);
+            self.keep_synonyms(&mut best, verb, *weight);
+        }
+        move_sums(scores, &mut best);
+        if !query.has(READING) {
+            self.keep_word(&mut best, READING, READING_WEIGHT);
+            self.keep_synonyms(&mut best, READING, READING_WEIGHT);
+            for (best, score) in best.iter_mut().zip(&*scores) {
+                *best = if *score > 0.0 { *best } else { 0.0 };
+            }
+            move_sums(scores, &mut best);
         }
     }
 
@@ -184,28 +205,34 @@ impl RelevanceIndex {
         }
     }
 
-    /// The tools that have a word or one of its synonyms. A tool counts once, by the best of them.
-    fn meaning(&self, word: &str, weight: f32) -> BTreeMap<u32, f32> {
-        let synonyms = synonyms::of(word).iter().map(|other| (&**other, weight * SYNONYM_WEIGHT));
-        let mut best: BTreeMap<u32, f32> = BTreeMap::new();
-        for (word, weight) in std::iter::once((word, weight)).chain(synonyms) {
-            let places = self.places.get(word).into_iter().flatten();
-            keep_highest(&mut best, places.map(|(place, count)| (*place, weight * count)));
+    fn keep_synonyms(&self, best: &mut [f32], word: &str, weight: f32) {
+        for other in synonyms::of(word) {
+            self.keep_word(best, other, weight * SYNONYM_WEIGHT);
         }
-        best
+    }
+
+    /// Raises the best score of each tool that has the word.
+    fn keep_word(&self, best: &mut [f32], word: &str, weight: f32) {
+        for (place, count) in self.places.get(word).into_iter().flatten() {
+            let known = &mut best[*place as usize];
+            *known = known.max(weight * count);
+        }
     }
 }
 
-fn add(scores: &mut [f32], found: BTreeMap<u32, f32>) {
-    for (place, score) in found {
-        scores[place as usize] += score;
+/// Weighted sum of the scores by words, of which the best counts 1, and the similarity of vectors.
+fn fuse(scores: &mut [f32], nearness: &[f32]) {
+    let best = scores.iter().copied().fold(MIN_BEST_SCORE, f32::max);
+    for (score, nearness) in scores.iter_mut().zip(nearness) {
+        let is_found = *score > 0.0 || *nearness >= MIN_NEARNESS;
+        *score = if is_found { *score / best + NEARNESS_WEIGHT * nearness } else { 0.0 };
     }
 }
 
-fn keep_highest(best: &mut BTreeMap<u32, f32>, found: impl IntoIterator<Item = (u32, f32)>) {
-    for (place, score) in found {
-        let known = best.entry(place).or_default();
-        *known = known.max(score);
+/// Adds what was found for a word, and clears it for the next one.
+fn move_sums(scores: &mut [f32], found: &mut [f32]) {
+    for (score, found) in scores.iter_mut().zip(found) {
+        *score += std::mem::take(found);
     }
 }
 
@@ -217,52 +244,6 @@ impl RelevanceDocument<'_> {
         let properties = self.parameters.and_then(|schema| schema.get("properties"));
         for name in properties.and_then(Value::as_object).into_iter().flat_map(|all| all.keys()) {
             words(name, &mut |word| take(word, PARAMETER));
-        }
-    }
-}
-
-impl RelevanceQuery {
-    /// The query of a text. Of a very long one only both ends are read.
-    pub fn new(text: &str) -> Self {
-        let mut query = Self::default();
-        query.hear(text, 1.0);
-        query
-    }
-
-    /// The same query, in which words of the same meaning count as well.
-    #[must_use]
-    pub fn with_synonyms(self) -> Self {
-        Self { synonyms: SynonymUse::Synonyms, ..self }
-    }
-
-    /// Adds a text. A repeated word keeps its highest weight.
-    pub fn hear(&mut self, text: &str, weight: f32) {
-        let mut take = |word: &str| self.take(word, weight);
-        if text.len() <= 2 * END {
-            return words(text, &mut take);
-        }
-        words(&text[..text.floor_char_boundary(END)], &mut take);
-        words(&text[text.ceil_char_boundary(text.len() - END)..], &mut take);
-    }
-
-    /// The number of words of a name, if the query contains all of them; else zero.
-    pub fn names(&self, name: &str) -> usize {
-        let mut stated = 0;
-        let mut all = 0;
-        words(name, &mut |word| {
-            all += 1;
-            stated += usize::from(self.known.contains_key(word));
-        });
-        if stated == all { all } else { 0 }
-    }
-
-    fn take(&mut self, word: &str, weight: f32) {
-        match self.known.get(word) {
-            Some(at) => self.words[*at].1 = self.words[*at].1.max(weight),
-            None => {
-                self.known.insert(word.into(), self.words.len());
-                self.words.push((word.into(), weight));
-            }
         }
     }
 }

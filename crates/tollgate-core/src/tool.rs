@@ -10,6 +10,7 @@ use crate::digest;
 use crate::id::{ExposedName, ToolId};
 use crate::rate::RateLimit;
 use crate::schema::Schema;
+pub use crate::slow_response::SlowResponse;
 
 mod definition;
 mod definition_error;
@@ -122,13 +123,6 @@ pub enum HedgingPolicy {
     One,
     /// A second attempt starts when the first is slower than usual. Only for repeatable calls.
     Hedged,
-}
-
-/// The message during a slow call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlowResponse {
-    pub threshold: Duration,
-    pub message: Arc<str>,
 }
 
 /// The side effects of a call, as far as the source is trusted.

@@ -26,6 +26,7 @@ mod image_format;
 pub mod images;
 pub mod memory;
 pub mod music;
+pub(crate) mod result_pictures;
 pub mod rules;
 pub mod shipped_servers;
 pub mod stamp;

@@ -182,9 +182,9 @@ pub(crate) async fn live(
             }
         };
         caller.waits.send_replace(WaitsFor::Person);
-        let asked = timer.run_paused(ask).await;
+        let answer = timer.run_paused(ask).await;
         caller.waits.send_replace(WaitsFor::Server);
-        match asked {
+        match answer {
             None => return DialogueEnd::TimedOut,
             Some(Some(ended)) => return ended,
             Some(None) => {}

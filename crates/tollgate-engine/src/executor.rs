@@ -152,9 +152,9 @@ impl Executor {
             Err(ran) => return Ok(AttemptOutcome::unsent(ran)),
         };
         let _visit = self.meters.enter_server(call.planned.permitted_request().server());
-        let ran = self.run_with_dialogue(&attempt).await;
-        attempt_span::end(&mut attempt.span, ran.as_ref());
-        Ok(self.finish_attempt(&attempt, ran?))
+        let outcome = self.run_with_dialogue(&attempt).await;
+        attempt_span::end(&mut attempt.span, outcome.as_ref());
+        Ok(self.finish_attempt(&attempt, outcome?))
     }
 
     /// Runs a call without a caller to ask. `None` if the server asks anyway; the call is then
@@ -165,12 +165,12 @@ impl Executor {
             Err(ran) => return Some(AttemptOutcome::unsent(ran)),
         };
         let _visit = self.meters.enter_server(call.planned.permitted_request().server());
-        let ran = match attempt.line.era() {
+        let outcome = match attempt.line.era() {
             Era::Modern => self.run_plain(&attempt).await,
             Era::Legacy => self.run_until_question(&attempt).await.ok()?,
         };
-        attempt_span::end(&mut attempt.span, Ok(&ran));
-        Some(self.finish_attempt(&attempt, ran))
+        attempt_span::end(&mut attempt.span, Ok(&outcome));
+        Some(self.finish_attempt(&attempt, outcome))
     }
 
     /// Waits until a lost or absent server is available; returns at once if it is not expected to
@@ -260,7 +260,7 @@ impl Executor {
         };
         let unjudged =
             PendingSample { tool: Arc::clone(tool), purpose: attempt.caller.purpose, spent };
-        let came = match &ran {
+        let answer_bytes = match &ran {
             BackendOutcome::Answered(Ok(answer)) if answer.kind == AnswerKind::Complete => {
                 return AttemptOutcome { ran, waited_for, unjudged: Some(unjudged) };
             }
@@ -270,7 +270,7 @@ impl Executor {
             BackendOutcome::Answered(Err(failure)) => MeasuredReturn::Failure(failure),
             BackendOutcome::TimedOut => MeasuredReturn::Late,
         };
-        self.measure(&unjudged, came);
+        self.measure(&unjudged, answer_bytes);
         AttemptOutcome { ran, waited_for, unjudged: None }
     }
 

@@ -77,8 +77,8 @@ impl MemoryService {
 
     /// Whether the store responds.
     pub async fn health(&self) -> Result<(), MemoryError> {
-        let asked = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
-        asked.unwrap_or(Err(MemoryError::Slow(HEALTH_TIMEOUT)))
+        let ping = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
+        ping.unwrap_or(Err(MemoryError::Slow(HEALTH_TIMEOUT)))
     }
 
     /// Transcript entries, the best match first.
@@ -120,9 +120,9 @@ impl MemoryService {
     async fn meaning(&self, question: &str) -> Option<EmbeddingVector> {
         let embedder = self.embedder.as_ref()?;
         let texts = [question.to_owned()];
-        let asked =
+        let search =
             tokio::time::timeout(EMBED_TIMEOUT, embedder.embed(&texts, EmbeddingPurpose::Question));
-        match asked.await {
+        match search.await {
             Ok(Ok(meanings)) => {
                 let numbers = meanings.into_iter().next()?.into_numbers();
                 Some(EmbeddingVector { model: embedder.model().to_owned(), numbers })

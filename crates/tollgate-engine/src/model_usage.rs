@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tollgate_core::id::AgentId;
 use tollgate_core::model_usage::{
     MeterTime, ModelLimit, ModelLimitExceededError, ModelPrice, ScopeLimits, UsageDay,
-    UsageEstimate, UsageScope, UsageTotals, admit,
+    UsageEstimate, UsageScope, UsageTotals, admit, check_exhausted,
 };
 use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::{Principal, PrincipalGrant, Turn};
@@ -26,10 +26,12 @@ use crate::settings::ModelUsageSettings;
 
 mod archive;
 mod reservation;
+mod session;
 mod state;
 
 pub(crate) use archive::ModelUsageArchive;
 pub use reservation::{ModelReservation, ModelTokens};
+pub use session::{SessionCharge, SessionModel, SessionUsageMeter};
 pub use state::{AgentModel, RefusalCounts};
 
 use state::MeterState;
@@ -121,23 +123,66 @@ impl ModelUsageMeter {
         let estimate = estimate(demand, price.as_ref());
         let by = UsedBy::new(caller, demand.name);
         let scopes = by.scopes(caller);
+        self.admit_to(&scopes, caller, &estimate)?;
+        Ok(ModelReservation::new(Arc::clone(self), by, scopes, price, estimate))
+    }
+
+    /// Reserves this in all of the scopes, or in none.
+    fn admit_to(
+        &self,
+        scopes: &[UsageScope],
+        caller: &ModelCaller,
+        estimate: &UsageEstimate,
+    ) -> Result<(), ModelLimitExceededError> {
+        self.decide(scopes, caller, |limited, time| admit(limited, estimate, time))
+    }
+
+    fn check_exhausted(
+        &self,
+        scopes: &[UsageScope],
+        caller: &ModelCaller,
+    ) -> Result<(), ModelLimitExceededError> {
+        self.decide(scopes, caller, check_exhausted)
+    }
+
+    fn decide(
+        &self,
+        scopes: &[UsageScope],
+        caller: &ModelCaller,
+        decide: impl FnOnce(&mut [ScopeLimits<'_>], MeterTime) -> Result<(), ModelLimitExceededError>,
+    ) -> Result<(), ModelLimitExceededError> {
+        let settings = self.settings.load();
         let limits = |scope: &UsageScope| limits(&settings, caller.grant.as_deref(), scope);
         let time = self.time();
         let mut state = self.state.lock();
-        let mut meters = state.take_meters(&scopes, UsageDay::of(time.wall));
+        let mut meters = state.take_meters(scopes, UsageDay::of(time.wall));
         let mut limited: Vec<ScopeLimits<'_>> = scopes
             .iter()
             .zip(&mut meters)
             .map(|(scope, meter)| ScopeLimits { scope, limits: limits(scope), meter })
             .collect();
-        let admitted = admit(&mut limited, &estimate, time);
-        state.put_meters(&scopes, meters);
-        if let Err(refused) = &admitted {
+        let decided = decide(&mut limited, time);
+        state.put_meters(scopes, meters);
+        if let Err(refused) = &decided {
             state.count_refusal(&refused.scope);
         }
+        decided
+    }
+
+    /// Adds what a session used.
+    fn charge(&self, by: &UsedBy, scopes: &[UsageScope], used: &UsageTotals) {
+        let day = UsageDay::of(self.clock.wall());
+        let mut state = self.state.lock();
+        let mut meters = state.take_meters(scopes, day);
+        meters.iter_mut().for_each(|meter| meter.add(used, day));
+        state.put_meters(scopes, meters);
+        state.record(by, used, day);
         drop(state);
-        admitted?;
-        Ok(ModelReservation::new(Arc::clone(self), by, scopes, price, estimate))
+        self.changed.notify_one();
+    }
+
+    fn release(&self, scopes: &[UsageScope], estimate: &UsageEstimate) {
+        self.state.lock().release(scopes, estimate);
     }
 
     /// Rows of these days, with what is not saved yet. Reads the store, which may block.

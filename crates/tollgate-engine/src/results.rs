@@ -29,8 +29,10 @@ struct ResultBounds {
     life: Duration,
 }
 
-const BOUNDS: ResultBounds =
-    ResultBounds { bytes: 64 << 20, entries: 1_000, life: Duration::from_secs(10 * 60) };
+/// How long a result is stored.
+pub const RESULT_LIFE: Duration = Duration::from_secs(10 * 60);
+
+const BOUNDS: ResultBounds = ResultBounds { bytes: 64 << 20, entries: 1_000, life: RESULT_LIFE };
 /// Divisor of the memory limit, for the bytes.
 const SHARE_OF_MEMORY: u64 = 16;
 

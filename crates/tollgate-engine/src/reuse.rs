@@ -115,8 +115,8 @@ impl CallCompletion {
     }
 
     fn no_room() -> Self {
-        let ran = BackendOutcome::Answered(Err(BackendError::NoRoom));
-        Self { ran, reused: CacheUse::Not, unjudged: None }
+        let no_room = BackendOutcome::Answered(Err(BackendError::NoRoom));
+        Self { ran: no_room, reused: CacheUse::Not, unjudged: None }
     }
 }
 
@@ -310,11 +310,11 @@ impl ReuseCall<'_> {
         let waiting = call_progress.map(|call_progress| {
             (call_progress, call_progress.enter(CallStep::Shared, clock.now()))
         });
-        let came = self.await_flight(subscriber).await;
+        let completion = self.await_flight(subscriber).await;
         if let Some((call_progress, step)) = waiting {
             call_progress.leave(step, clock.now());
         }
-        came
+        completion
     }
 
     /// For an answer that cannot be shared: the caller is asked something, or gets a task.
@@ -381,7 +381,7 @@ impl ReuseInner {
         else {
             return None;
         };
-        let came = self.executor.clock.now();
+        let finished_at = self.executor.clock.now();
         let tool = Arc::clone(&payload.tool);
         let raw = result.clone();
         let status = offload_if_large(result.get().len(), move || {
@@ -394,8 +394,11 @@ impl ReuseInner {
         }
         let is_good = matches!(status, CallStatus::Ok | CallStatus::NoResults);
         let key = payload.key.as_ref().filter(|_| is_good)?;
-        let cached =
-            CachedAnswer { result: result.clone(), called_at: payload.planned.started_at(), came };
+        let cached = CachedAnswer {
+            result: result.clone(),
+            called_at: payload.planned.started_at(),
+            came: finished_at,
+        };
         self.cache.put(key, cached).then_some(payload.tool.terms.cacheable)
     }
 
@@ -439,9 +442,9 @@ impl Completed {
                 result: json::raw("{}".to_owned()),
             }))
         };
-        let ran = self.ran.clone().unwrap_or_else(nobody);
+        let outcome = self.ran.clone().unwrap_or_else(nobody);
         let reused =
             self.cached_for.map_or(CacheUse::Not, |good_for| CacheUse::Stored { good_for });
-        CallCompletion { ran, reused, unjudged: None }
+        CallCompletion { ran: outcome, reused, unjudged: None }
     }
 }

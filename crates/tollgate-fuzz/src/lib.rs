@@ -47,6 +47,8 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("realtime_gemini", realtime::gemini),
     target("realtime_deepgram", realtime::deepgram),
     target("realtime_gpt_live", realtime::gpt_live),
+    target("realtime_openai_to_gemini", realtime::openai_to_gemini),
+    target("realtime_gemini_to_openai", realtime::gemini_to_openai),
     target("ws_messages", websocket::ws_messages),
     target("starlark_source", programs::starlark_source),
     target("dice", programs::dice),

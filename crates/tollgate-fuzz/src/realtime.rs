@@ -1,8 +1,8 @@
 //! The dialects of live speech, driven line by line as a session drives them.
 //!
 //! `c{…}` and `p{…}` are messages of client and provider, `C` and `P` binary ones; `d`, `n`, `l`, `x` answer the oldest
-//! call (done, pending, late, cancelled), `s` says that one is slow; `o`, `t`, `r`, `w` are an offer, time, a route
-//! and words.
+//! call (done, pending, late, cancelled), `s` says that one is slow; `o`, `t`, `h`, `r`, `y`, `v`, `w` are an offer, time,
+//! a hold, a route, no route, a slow turn and words.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,7 +18,11 @@ use tollgate_llm::realtime::openai::OpenAiRealtime;
 use tollgate_llm::realtime::{
     AnswerStage, CallAnswer, DeclaredTool, DeepTurnRouting, DialectAction, DialectEvent,
     DialectStep, MessageFate, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
+    RealtimeProtocol, translation,
 };
+
+/// How long a realtime model is kept from answering.
+const HOLD: Duration = Duration::from_millis(300);
 
 pub(crate) fn openai(data: &[u8]) {
     converse(&mut OpenAiRealtime::new(opening()), data);
@@ -36,11 +40,26 @@ pub(crate) fn gpt_live(data: &[u8]) {
     converse(&mut GptLive::new(opening()), data);
 }
 
+pub(crate) fn openai_to_gemini(data: &[u8]) {
+    translate(RealtimeProtocol::OpenAi, RealtimeProtocol::Gemini, data);
+}
+
+pub(crate) fn gemini_to_openai(data: &[u8]) {
+    translate(RealtimeProtocol::Gemini, RealtimeProtocol::OpenAi, data);
+}
+
+fn translate(client: RealtimeProtocol, provider: RealtimeProtocol, data: &[u8]) {
+    let mut machine = translation::machine(client, provider, opening());
+    machine.begin(SystemClock.now());
+    converse(&mut *machine, data);
+}
+
 fn opening() -> RealtimeInit {
     RealtimeInit {
         offer: offer(),
         model: "real-model".to_owned(),
         routing: DeepTurnRouting::Cascaded,
+        declared: None,
     }
 }
 
@@ -152,7 +171,10 @@ impl FuzzCalls<'_> {
             },
             b'o' => DialectEvent::Offer(offer()),
             b't' => DialectEvent::Time,
+            b'h' => DialectEvent::Hold(Some(HOLD)),
             b'r' => DialectEvent::Route,
+            b'y' => DialectEvent::Stay,
+            b'v' => DialectEvent::SlowTurn(Arc::from("One moment.")),
             b'w' => DialectEvent::Speak(Ok("The words.".to_owned())),
             _ => return None,
         })

@@ -50,7 +50,8 @@ macro_rules! replays {
 replays! {
     envelope json sse stdio_lines config config_edit interpolation transcripts url oauth_metadata headers tool_schema
     tool_names openai_chat openai_responses anthropic gemini realtime_openai realtime_gemini realtime_deepgram
-    realtime_gpt_live ws_messages starlark_source dice file_path masking hidden_text
+    realtime_gpt_live realtime_openai_to_gemini realtime_gemini_to_openai ws_messages starlark_source dice file_path
+    masking hidden_text
 }
 
 #[test]

@@ -78,6 +78,9 @@ pub trait DialectCodec: Send + Sync {
     fn read_error(&self, status: u16, body: &[u8]) -> ProviderErrorReport;
     /// Encodes the body of an error response, sent with the status of `failure`.
     fn write_error(&self, failure: &LlmError) -> Value;
+    /// Encodes the event that ends a stream with an error. `after` is the number of the event before
+    /// it, in the dialect that numbers them.
+    fn write_stream_error(&self, failure: &LlmError, after: Option<u64>) -> ChatSseEvent;
 
     /// Encodes messages in the form in which this dialect's clients keep their history.
     fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value;
@@ -134,6 +137,12 @@ impl ChatSseEvent {
 
     pub fn with_name(name: &'static str, value: &Value) -> Self {
         Self { name: Some(name), data: value.to_string() }
+    }
+
+    /// The event as it is sent. JSON has no line breaks.
+    pub fn to_sse(&self) -> String {
+        let name = self.name.map(|name| format!("event: {name}\n")).unwrap_or_default();
+        format!("{name}data: {}\n\n", self.data)
     }
 }
 

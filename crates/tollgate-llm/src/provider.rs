@@ -13,6 +13,7 @@ mod access_token;
 mod ask_error;
 mod aws_error;
 mod aws_event_stream;
+mod aws_role;
 mod aws_signature;
 mod cloud_body;
 mod concurrency_limit;
@@ -30,11 +31,14 @@ mod message_stream;
 mod model;
 mod pass_through;
 mod pool;
+mod realtime_calls;
 mod realtime_socket;
 mod remote;
+mod renewed_value;
 mod response_head;
 mod retry_backoff;
 mod retry_hint;
+mod session_candidates;
 mod urls;
 
 pub use ask_error::{AskError, RetryTarget};
@@ -46,12 +50,18 @@ pub use forwarded_headers::carry;
 pub(crate) use gen_ai_span::{provider_name, record_usage};
 pub use message_stream::MessageStream;
 pub use model::ModelHandle;
-pub use pass_through::{PassThroughBody, PassThroughError, PassThroughRequest, usage};
-pub use pool::{FIRST_TOKEN_BUCKETS, FirstTokenTimes, TargetCounts, TargetReport, TargetStatus};
+pub use pass_through::{
+    PassThroughBody, PassThroughError, PassThroughRequest, StreamInterruption, usage,
+};
+pub use pool::{
+    FIRST_TOKEN_BUCKETS, FirstTokenTimes, LiveTarget, TargetCounts, TargetReport, TargetStatus,
+};
+pub use realtime_calls::{CALLS_PATH, ProviderCallAnswer, ProviderCallError, ProviderCallRequest};
 pub use realtime_socket::{ProviderSocket, socket_config};
+pub(crate) use session_candidates::{LiveCandidate, dial_order};
 
 use endpoint::ModelEndpoint;
-use pool::{Target, TargetPool};
+use pool::{LiveTargets, Target, TargetPool};
 use remote::RemoteProvider;
 
 /// Longer names are rejected without a lookup.
@@ -188,6 +198,7 @@ impl ModelRegistry {
     ) -> Result<ModelHandle, ModelConfigError> {
         let clock = Arc::clone(&self.clock);
         let mut targets = Vec::new();
+        let mut live = Vec::new();
         for place in model.providers() {
             let served = self.providers.iter().find(|served| served.name == place.provider);
             let served = served.ok_or_else(|| ModelConfigError::UnknownProvider {
@@ -196,15 +207,36 @@ impl ModelRegistry {
             })?;
             for remote in &served.remotes {
                 if model.is_live_at(served.kind) {
-                    return Ok(ModelHandle::live(model, Arc::clone(remote), clock));
+                    live.push(live_target(&place, remote, listing, &clock));
+                    continue;
                 }
                 targets.push(target(&model, &place, remote, listing)?);
             }
+        }
+        if let Some(targets) = LiveTargets::new(live, model.route()) {
+            return Ok(ModelHandle::live(model, targets, clock));
         }
         match TargetPool::new(&model, targets) {
             Some(pool) => Ok(ModelHandle::pooled(model, pool, clock)),
             None => Ok(ModelHandle::in_process(model, clock)),
         }
+    }
+}
+
+fn live_target(
+    place: &settings::ModelProviderSettings,
+    remote: &Arc<RemoteProvider>,
+    listing: ModelListing,
+    clock: &Arc<dyn Clock>,
+) -> LiveTarget {
+    let id = (listing == ModelListing::Listed).then_some(place.id.as_str());
+    LiveTarget {
+        remote: Arc::clone(remote),
+        id: place.id.clone(),
+        weight: place.weight.saturating_mul(remote.weight()),
+        price: place.price,
+        health: remote.health(id),
+        clock: Arc::clone(clock),
     }
 }
 

@@ -6,16 +6,20 @@
 //! sent, in which order. Everything common to all providers (tiers, budgets, calls, the two
 //! sockets) is around it.
 
+pub mod audio;
 pub mod bridge;
 mod call_table;
 mod calls;
 mod chunks;
 pub mod deepgram;
+mod dial;
 mod driver;
 pub mod events;
+mod failover;
 pub mod gemini;
 pub mod gpt_live;
 pub mod json_peek;
+mod observer;
 pub mod openai;
 mod outcome_json;
 mod pending_calls;
@@ -24,22 +28,26 @@ mod replay;
 mod session;
 mod session_registry;
 mod session_request;
+pub mod silence;
 mod tier_hysteresis;
 mod tier_request;
 mod tool_declarations;
 #[cfg(test)]
 mod transcript;
+pub mod translation;
 mod turn_time_budget;
 pub mod wire;
 
+pub use dial::{DialedProvider, ProviderSessionTarget};
 pub use events::{
     AnswerStage, CallAnswer, CloseReason, DeclaredTool, DeepTurnRouting, DialectAction,
-    DialectEvent, DialectStep, MessageFate, RealtimeCall, RealtimeDialect, RealtimeFrame,
-    RealtimeInit, RealtimeOffer, TurnEvent, UtteranceStage,
+    DialectEvent, DialectStep, MessageFate, ProviderFault, ProviderFaultKind, ProviderGone,
+    RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer, RecallChannel,
+    SessionRestart, SuccessorState, TurnEvent, UtteranceStage,
 };
 pub use protocol::RealtimeProtocol;
 pub use session_registry::{
-    RealtimeSessionRegistry, SessionCommand, SessionCommandError, SessionEnds, SessionSockets,
-    SessionStatus, SessionSummary, SessionTotals,
+    MeasuredSilence, RealtimeSessionRegistry, SessionCommand, SessionCommandError, SessionEnds,
+    SessionSockets, SessionStatus, SessionSummary, SessionTotals,
 };
-pub use session_request::{ProviderSessionTarget, SessionParty, SessionRequest, TierOverrideRight};
+pub use session_request::{SessionParty, SessionRequest, TierOverrideRight};

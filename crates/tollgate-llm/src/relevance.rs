@@ -11,7 +11,7 @@ const EARLIER_WEIGHT: f32 = 0.3;
 
 /// The last utterance, and with a lower weight some earlier messages.
 pub fn query(request: &ChatRequest) -> RelevanceQuery {
-    let mut query = RelevanceQuery::new(&request.utterance()).with_synonyms();
+    let mut query = RelevanceQuery::new(&request.utterance()).by_meaning();
     let spoken = request.messages.iter().rev().filter(|message| {
         matches!(message.role, ChatRole::User | ChatRole::Assistant)
             && message.parts.iter().any(|part| part.as_text().is_some())

@@ -106,6 +106,11 @@ impl CloudSettings {
                 AwsCredentials::AccessKey { secret_access_key, session_token, .. } => {
                     [secret_access_key].into_iter().chain(session_token).collect()
                 }
+                AwsCredentials::Role(AwsRoleSource::Container {
+                    token: Some(ContainerToken::Text(token)),
+                    ..
+                }) => vec![token],
+                AwsCredentials::Role(_) => Vec::new(),
             },
         }
     }
@@ -154,6 +159,28 @@ pub enum AwsCredentials {
     AccessKey { access_key_id: String, secret_access_key: Secret, session_token: Option<Secret> },
     /// An API key of Bedrock.
     ApiKey(Secret),
+    /// Those of the role that the gateway has where it runs. Renewed before they expire.
+    Role(AwsRoleSource),
+}
+
+/// Where credentials of a role come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AwsRoleSource {
+    /// The endpoint of a container: of ECS, or of EKS Pod Identity.
+    Container { url: String, token: Option<ContainerToken> },
+    /// The metadata service of a machine of EC2 (IMDSv2). `None`: at its usual address.
+    Instance { url: Option<String> },
+    /// The token service, for a token of Kubernetes (IAM roles for service accounts). `None`: that
+    /// of the region.
+    WebIdentity { role_arn: String, session_name: String, token_file: PathBuf, url: Option<String> },
+}
+
+/// What the endpoint of a container wants to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContainerToken {
+    Text(Secret),
+    /// Read for every request, because it is replaced.
+    File(PathBuf),
 }
 
 /// Azure OpenAI.

@@ -78,7 +78,7 @@ impl ModelUsageContext {
 }
 
 /// The error of a request that was not sent, because a limit has no room for it.
-fn limit_error(refused: &ModelLimitExceededError) -> LlmError {
+pub(crate) fn limit_error(refused: &ModelLimitExceededError) -> LlmError {
     LlmError::new(LlmErrorKind::ModelLimit, refused.to_string()).after(refused.retry_after)
 }
 
@@ -124,7 +124,7 @@ impl StreamReservation {
 
 pub fn model_tokens(usage: &TokenUsage) -> ModelTokens {
     let TokenUsage { input, output, cache_read, cache_written, .. } = *usage;
-    ModelTokens { input, output, cache_read, cache_written }
+    ModelTokens { input, output, cache_read, cache_written, ..ModelTokens::default() }
 }
 
 /// Estimated tokens of a JSON body, without parsing it.

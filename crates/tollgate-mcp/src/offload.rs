@@ -9,14 +9,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::thread;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
-use crate::per_worker;
+use crate::{per_worker, tasks};
 
 /// Parsing more bytes than this takes longer than other tasks should wait.
 pub const LARGE: usize = 256 << 10;
@@ -65,7 +64,7 @@ pub async fn offload<F>(future: F) -> F::Output
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    Offloaded(runtime().spawn(future)).await
+    tasks::run_on(runtime().handle(), future).await
 }
 
 /// Runs a long-lived future on the caller's thread, but on the offload threads while it reports
@@ -144,31 +143,6 @@ pub struct LargeWorkGuard {
 impl Drop for LargeWorkGuard {
     fn drop(&mut self) {
         self.jobs.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A future that runs on the offload threads. Dropping it aborts it.
-struct Offloaded<T>(JoinHandle<T>);
-
-impl<T> Future for Offloaded<T> {
-    type Output = T;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        match ready!(Pin::new(&mut self.0).poll(context)) {
-            Ok(output) => Poll::Ready(output),
-            Err(ended) => match ended.try_into_panic() {
-                Ok(panic) => panic::resume_unwind(panic),
-                // Only a shutdown of the runtime cancels a task that is not dropped, and it is
-                // never shut down.
-                Err(_) => Poll::Pending,
-            },
-        }
-    }
-}
-
-impl<T> Drop for Offloaded<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

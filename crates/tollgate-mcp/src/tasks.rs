@@ -1,6 +1,9 @@
 //! Structured task spawning. Each task has a name and an owner; dropping the owner aborts it.
 
 use std::future::Future;
+use std::panic;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -24,6 +27,41 @@ pub async fn whole<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
     tokio::spawn(future.instrument(tracing::trace_span!("task", name))).await.ok()
+}
+
+/// Runs `future` on another runtime, and returns its output here, or its panic. Dropping the returned
+/// future aborts it.
+pub fn run_on<F>(runtime: &Handle, future: F) -> RunningElsewhere<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    RunningElsewhere(runtime.spawn(future))
+}
+
+/// A future that runs on another runtime.
+#[derive(Debug)]
+#[must_use = "dropping it aborts the future"]
+pub struct RunningElsewhere<T>(JoinHandle<T>);
+
+impl<T> Future for RunningElsewhere<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        match ready!(Pin::new(&mut self.0).poll(context)) {
+            Ok(output) => Poll::Ready(output),
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => panic::resume_unwind(panic),
+                // The runtime is shutting down, and whoever waits here with it.
+                Err(_) => Poll::Pending,
+            },
+        }
+    }
+}
+
+impl<T> Drop for RunningElsewhere<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// A running task. Dropping it aborts the task.

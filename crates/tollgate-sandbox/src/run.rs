@@ -173,7 +173,7 @@ impl WorkerConversation<'_> {
                 Ok(FrameRead::End) | Err(FrameReadError::Cut) => return ConversationStop::Gone,
                 Err(error) => return nonsense(&error.to_string()),
             }
-            let heard = match serde_json::from_slice(&frame) {
+            let message = match serde_json::from_slice(&frame) {
                 Ok(WorkerMessage::Print(text)) => self.print(&text),
                 Ok(WorkerMessage::Calls(calls)) => self.call(calls).await,
                 Ok(WorkerMessage::Done(done)) => return ConversationStop::End(RunEnd::Done(done)),
@@ -185,7 +185,7 @@ impl WorkerConversation<'_> {
                 }
                 Err(error) => return nonsense(&error.to_string()),
             };
-            if let Err(stop) = heard {
+            if let Err(stop) = message {
                 return stop;
             }
         }

@@ -62,7 +62,7 @@ pub(crate) async fn events(State(front): State<Arc<AppState>>, request: Request)
         Err(problem) => return problem.response(ApiErrorFormat::ProblemDetails),
     };
     let listening = (front.gate.notices(), calls, Arc::clone(&front));
-    let told = stream::unfold(listening, |(mut notices, mut calls, front)| async move {
+    let events = stream::unfold(listening, |(mut notices, mut calls, front)| async move {
         let event = tokio::select! {
             () = front.stop.cancelled() => return None,
             heard = notices.recv() => match heard {
@@ -78,7 +78,7 @@ pub(crate) async fn events(State(front): State<Arc<AppState>>, request: Request)
         Some((event, (notices, calls, front)))
     });
     let last = stream::once(async { ServerSentEvent::new("stopping", &json!({})) });
-    let response = events::listening(told.chain(last), front.limits.keep_alive);
+    let response = events::listening(events.chain(last), front.limits.keep_alive);
     response.map(|body| holding(body, permit))
 }
 

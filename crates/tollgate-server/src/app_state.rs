@@ -17,13 +17,17 @@ use tollgate_mcp::tasks::TaskGroup;
 use crate::access::RefusedAccess;
 use crate::auth::{Authenticator, AuthenticatorOptions};
 use crate::body::BodyBudget;
+use crate::call_registry::CallRegistry;
 use crate::config_service::ConfigService;
 use crate::entity_edit_locks::EntityEditLocks;
 use crate::in_flight::{InFlightClass, InFlightLimit};
+use crate::incoming_calls::IncomingCalls;
 use crate::limits::Limits;
 use crate::mcp_session::McpSessionRegistry;
 use crate::memory_check::MemoryCheck;
+use crate::phone_lines::PhoneLineRegistry;
 use crate::pressure::MemoryPressure;
+use crate::realtime_threads::RealtimeThreads;
 use crate::response_store::ResponseStore;
 
 /// What all requests share.
@@ -67,6 +71,14 @@ pub(crate) struct AppState {
     /// Where live sessions are held, and how many.
     pub(crate) realtime_sessions: Arc<RealtimeSessionRegistry>,
     pub(crate) live: Arc<InFlightLimit>,
+    pub(crate) telephony: PhoneLineRegistry,
+    /// Tool calls of telephone platforms, which run to their end.
+    pub(crate) telephone_calls: TaskGroup,
+    pub(crate) realtime_threads: RealtimeThreads,
+    /// Live sessions without a connection of their client.
+    pub(crate) calls: CallRegistry,
+    /// Webhooks that announce calls.
+    pub(crate) incoming: IncomingCalls,
     /// Entities of the memory that an admin is changing.
     pub(crate) edits: EntityEditLocks,
     /// How the memory's database is.
@@ -111,6 +123,11 @@ impl AppState {
             missed_events: AtomicU64::new(0),
             bodies: BodyBudget::new(&limits.memory),
             live: InFlightLimit::new(InFlightClass::LiveSessions, &limits),
+            telephony: PhoneLineRegistry::default(),
+            telephone_calls: TaskGroup::new("telephone call", limits.in_flight),
+            realtime_threads: RealtimeThreads::new(),
+            calls: CallRegistry::new(limits.live_sessions),
+            incoming: IncomingCalls::default(),
             limits,
         }
     }

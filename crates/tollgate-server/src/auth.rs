@@ -14,12 +14,14 @@ use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
 use parking_lot::Mutex;
+use tollgate_core::secret::Secret;
 use tollgate_engine::clock::Clock;
 use tollgate_store::keys::StoredKey;
 
 use crate::api_error::{ApiError, ApiErrorFormat};
 
 mod caller;
+pub(crate) mod client_secrets;
 pub(crate) mod credentials;
 mod fingerprint;
 mod key;
@@ -41,6 +43,7 @@ pub(crate) use logins::{ConnectionPeer, TransportSecurity, line};
 pub(crate) use rights::NO_RIGHT;
 pub use rights::{KeyRole, Right, Rights};
 
+use client_secrets::{ClientSecretGrant, ClientSecrets};
 use key_snapshot::{KeySnapshot, KeylessPolicy};
 use keyring::{KeySummary, Keyring, KeyringError};
 use logins::{BrowserLogins, LoginCookie, LoginPermit};
@@ -66,6 +69,7 @@ pub(crate) struct Authenticator {
     clock: Arc<dyn Clock>,
     /// Browsers that exchanged a key for a cookie.
     logins: BrowserLogins,
+    client_secrets: ClientSecrets,
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +123,7 @@ impl Authenticator {
             loopback: AtomicBool::new(false),
             clock,
             logins: BrowserLogins::default(),
+            client_secrets: ClientSecrets::default(),
         }
     }
 
@@ -212,6 +217,12 @@ impl Authenticator {
     /// Authenticates a request. Waits, with a timeout, only for the keys of an issuer.
     pub(crate) async fn admit(&self, request: &Parts) -> Result<AuthenticatedCaller, ApiError> {
         let presented = credentials::read_credential(&request.headers)?;
+        if let Some(secret) = presented
+            && let Some(found) =
+                self.client_secrets.admit(secret, request.uri.path(), self.clock.wall())
+        {
+            return found;
+        }
         match (presented, self.oidc()) {
             (Some(token), Some(oidc)) if Oidc::is_token(token) => {
                 let admitted = oidc.admit(token, request.uri.path(), self.clock.wall()).await?;
@@ -253,6 +264,14 @@ impl Authenticator {
         Some(if found.is_over(now) { Err(EXPIRED_KEY) } else { Ok(found.visitor(now)) })
     }
 
+    /// The holder of the key with this name, for callers that prove themselves in another way.
+    pub(crate) fn key_holder(&self, name: &str) -> Option<Result<AuthenticatedCaller, ApiError>> {
+        let known = self.known.load();
+        let found = known.holder_named(name)?;
+        let is_over = found.lease.until().is_some_and(|until| self.clock.wall() >= until);
+        Some(if is_over { Err(EXPIRED_KEY) } else { Ok(found) })
+    }
+
     /// The caller without a key, where none is needed.
     fn passer_by(&self) -> Option<AuthenticatedCaller> {
         let is_near = self.loopback.load(Ordering::Relaxed);
@@ -269,6 +288,18 @@ impl Authenticator {
         let known = self.holder(&fingerprint);
         let visitor = known.unwrap_or_else(|| Err(unknown(key.as_bytes())))?;
         Ok((visitor, self.logins.open(fingerprint, sent, self.clock.wall())))
+    }
+
+    /// A client secret for this caller, and when it expires.
+    pub(crate) fn issue_client_secret(
+        &self,
+        caller: &AuthenticatedCaller,
+        grant: ClientSecretGrant,
+        lifetime: Duration,
+    ) -> Result<(Secret, SystemTime), ApiError> {
+        let now = self.clock.wall();
+        let secret = self.client_secrets.issue(caller, grant, lifetime, now)?;
+        Ok((secret, now + lifetime))
     }
 
     /// Permit to send a key for a login.

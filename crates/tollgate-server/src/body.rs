@@ -133,6 +133,16 @@ pub(crate) async fn form(sent: &Parts, body: Body, limits: &Limits) -> Result<By
     Ok(whole)
 }
 
+/// Reads a form without files.
+pub(crate) async fn url_encoded(
+    sent: &Parts,
+    body: Body,
+    limits: &Limits,
+) -> Result<Bytes, ApiError> {
+    check_type(&sent.headers, &URL_ENCODED)?;
+    whole(sent, body, limits).await
+}
+
 pub(crate) async fn yaml(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     check_type(&sent.headers, &YAML)?;
     whole(sent, body, limits).await
@@ -155,6 +165,12 @@ const YAML: BodyMediaType = BodyMediaType {
     names: &["application/yaml", "application/x-yaml", "text/yaml"],
     code: "not_yaml",
     detail: "send `content-type: application/yaml`",
+};
+
+const URL_ENCODED: BodyMediaType = BodyMediaType {
+    names: &["application/x-www-form-urlencoded"],
+    code: "not_a_form",
+    detail: "send `content-type: application/x-www-form-urlencoded`",
 };
 
 async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {

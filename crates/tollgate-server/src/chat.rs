@@ -79,8 +79,8 @@ pub(crate) async fn generate(
     };
     match verb {
         GeminiVerb::Generate(delivery) => {
-            let asked = ChatRoute::of_gemini(model, delivery, &request);
-            respond(front, request, asked).await
+            let route = ChatRoute::of_gemini(model, delivery, &request);
+            respond(front, request, route).await
         }
         GeminiVerb::CountTokens => token_count::gemini(&front, request, model).await,
         GeminiVerb::Embed(endpoint) => embeddings::gemini(&front, request, model, endpoint).await,

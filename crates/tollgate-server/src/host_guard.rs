@@ -10,6 +10,7 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use crate::api_error::ApiError;
+use crate::auth::client_secrets::CLIENT_SECRET_PATHS;
 
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 
@@ -17,13 +18,29 @@ const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 #[derive(Debug, Clone)]
 pub(crate) struct HostGuard {
     hosts: HashSet<String>,
+    /// Origins of web pages that may open live sessions, as browsers write them.
+    origins: HashSet<String>,
 }
 
 impl HostGuard {
     /// Allows the loopback names and `hosts`.
     pub(crate) fn new(hosts: &[String]) -> Self {
         let own = hosts.iter().map(|host| host.to_ascii_lowercase());
-        Self { hosts: LOOPBACK.iter().map(|host| (*host).to_owned()).chain(own).collect() }
+        let hosts = LOOPBACK.iter().map(|host| (*host).to_owned()).chain(own).collect();
+        Self { hosts, origins: HashSet::new() }
+    }
+
+    /// Allows pages of these origins to open live sessions, and nothing else.
+    #[must_use]
+    pub(crate) fn with_origins(self, origins: &[String]) -> Self {
+        Self { origins: origins.iter().cloned().collect(), ..self }
+    }
+
+    /// The origin of a page that may open live sessions, if this is a request for one.
+    pub(crate) fn page_origin<'r>(&self, request: &'r Parts) -> Option<&'r HeaderValue> {
+        let origin = single(&request.headers, &header::ORIGIN).ok().flatten()?;
+        let is_allowed = origin.to_str().is_ok_and(|origin| self.origins.contains(origin));
+        (is_allowed && CLIENT_SECRET_PATHS.contains(&request.uri.path())).then_some(origin)
     }
 
     pub(crate) fn check(&self, request: &Parts) -> Result<(), ApiError> {
@@ -45,6 +62,9 @@ impl HostGuard {
                 "host_not_allowed",
                 "the name in `host` is not a name of this server",
             ));
+        }
+        if self.page_origin(request).is_some() {
+            return Ok(());
         }
         self.check_origin(&request.headers)
     }

@@ -43,10 +43,10 @@ impl MemoryCheck {
             found: watch::Sender::new(None),
         });
         let gate = Arc::downgrade(gate);
-        let asked = Arc::clone(&shared);
+        let checked = Arc::clone(&shared);
         let task = tasks::spawn("memory check", async move {
             loop {
-                asked.requested.notified().await;
+                checked.requested.notified().await;
                 let Some(gate) = gate.upgrade() else { return };
                 let Some(memory) = gate.memory() else { return };
                 let state = match memory.health().await {
@@ -57,7 +57,7 @@ impl MemoryCheck {
                         MemoryError::Failed(_) | MemoryError::Invalid(_) | MemoryError::NoEntity(_),
                     ) => "failed",
                 };
-                asked.found.send_replace(Some(MemoryCheckResult { at: now(), state }));
+                checked.found.send_replace(Some(MemoryCheckResult { at: now(), state }));
             }
         });
         Some(Self { shared, _task: task })

@@ -30,10 +30,12 @@ mod login;
 mod memory;
 mod operation;
 mod problems;
+mod realtime;
 mod response_schemas;
 mod schema;
 mod servers;
 mod sessions;
+mod telephony;
 mod tools;
 mod turns;
 mod usage;
@@ -74,10 +76,12 @@ fn areas(responses: &mut ResponseSchemas) -> Vec<OpenApiSection> {
         tools::area(responses),
         calling::area(responses),
         turns::area(responses),
+        telephony::area(),
         calls::area(responses),
         usage::area(responses),
         agents::area(responses),
         approvals::area(responses),
+        realtime::area(),
         sessions::area(responses),
         events::area(responses),
         config::area(),

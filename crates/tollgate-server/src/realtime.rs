@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
+use futures_util::FutureExt;
 use http::StatusCode;
 use http::request::Parts;
 use tollgate_llm::realtime::{ProviderSessionTarget, RealtimeProtocol};
@@ -16,17 +17,21 @@ use crate::fields::parameter;
 use crate::in_flight::PrincipalShare;
 use crate::request_context::RequestContext;
 
+pub(crate) mod calls;
+pub(crate) mod client_secrets;
 mod handshake;
 mod key;
+mod legacy_session;
 mod message_budget;
+mod secret_scope;
 mod session;
+mod session_config;
 mod target;
 
+pub(crate) use handshake::{WebSocketHandshake, asking as refuse_handshake};
 pub(crate) use key::bring_key;
-pub(crate) use session::UpgradeHandover;
-
-use handshake::WebSocketHandshake;
-use session::PendingSession;
+pub(crate) use session::{ClientWebSocket, HandedSession, PendingSession, UpgradeHandover, leave};
+pub(crate) use target::problem as provider_problem;
 
 /// `GET /v1/realtime?model=…&agent=…`, or `?call_id=…` for a call that runs at the provider.
 pub(crate) async fn openai(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -125,8 +130,18 @@ async fn accept_session(
         return Err(STOPPING);
     }
     front.pressure.take_stream()?;
-    let who = target::who(front, &sent)?;
+    let who = target::who(front, &sent, parameter(&sent.uri, "model").as_deref())?;
+    let secret = secret_scope::presented_secret(&sent);
+    if let (ProviderSessionTarget::Attached(call), RealtimeProtocol::OpenAiSideband) =
+        (&place, live)
+    {
+        if secret.is_some() {
+            return Err(NO_SIDEBAND_FOR_BROWSERS);
+        }
+        front.calls.check_free(call, &who.principal)?;
+    }
     let permit = front.live.enter(share(front, &who))?;
+    let usage = secret.map(|secret| secret.begin_use()).transpose()?;
     // If the model is known from the URL or the agent, an error can still be an HTTP response.
     let says_more = match (live, &place) {
         (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _)
@@ -136,30 +151,48 @@ async fn accept_session(
         }
     };
     let knock = PendingSession::new(front, &sent, who, live, place)?;
+    // The provider's socket belongs to the thread that dials it.
+    let thread = front.realtime_threads.pick();
     let session = if says_more {
         session::start_after_first_message(Arc::clone(front), knock)
     } else {
-        let visit = knock.session_request(parameter(&sent.uri, "model").as_deref())?;
-        let provider = visit.dial().await.map_err(target::problem)?;
-        session::start_with_provider(Arc::clone(front), knock, visit, provider)
+        let mut visit = knock.session_request(parameter(&sent.uri, "model").as_deref())?;
+        visit.reserve(front.gate.model_usage()).map_err(target::problem)?;
+        let dialled = async move {
+            let provider = visit.dial().await;
+            (visit, provider)
+        };
+        let (visit, provider) = thread.run(dialled.boxed()).await;
+        session::start_with_provider(
+            Arc::clone(front),
+            knock,
+            visit,
+            provider.map_err(target::problem)?,
+        )
     };
+    if let Some(usage) = usage {
+        usage.keep();
+    }
     let response = shake.response(&sent);
-    handover.give(offload_while_large(async move |large_work| {
-        match upgrade.await {
-            Ok(upgraded) => {
-                if let Some(running) = session(upgraded, large_work).await {
-                    running.await;
+    handover.give(
+        thread,
+        offload_while_large(async move |large_work| {
+            match upgrade.await {
+                Ok(upgraded) => {
+                    if let Some(running) = session(upgraded, large_work).await {
+                        running.await;
+                    }
                 }
+                Err(error) => tracing::debug!(%error, "a WebSocket upgrade failed"),
             }
-            Err(error) => tracing::debug!(%error, "a WebSocket upgrade failed"),
-        }
-        drop(permit);
-    }));
+            drop(permit);
+        }),
+    );
     Ok(response)
 }
 
 /// Callers without a key have no share of their own: they all are this machine.
-fn share(front: &AppState, who: &RequestContext) -> Option<PrincipalShare> {
+pub(crate) fn share(front: &AppState, who: &RequestContext) -> Option<PrincipalShare> {
     let is_key = !who.principal.is_local();
     is_key.then(|| PrincipalShare {
         principal: who.principal.clone(),
@@ -167,10 +200,16 @@ fn share(front: &AppState, who: &RequestContext) -> Option<PrincipalShare> {
     })
 }
 
-const NO_SOCKET: ApiError = ApiError::new(
+pub(crate) const NO_SOCKET: ApiError = ApiError::new(
     StatusCode::NOT_IMPLEMENTED,
     "no_socket",
     "live sessions need a connection of their own",
+);
+
+const NO_SIDEBAND_FOR_BROWSERS: ApiError = ApiError::new(
+    StatusCode::FORBIDDEN,
+    "not_for_client_secrets",
+    "a client secret does not open `call_id`: the gateway holds the session of the call itself",
 );
 
 /// The conversation id of the request.

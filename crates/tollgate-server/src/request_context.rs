@@ -171,6 +171,25 @@ impl RequestContext {
         Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace, address, link }
     }
 
+    /// A telephone call, whose caller is known by its line. It takes nothing from the headers.
+    pub(crate) fn of_call(identity: ResolvedIdentity, sent: &Parts, call: &str) -> Self {
+        let ResolvedIdentity { principal, agent, reach, rights, grant, lease } = identity;
+        let trace = sent.extensions.get::<RequestTrace>().map(|trace| Arc::clone(&trace.0));
+        Self {
+            principal,
+            rights,
+            grant,
+            agent: agent.map(Into::into),
+            reach,
+            tier: None,
+            narrow: RequestFilter::default(),
+            lease,
+            trace,
+            address: sent.extensions.get::<ConnectionPeer>().and_then(|peer| peer.address),
+            link: RequestLink::default().with_names((!call.is_empty()).then_some(call), None),
+        }
+    }
+
     /// The same context with a further filter.
     #[must_use]
     pub(crate) fn with_narrow(self, more: RequestFilter) -> Self {

@@ -14,7 +14,7 @@ mod view;
 
 pub(crate) use code::code;
 pub(crate) use code_files::code_files;
-pub(crate) use execute::execute;
+pub(crate) use execute::{execute, into_outcome};
 pub(crate) use files::file;
 pub(crate) use results::results;
 pub(crate) use tier::tier;

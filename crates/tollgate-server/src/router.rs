@@ -13,7 +13,9 @@ use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::app_state::AppState;
 use crate::auth::oidc::resource;
 use crate::request_span::trace_request;
-use crate::{admin, chat, mcp, metrics, openapi, ops, page, protected_resource, realtime, rest};
+use crate::{
+    admin, chat, mcp, metrics, openapi, ops, page, protected_resource, realtime, rest, telephony,
+};
 
 pub(crate) fn router(front: Arc<AppState>) -> Router {
     let router = routes();
@@ -80,7 +82,7 @@ fn routes() -> Router<Arc<AppState>> {
         .route("/api/openapi.json", get(openapi::openapi))
         .route("/api/overview", get(admin::overview::overview))
         .route("/api/sessions", get(admin::sessions::list))
-        .route("/api/sessions/{id}", delete(admin::sessions::close))
+        .route("/api/sessions/{id}", get(admin::sessions::show).delete(admin::sessions::close))
         .route("/api/sessions/{id}/tier", post(admin::sessions::tier))
         .route("/api/telemetry", get(admin::telemetry))
         .route("/api/tools", get(admin::tools::list))
@@ -98,6 +100,7 @@ fn routes() -> Router<Arc<AppState>> {
         .route("/readyz", get(ops::readyz))
         .merge(config_routes())
         .merge(conversing())
+        .merge(telephony())
         .merge(memory())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
@@ -122,11 +125,33 @@ fn conversing() -> Router<Arc<AppState>> {
         .route("/v1alpha/models", get(chat::gemini_list))
         .route("/v1alpha/models/{*call}", get(chat::gemini_one).post(chat::generate))
         .route("/v1/realtime", get(realtime::openai))
+        .route("/v1/realtime/calls", post(realtime::calls::create))
+        .route("/v1/realtime/calls/{id}/accept", post(realtime::calls::accept))
+        .route("/v1/realtime/calls/{id}/hangup", post(realtime::calls::hangup))
+        .route("/v1/realtime/calls/{id}/refer", post(realtime::calls::refer))
+        .route("/v1/realtime/calls/{id}/reject", post(realtime::calls::reject))
+        .route("/v1/realtime/incoming/{name}", post(realtime::calls::receive))
+        .route("/v1/realtime/client_secrets", post(realtime::client_secrets::issue))
+        .route("/v1/realtime/sessions", post(realtime::client_secrets::issue_session))
         .route("/v1/live/sessions", get(realtime::gpt_live))
         .route("/v1/live/sessions/{id}/attach", get(realtime::attach))
         .route("/v1/agent/converse", get(realtime::deepgram))
         .route("/ws/{service}", get(realtime::gemini))
         .route("//ws/{service}", get(realtime::gemini))
+}
+
+/// Routes of telephone platforms, which send a signature instead of a key.
+fn telephony() -> Router<Arc<AppState>> {
+    Router::new()
+        .route("/v1/telephony/twilio", get(telephony::stream))
+        .route("/v1/telephony/twilio/voice", post(telephony::voice))
+        .route("/v1/telephony/twilio/{line}", get(telephony::stream_of_line))
+        .route("/v1/telephony/twilio/{line}/voice", post(telephony::voice_of_line))
+        .route("/v1/telephony/vapi", post(telephony::vapi))
+        .route("/v1/telephony/vapi/{line}", post(telephony::vapi_line))
+        .route("/v1/telephony/retell", post(telephony::retell))
+        .route("/v1/telephony/retell/{line}", post(telephony::retell_line))
+        .route("/v1/telephony/retell/{line}/{tool}", post(telephony::retell_tool))
 }
 
 /// A server may have the same name as the route that tries one.
@@ -174,10 +199,14 @@ fn memory() -> Router<Arc<AppState>> {
         )
 }
 
-/// Routes that need no key: they return nothing confidential, or what the id in their path opens.
+/// Routes that need no key: they return nothing confidential, or what the id in their path opens, or
+/// check a signature.
 pub(crate) fn is_open(path: &str) -> bool {
     matches!(path, "/" | "/api/login" | "/healthz" | "/readyz")
         || path.starts_with("/v1/files/")
+        || path.starts_with(telephony::PATH)
+        // Signed with the secret of the webhook.
+        || path.starts_with("/v1/realtime/incoming/")
         || page::is_file(path)
         || path.starts_with(resource::WELL_KNOWN)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use axum::Router;
+use futures_util::FutureExt;
 use http::Request;
 use http_body::Body as _;
 use hyper::body::Incoming;
@@ -34,14 +35,17 @@ use crate::auth::{
 use crate::body::holding;
 use crate::config_service::ConfigService;
 use crate::host_guard::HostGuard;
+use crate::incoming_calls::IncomingCallSettings;
 use crate::key_maintenance;
 use crate::limits::Limits;
 use crate::pressure::{MEMORY_POLL_INTERVAL, PressureLevel};
-use crate::realtime::UpgradeHandover;
+use crate::realtime::{HandedSession, UpgradeHandover};
 use crate::router;
+use crate::telephony::TelephonySettings;
 use crate::tls::TlsIdentity;
 
 mod acceptor;
+mod client_stream;
 mod connections;
 mod in_process;
 mod offload;
@@ -53,8 +57,10 @@ mod workers;
 mod write_timeout;
 
 use acceptor::Acceptor;
+use client_stream::{ClientStream, StreamMover};
 use connections::ConnectionActivity;
 pub use poll_watch::PollWatch;
+use poll_watch::WatchedFuture;
 use request::answer;
 use workers::Workers;
 use write_timeout::WriteTimeoutStream;
@@ -64,6 +70,8 @@ use write_timeout::WriteTimeoutStream;
 pub struct HttpServerOptions {
     /// Host names, beside the loopback ones, by which clients may address this server.
     pub hosts: Vec<String>,
+    /// Origins of web pages that may open live sessions with a client secret.
+    pub origins: Vec<String>,
     /// Without any, local callers need no key if the address is loopback.
     pub keys: Vec<ApiKey>,
     /// Keyring for keys created by command.
@@ -74,6 +82,10 @@ pub struct HttpServerOptions {
     pub auth: Option<OidcConfig>,
     pub limits: Limits,
     pub models: LlmSettings,
+    /// Phone lines, and platforms whose agents call tools here.
+    pub telephony: TelephonySettings,
+    /// Webhooks for incoming telephone calls.
+    pub incoming_calls: Vec<IncomingCallSettings>,
 }
 
 /// The HTTP front of one gate.
@@ -113,9 +125,11 @@ impl HttpServer {
         };
         front.keys = Authenticator::new(clock, lock);
         front.chat.reconfigure(&options.models)?;
+        front.incoming.configure(&options.incoming_calls);
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
-        let guard = ArcSwap::from_pointee(HostGuard::new(&options.hosts));
+        let guard = HostGuard::new(&options.hosts).with_origins(&options.origins);
+        let guard = ArcSwap::from_pointee(guard);
         let tls = ArcSwapOption::empty();
         let proxies = ArcSwap::default();
         let server = Self {
@@ -129,6 +143,7 @@ impl HttpServer {
             }),
         };
         server.set_access(options.keys.clone(), options.auth.clone());
+        server.set_telephony(&options.telephony);
         Ok(server)
     }
 
@@ -143,9 +158,19 @@ impl HttpServer {
         self.app.front.keys.configure(keys, auth);
     }
 
-    /// Replaces the allowed host names.
-    pub fn set_hosts(&self, hosts: &[String]) {
-        self.app.guard.store(Arc::new(HostGuard::new(hosts)));
+    /// Replaces the telephone lines. Calls of changed and removed ones end.
+    pub fn set_telephony(&self, settings: &TelephonySettings) {
+        self.app.front.telephony.configure(settings);
+    }
+
+    /// Replaces the allowed host names, and the origins of web pages that may open live sessions.
+    pub fn set_hosts(&self, hosts: &[String], origins: &[String]) {
+        self.app.guard.store(Arc::new(HostGuard::new(hosts).with_origins(origins)));
+    }
+
+    /// Replaces the webhooks for incoming telephone calls. Calls of removed ones end.
+    pub fn set_incoming_calls(&self, settings: &[IncomingCallSettings]) {
+        self.app.front.incoming.configure(settings);
     }
 
     /// Replaces the proxies whose forwarding headers are trusted.
@@ -215,7 +240,8 @@ impl HttpServer {
             front.stopping.cancel();
             let _ = tokio::time::timeout(front.limits.grace, front.grace_over.cancelled()).await;
             front.stop.cancel();
-            workers.wait_for_drain().await;
+            let calls = front.calls.drain(front.limits.drain, &front.cut);
+            tokio::join!(workers.wait_for_drain(), calls);
         };
         tokio::select! {
             () = ended => {}
@@ -251,12 +277,15 @@ async fn connection(app: Arc<HttpApp>, stream: TcpStream, activity: Arc<Connecti
     let limits = &app.front.limits;
     let address = stream.peer_addr().map(|address| address.ip()).ok();
     let Some(identity) = app.tls.load_full() else {
+        let mover = StreamMover::default();
+        let stream = ClientStream::new(stream, mover.clone());
         let stream = WriteTimeoutStream::new(stream, limits.write_timeout, Arc::clone(&activity));
         let peer = ConnectionPeer { address, line: TransportSecurity::Plain };
-        return serve_on(app, stream, peer, activity).await;
+        return serve_on(app, stream, mover, peer, activity).await;
     };
     // Boxed, as everything about TLS here: it is large, and would be part of plain connections.
-    let shake = Box::pin(tls_handshake::shake(stream, identity.config(), limits));
+    let mover = StreamMover::default();
+    let shake = Box::pin(tls_handshake::shake(stream, mover.clone(), identity.config(), limits));
     let shaken = tokio::select! {
         shaken = shake => shaken.map(Box::new),
         () = activity.wait_for_eviction() => None,
@@ -265,7 +294,7 @@ async fn connection(app: Arc<HttpApp>, stream: TcpStream, activity: Arc<Connecti
     if let Some(stream) = shaken {
         let stream = WriteTimeoutStream::new(*stream, limits.write_timeout, Arc::clone(&activity));
         let peer = ConnectionPeer { address, line: TransportSecurity::Tls };
-        Box::pin(serve_on(app, stream, peer, activity)).await;
+        Box::pin(serve_on(app, stream, mover, peer, activity)).await;
     }
 }
 
@@ -288,6 +317,7 @@ struct EvictedError;
 async fn serve_on<S>(
     app: Arc<HttpApp>,
     stream: S,
+    mover: StreamMover,
     peer: ConnectionPeer,
     activity: Arc<ConnectionActivity>,
 ) where
@@ -349,12 +379,17 @@ async fn serve_on<S>(
         tracing::debug!(%error, "a connection ended early");
         return;
     }
-    // A realtime session keeps the permit of its connection, and its worker.
-    if let Some(session) = handover.take()
+    // A realtime session keeps the permit of its connection, and runs on a thread for sessions.
+    if let Some(HandedSession { session, thread }) = handover.take()
         && let Some(_busy) = activity.begin()
     {
+        mover.request();
+        let session = match app.poll_watch.get().cloned() {
+            Some(watch) => WatchedFuture::new(session, watch).boxed(),
+            None => session,
+        };
         tokio::select! {
-            () = session => {}
+            () = thread.run(session) => {}
             () = activity.wait_for_eviction() => {}
         }
     }

@@ -2,7 +2,7 @@
 //! rows.
 
 use rusqlite::{Row, Transaction, named_params};
-use tollgate_core::model_usage::{Cost, UsageDay, UsageTotals};
+use tollgate_core::model_usage::{Cost, SpeechTotals, UsageDay, UsageTotals};
 
 use crate::database::Store;
 use crate::error::Error;
@@ -69,10 +69,13 @@ fn add(transaction: &Transaction<'_>, row: &UsageRow) -> rusqlite::Result<()> {
     let mut put = transaction.prepare_cached(
         "INSERT OR REPLACE INTO model_usage (
             day, key, agent, model, requests, input_tokens, output_tokens, cache_read_tokens,
-            cache_written_tokens, cost_nano_usd, unpriced_requests
+            cache_written_tokens, cost_nano_usd, unpriced_requests, audio_input_tokens,
+            audio_output_tokens, audio_cached_tokens, heard_ms, spoken_ms, live_ms
         ) VALUES (
             :day, :key, :agent, :model, :requests, :input_tokens, :output_tokens,
-            :cache_read_tokens, :cache_written_tokens, :cost_nano_usd, :unpriced_requests
+            :cache_read_tokens, :cache_written_tokens, :cost_nano_usd, :unpriced_requests,
+            :audio_input_tokens, :audio_output_tokens, :audio_cached_tokens, :heard_ms,
+            :spoken_ms, :live_ms
         )",
     )?;
     put.execute(named_params! {
@@ -87,6 +90,12 @@ fn add(transaction: &Transaction<'_>, row: &UsageRow) -> rusqlite::Result<()> {
         ":cache_written_tokens": to_signed(totals.cache_written),
         ":cost_nano_usd": to_signed(totals.cost.nano_usd()),
         ":unpriced_requests": to_signed(totals.unpriced),
+        ":audio_input_tokens": to_signed(totals.speech.audio_input),
+        ":audio_output_tokens": to_signed(totals.speech.audio_output),
+        ":audio_cached_tokens": to_signed(totals.speech.audio_cached),
+        ":heard_ms": to_signed(totals.speech.heard_ms),
+        ":spoken_ms": to_signed(totals.speech.spoken_ms),
+        ":live_ms": to_signed(totals.speech.live_ms),
     })?;
     Ok(())
 }
@@ -106,6 +115,14 @@ fn usage_row(row: &Row<'_>) -> rusqlite::Result<UsageRow> {
             cache_written: count("cache_written_tokens")?,
             cost: Cost::from_nano_usd(count("cost_nano_usd")?),
             unpriced: count("unpriced_requests")?,
+            speech: SpeechTotals {
+                audio_input: count("audio_input_tokens")?,
+                audio_output: count("audio_output_tokens")?,
+                audio_cached: count("audio_cached_tokens")?,
+                heard_ms: count("heard_ms")?,
+                spoken_ms: count("spoken_ms")?,
+                live_ms: count("live_ms")?,
+            },
         },
     })
 }

@@ -27,6 +27,8 @@ const KNOWN: &[(&str, &[&str])] = &[
         ],
     ),
     ("tollgate-llm::realtime", &["driver", "session", "session_registry"]),
+    // A caller may come with a client secret, and a secret has the caller that it was issued to.
+    ("tollgate-server::auth", &["caller", "client_secrets"]),
     ("tollgate-store::memory", &["database", "records"]),
 ];
 

@@ -16,7 +16,7 @@ const UPDATE: &str = "TOLLGATE_UPDATE_DOCS";
 
 /// Groups of ids in the order of the document, and how many ids each has.
 const GROUPS: [(&str, usize); 17] = [
-    ("s", 36),
+    ("s", 37),
     ("r", 39),
     ("jr", 30),
     ("hh", 20),

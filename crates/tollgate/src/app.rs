@@ -97,12 +97,15 @@ impl App {
             .map_err(|error| CommandError::new(error.to_string()))?;
         let options = HttpServerOptions {
             hosts: config.hosts.clone(),
+            origins: config.origins.clone(),
+            incoming_calls: config.incoming_calls.clone(),
             keys: keys(config),
             keyring: Some(keyring),
             admin: Some(Fingerprint::of(admin.reveal().as_bytes())),
             auth: config.auth.clone(),
             limits: open_files::fit(config.front.clone()),
             models: config.llm.clone(),
+            telephony: config.telephony.clone(),
         };
         let server = HttpServer::new(Arc::clone(&running.gate), &options)
             .map_err(|why| CommandError::new(why.to_string()))?;
@@ -127,7 +130,9 @@ impl App {
         // After the agents: a new key must not apply to agents of the old config.
         let swapped = || {
             self.server.set_access(keys(config), config.auth.clone());
-            self.server.set_hosts(&config.hosts);
+            self.server.set_telephony(&config.telephony);
+            self.server.set_hosts(&config.hosts, &config.origins);
+            self.server.set_incoming_calls(&config.incoming_calls);
             self.server.set_trusted_proxies(config.trusted_proxies.clone());
             if let Err(why) = self.server.set_models(&config.llm) {
                 tracing::warn!(%why, "cannot apply the new models; the old ones remain in use");

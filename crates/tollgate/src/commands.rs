@@ -75,10 +75,10 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
     let done = runtime.block_on(async {
         let serves = matches!(command, CliCommand::Serve(_));
         let talks = matches!(command, CliCommand::Chat(_));
-        let asked = dispatch(command, &cli.options, output, environment);
+        let running = dispatch(command, &cli.options, output, environment);
         if serves {
             // `serve` handles signals itself, for an orderly shutdown.
-            return asked.await;
+            return running.await;
         }
         let stopped = async {
             if talks {
@@ -89,7 +89,7 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
             }
         };
         tokio::select! {
-            done = asked => done,
+            done = running => done,
             // Dropping the command stops everything that it started, including child processes.
             () = stopped => Err(CommandError::new("stopped by a signal")),
         }

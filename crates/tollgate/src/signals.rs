@@ -40,11 +40,11 @@ impl Interrupts {
 
     /// Cancel-safe. Never returns where signals are not available.
     pub async fn next(&mut self) {
-        let heard = match &mut self.0 {
+        let received = match &mut self.0 {
             Some(signal) => signal.recv().await,
             None => None,
         };
-        if heard.is_none() {
+        if received.is_none() {
             std::future::pending().await
         }
     }
@@ -122,11 +122,11 @@ impl Hangups {
 
     /// Cancel-safe. Never returns where signals are not available.
     pub async fn next(&mut self) {
-        let heard = match &mut self.0 {
+        let received = match &mut self.0 {
             Some(signal) => signal.recv().await,
             None => None,
         };
-        if heard.is_none() {
+        if received.is_none() {
             std::future::pending().await
         }
     }

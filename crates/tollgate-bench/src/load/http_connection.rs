@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::{LoadRequest, LoadTarget};
 use crate::chat::{self, BenchChatTarget};
 use crate::clock;
+use crate::echo::LARGE_RESULT_BYTES;
 use crate::error::BenchError;
 use crate::wire::{self, Era, SESSION};
 
@@ -55,7 +56,9 @@ impl HttpLoadConnection {
             let _ = connection.await;
         });
         let mut headers = match &target.ask {
-            LoadRequest::Echo(tool) => wire::headers(target.era, "tools/call", Some(tool)),
+            LoadRequest::Echo(tool) | LoadRequest::Large(tool) => {
+                wire::headers(target.era, "tools/call", Some(tool))
+            }
             LoadRequest::Roll => wire::headers(target.era, "tools/call", Some("roll")),
             LoadRequest::List(_) | LoadRequest::Same(_) => {
                 wire::headers(target.era, "tools/list", None)
@@ -94,7 +97,9 @@ impl HttpLoadConnection {
     /// Makes one call and checks its answer.
     pub(crate) async fn call(&mut self, number: u64) -> Result<(), BenchError> {
         let message = match &self.target.ask {
-            LoadRequest::Echo(tool) => wire::call(self.target.era, tool, number),
+            LoadRequest::Echo(tool) | LoadRequest::Large(tool) => {
+                wire::call(self.target.era, tool, number)
+            }
             LoadRequest::Roll => wire::call_with("roll", number, r#"{"expression":"2d6"}"#),
             LoadRequest::List(_) | LoadRequest::Same(_) => wire::list(self.target.era, None),
             LoadRequest::Chat(chat) => chat::request(*chat, number, "false"),
@@ -103,6 +108,12 @@ impl HttpLoadConnection {
         match &self.target.ask {
             LoadRequest::Echo(_) => wire::check_echo(self.target.name, number, &body),
             LoadRequest::Roll => wire::check_result(self.target.name, number, &body),
+            LoadRequest::Large(_) if body.len() >= LARGE_RESULT_BYTES => {
+                wire::check_result(self.target.name, number, &body)
+            }
+            LoadRequest::Large(_) => {
+                Err(BenchError::wrong(self.target.name, "not the whole result", &body))
+            }
             LoadRequest::Chat(_) => chat::check(self.target.name, number, &body),
             LoadRequest::List(expected) | LoadRequest::Same(expected) if body == expected => Ok(()),
             LoadRequest::List(_) | LoadRequest::Same(_) => {
@@ -183,6 +194,7 @@ impl HttpLoadConnection {
         let path = match &self.target.ask {
             LoadRequest::Chat(chat) => chat.front.path(),
             LoadRequest::Echo(_)
+            | LoadRequest::Large(_)
             | LoadRequest::Roll
             | LoadRequest::List(_)
             | LoadRequest::Same(_) => "/mcp",

@@ -1,4 +1,5 @@
-//! P9: what deciding costs: the tier of a turn, its view, and a sample of its calls.
+//! P9: what deciding costs: the tier of a turn, its view, a search for tools, and a sample of its
+//! calls.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
 use tollgate_core::filter::{GlobalRules, ToolFilter};
 use tollgate_core::latency::{LatencyWindow, Sample, SampleEnding};
+use tollgate_core::relevance::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
 use tollgate_core::tier_selector::{
     SelectorRules, TierKeywords, TierSelector, TranscriptStage, TurnHistory, Utterance,
 };
@@ -51,8 +53,56 @@ pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, Benc
             FigureLimit { most: 1_000.0, unit: "µs", digits: 0 },
         ),
         sample(bench),
+        search_tools(bench)?,
         measure_cached_call(bench).await?,
     ])
+}
+
+/// A search as `searchTools` does it, in words that no tool has.
+fn search_tools(bench: &BenchContext) -> Result<FigureRow, BenchError> {
+    let verbs = [
+        "approve", "create", "delete", "export", "get", "list", "search", "share", "update",
+        "watch",
+    ];
+    let records = [
+        "campaign",
+        "contract",
+        "customer",
+        "document",
+        "employee",
+        "invoice",
+        "meeting",
+        "payment",
+        "photo",
+        "playlist",
+        "product",
+        "project",
+        "recipe",
+        "report",
+        "reservation",
+        "shipment",
+        "subscription",
+        "task",
+        "ticket",
+        "vehicle",
+    ];
+    let tools = verbs.iter().flat_map(|verb| records.iter().map(move |it| format!("{verb}_{it}")));
+    let names: Vec<String> = tools.collect();
+    let index = RelevanceIndex::new(names.iter().map(|name| RelevanceDocument {
+        name,
+        title: None,
+        description: Some("Works on one record of this kind, by its id or by text."),
+        parameters: None,
+    }));
+    let request = "remove the old bill";
+    let search = || index.best(&RelevanceQuery::new(black_box(request)).by_meaning(), 5);
+    if !search().iter().any(|at| names[*at] == "delete_invoice") {
+        return Err(BenchError::Process(
+            "the search does not find the tool that is meant".to_owned(),
+        ));
+    }
+    let what = format!("search by meaning, {} tools", names.len());
+    Ok(row(&what, best(bench, 100, search), FigureLimit { most: 2_000.0, unit: "µs", digits: 1 }))
 }
 
 /// Budget, validation, cache and shaping together: a call whose answer is there already.

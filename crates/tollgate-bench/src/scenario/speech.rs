@@ -1,18 +1,23 @@
-//! P13: what the gateway adds to each frame of audio of a live session, and P10 for such sessions.
+//! P13: what the gateway adds to each frame of audio of a live session, beside what a plain TCP relay
+//! adds, and P10 for such sessions.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::BenchContext;
+use super::{BenchContext, calling, http_server};
 use crate::clock::micros;
 use crate::config::GatewayConfig;
 use crate::error::BenchError;
+use crate::load::{LoadRequest, LoadTarget, open_loop};
 use crate::process::MeasuredProcess;
 use crate::samples::{Samples, median};
+use crate::serve::ServerThread;
 use crate::speech::{FrameRate, SpeechProvider};
 use crate::table::{FigureLimit, FigureRow, TargetVerdict};
+use crate::upstream::EchoUpstream;
+use crate::wire::Era;
 
 /// What telephones and browsers send.
 const EVERY_20_MS: f64 = 50.0;
@@ -20,24 +25,66 @@ const EVERY_20_MS: f64 = 50.0;
 const RATES: [f64; 5] = [EVERY_20_MS, 20.0, 10.0, 5.0, 2.0];
 const MANY_SESSIONS: usize = 1_000;
 const CALLS: usize = 500;
+const LARGE_RESULTS_PER_SECOND: u32 = 65;
+const LARGE_RESULT_CONNECTIONS: usize = 8;
 const SETTLE: Duration = Duration::from_millis(500);
 
+/// Sessions through the gateway, and what they are compared with.
+struct SpeechStage {
+    studio: SpeechProvider,
+    relay: MeasuredProcess,
+    gateway: MeasuredProcess,
+    _upstream: ServerThread,
+}
+
+impl SpeechStage {
+    async fn start(bench: &BenchContext) -> Result<Self, BenchError> {
+        let studio = SpeechProvider::start()?;
+        let upstream = ServerThread::start("upstream", EchoUpstream::with_large_results())?;
+        let servers = [http_server("up", upstream.address, Era::Modern)];
+        let config = config(bench, "speech", studio.address)?.servers(&servers);
+        let gateway = bench.start_gateway_with(&config, &servers).await?;
+        let relay = bench.start_relay(studio.address).await?;
+        Ok(Self { studio, relay, gateway, _upstream: upstream })
+    }
+
+    /// Loads the gateway with calls while frames are measured.
+    async fn load(&self, side: SideLoad, lasts: Duration) -> Result<(), BenchError> {
+        if side == SideLoad::Nothing {
+            return Ok(());
+        }
+        let echo = calling(&self.gateway, "up_large".to_owned());
+        let target = LoadTarget { ask: LoadRequest::Large("up_large".to_owned()), ..echo };
+        let load = open_loop::FixedRate { rate: LARGE_RESULTS_PER_SECOND, span: lasts };
+        open_loop::run(&[target], LARGE_RESULT_CONNECTIONS, load).await?;
+        Ok(())
+    }
+}
+
 pub(super) async fn measure(bench: &BenchContext) -> Result<Vec<FigureRow>, BenchError> {
-    let studio = SpeechProvider::start()?;
-    let gateway = start(bench, "speech", studio.address).await?;
+    let stage = SpeechStage::start(bench).await?;
     let mut rows = Vec::new();
-    for sessions in [1, 100, MANY_SESSIONS] {
-        match measure_added_delay(bench, &studio, &gateway, sessions).await {
+    let loads = [
+        (1, SideLoad::Nothing),
+        (10, SideLoad::Nothing),
+        (100, SideLoad::Nothing),
+        (MANY_SESSIONS, SideLoad::Nothing),
+        (10, SideLoad::LargeResults),
+        (100, SideLoad::LargeResults),
+    ];
+    for (sessions, side) in loads {
+        match measure_added_delay(bench, &stage, sessions, side).await {
             Ok(measured) => rows.extend(measured),
-            // What fewer sessions came to is worth knowing all the same.
+            // The other loads are worth measuring all the same.
             Err(trouble) => rows.push(FigureRow::failure("P13", &trouble.to_string())),
         }
     }
-    rows.push(match tools(&studio, &gateway).await {
+    rows.push(match tools(&stage.studio, &stage.gateway).await {
         Ok(row) => row,
         Err(trouble) => FigureRow::failure("P13", &trouble.to_string()),
     });
-    gateway.stop().await?;
+    stage.gateway.stop().await?;
+    stage.relay.stop().await?;
     Ok(rows)
 }
 
@@ -59,50 +106,114 @@ pub(super) async fn measure_session_memory(bench: &BenchContext) -> Result<Figur
         .with(json!({ "beforeBytes": before, "afterBytes": after, "sessions": MANY_SESSIONS })))
 }
 
-/// Frames without and with the gateway on their way, in turns.
+/// What else the gateway does meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SideLoad {
+    Nothing,
+    LargeResults,
+}
+
+/// The delays of one way of the frames, over all rounds.
+#[derive(Default)]
+struct MeasuredWay {
+    delays: Vec<Samples>,
+    lost: u64,
+}
+
+impl MeasuredWay {
+    /// The median of all rounds, in milliseconds.
+    fn at(&self, quantile: f64) -> f64 {
+        median(self.delays.iter().map(|it| micros(it.quantile(quantile)) / 1e3))
+    }
+}
+
+/// Frames over a direct connection, a TCP relay and the gateway, in turns.
 async fn measure_added_delay(
     bench: &BenchContext,
-    studio: &SpeechProvider,
-    gateway: &MeasuredProcess,
+    stage: &SpeechStage,
     sessions: usize,
+    side: SideLoad,
 ) -> Result<Vec<FigureRow>, BenchError> {
-    let rate = sustained_rate(studio, gateway, sessions).await?;
+    let studio = &stage.studio;
+    let rate = sustained_rate(studio, &stage.gateway, sessions).await?;
     let pace = FrameRate { frames_per_second: rate, lasts: bench.pace.long_slice };
-    let mut direct = Vec::new();
-    let mut through = Vec::new();
+    let addresses = [studio.address, stage.relay.address, stage.gateway.address];
+    let mut ways: [MeasuredWay; 3] = Default::default();
     let mut cpu = Vec::new();
-    for _ in 0..bench.pace.long_rounds {
-        let mut clients = studio.open(studio.address, sessions).await?;
-        direct.push(studio.talk(&mut clients, pace).await?.delays);
-        drop(clients);
-        let mut clients = studio.open(gateway.address, sessions).await?;
-        let before = gateway.usage()?.cpu;
-        through.push(studio.talk(&mut clients, pace).await?.delays);
-        let used = gateway.usage()?.cpu - before;
-        cpu.push(used.as_secs_f64() / pace.lasts.as_secs_f64() / sessions as f64);
+    for round in 0..bench.pace.long_rounds {
+        for turn in 0..addresses.len() {
+            let at = (round + turn) % addresses.len();
+            let mut clients = studio.open(addresses[at], sessions).await?;
+            let before = stage.gateway.usage()?.cpu;
+            let (talk, calls) =
+                tokio::join!(studio.talk(&mut clients, pace), stage.load(side, pace.lasts));
+            calls?;
+            let talk = talk?;
+            if addresses[at] == stage.gateway.address {
+                let used = stage.gateway.usage()?.cpu - before;
+                cpu.push(used.as_secs_f64() / pace.lasts.as_secs_f64() / sessions as f64);
+            }
+            ways[at].lost += talk.due.saturating_sub(talk.delays.len() as u64);
+            ways[at].delays.push(talk.delays);
+        }
     }
-    let at = |all: &[Samples], q: f64| median(all.iter().map(|it| micros(it.quantile(q)) / 1e3));
-    let row = |q: f64, most: f64| {
-        let with = at(&through, q);
-        let without = at(&direct, q);
-        let what = format!(
-            "added per audio frame, p{:.0}, {sessions} sessions, {rate} frames/s each way",
-            q * 100.0
-        );
-        let limit = FigureLimit { most, unit: "ms", digits: 3 };
-        FigureRow::at_most("P13", what, (with - without).max(0.0), limit)
-            .with_note(&format!("{with:.3} instead of {without:.3}"))
-            .with(json!({ "sessions": sessions, "framesPerSecond": rate, "quantile": q,
-                "throughMs": with, "directMs": without }))
+    Ok(rows(&ways, &SpeechLoad { sessions, rate, side, cpu: median(cpu) }))
+}
+
+/// What was going on while frames were measured.
+struct SpeechLoad {
+    sessions: usize,
+    rate: f64,
+    side: SideLoad,
+    /// Of one session, in cores.
+    cpu: f64,
+}
+
+impl SpeechLoad {
+    fn describe(&self) -> String {
+        let beside = match self.side {
+            SideLoad::Nothing => "",
+            SideLoad::LargeResults => ", beside 65 results/s of 200 KB",
+        };
+        format!("{} sessions, {} frames/s each way{beside}", self.sessions, self.rate)
+    }
+}
+
+fn rows(ways: &[MeasuredWay; 3], load: &SpeechLoad) -> Vec<FigureRow> {
+    let [direct, relay, gateway] = ways;
+    let load_text = load.describe();
+    let added = |way: &MeasuredWay, q: f64| (way.at(q) - direct.at(q)).max(0.0);
+    let figures = |q: f64| {
+        json!({ "sessions": load.sessions, "framesPerSecond": load.rate, "quantile": q,
+            "directMs": direct.at(q), "relayMs": relay.at(q), "gatewayMs": gateway.at(q),
+            "lost": gateway.lost })
     };
-    let cpu = untargeted_row(
-        format!("CPU of a session at {rate} frames/s each way, {sessions} sessions"),
-        format!("{:.3} % of a core", median(cpu) * 100.0),
-    );
-    Ok(match sessions {
-        MANY_SESSIONS => vec![row(0.99, 5.0), cpu],
-        _ => vec![row(0.5, 0.1), row(0.99, 1.0), cpu],
-    })
+    let median_row = {
+        let ours = added(gateway, 0.5);
+        let relays = added(relay, 0.5);
+        let holds = ours <= relays.min(0.1);
+        let measured = format!("{ours:.3} ms, the relay {relays:.3} ms");
+        let what = format!("added per audio frame, p50, {load_text}");
+        FigureRow::check("P13", what, measured, "≤ 1.0 × the relay and ≤ 0.1 ms", holds)
+            .with(figures(0.5))
+    };
+    let slowest_row = {
+        let ours = gateway.at(0.99);
+        let relays = relay.at(0.99);
+        let measured = format!("{ours:.3} ms, the relay {relays:.3} ms");
+        let what = format!("an audio frame, p99, {load_text}");
+        FigureRow::check("P13", what, measured, "≤ 2 × the relay", ours <= 2.0 * relays)
+            .with(figures(0.99))
+    };
+    let lost_row = {
+        let measured =
+            format!("{}, direct {}, the relay {}", gateway.lost, direct.lost, relay.lost);
+        let what = format!("lost frames, {load_text}");
+        FigureRow::check("P13", what, measured, "0", gateway.lost == 0)
+    };
+    let cpu = format!("{:.3} % of a core", load.cpu * 100.0);
+    let what = format!("CPU of the gateway for each session, {load_text}");
+    vec![median_row, slowest_row, lost_row, untargeted_row(what, cpu)]
 }
 
 /// The highest rate at which nothing piles up.
@@ -131,8 +242,10 @@ async fn tools(
     drop(clients);
     let half = micros(took.quantile(0.5)) / 1e3;
     let most = micros(took.quantile(0.99)) / 1e3;
-    let what = "round trip of a tool call in a session, tool in process".to_owned();
-    Ok(untargeted_row(what, format!("p50 {half:.3} ms, p99 {most:.3} ms"))
+    let limit = FigureLimit { most: 0.3, unit: "ms", digits: 3 };
+    let what = "round trip of a tool call in a session, tool in process, p50".to_owned();
+    Ok(FigureRow::at_most("P13", what, half, limit)
+        .with_note(&format!("p99 {most:.3}"))
         .with(json!({ "p50Ms": half, "p99Ms": most, "calls": took.len() })))
 }
 
@@ -149,6 +262,14 @@ async fn start(
     name: &str,
     studio: SocketAddr,
 ) -> Result<MeasuredProcess, BenchError> {
+    bench.start_gateway_on(&config(bench, name, studio)?.write()?).await
+}
+
+fn config(
+    bench: &BenchContext,
+    name: &str,
+    studio: SocketAddr,
+) -> Result<GatewayConfig, BenchError> {
     let models = format!(
         "providers:\n  up: {{ kind: openai, base_url: \"http://{studio}/v1\", api_key: k, \
          concurrent: 4096 }}\n\
@@ -156,6 +277,5 @@ async fn start(
          default_agent: speaker\n\
          agents:\n  speaker: {{ tools: [\"*\"], auto_execute: [roll], models: [bench] }}\n"
     );
-    let config = GatewayConfig::with_many_sessions(&bench.scratch, name)?.with(&models);
-    bench.start_gateway_on(&config.write()?).await
+    Ok(GatewayConfig::with_many_sessions(&bench.scratch, name)?.with(&models))
 }

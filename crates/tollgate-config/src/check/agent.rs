@@ -1,22 +1,27 @@
 //! Agents: their views, models and prompts.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tollgate_core::agent::{
-    Agent, Engine, MAX_CALLS_PER_TURN, MixedResponse, OFFLINE, Persona, ToolSearch,
+    Agent, DeepTurnPolicy, Engine, MAX_CALLS_PER_TURN, MixedResponse, OFFLINE, Persona, ToolSearch,
 };
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
+use tollgate_core::tool::SlowResponse;
 use tollgate_llm::settings::LlmSettings;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{SectionFields, Spanned};
 use super::rate::rate_limit;
-use super::{budget, is_new, memory, unknown_name};
+use super::{budget, is_new, memory, milliseconds, unknown_name};
 
 /// `/mcp/NAME` has another meaning for these.
 const RESERVED_AGENT_NAMES: &[&str] = &["status", "test"];
+
+/// Default of `slow_response_threshold_ms` of agents.
+const SLOW_TURN_THRESHOLD: Duration = Duration::from_secs(1);
 
 /// At least one: a config without agents has an implicit one.
 pub(crate) fn agents(
@@ -120,7 +125,9 @@ fn persona(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -
     Some(Persona {
         prompt: text("prompt"),
         greeting: text("greeting"),
+        failover_message: text("failover_message"),
         models: chosen,
+        deep_turns: deep_turns(fields, &engine, problems),
         engine,
         max_depth: whole("max_depth", 10),
         max_calls: whole("max_calls", MAX_CALLS_PER_TURN),
@@ -138,6 +145,26 @@ fn persona(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -
         code_mode: fields.flag("code_mode").unwrap_or(false),
         variables: variables.map(|(name, text)| (name.value.clone(), text.to_owned())).collect(),
     })
+}
+
+/// The section `realtime`.
+fn deep_turns(agent: &SectionFields, engine: &Engine, problems: &mut Problems) -> DeepTurnPolicy {
+    let usual = DeepTurnPolicy::default();
+    let Some(fields) = agent.section("realtime") else { return usual };
+    if *engine != Engine::SpeechToSpeech {
+        problems
+            .warning(agent.place("realtime"), &fields.path, "`realtime` has no effect here")
+            .help("it is for agents with `engine: s2s`");
+    }
+    let message = fields.text("slow_response_message").filter(|text| !text.value.is_empty());
+    let threshold = fields.whole("slow_response_threshold_ms");
+    DeepTurnPolicy {
+        hold: fields.whole("hold_ms").map_or(usual.hold, milliseconds),
+        slow_response: message.map(|message| SlowResponse {
+            threshold: threshold.map_or(SLOW_TURN_THRESHOLD, milliseconds),
+            message: message.value.into(),
+        }),
+    }
 }
 
 fn engine(fields: &SectionFields, llm: &LlmSettings, problems: &mut Problems) -> Option<Engine> {

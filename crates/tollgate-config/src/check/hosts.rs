@@ -45,6 +45,45 @@ pub(super) fn hosts(
     hosts
 }
 
+/// Origins of web pages, as browsers write them.
+pub(super) fn origins(top: &SectionFields, problems: &mut Problems) -> Vec<String> {
+    let mut origins = Vec::new();
+    for typed in top.texts("origins") {
+        match origin(typed.value) {
+            Some(origin) => origins.push(origin),
+            None => {
+                let message = format!("`{}` is not the origin of a page", typed.value);
+                problems.error(typed.at, "origins", message).help(
+                    "scheme, host and any unusual port, without a path: `https://app.example.com`",
+                );
+            }
+        }
+    }
+    origins
+}
+
+fn origin(typed: &str) -> Option<String> {
+    let (scheme, rest) = typed.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let usual = match scheme.as_str() {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return None,
+    };
+    let rest = rest.to_ascii_lowercase();
+    let rest = rest.strip_suffix(usual).unwrap_or(&rest);
+    // Without its port, if it has one.
+    let name = match rest.rsplit_once(':') {
+        Some((name, port)) if !rest.ends_with(']') => {
+            port.parse::<u16>().ok()?;
+            name
+        }
+        _ => rest,
+    };
+    let is_plain = host(name).is_some_and(|host| host == name);
+    is_plain.then(|| format!("{scheme}://{rest}"))
+}
+
 /// Proxies whose forwarding headers are trusted.
 pub(super) fn trusted_proxies(top: &SectionFields, problems: &mut Problems) -> TrustedProxies {
     let mut proxies = TrustedProxies::default();

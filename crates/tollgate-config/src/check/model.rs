@@ -12,13 +12,18 @@ use tollgate_llm::settings::{
 };
 
 use super::super::diagnostic::Problems;
+use super::super::expand::Environment;
 use super::super::raw::SectionFields;
 use super::{endpoint, unknown_name};
 
 mod cloud;
 mod pool;
 
-pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<ProviderSettings> {
+pub(crate) fn providers(
+    top: &SectionFields,
+    environment: &dyn Environment,
+    problems: &mut Problems,
+) -> Vec<ProviderSettings> {
     let mut providers = Vec::new();
     for (name, fields) in top.named_sections("providers") {
         let base_url = fields
@@ -36,7 +41,7 @@ pub(crate) fn providers(top: &SectionFields, problems: &mut Problems) -> Vec<Pro
             },
             base_url: base_url.flatten(),
             api_key: api_key.map(|text| Secret::new(text.value)),
-            cloud: cloud::cloud(fields, problems),
+            cloud: cloud::cloud(fields, environment, problems),
             endpoints: endpoints(fields, problems),
             headers: endpoint::headers(fields, problems).into_iter().collect(),
             patience: patience(fields),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tollgate_core::id::AgentId;
-use tollgate_core::model_usage::{Cost, ModelLimit, ModelPrice, PriceList};
+use tollgate_core::model_usage::{Cost, ModelLimit, ModelPrice, PriceList, SpeechPrice};
 use tollgate_engine::settings::ModelUsageSettings;
 
 use super::super::diagnostic::Problems;
@@ -74,9 +74,10 @@ fn model_price(fields: &SectionFields, problems: &mut Problems) -> Option<ModelP
         let cost = Cost::parse(text.value).filter(|cost| Some(*cost) <= Cost::parse(MAX_PRICE));
         if cost.is_none() {
             let message = format!("`{key}` must be an amount in US dollars, not `{}`", text.value);
-            problems
-                .error(text.at, &fields.path(key), message)
-                .help("for a million tokens, like `1.25`; `0` for a model of your own");
+            problems.error(text.at, &fields.path(key), message).help(match key {
+                "per_minute" => "for a minute, like `0.05`",
+                _ => "for a million tokens, like `1.25`; `0` for a model of your own",
+            });
         }
         cost
     };
@@ -84,11 +85,18 @@ fn model_price(fields: &SectionFields, problems: &mut Problems) -> Option<ModelP
     let output = price("output");
     let cached_input = price("cached_input");
     let cache_write = price("cache_write");
+    let speech = SpeechPrice {
+        audio_input: price("audio_input"),
+        audio_output: price("audio_output"),
+        cached_audio_input: price("cached_audio_input"),
+        per_minute: price("per_minute").unwrap_or_default(),
+    };
     let input = input?;
     Some(ModelPrice {
         input,
         output: output?,
         cached_input: cached_input.unwrap_or(input),
         cache_write: cache_write.unwrap_or(input),
+        speech,
     })
 }

@@ -44,8 +44,8 @@ pub(super) fn policy(fields: &SectionFields, usual: TrustPolicy) -> TrustPolicy 
 
 /// Whether results are marked with their source for models, on top of `usual`.
 pub(super) fn mark(fields: &SectionFields, usual: UntrustedMarking) -> UntrustedMarking {
-    let said = fields.section("trust").and_then(|said| said.text("mark"));
-    match said.map(|text| text.value) {
+    let trust_mark = fields.section("trust").and_then(|trust_mark| trust_mark.text("mark"));
+    match trust_mark.map(|text| text.value) {
         Some("on") => UntrustedMarking::On,
         Some("off") => UntrustedMarking::Off,
         _ => usual,

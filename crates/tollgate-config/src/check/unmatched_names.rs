@@ -7,6 +7,7 @@ use tollgate_core::code_mode::MetaTool;
 use tollgate_core::glob::Glob;
 use tollgate_engine::builtin::{BuiltinDeps, memory, shipped_servers};
 use tollgate_engine::settings::BuiltinSettings;
+use tollgate_llm::settings::ProviderSettings;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::SectionFields;
@@ -17,8 +18,12 @@ use super::super::wording::last;
 const TOOLS_NEEDING_SECTION: &[(&str, &str)] =
     &[("play_track", "builtin.music"), ("stop_music", "builtin.music")];
 
-pub(super) fn warn_of_names_nobody_has(top: &SectionFields, problems: &mut Problems) {
-    let Some(known) = PossibleToolNames::of(top) else { return };
+pub(super) fn warn_of_names_nobody_has(
+    top: &SectionFields,
+    providers: &[ProviderSettings],
+    problems: &mut Problems,
+) {
+    let Some(known) = PossibleToolNames::of(top, providers) else { return };
     for (section, key) in lists(top) {
         for listed in section.texts(key).into_iter().filter(|it| !known.has(it.value)) {
             if let Some((_, needed)) =
@@ -59,14 +64,14 @@ struct PossibleToolNames {
 
 impl PossibleToolNames {
     /// `None` when any name is possible.
-    fn of(top: &SectionFields) -> Option<Self> {
+    fn of(top: &SectionFields, providers: &[ProviderSettings]) -> Option<Self> {
         let pattern = top.section("names").and_then(|names| names.text("pattern"));
         let pattern = pattern.map_or("{server}_{tool}", |text| text.value);
         let servers = top.named_sections("servers");
         if !servers.is_empty() && !pattern.contains("{server}") {
             return None;
         }
-        let mut exact: Vec<String> = builtin_tool_names(top);
+        let mut exact: Vec<String> = builtin_tool_names(top, providers);
         let is_there = |section: &str| top.section("builtin").is_some_and(|it| it.has(section));
         let needing = TOOLS_NEEDING_SECTION.iter().filter(|(_, section)| is_there(last(section)));
         exact.extend(needing.map(|(name, _)| (*name).to_owned()));
@@ -91,12 +96,11 @@ impl PossibleToolNames {
 }
 
 /// Tools of the built-in servers. Listing names starts nothing.
-fn builtin_tool_names(top: &SectionFields) -> Vec<String> {
+fn builtin_tool_names(top: &SectionFields, providers: &[ProviderSettings]) -> Vec<String> {
     // Errors are reported elsewhere.
     let mut unheard = Problems::default();
     let web = super::web::web(top, &mut unheard);
-    let providers = super::model::providers(top, &mut unheard);
-    let images = super::images::images(top, &providers, &mut unheard);
+    let images = super::images::images(top, providers, &mut unheard);
     let servers = shipped_servers::servers(
         &BuiltinSettings { web, images, ..BuiltinSettings::new(PathBuf::new()) },
         &BuiltinDeps::default(),

@@ -189,6 +189,13 @@ pub(super) const AGENT: SectionSpec = SectionSpec {
         key("description", PROSE, "", "Shown to people and in lists of models"),
         key("prompt", PROSE, "none", "System prompt with `{placeholders}`"),
         key("greeting", PROSE, "none", "Greeting with `{placeholders}`"),
+        key(
+            "failover_message",
+            PROSE,
+            "none: nothing is said",
+            "Spoken once by the next realtime model when one fails in a live session, in the \
+             caller's language: \"One moment, please.\"",
+        ),
         key("models", PLAINS, "[offline]", "In order of preference"),
         key(
             "engine",
@@ -196,6 +203,12 @@ pub(super) const AGENT: SectionSpec = SectionSpec {
             "cascaded",
             "How turns are answered. `s2s`: live sessions use a realtime model, which must be in \
              `models`; deep turns use the first model without `api: realtime`, if there is one",
+        ),
+        key(
+            "realtime",
+            KeyKind::Section(&AGENT_REALTIME),
+            "see there",
+            "Deep turns of live sessions; for `engine: s2s`",
         ),
         key("opener_model", PLAIN, "none", "Model for the first sentence; for `sentence_cascade`"),
         key("tools", PLAINS, "[]: none", "Exposed names and globs. An empty list allows no tools"),
@@ -282,6 +295,34 @@ pub(super) const AGENT: SectionSpec = SectionSpec {
         ("personality", "write `prompt:`"),
         ("tier", "write `budget_tier:`"),
     ],
+};
+
+const AGENT_REALTIME: SectionSpec = SectionSpec {
+    title: "agents.NAME.realtime",
+    keys: &[
+        key(
+            "hold_ms",
+            whole(0, 5_000, "milliseconds"),
+            "300",
+            "How long the realtime model waits for the transcript of an utterance that may have to \
+             be answered by the other model; 0: it answers at once, and is stopped if it has not \
+             begun to speak when the transcript arrives",
+        ),
+        key(
+            "slow_response_threshold_ms",
+            MILLISECONDS,
+            "1000",
+            "Delay before the message below is spoken",
+        ),
+        key(
+            "slow_response_message",
+            PROSE,
+            "none: only those of tools",
+            "Message spoken once while the other model works, if no tool of the turn has spoken its \
+             own before",
+        ),
+    ],
+    elsewhere: &[],
 };
 
 const AGENT_LIMITS: SectionSpec = SectionSpec {

@@ -41,6 +41,21 @@ pub(super) const PRICE: SectionSpec = SectionSpec {
         required_key("output", PLAIN, "… of output"),
         key("cached_input", PLAIN, "`input`", "… of input read from the provider's cache"),
         key("cache_write", PLAIN, "`input`", "… of input written to the provider's cache"),
+        key("audio_input", PLAIN, "`input`", "… of audio that a live model hears"),
+        key("audio_output", PLAIN, "`output`", "… of audio that it speaks"),
+        key(
+            "cached_audio_input",
+            PLAIN,
+            "`cached_input`",
+            "… of audio input read from the provider's cache",
+        ),
+        key(
+            "per_minute",
+            PLAIN,
+            "`0`",
+            "US dollars for a minute of a live session, or of a transcribed file, beside the tokens: \
+             `0.05`",
+        ),
     ],
     elsewhere: &[
         ("cached", "write `cached_input:`"),

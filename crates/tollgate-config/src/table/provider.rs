@@ -130,14 +130,33 @@ const BEDROCK: SectionSpec = SectionSpec {
     title: "providers.NAME.bedrock",
     keys: &[
         key("region", PLAIN, "none: required", "Such as `us-east-1`"),
-        key("access_key_id", PLAIN, "none: needs `api_key`", "Access key; requests are signed"),
+        key(
+            "credentials",
+            KeyKind::Choice(&["environment", "container", "instance", "web_identity"]),
+            "none: needs an access key or `api_key`",
+            "Credentials from where the gateway runs, by the variables that AWS sets there. \
+             `container`: the role of a task of ECS or a pod of EKS; `instance`: that of a machine \
+             of EC2 (IMDSv2); `web_identity`: that of a service account of EKS. These are renewed \
+             before they expire. `environment`: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and \
+             `AWS_SESSION_TOKEN`",
+        ),
+        key(
+            "credentials_url",
+            PLAIN,
+            "that of AWS",
+            "Where credentials of a role come from instead: the address of a container's endpoint, \
+             of a metadata service or of a token service",
+        ),
+        key("access_key_id", PLAIN, "none: needs `credentials`", "Access key; requests are signed"),
         key("secret_access_key", SECRET, "none: needed with `access_key_id`", "Its secret"),
         key("session_token", SECRET, "none", "Of temporary credentials, which are not renewed"),
-        key("api_key", SECRET, "none: needs `access_key_id`", "An API key of Bedrock"),
+        key("api_key", SECRET, "none: needs `credentials`", "An API key of Bedrock"),
     ],
     elsewhere: &[
         ("access_key", "write `access_key_id:`"),
         ("secret_key", "write `secret_access_key:`"),
+        ("metadata", "write `credentials: instance`"),
+        ("profile", "write `credentials:`, or the keys of the profile"),
     ],
 };
 

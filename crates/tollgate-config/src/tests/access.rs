@@ -33,6 +33,61 @@ fn what_no_host_header_says_is_no_host() {
 }
 
 #[test]
+fn origins_are_written_as_browsers_write_them() {
+    for (typed, expected) in [
+        ("https://app.example.com", "https://app.example.com"),
+        ("HTTPS://App.Example.com:443", "https://app.example.com"),
+        ("http://localhost:5173", "http://localhost:5173"),
+        ("http://127.0.0.1:80", "http://127.0.0.1"),
+        ("http://[::1]:3000", "http://[::1]:3000"),
+        ("http://[::1]", "http://[::1]"),
+    ] {
+        assert_eq!(good(&format!("origins: ['{typed}']")).origins, [expected], "{typed}");
+    }
+    assert!(good("listen: 127.0.0.1:1").origins.is_empty());
+}
+
+#[test]
+fn what_no_browser_sends_as_its_origin_is_refused() {
+    for bad in [
+        "*",
+        "null",
+        "app.example.com",
+        "https://",
+        "https://a.example/",
+        "https://a.example/x",
+        "https://*.a.example",
+        "https://a.example:99999",
+        "https://a@b.example",
+        "ftp://a.example",
+    ] {
+        let expected = format!("1:11 `{bad}` is not the origin of a page");
+        refusal_of(&format!("origins: ['{bad}']"), &expected);
+    }
+}
+
+#[test]
+fn webhooks_of_incoming_calls_name_an_agent_and_have_a_signing_secret() {
+    let text = |more: &str| {
+        format!("agents: {{ a: {{ tools: ['*'] }} }}\nincoming_calls: {{ sip: {{ {more} }} }}")
+    };
+    let secret = "secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    let [call] = &good(&text(&format!("{secret}, agent: a"))).incoming_calls[..] else {
+        panic!("one")
+    };
+    assert_eq!((&*call.name, call.agent.as_str(), &call.model), ("sip", "a", &None));
+    for (more, expected) in [
+        (format!("{secret}, agent: b"), "there is no agent `b`"),
+        (format!("{secret}, agent: a, model: m"), "there is no model `m`"),
+        ("secret: whsec_short, agent: a".to_owned(), "this is no signing secret of a webhook"),
+        ("secret: MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, agent: a".to_owned(), "this is no signing"),
+    ] {
+        let found = mistakes(&text(&more)).join("\n");
+        assert!(found.contains(expected), "{more}: {found}");
+    }
+}
+
+#[test]
 fn s_02_keys_that_can_be_guessed_are_refused_with_what_to_do() {
     for (key, is_refused) in [
         ("a", true),

@@ -1,7 +1,11 @@
 //! Models in clouds: Vertex AI and Amazon Bedrock.
 
+use std::collections::BTreeMap;
+
+use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{
-    AwsCredentials, BedrockSettings, CloudSettings, GoogleCredentials, VertexSettings,
+    AwsCredentials, AwsRoleSource, BedrockSettings, CloudSettings, ContainerToken,
+    GoogleCredentials, VertexSettings,
 };
 
 use super::{Fake, good, load_with, mistakes, refusal_of};
@@ -85,6 +89,125 @@ fn bedrock_has_an_access_key_or_an_api_key() {
     assert_eq!(found, ("a", "s", "t"));
     let key = bedrock_of("bedrock: { region: us-east-1, api_key: k }");
     assert!(matches!(key.credentials, AwsCredentials::ApiKey(key) if key.reveal() == "k"));
+}
+
+/// The credentials of Bedrock where these variables are set.
+fn role_of(bedrock: &str, variables: &[(&'static str, &'static str)]) -> AwsCredentials {
+    let environment =
+        Fake { variables: variables.iter().copied().collect(), files: BTreeMap::new() };
+    let text = format!(
+        "providers: {{ p: {{ kind: anthropic, bedrock: {{ region: eu-west-1, {bedrock} }} }} }}\n"
+    );
+    let loaded = load_with(&text, &environment);
+    let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.render(ColorMode::Plain)));
+    match loaded.config.llm.providers[0].cloud.clone() {
+        Some(CloudSettings::Bedrock(bedrock)) => bedrock.credentials,
+        other => panic!("{other:?}"),
+    }
+}
+
+const FULL: (&str, &str) =
+    ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials");
+const RELATIVE: (&str, &str) = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/1");
+const TOKEN_FILE: (&str, &str) = ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "/var/run/token");
+const TOKEN: (&str, &str) = ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "container-canary-0123");
+
+#[test]
+fn bedrock_has_the_role_of_the_place_where_the_gateway_runs() {
+    let container = |url: &str, token: Option<ContainerToken>| {
+        AwsCredentials::Role(AwsRoleSource::Container { url: url.to_owned(), token })
+    };
+    let file = || Some(ContainerToken::File("/var/run/token".into()));
+    let text = || Some(ContainerToken::Text(Secret::new(TOKEN.1)));
+    let ecs = "http://169.254.170.2/v2/credentials/1";
+    for (variables, expected) in [
+        (&[RELATIVE][..], container(ecs, None)),
+        (&[FULL, TOKEN_FILE], container(FULL.1, file())),
+        (&[FULL, TOKEN_FILE, TOKEN], container(FULL.1, file())),
+        (&[FULL, TOKEN, RELATIVE], container(ecs, text())),
+    ] {
+        assert_eq!(role_of("credentials: container", variables), expected);
+    }
+    let other = "credentials: container, credentials_url: 'http://localhost:9/c'";
+    assert_eq!(role_of(other, &[FULL]), container("http://localhost:9/c", None));
+
+    let instance = |url| AwsCredentials::Role(AwsRoleSource::Instance { url });
+    assert_eq!(role_of("credentials: instance", &[FULL, TOKEN]), instance(None));
+    let other = "credentials: instance, credentials_url: 'http://metadata.test'";
+    assert_eq!(role_of(other, &[]), instance(Some("http://metadata.test".to_owned())));
+
+    let identity =
+        [("AWS_ROLE_ARN", "arn:aws:iam::1:role/r"), ("AWS_WEB_IDENTITY_TOKEN_FILE", "/t")];
+    let expected = AwsCredentials::Role(AwsRoleSource::WebIdentity {
+        role_arn: "arn:aws:iam::1:role/r".to_owned(),
+        session_name: "tollgate".to_owned(),
+        token_file: "/t".into(),
+        url: None,
+    });
+    assert_eq!(role_of("credentials: web_identity", &identity), expected);
+
+    let key = [
+        ("AWS_ACCESS_KEY_ID", "AKIA"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_SESSION_TOKEN", ""),
+    ];
+    let expected = AwsCredentials::AccessKey {
+        access_key_id: "AKIA".to_owned(),
+        secret_access_key: Secret::new("secret"),
+        session_token: None,
+    };
+    assert_eq!(role_of("credentials: environment", &key), expected);
+}
+
+#[test]
+fn mistakes_with_roles_are_pointed_out() {
+    for (bedrock, variables, expected) in [
+        (
+            "credentials: container",
+            &[TOKEN][..],
+            "`credentials: container` needs the variable `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or \
+             `AWS_CONTAINER_CREDENTIALS_FULL_URI`, which is not set",
+        ),
+        (
+            "credentials: container",
+            &[("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://evil.example/c")],
+            "credentials must not come from `http://evil.example/c` without TLS",
+        ),
+        (
+            "credentials: container",
+            &[("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.2.evil.example/c")],
+            "credentials must not come from `http://169.254.170.2.evil.example/c` without TLS",
+        ),
+        (
+            "credentials: web_identity",
+            &[("AWS_ROLE_ARN", "arn")],
+            "`credentials: web_identity` needs the variable `AWS_WEB_IDENTITY_TOKEN_FILE`, which is \
+             not set",
+        ),
+        (
+            "credentials: environment",
+            &[("AWS_ACCESS_KEY_ID", "a")],
+            "`credentials: environment` needs the variable `AWS_SECRET_ACCESS_KEY`, which is not set",
+        ),
+        (
+            "credentials: instance, api_key: k",
+            &[],
+            "`api_key` and `credentials` exclude each other",
+        ),
+        (
+            "api_key: k, credentials_url: 'http://localhost/'",
+            &[],
+            "`credentials_url` is for the `credentials` of a role",
+        ),
+    ] {
+        let text = format!(
+            "providers: {{ p: {{ kind: anthropic, bedrock: {{ region: eu-west-1, {bedrock} }} }} }}\n"
+        );
+        let variables = variables.iter().copied().collect();
+        let report = load_with(&text, &Fake { variables, files: BTreeMap::new() }).err().unwrap();
+        let found: Vec<&str> = report.diagnostics.iter().map(|it| &*it.message).collect();
+        assert_eq!(found, [expected]);
+    }
 }
 
 #[test]
@@ -218,7 +341,7 @@ fn the_examples_of_the_guide_are_good() {
         .filter_map(|block| block.strip_prefix("yaml").and_then(|it| it.split_once('\n')))
         .map(|(_, text)| text)
         .collect();
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 5);
     for text in blocks {
         if let Err(report) = load_with(text, &environment) {
             panic!("{}", report.render(ColorMode::Plain));

@@ -36,7 +36,14 @@ fn everything_set() -> Fake {
         "AWS_SECRET_ACCESS_KEY",
         "SECRET",
     ];
-    let keys = [("OPS_KEY", "ops-0123456789abcdef"), ("PHONE_KEY", "phone-0123456789abcdef")];
+    let keys = [
+        ("OPS_KEY", "ops-0123456789abcdef"),
+        ("PHONE_KEY", "phone-0123456789abcdef"),
+        ("RETELL_API_KEY", "retell-0123456789abcdef"),
+        ("TWILIO_AUTH_TOKEN", "twilio-0123456789abcdef"),
+        ("VAPI_SECRET", "vapi-0123456789abcdef"),
+        ("OPENAI_WEBHOOK_SECRET", "whsec_MDEyMzQ1Njc4OWFiY2RlZg=="),
+    ];
     let set = names.into_iter().map(|name| (name, "value")).chain(keys);
     let variables = set.chain([("HOME", "/home/tollgate")]);
     Fake { variables: variables.collect(), ..Fake::default() }
@@ -90,7 +97,7 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(settings.default_agent.as_ref().unwrap().as_str(), "sage");
     assert_eq!(settings.agents[0].ceiling, Some(Tier::Standard));
     assert_eq!(config.settings.agents[0].persona.models, ["gpt-4o-mini", "small"]);
-    assert_eq!(config.llm.models.len(), 4, "three, and the one built in");
+    assert_eq!(config.llm.models.len(), 5, "four, and the one built in");
     assert_eq!(config.keys[0].role, KeyRole::Admin);
     assert!(config.keys[0].rights.has(Right::Approve));
     assert_eq!(config.keys[1].rights, [Right::Execute].into_iter().collect());

@@ -1,5 +1,7 @@
 //! Models for live sessions, and who can speak by them.
 
+use std::time::Duration;
+
 use tollgate_core::agent::Engine;
 
 use super::{check, good, mistakes, refusal_of};
@@ -48,6 +50,29 @@ fn agents_that_speak_have_a_model_that_can() {
             "models: [chat], engine: sentence_cascade, opener_model: voice",
         ),
         "9:87 `voice` is for live sessions, and cannot open a chat",
+    );
+}
+
+#[test]
+fn an_agent_that_speaks_says_how_long_it_waits_and_what_it_says_meanwhile() {
+    let with = |agent: &str| {
+        format!(
+            "{PROVIDERS}models: {{ voice: {{ provider: dg }} }}\nagents: {{ a: {{ tools: [roll], {agent} }} }}\n"
+        )
+    };
+    let policy = |agent: &str| {
+        let agent = format!("engine: s2s, models: [voice], {agent}");
+        good(&with(&agent)).settings.agents[0].persona.deep_turns.clone()
+    };
+    let usual = policy("max_depth: 3");
+    assert_eq!((usual.hold, &usual.slow_response), (Duration::from_millis(300), &None));
+    assert_eq!(policy("realtime: { hold_ms: 0 }").hold, Duration::ZERO);
+    let slow = policy("realtime: { slow_response_message: Wait. }").slow_response.unwrap();
+    assert_eq!((slow.threshold, &*slow.message), (Duration::from_secs(1), "Wait."));
+    assert_eq!(policy("realtime: { slow_response_message: '' }").slow_response, None);
+    refusal_of(
+        &with("engine: s2s, models: [voice], realtime: { hold_ms: 5001 }"),
+        "9:82 `hold_ms` must be a whole number from 0 to 5000 milliseconds, not `5001`",
     );
 }
 

@@ -260,7 +260,7 @@ error: unknown key `mcp`
  1 | mcp:
    | ^^^
    = move the keys under `mcp` to the top level: `servers:`
-   = known here: listen, hosts, trusted_proxies, environment, data, tls, database, redis, names, limits, shutdown, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, prices, default_agent, agents, auth, keys
+   = known here: listen, hosts, origins, trusted_proxies, environment, data, tls, database, redis, names, limits, shutdown, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, telephony, secrets, registry, providers, models, prices, incoming_calls, default_agent, agents, auth, keys
 
 error: unknown key `npcs`
  --> t.yaml:3:1
@@ -268,7 +268,7 @@ error: unknown key `npcs`
  3 | npcs: []
    | ^^^^
    = write `agents:`
-   = known here: listen, hosts, trusted_proxies, environment, data, tls, database, redis, names, limits, shutdown, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, prices, default_agent, agents, auth, keys
+   = known here: listen, hosts, origins, trusted_proxies, environment, data, tls, database, redis, names, limits, shutdown, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, telephony, secrets, registry, providers, models, prices, incoming_calls, default_agent, agents, auth, keys
 
 2 errors in t.yaml
 "#,

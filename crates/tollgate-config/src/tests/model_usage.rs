@@ -1,7 +1,7 @@
 //! Limits on the use of models, and their prices.
 
 use tollgate_core::id::AgentId;
-use tollgate_core::model_usage::{Cost, ModelLimit};
+use tollgate_core::model_usage::{Cost, ModelLimit, SpeechPrice};
 
 use super::{check, good};
 
@@ -19,6 +19,7 @@ models: { m: { provider: p, model_limits: [1000000 tokens/day] } }
 prices:
   m: { input: 1.25, output: 10 }
   own: { input: 0, output: 0, cached_input: 0.5, cache_write: "2" }
+  voice: { input: 4, output: 16, audio_input: 32, audio_output: 64, cached_audio_input: 0.4, per_minute: 0.05 }
 agents: { sage: { tools: ["*"], models: [m], model_limits: [10 requests/h] } }
 keys:
   - { name: bot, key: bot-0123456789-0123456789, model_limits: [] }
@@ -35,6 +36,10 @@ keys:
     assert_eq!((price.cached_input, price.cache_write), (usd("1.25"), usd("1.25")));
     let own = usage.prices.find("x", "own").unwrap();
     assert_eq!((own.cached_input, own.cache_write), (usd("0.5"), usd("2")));
+    assert_eq!(own.speech, SpeechPrice::default(), "audio costs what text does");
+    let voice = usage.prices.find("voice", "x").unwrap().speech;
+    assert_eq!((voice.audio_input, voice.audio_output), (Some(usd("32")), Some(usd("64"))));
+    assert_eq!((voice.cached_audio_input, voice.per_minute), (Some(usd("0.4")), usd("0.05")));
     assert_eq!(config.keys[0].grant.model_limits, Some(Vec::new()), "unlimited, unlike the others");
     assert_eq!(config.keys[1].grant.model_limits, None);
 }

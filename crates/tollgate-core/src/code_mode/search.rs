@@ -16,8 +16,9 @@ impl CodeModeApi {
     pub fn search(&self, query: &str, limit: Option<u64>, seen: ShapeLookup<'_>) -> String {
         let limit = limit.unwrap_or(MetaTool::USUAL_HITS).clamp(1, MetaTool::MAX_HITS);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let found =
-            self.index().best(&RelevanceQuery::new(&with_compounds(query)).with_synonyms(), limit);
+        let mut wanted = RelevanceQuery::new(query).by_meaning();
+        wanted.hear(&compounds(query), 1.0);
+        let found = self.index().best(&wanted, limit);
         if found.is_empty() {
             return "no tool matches these words; try other or fewer words, or see listToolFiles\n"
                 .to_owned();
@@ -53,8 +54,7 @@ impl CodeModeApi {
 
 /// Server names often join two words: `googlecalendar`. Each word is also searched for joined with
 /// the next.
-fn with_compounds(query: &str) -> String {
+fn compounds(query: &str) -> String {
     let words: Vec<&str> = query.split_whitespace().take(MAX_PAIRED_WORDS).collect();
-    let compounds = words.windows(2).map(<[&str]>::concat);
-    [query.to_owned()].into_iter().chain(compounds).collect::<Vec<_>>().join(" ")
+    words.windows(2).map(<[&str]>::concat).collect::<Vec<_>>().join(" ")
 }

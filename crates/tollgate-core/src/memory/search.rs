@@ -50,19 +50,19 @@ const EMPTY: &[&str] = &[
 impl MemoryQuery {
     /// Of a very long text only both ends are read, and of many words the most significant.
     pub fn parse(text: &str) -> Result<Self, MemoryInputError> {
-        let mut asked = QueryParser::default();
+        let mut parser = QueryParser::default();
         if text.len() <= 2 * END {
-            asked.read(text);
+            parser.read(text);
         } else {
-            asked.read(&text[..text.floor_char_boundary(END)]);
-            asked.read(&text[text.ceil_char_boundary(text.len() - END)..]);
+            parser.read(&text[..text.floor_char_boundary(END)]);
+            parser.read(&text[text.ceil_char_boundary(text.len() - END)..]);
         }
-        let chosen = asked.choose_words();
+        let chosen = parser.choose_words();
         if chosen.is_empty() {
             return Err(MemoryInputError::Empty { field: "query" });
         }
         let (terms, forms) = chosen.into_iter().map(|it| (it.stem, it.form)).unzip();
-        Ok(Self { terms, forms, phrases: asked.phrases })
+        Ok(Self { terms, forms, phrases: parser.phrases })
     }
 }
 

@@ -78,6 +78,25 @@ pub fn admit(
     Ok(())
 }
 
+/// Whether there is room for a further response of a session that runs. What others have reserved
+/// is not used yet: it ends no session.
+pub fn check_exhausted(
+    scopes: &mut [ScopeLimits<'_>],
+    time: MeterTime,
+) -> Result<(), ModelLimitExceededError> {
+    for ScopeLimits { scope, limits, meter } in scopes {
+        meter.turn_page(UsageDay::of(time.wall));
+        for limit in *limits {
+            meter.check_used(limit, time).map_err(|wait| ModelLimitExceededError {
+                scope: (*scope).clone(),
+                limit: *limit,
+                retry_after: Some(wait),
+            })?;
+        }
+    }
+    Ok(())
+}
+
 impl ScopeMeter {
     /// What was used on that day before this process began.
     pub fn begin(day: UsageDay, today: UsageTotals) -> Self {
@@ -92,6 +111,24 @@ impl ScopeMeter {
         self.today.add(used);
         for window in &mut self.rolling {
             window.correct(window.unit.of_totals(&reserved), window.unit.of_totals(used));
+        }
+    }
+
+    /// Adds what a session used, for which nothing is reserved.
+    pub fn add(&mut self, used: &UsageTotals, day: UsageDay) {
+        self.turn_page(day);
+        self.today.add(used);
+        for window in &mut self.rolling {
+            window.correct(0, window.unit.of_totals(used));
+        }
+    }
+
+    /// Gives back the reservation of a request that is not sent.
+    pub fn release(&mut self, estimate: &UsageEstimate) {
+        let reserved = estimate.as_totals();
+        self.reserved.remove(&reserved);
+        for window in &mut self.rolling {
+            window.correct(window.unit.of_totals(&reserved), 0);
         }
     }
 
@@ -128,12 +165,12 @@ impl ScopeMeter {
             return Err(None);
         }
         // An answer that may be larger than the whole limit gets all of it.
-        let wanted = limit.unit.of_totals(&estimate.as_totals()).min(limit.amount);
+        let amount = limit.unit.of_totals(&estimate.as_totals()).min(limit.amount);
         match limit.per {
-            LimitPeriod::Day if self.has_room_today(limit, certain, wanted) => Ok(()),
-            LimitPeriod::Day => Err(Some(self.wait_for_day(limit, wanted, time.wall))),
+            LimitPeriod::Day if self.has_room_today(limit, certain, amount) => Ok(()),
+            LimitPeriod::Day => Err(Some(self.wait_for_day(limit, amount, time.wall))),
             LimitPeriod::Minute | LimitPeriod::Hour => {
-                self.rolling_window(limit, time.now).check(limit, wanted)
+                self.rolling_window(limit, time.now).check(limit, amount)
             }
         }
     }
@@ -155,6 +192,17 @@ impl ScopeMeter {
             RESERVED_RETRY_AFTER
         } else {
             UsageDay::rest(wall)
+        }
+    }
+
+    fn check_used(&mut self, limit: &ModelLimit, time: MeterTime) -> Result<(), Duration> {
+        match limit.per {
+            LimitPeriod::Day if limit.unit.of_totals(&self.today) < limit.amount => Ok(()),
+            LimitPeriod::Day => Err(UsageDay::rest(time.wall)),
+            LimitPeriod::Minute | LimitPeriod::Hour => {
+                let reserved = limit.unit.of_totals(&self.reserved);
+                self.rolling_window(limit, time.now).check_used(limit, reserved)
+            }
         }
     }
 
@@ -212,6 +260,11 @@ impl RollingWindow {
         }
         let wait = (after - full).div_ceil(u128::from(limit.amount.max(1)));
         Err(Some(Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))))
+    }
+
+    fn check_used(&self, limit: &ModelLimit, reserved: u64) -> Result<(), Duration> {
+        let used = Self { level: self.level.saturating_sub(self.scale(reserved)), ..self.clone() };
+        used.check(limit, 1).map_err(|wait| wait.unwrap_or(RESERVED_RETRY_AFTER))
     }
 
     fn correct(&mut self, before: u64, after: u64) {

@@ -8,6 +8,7 @@ use super::totals::{UsageEstimate, UsageTotals};
 mod builtin;
 
 const MILLION: u128 = 1_000_000;
+const MS_PER_MINUTE: u128 = 60_000;
 
 /// Per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,18 +19,40 @@ pub struct ModelPrice {
     pub cached_input: Cost,
     /// Input written to it.
     pub cache_write: Cost,
+    pub speech: SpeechPrice,
+}
+
+/// Prices of audio. `None`: that of text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpeechPrice {
+    /// Per million tokens, as the next two.
+    pub audio_input: Option<Cost>,
+    pub audio_output: Option<Cost>,
+    pub cached_audio_input: Option<Cost>,
+    /// For a minute of a session.
+    pub per_minute: Cost,
 }
 
 impl ModelPrice {
     /// Rounded up to the next billionth of a dollar.
     pub fn cost_of(&self, used: &UsageTotals) -> Cost {
-        let cached = used.cache_read.saturating_add(used.cache_written);
-        sum(&[
-            (used.input.saturating_sub(cached), self.input),
-            (used.cache_read, self.cached_input),
+        let speech = &used.speech;
+        let price = &self.speech;
+        let cached_text = used.cache_read.saturating_sub(speech.audio_cached);
+        let new_audio = speech.audio_input.saturating_sub(speech.audio_cached);
+        let others = cached_text.saturating_add(used.cache_written);
+        let tokens = sum(&[
+            (used.input.saturating_sub(speech.audio_input).saturating_sub(others), self.input),
+            (cached_text, self.cached_input),
             (used.cache_written, self.cache_write),
-            (used.output, self.output),
-        ])
+            (used.output.saturating_sub(speech.audio_output), self.output),
+            (new_audio, price.audio_input.unwrap_or(self.input)),
+            (speech.audio_cached, price.cached_audio_input.unwrap_or(self.cached_input)),
+            (speech.audio_output, price.audio_output.unwrap_or(self.output)),
+        ]);
+        let minutes = u128::from(price.per_minute.nano_usd()) * u128::from(speech.live_ms);
+        let minutes = u64::try_from(minutes.div_ceil(MS_PER_MINUTE)).unwrap_or(u64::MAX);
+        tokens.saturating_add(Cost::from_nano_usd(minutes))
     }
 
     /// Nothing is known of the provider's cache before it answers: all input is new.
@@ -73,7 +96,8 @@ impl PriceList {
 mod tests {
     use std::collections::HashMap;
 
-    use super::{Cost, ModelPrice, PriceList, UsageTotals};
+    use super::super::speech::SpeechTotals;
+    use super::{Cost, ModelPrice, PriceList, SpeechPrice, UsageTotals};
 
     fn usd(text: &str) -> Cost {
         Cost::parse(text).unwrap()
@@ -95,6 +119,35 @@ mod tests {
     }
 
     #[test]
+    fn audio_is_charged_at_its_own_price_and_a_session_by_the_minute() {
+        let used = UsageTotals {
+            input: 100_000,
+            output: 20_000,
+            cache_read: 60_000,
+            speech: SpeechTotals {
+                audio_input: 80_000,
+                audio_output: 15_000,
+                audio_cached: 50_000,
+                live_ms: 90_000,
+                ..SpeechTotals::default()
+            },
+            ..UsageTotals::default()
+        };
+        let realtime = PriceList::default().find("voice", "gpt-realtime-2.1").unwrap();
+        // 10 k of text at 4, 10 k cached at 0.4, 5 k answered at 24; 30 k of audio at 32, 50 k
+        // cached at 0.4, 15 k spoken at 64.
+        assert_eq!(realtime.cost_of(&used), usd("2.104"));
+        let by_clock = PriceList::default().find("voice", "gpt-live-1").unwrap();
+        let time = SpeechTotals { live_ms: 90_000, ..SpeechTotals::default() };
+        let time = UsageTotals { speech: time, ..UsageTotals::default() };
+        assert_eq!(by_clock.cost_of(&time), usd("0.075"));
+        // Without prices of its own, audio costs what text does.
+        let text = PriceList::default().find("x", "gpt-4o").unwrap();
+        let all_text = UsageTotals { speech: SpeechTotals::default(), ..used };
+        assert_eq!(text.cost_of(&used), text.cost_of(&all_text));
+    }
+
+    #[test]
     fn a_single_token_of_the_cheapest_model_is_not_free() {
         let price = PriceList::default().find("x", "gpt-5-nano").unwrap();
         let used = UsageTotals { input: 1, cache_read: 1, ..UsageTotals::default() };
@@ -108,6 +161,7 @@ mod tests {
             output: usd("2"),
             cached_input: usd("1"),
             cache_write: usd("1"),
+            speech: SpeechPrice::default(),
         };
         let of = |name: &str| PriceList::new(HashMap::from([(name.to_owned(), one)]));
         assert_eq!(of("gpt-5").find("fast", "gpt-5"), Some(one), "by the provider's name");

@@ -1,6 +1,7 @@
 //! Sums of usage, and the estimate of a request that is not answered yet.
 
 use super::cost::Cost;
+use super::speech::SpeechTotals;
 
 /// What was used, by any number of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct UsageTotals {
     pub cost: Cost,
     /// Requests to models whose price is unknown, which cost nothing here.
     pub unpriced: u64,
+    /// Of live sessions.
+    pub speech: SpeechTotals,
 }
 
 /// What a request will use: its input, and the most that it may answer.
@@ -36,6 +39,7 @@ impl UsageTotals {
         self.cache_written = self.cache_written.saturating_add(other.cache_written);
         self.cost = self.cost.saturating_add(other.cost);
         self.unpriced = self.unpriced.saturating_add(other.unpriced);
+        self.speech.add(&other.speech);
     }
 
     pub(super) fn remove(&mut self, other: &Self) {

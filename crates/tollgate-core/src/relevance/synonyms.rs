@@ -1,5 +1,6 @@
 //! Synonyms of words that people use in requests, and that names of tools do not. A group has words
 //! of one meaning for this purpose, not for a dictionary: `bill` and `invoice`, `remove` and `delete`.
+//! Associations hint at a tool: who speaks of thieves may mean the alarm.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,47 +10,38 @@ use super::words::words;
 /// One group per line. A word may be in several groups.
 const GROUPS: &str = include_str!("synonyms.txt");
 
-/// One verb of two words per line.
-const PHRASES: &str = include_str!("phrases.txt");
-/// How far apart its words may be.
-const MAX_PHRASE_DISTANCE: usize = 3;
-
-/// A verb of two words, by its first one.
-struct Phrase {
-    second: Box<str>,
-    meanings: Vec<Box<str>>,
-}
-
-static PHRASE_TABLE: LazyLock<HashMap<Box<str>, Vec<Phrase>>> = LazyLock::new(build_phrases);
+/// Words of requests, and words of tools that are meant by them, one list per line.
+const ASSOCIATIONS: &str = include_str!("associations.txt");
 
 /// The other words of all groups of a word; words are stems, as the tokenizer makes them.
 static TABLE: LazyLock<HashMap<Box<str>, Vec<Box<str>>>> = LazyLock::new(build);
+
+/// The words of tools that a stem hints at; a direction that synonyms do not have.
+static ASSOCIATED: LazyLock<HashMap<Box<str>, Vec<Box<str>>>> = LazyLock::new(build_associations);
 
 /// Synonyms of a stem.
 pub(super) fn of(word: &str) -> &'static [Box<str>] {
     TABLE.get(word).map_or(&[], Vec::as_slice)
 }
 
-/// What the verbs of two words mean that begin at the first of these words.
-pub(super) fn of_phrases<'q>(
-    words: impl Iterator<Item = &'q str> + Clone,
-) -> impl Iterator<Item = &'static str> {
-    let mut words = words;
-    let phrases = words.next().and_then(|first| PHRASE_TABLE.get(first));
-    let after = words.take(MAX_PHRASE_DISTANCE);
-    let is_said = move |phrase: &&Phrase| after.clone().any(|word| word == &*phrase.second);
-    let said = phrases.into_iter().flatten().filter(is_said);
-    said.collect::<Vec<_>>().into_iter().flat_map(|phrase| phrase.meanings.iter().map(|it| &**it))
+/// Words of tools that a stem hints at: `thief` at `alarm`.
+pub(super) fn associated(word: &str) -> &'static [Box<str>] {
+    ASSOCIATED.get(word).map_or(&[], Vec::as_slice)
 }
 
-fn build_phrases() -> HashMap<Box<str>, Vec<Phrase>> {
-    let mut table: HashMap<Box<str>, Vec<Phrase>> = HashMap::new();
-    for line in PHRASES.lines().filter(|line| !line.starts_with('#')) {
-        let (said, meant) = line.split_once(':').expect("each line has a phrase and its meaning");
-        let [first, second] =
-            <[Box<str>; 2]>::try_from(stems(said)).expect("a phrase has two words");
-        let phrase = Phrase { second, meanings: stems(meant) };
-        table.entry(first).or_default().push(phrase);
+fn build_associations() -> HashMap<Box<str>, Vec<Box<str>>> {
+    let mut table: HashMap<Box<str>, Vec<Box<str>>> = HashMap::new();
+    for line in ASSOCIATIONS.lines().filter(|line| !line.starts_with('#')) {
+        let (request_words, tool_words) =
+            line.split_once(": ").expect("each line has words and their meaning");
+        for word in stems(request_words) {
+            let known = table.entry(word.clone()).or_default();
+            for tool_word in stems(tool_words) {
+                if tool_word != word && !known.contains(&tool_word) {
+                    known.push(tool_word);
+                }
+            }
+        }
     }
     table
 }
@@ -78,7 +70,7 @@ fn build() -> HashMap<Box<str>, Vec<Box<str>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PHRASE_TABLE, TABLE, of, of_phrases};
+    use super::{ASSOCIATED, TABLE, associated, of};
 
     #[test]
     fn synonyms_go_both_ways_and_no_word_is_its_own() {
@@ -97,11 +89,11 @@ mod tests {
     }
 
     #[test]
-    fn a_verb_of_two_words_is_found_with_words_in_between() {
-        let meant = |words: &[&str]| of_phrases(words.iter().copied()).collect::<Vec<_>>();
-        assert_eq!(meant(&["turn", "music", "off"]), ["disabl"]);
-        assert_eq!(meant(&["turn", "a", "b", "c", "off"]), [""; 0], "too far");
-        assert_eq!(meant(&["off", "turn"]), [""; 0]);
-        assert!(PHRASE_TABLE.values().flatten().all(|phrase| !phrase.meanings.is_empty()));
+    fn associations_go_one_way() {
+        let stem = |word: &str| super::stems(word).remove(0);
+        assert!(associated(&stem("thief")).contains(&stem("alarm")));
+        assert!(!associated(&stem("alarm")).contains(&stem("thief")));
+        assert!(associated(&stem("Rechnung")).contains(&stem("invoice")), "German requests");
+        assert!(ASSOCIATED.iter().all(|(word, tool_words)| !tool_words.contains(word)));
     }
 }

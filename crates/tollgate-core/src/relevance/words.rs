@@ -21,9 +21,19 @@ const EMPTY: &[&str] = &[
     "who", "will", "with", "would", "you", "your", "zu",
 ];
 
-/// Passes each word of a text to `take`, in order.
+/// Passes each word of a text to `take`, in order, without stop words.
 pub(super) fn words(text: &str, take: &mut dyn FnMut(&str)) {
-    let mut cutter = RelevanceTokenizer { word: String::new(), before: LetterKind::Between, take };
+    cut(text, StopWordUse::Skipped, take);
+}
+
+/// Like [`words`], with stop words.
+pub(super) fn all_words(text: &str, take: &mut dyn FnMut(&str)) {
+    cut(text, StopWordUse::Passed, take);
+}
+
+fn cut(text: &str, stop_words: StopWordUse, take: &mut dyn FnMut(&str)) {
+    let mut cutter =
+        RelevanceTokenizer { word: String::new(), before: LetterKind::Between, stop_words, take };
     for letter in text.nfkd() {
         cutter.letter(letter);
     }
@@ -33,7 +43,14 @@ pub(super) fn words(text: &str, take: &mut dyn FnMut(&str)) {
 struct RelevanceTokenizer<'t> {
     word: String,
     before: LetterKind,
+    stop_words: StopWordUse,
     take: &'t mut dyn FnMut(&str),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StopWordUse {
+    Skipped,
+    Passed,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,9 +113,9 @@ impl RelevanceTokenizer<'_> {
 
     fn end(&mut self) {
         self.before = LetterKind::Between;
-        if (1..=MAX_WORD_BYTES).contains(&self.word.len())
-            && EMPTY.binary_search(&&*self.word).is_err()
-        {
+        let is_skipped =
+            self.stop_words == StopWordUse::Skipped && EMPTY.binary_search(&&*self.word).is_ok();
+        if (1..=MAX_WORD_BYTES).contains(&self.word.len()) && !is_skipped {
             (self.take)(stem(&mut self.word));
         }
         self.word.clear();

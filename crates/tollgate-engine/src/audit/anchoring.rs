@@ -25,8 +25,8 @@ pub(super) struct AnchorThread {
 impl AnchorThread {
     pub(super) fn start(trail: Audit, shared: Arc<AuditWriterState>) -> Result<Self, Error> {
         let ending = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&ending);
-        let run = move || keep_anchored(&trail, &shared, &told);
+        let end_signal = Arc::clone(&ending);
+        let run = move || keep_anchored(&trail, &shared, &end_signal);
         let started = thread::Builder::new().name("audit-anchor".to_owned()).spawn(run);
         let thread = started.map_err(|error| Error::Failed(error.to_string()))?;
         Ok(Self { thread, ending })

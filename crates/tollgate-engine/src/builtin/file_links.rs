@@ -2,7 +2,8 @@
 //! none. Whoever has the link has the file, so its id cannot be guessed, and nothing lists the ids.
 //!
 //! A link ends before its time when the credentials of its owner are revoked. Bounded in number,
-//! for each owner and in all; the files stay where they are.
+//! for each owner and in all; the files stay where they are, and pictures of tools in the result
+//! store, which is bounded in bytes.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,13 +12,17 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use tollgate_core::call::ResultHandle;
 use tollgate_core::turn::{Actor, Principal};
 use tollgate_mcp::answer_budget;
+use tollgate_mcp::offload::offload_if_large;
 
 use super::files::SandboxFolder;
 use super::image_format::ImageFormat;
+use super::result_pictures;
 use crate::clock::{Clock, SystemClock};
 use crate::random::{RandomSource, SystemRandom};
+use crate::results::{ResultLookup, ResultStore, StoredResult};
 
 /// How long a link opens its file.
 pub const LINK_LIFE: Duration = Duration::from_secs(15 * 60);
@@ -67,7 +72,16 @@ struct LinkEntry {
 #[derive(Clone)]
 enum LinkTarget {
     Pending,
-    File { folder: SandboxFolder, path: String, bytes: usize },
+    File {
+        folder: SandboxFolder,
+        path: String,
+        bytes: usize,
+    },
+    /// An item of a stored result of the link's owner.
+    Result {
+        handle: ResultHandle,
+        item: usize,
+    },
 }
 
 impl Default for FileLinks {
@@ -83,6 +97,20 @@ impl FileLinks {
 
     /// A link to a picture that is being made. `None`: there are too many links.
     pub(crate) fn issue(&self, owner: &Actor) -> Option<FileLink> {
+        self.issue_for(owner, LinkTarget::Pending)
+    }
+
+    /// A link to a picture in a stored result of the owner, for as long as the result is stored.
+    pub(crate) fn issue_for_result(
+        &self,
+        owner: &Actor,
+        handle: ResultHandle,
+        item: usize,
+    ) -> Option<FileLink> {
+        self.issue_for(owner, LinkTarget::Result { handle, item })
+    }
+
+    fn issue_for(&self, owner: &Actor, target: LinkTarget) -> Option<FileLink> {
         let since = self.clock.now();
         let mut links = self.links.lock();
         links.retain(|_, entry| entry.is_open(since));
@@ -97,7 +125,7 @@ impl FileLinks {
         }
         let link = FileLink(id);
         let owner = owner.clone();
-        links.insert(link.clone(), LinkEntry { owner, since, target: LinkTarget::Pending });
+        links.insert(link.clone(), LinkEntry { owner, since, target });
         Some(link)
     }
 
@@ -120,19 +148,32 @@ impl FileLinks {
         self.links.lock().remove(link);
     }
 
-    /// Whatever is not an id of a link is unknown.
-    pub async fn open(&self, id: &str) -> LinkedFile {
-        let target = {
+    /// Whatever is not an id of a link is unknown. `results` has the pictures of tools.
+    pub(crate) async fn open(&self, id: &str, results: &ResultStore) -> LinkedFile {
+        let found = {
             let links = self.links.lock();
             let entry = links.get(&FileLink(id.to_owned()));
-            entry.filter(|entry| entry.is_open(self.clock.now())).map(|it| it.target.clone())
+            let entry = entry.filter(|entry| entry.is_open(self.clock.now()));
+            entry.map(|entry| FoundLink {
+                owner: entry.owner.principal.clone(),
+                target: entry.target.clone(),
+            })
         };
+        let Some(FoundLink { owner, target }) = found else { return LinkedFile::Unknown };
         match target {
-            None => LinkedFile::Unknown,
-            Some(LinkTarget::Pending) => LinkedFile::Pending,
-            Some(LinkTarget::File { folder, path, bytes }) => read(&folder, &path, bytes).await,
+            LinkTarget::Pending => LinkedFile::Pending,
+            LinkTarget::File { folder, path, bytes } => read(&folder, &path, bytes).await,
+            LinkTarget::Result { handle, item } => match results.read(&owner, handle) {
+                ResultLookup::Ready(stored) => read_item(stored, item).await,
+                ResultLookup::Unknown | ResultLookup::Pending { .. } => LinkedFile::Unknown,
+            },
         }
     }
+}
+
+struct FoundLink {
+    owner: Principal,
+    target: LinkTarget,
 }
 
 impl LinkEntry {
@@ -165,6 +206,21 @@ async fn read(folder: &SandboxFolder, path: &str, bytes: usize) -> LinkedFile {
             tracing::debug!(path, reason = error.message, "a linked file cannot be read");
             LinkedFile::Unknown
         }
+    }
+}
+
+/// The picture among the items of a result.
+async fn read_item(stored: Arc<StoredResult>, item: usize) -> LinkedFile {
+    let length = stored.outcome.result.get().len();
+    let Ok(permit) = answer_budget::try_reserve(length) else { return LinkedFile::Busy };
+    let decode = move || result_pictures::decode(&stored.outcome.result, item);
+    let content = offload_if_large(length, decode).await;
+    match content.as_deref().and_then(ImageFormat::of).zip(content) {
+        Some((format, content)) => {
+            let content = permit.attach_to(Bytes::from(content));
+            LinkedFile::Ready { media_type: format.media_type(), content }
+        }
+        None => LinkedFile::Unknown,
     }
 }
 

@@ -46,12 +46,12 @@ pub struct HistogramSnapshot {
 }
 
 impl Histogram {
-    pub(crate) fn new(bounds: &'static [u64]) -> Self {
+    pub fn new(bounds: &'static [u64]) -> Self {
         let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
         Self { bounds, counts, micros: AtomicU64::new(0) }
     }
 
-    pub(crate) fn observe(&self, span: Duration) {
+    pub fn observe(&self, span: Duration) {
         // Rounded up, so that a duration above a bound stays above it.
         let micros = u64::try_from(span.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
         let place = self.bounds.partition_point(|bound| *bound < micros);

@@ -67,12 +67,12 @@ impl Gate {
         let mut recording = self.begin_recording(turn, &request).await;
         let within = Some(recording.id());
         let turn = Turn { within, ..recording.within(turn).into_owned() };
-        let ran = match self.limits.admit_program(&turn) {
+        let finished = match self.limits.admit_program(&turn) {
             Ok(()) => {
                 let running =
                     std::pin::pin!(self.code_within(&turn, source, Duration::MAX, caller));
                 match until_revoked(&turn.lease, running).await {
-                    Ok(ran) => ran.map_err(ProgramNotRunError::from),
+                    Ok(finished) => finished.map_err(ProgramNotRunError::from),
                     Err(why) => {
                         recording.mark_revoked(&why);
                         Err(ProgramNotRunError::Revoked(why))
@@ -82,8 +82,8 @@ impl Gate {
             Err(exceeded) => Err(exceeded.into()),
         };
         // What a program did is in the rows of its calls; those are waited for.
-        let _ = recording.finish(&Ok(Reply::Tool(program_report::outcome(&ran)))).await;
-        ran
+        let _ = recording.finish(&Ok(Reply::Tool(program_report::outcome(&finished)))).await;
+        finished
     }
 
     /// The same for a program that has this long for itself; what people take does not count.

@@ -16,7 +16,6 @@ use tollgate_core::turn::{Principal, Turn};
 use super::{Gate, TurnRequest, UnknownAgentError};
 use crate::approvals::ApprovalQueue;
 use crate::audit::AuditLedger;
-use crate::builtin::file_links::FileLinks;
 use crate::caller::CallError;
 use crate::calls::CallTracker;
 use crate::memory::MemoryService;
@@ -44,11 +43,6 @@ impl Gate {
     pub fn result(&self, principal: &Principal, handle: &str) -> ResultLookup {
         ResultHandle::parse(handle)
             .map_or(ResultLookup::Unknown, |handle| self.results.read(principal, handle))
-    }
-
-    /// Links to pictures, which open without a key.
-    pub fn file_links(&self) -> &FileLinks {
-        &self.links
     }
 
     /// How fast the tool is, and which tier it is in because of that; `None` if there is no such

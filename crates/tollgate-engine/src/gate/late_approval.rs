@@ -62,10 +62,10 @@ pub(super) fn pending(
     let account = AnswerAccount::for_part();
     gate.late
         .spawn(async move {
-            let told = of.clone();
+            let subject = of.clone();
             let running = account.scope(late.run(held, place, promise, of));
             if let Err(why) = until_revoked(&lease, running).await {
-                note_revoked(&ledger, &told, &why);
+                note_revoked(&ledger, &subject, &why);
             }
         })
         .ok()?;

@@ -149,8 +149,8 @@ impl Gate {
                 }
             }
         });
-        let ran = slow_notice::announce_if_slow(&self.notices, turn, request, caller, running);
-        match ran.await? {
+        let outcome = slow_notice::announce_if_slow(&self.notices, turn, request, caller, running);
+        match outcome.await? {
             ReuseOutcome::Over(completion) => Ok(completion.within_memory().await),
             ReuseOutcome::Late(late) => match late_results::pending(self, turn, caller, late) {
                 Some(pending) => Err(Reply::Tool(pending).into()),

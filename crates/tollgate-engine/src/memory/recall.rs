@@ -107,8 +107,15 @@ impl MemoryService {
         let Some(key) = key else { return };
         let mut ahead = self.recalls.ahead.lock();
         let is_known = ahead.get(&key).is_some_and(|it| it.terms == query.terms);
-        if is_known || (ahead.len() >= MAX_EARLY_LOOKUPS && !ahead.contains_key(&key)) {
+        if is_known {
             return;
+        }
+        if ahead.len() >= MAX_EARLY_LOOKUPS && !ahead.contains_key(&key) {
+            // Conversations that ended before their utterance was complete leave theirs behind.
+            ahead.retain(|_, it| it.found.has_changed().is_ok());
+            if ahead.len() >= MAX_EARLY_LOOKUPS {
+                return;
+            }
         }
         let (tell, found) = watch::channel(None);
         let memory_service = Arc::clone(self);
@@ -125,6 +132,23 @@ impl MemoryService {
         if started.is_ok() {
             ahead.insert(key, EarlyLookup { terms: query.terms, found });
         }
+    }
+
+    /// The result of the lookup that [`Self::look_ahead`] began for these words. It stays there for
+    /// [`Self::recall`].
+    pub async fn await_early_lookup(
+        &self,
+        turn: &Turn,
+        utterance: &SpokenUtterance<'_>,
+    ) -> Option<Arc<RecalledNotes>> {
+        let (key, query) = recall_query(turn, utterance)?;
+        let mut found = {
+            let ahead = self.recalls.ahead.lock();
+            let lookup = ahead.get(&key?).filter(|it| it.terms == query.terms)?;
+            lookup.found.clone()
+        };
+        // The sender is dropped when the lookup fails or takes too long.
+        found.wait_for(Option::is_some).await.ok()?.clone()
     }
 
     /// Memories relevant to the utterance, if the agent has recall enabled.

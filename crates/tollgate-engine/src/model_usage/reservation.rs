@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tollgate_core::model_usage::{ModelPrice, UsageEstimate, UsageScope, UsageTotals};
+use tollgate_core::model_usage::{
+    ModelPrice, SpeechTotals, UsageEstimate, UsageScope, UsageTotals,
+};
 
 use super::{ModelUsageMeter, UsedBy};
 
@@ -17,6 +19,23 @@ pub struct ModelTokens {
     pub output: u64,
     pub cache_read: u64,
     pub cache_written: u64,
+    /// Of a live session.
+    pub speech: SpeechTotals,
+}
+
+impl ModelTokens {
+    /// Of that many requests, without a price.
+    pub(super) fn totals(&self, requests: u64) -> UsageTotals {
+        UsageTotals {
+            requests,
+            input: self.input,
+            output: self.output,
+            cache_read: self.cache_read,
+            cache_written: self.cache_written,
+            speech: self.speech,
+            ..UsageTotals::default()
+        }
+    }
 }
 
 /// A request in flight. Dropped without a count, it is settled with the estimate of its input and
@@ -70,14 +89,7 @@ impl ModelReservation {
             return;
         }
         self.is_settled = true;
-        let mut used = UsageTotals {
-            requests: 1,
-            input: tokens.input,
-            output: tokens.output,
-            cache_read: tokens.cache_read,
-            cache_written: tokens.cache_written,
-            ..UsageTotals::default()
-        };
+        let mut used = tokens.totals(1);
         match &self.price {
             Some(price) => used.cost = price.cost_of(&used),
             None => used.unpriced = 1,

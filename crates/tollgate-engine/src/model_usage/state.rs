@@ -101,6 +101,20 @@ impl MeterState {
                 meter.settle(estimate, used, day);
             }
         }
+        self.record(by, used, day);
+    }
+
+    /// Gives back what was reserved for a request that is not sent.
+    pub(super) fn release(&mut self, scopes: &[UsageScope], estimate: &UsageEstimate) {
+        for scope in scopes {
+            if let Some(meter) = self.scopes.get_mut(scope) {
+                meter.release(estimate);
+            }
+        }
+    }
+
+    /// Adds to the rows and the metrics.
+    pub(super) fn record(&mut self, by: &UsedBy, used: &UsageTotals, day: UsageDay) {
         let has_room = self.unsaved.len() < MAX_UNSAVED;
         let at = (day, by.clone());
         let at = if has_room || self.unsaved.contains_key(&at) { at } else { (day, other(by)) };

@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use tollgate_core::id::AgentId;
-use tollgate_core::model_usage::{Cost, ModelLimit, UsageDay};
+use tollgate_core::model_usage::{Cost, ModelLimit, SpeechTotals, UsageDay};
 use tollgate_core::turn::{Principal, PrincipalGrant};
 use tollgate_store::Store;
 
-use super::{ModelCaller, ModelDemand, ModelReservation, ModelTokens, ModelUsageMeter};
+use super::{
+    ModelCaller, ModelDemand, ModelReservation, ModelTokens, ModelUsageMeter, SessionCharge,
+    SessionModel,
+};
 use crate::clock::Clock;
 use crate::settings::ModelUsageSettings;
 
@@ -237,4 +240,66 @@ fn a_request_over_midnight_counts_for_the_day_on_which_it_ends() {
     assert_eq!(rows[0].day.number(), 20_001);
     meter.reserve(&key("a"), &demand(1, 1)).unwrap().fail();
     assert!(meter.reserve(&key("a"), &demand(1, 1)).is_err());
+}
+
+const VOICE: SessionModel<'_> = SessionModel { name: "voice", id: "gpt-live-1" };
+
+fn turn(requests: u64, input: u64, output: u64) -> SessionCharge {
+    SessionCharge { requests, tokens: tokens(input, output) }
+}
+
+#[test]
+fn s_33_a_session_is_refused_at_its_limit_and_ends_when_it_reaches_one() {
+    for limit in ["2 requests/h", "150 tokens/h", "150 tokens/day", "1 USD/day"] {
+        let meter = meter(per_key(&[limit]), None);
+        let mut first = meter.open_session(key("a"), VOICE).unwrap();
+        let time = ModelTokens {
+            speech: SpeechTotals { live_ms: 600_000, ..SpeechTotals::default() },
+            ..tokens(70, 10)
+        };
+        let charge = SessionCharge { requests: 1, tokens: time };
+        first.charge(VOICE, &charge);
+        assert!(first.check(VOICE).is_ok(), "{limit}");
+        first.charge(VOICE, &charge);
+        let refused = first.check(VOICE).unwrap_err();
+        assert_eq!(refused.limit.to_string(), limit);
+        assert!(refused.retry_after.is_some_and(|wait| !wait.is_zero()), "{limit}");
+        assert!(meter.open_session(key("a"), VOICE).is_err(), "{limit}");
+        let other = meter.open_session(key("b"), VOICE).unwrap();
+        assert!(other.check(VOICE).is_ok(), "{limit}: of another key");
+    }
+}
+
+#[test]
+fn sessions_that_begin_together_take_room_for_a_turn_each_and_give_it_back() {
+    let meter = meter(per_key(&["5000 tokens/day"]), None);
+    let first = meter.open_session(key("a"), VOICE).unwrap();
+    let second = meter.open_session(key("a"), VOICE).unwrap();
+    assert!(meter.open_session(key("a"), VOICE).is_err(), "6000 tokens at once");
+    drop(first);
+    assert!(meter.open_session(key("a"), VOICE).is_ok());
+    drop(second);
+    let rows = report(&meter);
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].2, rows[0].3), (3, 0), "each was a request, and used nothing: {rows:?}");
+}
+
+#[test]
+fn a_session_charges_the_models_that_work_for_it_to_themselves() {
+    let meter = meter(ModelUsageSettings::default(), None);
+    let mut session = meter.open_session(key("a"), VOICE).unwrap();
+    let minute = SpeechTotals { live_ms: 60_000, ..SpeechTotals::default() };
+    let time = ModelTokens { speech: minute, ..ModelTokens::default() };
+    session.charge(VOICE, &SessionCharge { requests: 0, tokens: time });
+    session.charge(VOICE, &turn(1, 0, 0));
+    let other = SessionModel { name: "whisper-1", id: "whisper-1" };
+    session.charge(other, &SessionCharge { requests: 1, tokens: time });
+    assert_eq!(session.totals().cost.to_string(), "0.056");
+    drop(session);
+    let rows = meter.report(UsageDay::FIRST, UsageDay::LAST).unwrap();
+    let mut costs: Vec<(String, String)> =
+        rows.iter().map(|row| (row.model.clone(), row.totals.cost.to_string())).collect();
+    costs.sort();
+    let of = |model: &str, cost: &str| (model.to_owned(), cost.to_owned());
+    assert_eq!(costs, [of("voice", "0.05"), of("whisper-1", "0.006")]);
 }

@@ -61,8 +61,8 @@ async fn ask(
     connection: &dyn McpConnection,
     part: ServerListKind,
 ) -> Result<Vec<Box<RawValue>>, RequestError> {
-    let asked = tokio::time::timeout(LIST_TIMEOUT, list_all(connection, part));
-    asked.await.unwrap_or_else(|_| {
+    let listing = tokio::time::timeout(LIST_TIMEOUT, list_all(connection, part));
+    listing.await.unwrap_or_else(|_| {
         let message = format!("no answer within {} s", LIST_TIMEOUT.as_secs());
         Err(RequestError::Refused(JsonRpcError::new(error_code::INTERNAL_ERROR, message)))
     })

@@ -168,13 +168,13 @@ impl Supervisor {
                 .set(UpstreamState::Starting, "starting", |status| status.restarts = restarts);
         }
         let coming = self.bring_up();
-        let came = tokio::select! {
-            came = coming => came,
+        let event = tokio::select! {
+            event = coming => event,
             interruption = interruption(&mut self.orders) => {
                 return self.handle_interruption(interruption).await;
             }
         };
-        match came {
+        match event {
             Ok(up) => self.in_service(up).await,
             Err(trouble) => self.down(trouble, Duration::ZERO).await,
         }

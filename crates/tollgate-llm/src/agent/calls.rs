@@ -171,14 +171,14 @@ impl CallRound<'_> {
 
     /// Completes a call that the loop answers itself.
     pub(super) async fn finish_call(&self, call: &FunctionCall, outcome: &Outcome) -> HandledCall {
-        let ran = ExecutedCall {
+        let executed = ExecutedCall {
             id: call.id.clone(),
             name: call.name.clone(),
             status: outcome.status,
             took: outcome.duration,
         };
-        self.note(StreamNote::Called(ran.clone())).await;
-        HandledCall { ran, result: results::neutral(call, outcome), own: None }
+        self.note(StreamNote::Called(executed.clone())).await;
+        HandledCall { ran: executed, result: results::neutral(call, outcome), own: None }
     }
 
     /// Relays events of tools and gate until the work is done.

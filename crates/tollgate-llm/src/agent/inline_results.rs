@@ -9,12 +9,12 @@ use crate::conversation::{ChatMessage, MessagePart, PartContent};
 
 /// Tool results by tool name: one text, or a list for a tool that was called more than once.
 pub(super) fn inline_results(history: &[Arc<ChatMessage>]) -> String {
-    let mut said: Map<String, Value> = Map::new();
+    let mut results: Map<String, Value> = Map::new();
     for part in history.iter().flat_map(|message| &message.parts) {
         let PartContent::Result(result) = &part.content else { continue };
         let text: String = result.parts.iter().filter_map(MessagePart::as_text).collect();
         let text = Value::String(text);
-        match said.entry(result.name.clone().unwrap_or_default()) {
+        match results.entry(result.name.clone().unwrap_or_default()) {
             Entry::Vacant(place) => {
                 place.insert(text);
             }
@@ -24,5 +24,5 @@ pub(super) fn inline_results(history: &[Arc<ChatMessage>]) -> String {
             },
         }
     }
-    Value::Object(said).to_string()
+    Value::Object(results).to_string()
 }

@@ -100,9 +100,9 @@ impl ToolOffer {
         models: Vec<Arc<ModelHandle>>,
     ) -> Result<Vec<Arc<ModelHandle>>, LlmError> {
         let Some(own) = &self.own else { return Ok(models) };
-        let asked = own.window_request(request);
+        let window_request = own.window_request(request);
         let rooms: Vec<window::ModelWindow<'_>> = models.iter().map(|model| room(model)).collect();
-        let fits = |room: &window::ModelWindow<'_>| window::fit(&asked, &[*room]).is_ok();
+        let fits = |room: &window::ModelWindow<'_>| window::fit(&window_request, &[*room]).is_ok();
         let fit: Vec<Arc<ModelHandle>> = models
             .iter()
             .zip(&rooms)
@@ -111,7 +111,7 @@ impl ToolOffer {
             .collect();
         if fit.is_empty() {
             // Check all of them together: the error then has the numbers of each.
-            window::fit(&asked, &rooms)?;
+            window::fit(&window_request, &rooms)?;
         }
         Ok(fit)
     }

@@ -183,13 +183,13 @@ impl Opener {
         if !is_said && self.text().is_empty() {
             return;
         }
-        let heard = self.sentence.hear(&text);
-        if !heard.text.is_empty() {
+        let complete = self.sentence.hear(&text);
+        if !complete.text.is_empty() {
             let (part, mut steps) = self.open_part(response_stream);
-            steps.extend(response_stream.relay().grow_words(part, heard.text));
+            steps.extend(response_stream.relay().grow_words(part, complete.text));
             response_stream.give(steps).await;
         }
-        if heard.end == SentenceEnd::Reached {
+        if complete.end == SentenceEnd::Reached {
             self.close(response_stream).await;
         }
     }

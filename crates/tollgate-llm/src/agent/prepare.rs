@@ -62,9 +62,9 @@ impl PreparedCompletion {
     /// cancels all work of the completion.
     pub async fn run(self, voice: Option<CompletionSink>) -> Result<CompletionOutcome, LlmError> {
         let lease = self.lease.clone();
-        let ran =
+        let run =
             until_revoked(&lease, Box::pin(CompletionRun::new(self, voice).run_to_end())).await;
-        ran.unwrap_or_else(|why| {
+        run.unwrap_or_else(|why| {
             Err(LlmError::new(
                 LlmErrorKind::Unauthenticated,
                 format!("stopped, access revoked: {why}"),

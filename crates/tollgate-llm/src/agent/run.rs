@@ -463,7 +463,7 @@ impl CompletionRun {
         if let Some(acting) = &self.acting {
             self.chat.figures.record_rounds(&acting.agent.id, self.rounds);
         }
-        let told = self.acting.is_some().then(|| GatewayReport {
+        let report = self.acting.is_some().then(|| GatewayReport {
             ended: last.ended,
             model: self.model().settings.name.clone(),
             rounds: self.rounds,
@@ -478,7 +478,7 @@ impl CompletionRun {
         let response = self.response_stream.close(last.stop, self.usage).await;
         let response = response
             .ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the response is incomplete"))?;
-        Ok(CompletionOutcome { response, report: told, times, lost: self.lost })
+        Ok(CompletionOutcome { response, report, times, lost: self.lost })
     }
 }
 

@@ -96,20 +96,20 @@ impl Continuation {
 
     /// `None`: not decided yet.
     fn find_repetition(&self, held: &str, end: SentenceEnd) -> Option<OpenerRepetition> {
-        let mut said = words(held);
+        let mut spoken = words(held);
         // The last word may be incomplete.
-        if end == SentenceEnd::Open && said.last().is_some_and(|word| word.end == held.len()) {
-            said.pop();
+        if end == SentenceEnd::Open && spoken.last().is_some_and(|word| word.end == held.len()) {
+            spoken.pop();
         }
-        let is_over = |words: usize| end == SentenceEnd::Reached || said.len() > words;
-        if greets(&said) && self.has_greeting_opener() {
+        let is_over = |words: usize| end == SentenceEnd::Reached || spoken.len() > words;
+        if greets(&spoken) && self.has_greeting_opener() {
             let clause = held.find([',', '.', '!', '?', ';', ':', '—', '\n', '！', '。', '，']);
             return match clause {
                 Some(at) if words(&held[..at]).len() <= MAX_GREETING_WORDS => {
                     let mark = held[at..].chars().next().map_or(0, char::len_utf8);
                     Some(OpenerRepetition::Cut(at + mark))
                 }
-                None if end == SentenceEnd::Reached && said.len() <= MAX_GREETING_WORDS => {
+                None if end == SentenceEnd::Reached && spoken.len() <= MAX_GREETING_WORDS => {
                     Some(OpenerRepetition::Cut(held.len()))
                 }
                 None if !is_over(MAX_GREETING_WORDS) => None,
@@ -117,9 +117,9 @@ impl Continuation {
             };
         }
         let known =
-            said.iter().take(MIN_COMPARED_WORDS).filter(|word| self.opener.contains(&word.text));
+            spoken.iter().take(MIN_COMPARED_WORDS).filter(|word| self.opener.contains(&word.text));
         let known = known.count();
-        let looked_at = said.len().min(MIN_COMPARED_WORDS);
+        let looked_at = spoken.len().min(MIN_COMPARED_WORDS);
         if looked_at == MIN_COMPARED_WORDS && known + 1 < MIN_COMPARED_WORDS {
             return Some(OpenerRepetition::Not);
         }
@@ -132,10 +132,10 @@ impl Continuation {
                 OpenerRepetition::Not
             });
         }
-        if said.len() > self.opener.len() {
-            let same = said.iter().zip(&self.opener).all(|(word, opener)| word.text == *opener);
+        if spoken.len() > self.opener.len() {
+            let same = spoken.iter().zip(&self.opener).all(|(word, opener)| word.text == *opener);
             return if same {
-                Some(OpenerRepetition::Cut(said[self.opener.len()].start))
+                Some(OpenerRepetition::Cut(spoken[self.opener.len()].start))
             } else {
                 is_over(self.opener.len() + MIN_COMPARED_WORDS).then_some(OpenerRepetition::Not)
             };

@@ -8,8 +8,8 @@ use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::{
-    DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport, RequestUrlParams,
-    StreamReader, StreamWriter,
+    ChatSseEvent, DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport,
+    RequestUrlParams, StreamReader, StreamWriter,
 };
 use crate::gateway_report::GatewayReport;
 
@@ -72,6 +72,10 @@ impl DialectCodec for AnthropicCodec {
 
     fn write_error(&self, failure: &LlmError) -> Value {
         errors::write(failure)
+    }
+
+    fn write_stream_error(&self, failure: &LlmError, _after: Option<u64>) -> ChatSseEvent {
+        ChatSseEvent::with_name("error", &errors::write(failure))
     }
 
     fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value {

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::openai_common::{errors, media};
 use super::{
-    DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport, RequestUrlParams,
-    StreamReader, StreamWriter,
+    ChatSseEvent, DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport,
+    RequestUrlParams, StreamReader, StreamWriter,
 };
 use crate::conversation::{ChatMessage, ChatRequest, ChatResponse};
 use crate::dialect::Dialect;
@@ -74,6 +74,10 @@ impl DialectCodec for OpenAiChatCodec {
 
     fn write_error(&self, failure: &LlmError) -> Value {
         errors::write(failure)
+    }
+
+    fn write_stream_error(&self, failure: &LlmError, _after: Option<u64>) -> ChatSseEvent {
+        ChatSseEvent::data(&errors::write(failure))
     }
 
     fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value {

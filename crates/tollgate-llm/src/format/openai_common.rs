@@ -132,14 +132,14 @@ fn carry_logprobs(
     body: &mut Map<String, Value>,
     lost: &mut EncodingLosses,
 ) {
-    let wanted = match other {
+    let is_wanted = match other {
         Dialect::OpenAiChat => request.extra.get(other, "logprobs") == Some(&Value::Bool(true)),
         _ => {
             let include = request.extra.get(other, "include").and_then(Value::as_array);
             include.is_some_and(|include| include.iter().any(|it| it == INCLUDE_LOGPROBS))
         }
     };
-    if !wanted {
+    if !is_wanted {
         return;
     }
     if other == Dialect::OpenAiChat {

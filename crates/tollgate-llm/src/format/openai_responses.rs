@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::openai_common::{errors, media};
 use super::{
-    DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport, RequestUrlParams,
-    StreamReader, StreamWriter,
+    ChatSseEvent, DialectCodec, EncodedRequest, MalformedResponseError, ProviderErrorReport,
+    RequestUrlParams, StreamReader, StreamWriter,
 };
 use crate::conversation::{ChatMessage, ChatRequest, ChatResponse, MessagePart};
 use crate::dialect::Dialect;
@@ -35,6 +35,8 @@ mod stream_reader;
 mod stream_writer;
 mod tool;
 mod usage;
+
+use self::stream_writer::ResponsesEvent;
 
 pub use input_items::input_items;
 
@@ -98,6 +100,11 @@ impl DialectCodec for OpenAiResponsesCodec {
 
     fn write_error(&self, failure: &LlmError) -> Value {
         errors::write(failure)
+    }
+
+    fn write_stream_error(&self, failure: &LlmError, after: Option<u64>) -> ChatSseEvent {
+        let number = after.map_or(0, |after| after.saturating_add(1));
+        ResponsesEvent::error(failure).with_number(number)
     }
 
     fn write_history(&self, messages: &[Arc<ChatMessage>]) -> Value {

@@ -32,12 +32,12 @@ pub(super) fn rewrite(mut request: ChatRequest) -> (ChatRequest, Option<SchemaRe
     if functions.is_empty() {
         return (request, None);
     }
-    let wanted = request.options.output.take();
-    let reply = if wanted.is_some() { SchemaReplyForm::Json } else { SchemaReplyForm::Text };
+    let output = request.options.output.take();
+    let reply = if output.is_some() { SchemaReplyForm::Json } else { SchemaReplyForm::Text };
     prompt(&mut request.messages, &explanation(&functions, may));
     request.options.output = Some(ResponseFormat::Schema {
         name: "answer".to_owned(),
-        schema: schema(&functions, may, wanted),
+        schema: schema(&functions, may, output),
         strict: None,
     });
     (request, Some(SchemaReplyReader::new(writing, reply)))
@@ -162,22 +162,22 @@ fn explanation(functions: &[Function], may: AllowedAnswer) -> String {
              given."
         );
     }
-    let mut said = "You can call tools. Tools:\n".to_owned();
+    let mut prompt = "You can call tools. Tools:\n".to_owned();
     for function in functions {
         let description = function.description.as_deref().unwrap_or_default();
         let parameters = function.parameters.as_ref();
         let arguments = parameters.and_then(|schema| schema.get("properties"));
         let arguments = arguments.map_or_else(|| "{}".to_owned(), Value::to_string);
-        said.push_str(&format!("- {}: {description} arguments: {arguments}\n", function.name));
+        prompt.push_str(&format!("- {}: {description} arguments: {arguments}\n", function.name));
     }
-    said.push_str("Answer ONLY with JSON: ");
-    said.push_str(CALL);
-    said.push_str(" to call a tool");
+    prompt.push_str("Answer ONLY with JSON: ");
+    prompt.push_str(CALL);
+    prompt.push_str(" to call a tool");
     match may {
-        AllowedAnswer::Both => said.push_str(&format!(", or {REPLY} to answer the user.")),
-        AllowedAnswer::Call | AllowedAnswer::Reply => said.push('.'),
+        AllowedAnswer::Both => prompt.push_str(&format!(", or {REPLY} to answer the user.")),
+        AllowedAnswer::Call | AllowedAnswer::Reply => prompt.push('.'),
     }
-    said
+    prompt
 }
 
 /// Appends to the existing system prompt: many models accept only one.

@@ -164,8 +164,8 @@ fn is_text(kind: Option<&Value>) -> bool {
 /// Minimal arguments that the tool accepts, with the utterance as the text argument.
 fn call_with_minimal_arguments(function: &Function, utterance: &str) -> OfflineCall {
     let key = argument(function, QUERY_ARGUMENT_NAMES);
-    let said = key.filter(|_| !utterance.is_empty()).map(|key| (key, utterance));
-    let arguments = said.and_then(|said| fill_arguments(function, Some(said)));
+    let argument = key.filter(|_| !utterance.is_empty()).map(|key| (key, utterance));
+    let arguments = argument.and_then(|argument| fill_arguments(function, Some(argument)));
     OfflineCall::new(
         function,
         arguments.or_else(|| fill_arguments(function, None)).unwrap_or_default(),

@@ -1,15 +1,11 @@
 //! Access tokens of a cloud by OAuth 2.0: cached, and renewed before they expire.
-//!
-//! Single flight: while a token is fetched, the other requests wait for it, or use the one that is
-//! still valid.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::Full;
-use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::timeout;
 use tollgate_core::secret::Secret;
@@ -20,14 +16,13 @@ use tollgate_mcp::web::{HttpPool, HttpRequestError};
 
 use self::service_account::ServiceAccountSigner;
 use super::config_error::{ProviderSetupError, ProviderUrlError};
+use super::renewed_value::{FetchedValue, RenewedValue};
 use crate::settings::{EntraSettings, GoogleCredentials};
 
 mod service_account;
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
-/// A token is renewed this long before it expires, or in the last quarter of a shorter life.
-const RENEWAL: Duration = Duration::from_secs(300);
 /// Of a token whose life is not told.
 const DEFAULT_LIFE: Duration = Duration::from_secs(600);
 
@@ -45,9 +40,8 @@ pub(super) struct AccessTokens {
     pool: HttpPool,
     grant: TokenGrant,
     clock: Arc<dyn Clock>,
-    cached: Mutex<Option<AccessToken>>,
-    /// Held while a token is fetched.
-    flight: tokio::sync::Mutex<()>,
+    /// `Bearer …`
+    token: RenewedValue<HeaderValue>,
 }
 
 /// How tokens are asked for.
@@ -57,14 +51,6 @@ enum TokenGrant {
     ServiceAccount(Box<ServiceAccountSigner>),
     /// The metadata server knows the machine.
     Metadata,
-}
-
-#[derive(Clone)]
-struct AccessToken {
-    /// `Bearer …`
-    header: HeaderValue,
-    renew_at: Instant,
-    expires_at: Instant,
 }
 
 /// Why there is no token.
@@ -137,57 +123,23 @@ impl AccessTokens {
         let url: Uri = url.parse().map_err(ProviderUrlError::Token)?;
         let pool =
             HttpPool::new(&url).map_err(|error| ProviderSetupError::Client(error.to_string()))?;
-        let flight = tokio::sync::Mutex::new(());
-        Ok(Self { url, pool, grant, clock, cached: Mutex::new(None), flight })
+        let token = RenewedValue::new(Arc::clone(&clock));
+        Ok(Self { url, pool, grant, clock, token })
     }
 
     /// The header of a request that is sent now.
     pub(super) async fn header(&self) -> Result<HeaderValue, AccessTokenError> {
-        let Some(valid) = self.valid() else {
-            let _flight = self.flight.lock().await;
-            // Another request may have fetched it meanwhile.
-            return match self.valid() {
-                Some(valid) => Ok(valid.header),
-                None => self.fetch().await,
-            };
-        };
-        if self.clock.now() < valid.renew_at {
-            return Ok(valid.header);
-        }
-        let Ok(_flight) = self.flight.try_lock() else { return Ok(valid.header) };
-        // One that just ended may have renewed it.
-        match self.valid().filter(|token| self.clock.now() < token.renew_at) {
-            Some(renewed) => Ok(renewed.header),
-            None => Ok(self.fetch().await.unwrap_or(valid.header)),
-        }
+        self.token.get(|| self.fetch()).await
     }
 
     /// The provider did not accept this one: the next request gets another.
     pub(super) fn discard(&self, header: &HeaderValue) {
-        let mut cached = self.cached.lock();
-        if cached.as_ref().is_some_and(|token| token.header == header) {
-            *cached = None;
-        }
+        self.token.discard(|token| token == header);
     }
 
-    fn valid(&self) -> Option<AccessToken> {
-        let now = self.clock.now();
-        self.cached.lock().clone().filter(|token| now < token.expires_at)
-    }
-
-    async fn fetch(&self) -> Result<HeaderValue, AccessTokenError> {
-        let asked = self.clock.now();
+    async fn fetch(&self) -> Result<FetchedValue<HeaderValue>, AccessTokenError> {
         let fetched = timeout(FETCH_TIMEOUT, self.request_token()).await;
-        let (header, life) = fetched
-            .unwrap_or_else(|_| Err(AccessTokenError::Unreachable("it does not answer".into())))?;
-        let renewal = RENEWAL.min(life / 4);
-        let token = AccessToken {
-            header: header.clone(),
-            renew_at: asked + (life - renewal),
-            expires_at: asked + life,
-        };
-        *self.cached.lock() = Some(token);
-        Ok(header)
+        fetched.unwrap_or_else(|_| Err(AccessTokenError::Unreachable("it does not answer".into())))
     }
 
     fn token_request(&self) -> Result<Request<Full<Bytes>>, AccessTokenError> {
@@ -211,7 +163,7 @@ impl AccessTokens {
         Ok(request)
     }
 
-    async fn request_token(&self) -> Result<(HeaderValue, Duration), AccessTokenError> {
+    async fn request_token(&self) -> Result<FetchedValue<HeaderValue>, AccessTokenError> {
         let sent = self.pool.send(self.token_request()?).await.map_err(|failed| match failed {
             HttpRequestError::Unreachable(why) | HttpRequestError::Broken(why) => {
                 AccessTokenError::Unreachable(why)
@@ -231,7 +183,8 @@ impl AccessTokens {
         header.set_sensitive(true);
         let stated = &body["expires_in"];
         let seconds = stated.as_u64().or_else(|| stated.as_str()?.parse().ok());
-        Ok((header, seconds.map_or(DEFAULT_LIFE, Duration::from_secs)))
+        let life = seconds.map_or(DEFAULT_LIFE, Duration::from_secs);
+        Ok(FetchedValue { value: header, life })
     }
 }
 

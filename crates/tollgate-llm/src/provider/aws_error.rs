@@ -34,9 +34,9 @@ fn report(status: u16, code: &str, parsed: &Value, body: &[u8]) -> ProviderError
     let code = code.split(':').next().unwrap_or_default();
     let code = code.rsplit('#').next().unwrap_or_default();
     // The access layer in front of the service begins it with a capital letter.
-    let said = parsed["message"].as_str().or_else(|| parsed["Message"].as_str());
-    let message = match said.filter(|said| !said.is_empty()) {
-        Some(said) => said.to_owned(),
+    let message_text = parsed["message"].as_str().or_else(|| parsed["Message"].as_str());
+    let message = match message_text.filter(|message_text| !message_text.is_empty()) {
+        Some(message_text) => message_text.to_owned(),
         None => generic_error::without_words(status, body),
     };
     let fault = fault(code, &message).unwrap_or_else(|| generic_error::fault(status));

@@ -7,17 +7,26 @@ use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
 use bytes::Bytes;
-use http::{Request, header};
+use http::{Request, Response, StatusCode, header};
 use http_body_util::Full;
 use tollgate_core::secret::Secret;
 use tollgate_engine::clock::Clock;
 
+use super::aws_role::{AwsRole, AwsRoleError};
+
 const SERVICE: &str = "bedrock";
+const ERROR_TYPE: &str = "x-amzn-errortype";
 
 pub(super) struct AwsSigner {
-    credentials: Credentials,
+    credentials: SigningCredentials,
     region: String,
     clock: Arc<dyn Clock>,
+}
+
+enum SigningCredentials {
+    /// Of the config.
+    Fixed(Credentials),
+    Role(Box<AwsRole>),
 }
 
 /// Why a request cannot be signed.
@@ -26,7 +35,8 @@ pub(super) struct AwsSigner {
 pub(super) struct SigningError(String);
 
 impl AwsSigner {
-    pub(super) fn new(
+    /// Signs with an access key of the config.
+    pub(super) fn with_access_key(
         access_key_id: &str,
         secret_access_key: &Secret,
         session_token: Option<&Secret>,
@@ -36,7 +46,27 @@ impl AwsSigner {
         let token = session_token.map(|token| token.reveal().to_owned());
         let secret = secret_access_key.reveal();
         let credentials = Credentials::new(access_key_id, secret, token, None, "config");
+        let credentials = SigningCredentials::Fixed(credentials);
         Self { credentials, region: region.to_owned(), clock }
+    }
+
+    pub(super) fn with_role(role: AwsRole, region: &str, clock: Arc<dyn Clock>) -> Self {
+        let credentials = SigningCredentials::Role(Box::new(role));
+        Self { credentials, region: region.to_owned(), clock }
+    }
+
+    pub(super) async fn credentials(&self) -> Result<Credentials, AwsRoleError> {
+        match &self.credentials {
+            SigningCredentials::Fixed(credentials) => Ok(credentials.clone()),
+            SigningCredentials::Role(role) => role.credentials().await,
+        }
+    }
+
+    /// Other credentials than these, which AWS refused, if there are any.
+    pub(super) async fn replace(&self, refused: &Credentials) -> Option<Credentials> {
+        let SigningCredentials::Role(role) = &self.credentials else { return None };
+        role.discard(refused);
+        role.credentials().await.ok().filter(|credentials| credentials != refused)
     }
 
     /// Adds the headers that prove who sends this request, now and with this body.
@@ -44,9 +74,19 @@ impl AwsSigner {
         &self,
         request: &mut Request<Full<Bytes>>,
         body: &[u8],
+        credentials: &Credentials,
     ) -> Result<(), SigningError> {
-        sign_request(request, body, &self.credentials, &self.region, SERVICE, self.clock.wall())
+        sign_request(request, body, credentials, &self.region, SERVICE, self.clock.wall())
     }
+}
+
+/// Whether AWS refused the credentials, and not the request: they may have been revoked.
+pub(super) fn refuses_credentials<B>(response: &Response<B>) -> bool {
+    const CODES: [&str; 3] =
+        ["ExpiredTokenException", "UnrecognizedClientException", "InvalidClientTokenId"];
+    let code = response.headers().get(ERROR_TYPE).and_then(|value| value.to_str().ok());
+    response.status() == StatusCode::FORBIDDEN
+        && code.is_some_and(|code| CODES.iter().any(|known| code.starts_with(known)))
 }
 
 fn sign_request(

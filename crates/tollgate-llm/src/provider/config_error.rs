@@ -49,4 +49,6 @@ pub enum ProviderUrlError {
     Endpoint(InvalidUri),
     #[error("the URL of its access tokens is invalid: {0}")]
     Token(InvalidUri),
+    #[error("the URL of its credentials is invalid: {0}")]
+    AwsRole(InvalidUri),
 }

@@ -188,20 +188,22 @@ impl RemoteEmbedder {
         let errors = ErrorFormat::Dialect(self.format);
         let response =
             response_head::check_head(response, errors, &self.label, expected, wall).await?;
-        response_head::whole(response, MAX_RESPONSE_BYTES, &self.label).await
+        response_head::whole(response.into_body(), MAX_RESPONSE_BYTES, &self.label).await
     }
 
     /// Validates the vectors: all must have the requested dimensions, and the same as earlier ones.
     fn vectors(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Embedding>, EmbedAttemptError> {
-        let asked = self.settings.dimensions.and_then(|it| usize::try_from(it).ok());
+        let requested_dimensions = self.settings.dimensions.and_then(|it| usize::try_from(it).ok());
         let mut made = Vec::with_capacity(vectors.len());
         for vector in vectors {
             let found = vector.len();
             let vector =
                 Embedding::of(vector).map_err(|why| MalformedResponseError(why.to_string()))?;
-            if let Some(asked) = asked.filter(|asked| *asked != found) {
+            if let Some(requested_dimensions) =
+                requested_dimensions.filter(|requested_dimensions| *requested_dimensions != found)
+            {
                 let why = format!(
-                    "embeddings have {found} dimensions instead of the configured {asked}: set \
+                    "embeddings have {found} dimensions instead of the configured {requested_dimensions}: set \
                      `dimensions` to {found}, or remove it"
                 );
                 return Err(MalformedResponseError(why).into());
@@ -240,16 +242,16 @@ impl RemoteEmbedder {
         self.rest.check(now)?;
         let until = now + QUESTION_TIMEOUT;
         let mut waiting = QuestionGuard { served: self, since: now, answered: false };
-        let asked = self.embed_batches(texts, EmbeddingPurpose::Question, Some(until));
-        let asked = timeout_at(until.into(), asked).await.unwrap_or_else(|_| {
+        let embedding = self.embed_batches(texts, EmbeddingPurpose::Question, Some(until));
+        let embedding = timeout_at(until.into(), embedding).await.unwrap_or_else(|_| {
             let what = format!("did not answer within {}", HumanDuration(QUESTION_TIMEOUT));
             Err(EmbedError::away(self.label.of_model(&what)))
         });
         waiting.answered = true;
-        if let Err(EmbedError::Away { why, again }) = &asked {
+        if let Err(EmbedError::Away { why, again }) = &embedding {
             self.rest.begin(self.clock.now(), why, *again);
         }
-        asked
+        embedding
     }
 
     async fn embed_batches(
@@ -260,8 +262,8 @@ impl RemoteEmbedder {
     ) -> Result<Vec<Embedding>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for portion in batches(texts) {
-            let asked = self.embed_batch(&texts[portion], purpose, until).await;
-            vectors.extend(asked.map_err(|missed| missed.into_embed_error(&self.label))?);
+            let batch = self.embed_batch(&texts[portion], purpose, until).await;
+            vectors.extend(batch.map_err(|missed| missed.into_embed_error(&self.label))?);
         }
         self.rest.end();
         Ok(vectors)

@@ -24,8 +24,7 @@ use super::event_source::{EventFraming, EventSource, StreamLimits};
 use super::forwarded_headers;
 use super::label::ModelLabel;
 use super::model::AttemptAnswer;
-use super::pass_through::{self, PassThroughBody, PassThroughRequest};
-use super::pool::PassRelease;
+use super::pass_through::{self, PassThroughBody};
 use super::remote::{RemoteProvider, trace_headers};
 use super::response_head::{self, ErrorFormat, ExpectedBody};
 use super::urls;
@@ -39,6 +38,7 @@ use crate::settings::{self, CloudSettings, ProviderApi, ProviderKind};
 
 mod embeddings;
 mod forward;
+mod pass;
 
 pub use embeddings::EmbeddingVectors;
 pub use forward::{ForwardedContent, ForwardedRequest, SideEndpoint};
@@ -140,6 +140,10 @@ impl ModelEndpoint {
             streamed,
             label,
         })
+    }
+
+    pub(super) fn shared_remote(&self) -> Arc<RemoteProvider> {
+        Arc::clone(&self.remote)
     }
 
     pub(super) fn remote(&self) -> &RemoteProvider {
@@ -253,45 +257,6 @@ impl ModelEndpoint {
         Ok(self.attempt_answer(answer, lost))
     }
 
-    /// One attempt to pass a request through.
-    pub(super) async fn pass(
-        &self,
-        passed: &PassThroughRequest,
-        release: PassRelease,
-        wall: SystemTime,
-    ) -> Result<HttpResponse<PassThroughBody>, DeclinedError> {
-        let mut headers = forwarded_headers::of(self.dialect(), &passed.headers);
-        trace_headers(&mut headers, passed.follow.trace.as_deref());
-        let body = match self.dialect() {
-            // In this dialect the model is in the URL.
-            Dialect::Gemini => passed.body().clone(),
-            Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
-                passed.for_model(&self.id)
-            }
-        };
-        let sent = ProviderRequest { delivery: passed.delivery, headers, body };
-        let slot = self.remote.slot().await.map_err(AskError::other_model)?;
-        let patience = self.remote.settings.patience;
-        let answer = async {
-            let response = self.send(sent).await?;
-            let status = response.status();
-            if status.is_client_error() || status.is_server_error() {
-                return Err(self.read_declined(response, wall).await);
-            }
-            let response = self.check_head(response, ExpectedBody::Any, wall).await?;
-            let mut response = pass_through::through(response, slot, patience.silence);
-            if release == PassRelease::AtFirstEvent {
-                let begun = response.body_mut().begin().await;
-                begun.map_err(|failed| error_mapping::unbegun_error(&self.label, &failed))?;
-            }
-            Ok(response)
-        };
-        let answered = timeout(patience.answer, Box::pin(answer)).await;
-        answered.unwrap_or_else(|_| {
-            Err(error_mapping::timeout_error(&self.label, patience.answer).into())
-        })
-    }
-
     async fn read_declined(
         &self,
         response: HttpResponse<Incoming>,
@@ -337,7 +302,8 @@ impl ModelEndpoint {
     }
 
     async fn read(&self, response: HttpResponse<Incoming>) -> Result<ChatResponse, AskError> {
-        let bytes = response_head::whole(response, MAX_RESPONSE_BYTES, &self.label).await?;
+        let body = response.into_body();
+        let bytes = response_head::whole(body, MAX_RESPONSE_BYTES, &self.label).await?;
         let answer = bytes.clone();
         let value = offload_if_large(bytes.len(), move || parse_answer(&answer)).await;
         let response = value.and_then(|value| self.format.read_response(value));

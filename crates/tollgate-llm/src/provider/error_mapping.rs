@@ -4,7 +4,6 @@ use http::StatusCode;
 use tollgate_core::text::HumanDuration;
 use tollgate_mcp::{answer_budget, web};
 
-use super::access_token::AccessTokenError;
 use super::ask_error::{AskError, RetryTarget};
 use super::label::ModelLabel;
 use super::pass_through::PassThroughError;
@@ -130,7 +129,12 @@ pub(super) fn no_room_error(label: &ModelLabel) -> AskError {
 pub(super) fn send_error(label: &ModelLabel, failed: &ProviderSendError) -> AskError {
     let failed = match failed {
         ProviderSendError::Request(failed) => failed,
-        ProviderSendError::Token(failed) => return token_error(label, failed),
+        ProviderSendError::Token(failed) => {
+            return access_error(label, &failed.to_string(), failed.is_transient());
+        }
+        ProviderSendError::Role(failed) => {
+            return access_error(label, &failed.to_string(), failed.is_transient());
+        }
         ProviderSendError::Signing(failed) => {
             let failure =
                 LlmError::new(LlmErrorKind::Internal, label.of_provider(&failed.to_string()));
@@ -148,19 +152,11 @@ pub(super) fn send_error(label: &ModelLabel, failed: &ProviderSendError) -> AskE
     AskError::same_model(LlmError::new(LlmErrorKind::Provider, label.of_provider(&what)))
 }
 
-/// There is no access token for the request.
-fn token_error(label: &ModelLabel, failed: &AccessTokenError) -> AskError {
-    let what = format!(
-        "gives no access: {}; check `{}`",
-        label.quote(&failed.to_string()),
-        label.key_path
-    );
+/// There is no access token, or there are no credentials, for the request.
+fn access_error(label: &ModelLabel, why: &str, is_transient: bool) -> AskError {
+    let what = format!("gives no access: {}; check `{}`", label.quote(why), label.key_path);
     let failure = LlmError::new(LlmErrorKind::Provider, label.of_provider(&what));
-    if failed.is_transient() {
-        AskError::same_model(failure)
-    } else {
-        AskError::other_model(failure)
-    }
+    if is_transient { AskError::same_model(failure) } else { AskError::other_model(failure) }
 }
 
 /// A passed-through stream that did not begin.
@@ -168,6 +164,18 @@ pub(super) fn unbegun_error(label: &ModelLabel, failed: &PassThroughError) -> As
     let failure =
         LlmError::new(LlmErrorKind::Provider, label.of_model(&format!("failed: {failed}")));
     AskError::same_model(failure)
+}
+
+/// A passed-through stream that broke off. `None`: it ended without its last event.
+pub(super) fn interruption_error(
+    label: &ModelLabel,
+    broken: Option<&PassThroughError>,
+) -> AskError {
+    match broken {
+        Some(PassThroughError::Silent(limit)) => stall_error(label, *limit),
+        Some(broken) => disconnect_error(label, &broken.to_string()),
+        None => disconnect_error(label, ""),
+    }
 }
 
 /// The model is too slow to be asked again.

@@ -64,7 +64,7 @@ impl FallbackChain<'_> {
         &self,
         write: impl Fn(&ModelHandle) -> Result<ChatRequest, LlmError>,
     ) -> Result<ChainAnswer<T>, LlmError> {
-        let mut told: Option<LlmError> = None;
+        let mut last_error: Option<LlmError> = None;
         let mut before: Option<(&Arc<ModelHandle>, String)> = None;
         for model in self.models {
             if let Some((before, why)) = before.take() {
@@ -78,7 +78,7 @@ impl FallbackChain<'_> {
                 Ok(request) => request,
                 Err(failure) if has_another_chance(failure.kind) => {
                     before = Some((model, failure.message.clone()));
-                    told = Some(preferred_error(told, failure));
+                    last_error = Some(preferred_error(last_error, failure));
                     continue;
                 }
                 Err(failure) => return Err(failure),
@@ -90,12 +90,12 @@ impl FallbackChain<'_> {
                 Err(AskError { failure, again: RetryTarget::Never }) => return Err(failure),
                 Err(AskError { failure, .. }) => {
                     before = Some((model, failure.message.clone()));
-                    told = Some(preferred_error(told, failure));
+                    last_error = Some(preferred_error(last_error, failure));
                 }
             }
         }
         let nobody = || LlmError::new(LlmErrorKind::UnknownModel, "there is no model to ask");
-        Err(told.unwrap_or_else(nobody))
+        Err(last_error.unwrap_or_else(nobody))
     }
 
     /// Queries one model, with retries.

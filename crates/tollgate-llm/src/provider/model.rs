@@ -12,7 +12,10 @@ use super::delta_stream::DeltaStream;
 use super::endpoint::{EmbeddingVectors, ForwardedRequest, SideEndpoint};
 use super::gen_ai_span;
 use super::pass_through::{PassThroughBody, PassThroughRequest};
-use super::pool::{PassQuery, QueryTime, StreamQuery, TargetPool, TargetReport, WholeQuery};
+use super::pool::{
+    LiveTarget, LiveTargets, PassQuery, QueryTime, StreamQuery, TargetPool, TargetReport,
+    WholeQuery,
+};
 use super::remote::RemoteProvider;
 use super::retry_backoff::{RetryProgress, retry_delay};
 use crate::conversation::{ChatRequest, ChatResponse};
@@ -33,7 +36,7 @@ enum ModelBackend {
     InProcess,
     Remote(Box<TargetPool>),
     /// For realtime sessions only.
-    Live(Arc<RemoteProvider>),
+    Live(Box<LiveTargets>),
 }
 
 /// Result of one attempt, and the parts that the provider's dialect cannot express.
@@ -51,10 +54,10 @@ impl ModelHandle {
 
     pub(super) fn live(
         settings: settings::ModelSettings,
-        remote: Arc<RemoteProvider>,
+        targets: LiveTargets,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { settings, place: ModelBackend::Live(remote), clock }
+        Self { settings, place: ModelBackend::Live(Box::new(targets)), clock }
     }
 
     pub(super) fn pooled(
@@ -70,7 +73,7 @@ impl ModelHandle {
         match &self.place {
             ModelBackend::InProcess => None,
             ModelBackend::Remote(pool) => Some(pool.first().remote()),
-            ModelBackend::Live(remote) => Some(remote),
+            ModelBackend::Live(targets) => Some(&targets.first().remote),
         }
     }
 
@@ -89,6 +92,30 @@ impl ModelHandle {
         matches!(self.place, ModelBackend::Live(_))
     }
 
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Where live sessions are served. `None`: the model is not only for them.
+    pub(super) fn live_targets(&self) -> Option<&LiveTargets> {
+        match &self.place {
+            ModelBackend::InProcess | ModelBackend::Remote(_) => None,
+            ModelBackend::Live(targets) => Some(targets),
+        }
+    }
+
+    /// The first provider of a model for chats, for a client that insists on a live session with
+    /// it.
+    pub(super) fn first_as_live_target(&self) -> Option<LiveTarget> {
+        let ModelBackend::Remote(pool) = &self.place else { return None };
+        let remote = pool.first().shared_remote();
+        let id = pool.first().id().to_owned();
+        let health = remote.health(Some(&id));
+        let clock = Arc::clone(&self.clock);
+        let weight = remote.weight();
+        Some(LiveTarget { remote, id, weight, price: None, health, clock })
+    }
+
     /// Whether a client of this dialect may send its requests through unchanged.
     pub fn may_pass(&self, dialect: Dialect) -> bool {
         match &self.place {
@@ -97,10 +124,11 @@ impl ModelHandle {
         }
     }
 
-    /// Where the model is served, and how well. Empty: in process, or realtime only.
+    /// Where the model is served, and how well. Empty: in process.
     pub fn targets(&self) -> Vec<TargetReport> {
         match &self.place {
-            ModelBackend::InProcess | ModelBackend::Live(_) => Vec::new(),
+            ModelBackend::InProcess => Vec::new(),
+            ModelBackend::Live(targets) => targets.reports(self.clock.now()),
             ModelBackend::Remote(pool) => pool.reports(self.clock.now()),
         }
     }
@@ -193,7 +221,7 @@ impl ModelHandle {
         pool: &TargetPool,
         passed: PassThroughRequest,
     ) -> Result<HttpResponse<PassThroughBody>, AskError> {
-        let mut query = PassQuery { passed, wall: self.clock.wall(), release: pool.release() };
+        let mut query = PassQuery { passed, wall: self.clock.wall() };
         let time = QueryTime { clock: &self.clock, until: None };
         let mut failed = 0;
         loop {

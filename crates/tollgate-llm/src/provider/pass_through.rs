@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use tollgate_core::json::{self, Object};
 use tollgate_engine::spans::TraceScope;
 
+use self::event_guard::EventGuard;
 use super::concurrency_limit::ProviderPermit;
 use crate::conversation::ResponseDelivery;
 use crate::dialect::Dialect;
@@ -23,10 +24,14 @@ use crate::format::RequestUrlParams;
 use crate::settings::ModelSettings;
 
 mod body;
+mod error;
+pub(super) mod event_guard;
 mod foreign_reasoning;
 pub mod usage;
 
-pub use body::{PassThroughBody, PassThroughError};
+pub(super) use body::UnbegunStreamError;
+pub use body::{PassThroughBody, StreamInterruption};
+pub use error::PassThroughError;
 
 /// A client's request of which only `model` and `stream` were read. Its headers must not be logged.
 #[derive(Clone)]
@@ -160,14 +165,15 @@ fn is_for_client(name: &HeaderName) -> bool {
         || name.as_str().starts_with("anthropic-ratelimit-")
 }
 
-/// The response, with its body still to come.
+/// The response, with its body still to come: events if there is a guard.
 pub(super) fn through(
     response: Response<Incoming>,
     slot: ProviderPermit,
     silence: Duration,
+    guard: Option<EventGuard>,
 ) -> Response<PassThroughBody> {
     let (parts, body) = response.into_parts();
-    client_response(&parts, PassThroughBody::through(body, slot, silence))
+    client_response(&parts, PassThroughBody::through(body, slot, silence, guard))
 }
 
 /// A response that was read completely.

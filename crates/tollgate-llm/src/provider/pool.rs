@@ -21,16 +21,21 @@ use crate::error::{LlmError, LlmErrorKind};
 use crate::settings::{ModelSettings, RoutePolicy};
 
 mod latency_estimate;
+mod live_targets;
 mod query;
 mod target_health;
 mod target_order;
 
-pub(super) use query::{PassQuery, PassRelease, StreamQuery, TargetQuery, WholeQuery};
+pub use live_targets::LiveTarget;
+pub(super) use live_targets::LiveTargets;
+pub(crate) use live_targets::SessionAttempt;
+pub(super) use query::{PassQuery, StreamQuery, TargetQuery, WholeQuery};
 pub use target_health::{FIRST_TOKEN_BUCKETS, FirstTokenTimes, TargetCounts, TargetStatus};
 pub(super) use target_health::{TargetAttempt, TargetHealth};
+pub(super) use target_order::TargetAvailability;
 
 use target_health::AttemptReason;
-use target_order::{TargetAvailability, TargetFacts, order_targets, shortest_wait};
+use target_order::{TargetFacts, order_targets, shortest_wait};
 
 pub(super) struct TargetPool {
     /// Name of the model, for messages.
@@ -95,10 +100,6 @@ impl TargetPool {
         let first = self.first();
         let is_same = |target: &Target| target.endpoint.is_same_model(first);
         first.dialect() == dialect && first.has_vendor_api() && self.targets.iter().all(is_same)
-    }
-
-    pub(super) fn release(&self) -> PassRelease {
-        if self.targets.len() > 1 { PassRelease::AtFirstEvent } else { PassRelease::AtHead }
     }
 
     pub(super) fn reports(&self, now: Instant) -> Vec<TargetReport> {
@@ -217,12 +218,12 @@ async fn attempt<Q: TargetQuery>(
     share: Option<Duration>,
 ) -> Result<Q::Answer, DeclinedError> {
     let mut attempt = TargetAttempt::begin(&target.health, time.clock, reason);
-    let asked = Box::pin(query.ask(&target.endpoint));
+    let query_future = Box::pin(query.ask(&target.endpoint));
     let answered = match share {
-        Some(share) => timeout(share, asked)
+        Some(share) => timeout(share, query_future)
             .await
             .unwrap_or_else(|_| Err(target.endpoint.timeout_error(share).into())),
-        None => asked.await,
+        None => query_future.await,
     };
     match answered {
         Ok(answer) => Ok(query.record(answer, attempt)),

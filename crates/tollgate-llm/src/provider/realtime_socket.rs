@@ -12,11 +12,10 @@ use tollgate_mcp::web::{DedicatedConnection, HttpRequestError};
 
 use super::label::ModelLabel;
 use super::message_stream::MessageStream;
-use super::model::ModelHandle;
+use super::pool::SessionAttempt;
 use super::remote::{RemoteProvider, trace_headers};
 use super::urls;
 use crate::error::{LlmError, LlmErrorKind};
-use crate::settings::ProviderTimeouts;
 
 /// WebSocket to a provider.
 pub type ProviderSocket = WebSocketStream<MessageStream<DedicatedConnection>>;
@@ -33,40 +32,34 @@ pub fn socket_config() -> WebSocketConfig {
         .max_frame_size(Some(MAX_MESSAGE_BYTES))
 }
 
-impl ModelHandle {
-    /// Time for the provider to accept a realtime session.
-    pub(crate) fn connect_timeout(&self) -> Duration {
-        let usual = ProviderTimeouts::default();
-        self.provider().map_or(usual, |remote| remote.settings.patience).connect
-    }
-
-    /// Connects to the provider's endpoint for realtime sessions.
-    pub async fn connect(
+impl SessionAttempt<'_> {
+    /// Opens a WebSocket at this path.
+    pub(crate) async fn connect(
         &self,
         path: &str,
         query: &[(&str, &str)],
         trace: Option<&Trace>,
+        limit: Duration,
     ) -> Result<ProviderSocket, LlmError> {
-        let Some(remote) = self.provider() else {
-            let message = format!("model `{}` does not support live sessions", self.settings.name);
-            return Err(LlmError::invalid("model", message));
-        };
-        let label = remote.label(&self.settings.id);
+        let remote = &self.target.remote;
+        let label = self.target.label();
         let connecting = connect(remote, &label, path, query, trace);
-        let limit = remote.settings.patience.connect;
         match tokio::time::timeout(limit, connecting).await {
             Ok(connected) => connected,
-            Err(_) => {
-                let what = format!(
-                    "did not accept the session within {} ms (`connect_timeout_ms`)",
-                    limit.as_millis()
-                );
-                Err(LlmError::new(LlmErrorKind::Timeout, label.of_provider(&what)))
-            }
+            Err(_) => Err(self.timeout_error(limit)),
         }
+    }
+
+    fn timeout_error(&self, limit: Duration) -> LlmError {
+        let what = format!(
+            "did not accept the session within {} ms (`connect_timeout_ms`)",
+            limit.as_millis()
+        );
+        LlmError::new(LlmErrorKind::Timeout, self.target.label().of_provider(&what))
     }
 }
 
+/// Connects to the provider's endpoint for realtime sessions.
 async fn connect(
     remote: &RemoteProvider,
     label: &ModelLabel,

@@ -20,7 +20,8 @@ use tollgate_mcp::web::body;
 use tollgate_mcp::web::{DedicatedConnection, HttpPool, HttpRequestError};
 
 use super::access_token::{AccessTokenError, AccessTokens};
-use super::aws_signature::{AwsSigner, SigningError};
+use super::aws_role::{AwsRole, AwsRoleError};
+use super::aws_signature::{AwsSigner, SigningError, refuses_credentials};
 use super::concurrency_limit::{ProviderConcurrencyLimit, ProviderPermit};
 use super::config_error::{ModelConfigError, ProviderSetupError};
 use super::forwarded_headers;
@@ -72,6 +73,8 @@ pub(super) enum ProviderSendError {
     Request(#[from] HttpRequestError),
     #[error(transparent)]
     Token(#[from] AccessTokenError),
+    #[error(transparent)]
+    Role(#[from] AwsRoleError),
     #[error(transparent)]
     Signing(#[from] SigningError),
 }
@@ -178,7 +181,9 @@ impl RemoteProvider {
         match &self.access {
             ProviderAccess::Headers => {}
             ProviderAccess::Tokens(tokens) => return self.post_with_token(tokens, request).await,
-            ProviderAccess::Signature(signer) => signer.sign(&mut request, &body)?,
+            ProviderAccess::Signature(signer) => {
+                return self.post_signed(signer, request, &body).await;
+            }
         }
         Ok(self.pool.send(request).await?)
     }
@@ -207,6 +212,27 @@ impl RemoteProvider {
             tokens.discard(&renewed);
         }
         Ok(response)
+    }
+
+    /// Credentials that are refused are replaced once, if they are of a role.
+    async fn post_signed(
+        &self,
+        signer: &AwsSigner,
+        request: Request<Full<Bytes>>,
+        content: &[u8],
+    ) -> Result<Response<Incoming>, ProviderSendError> {
+        let credentials = signer.credentials().await?;
+        let mut signed = request.clone();
+        signer.sign(&mut signed, content, &credentials)?;
+        let response = self.pool.send(signed).await?;
+        if !refuses_credentials(&response) {
+            return Ok(response);
+        }
+        let Some(replaced) = signer.replace(&credentials).await else { return Ok(response) };
+        body::discard(response).await;
+        let mut signed = request;
+        signer.sign(&mut signed, content, &replaced)?;
+        Ok(self.pool.send(signed).await?)
     }
 
     /// A dedicated connection to the host of `url`.
@@ -254,13 +280,18 @@ fn access(
             match credentials {
                 AwsCredentials::ApiKey(_) => None,
                 AwsCredentials::AccessKey { access_key_id, secret_access_key, session_token } => {
-                    let signer = AwsSigner::new(
+                    let signer = AwsSigner::with_access_key(
                         access_key_id,
                         secret_access_key,
                         session_token.as_ref(),
                         region,
                         clock,
                     );
+                    return Ok(ProviderAccess::Signature(signer));
+                }
+                AwsCredentials::Role(source) => {
+                    let role = AwsRole::new(source, region, Arc::clone(&clock))?;
+                    let signer = AwsSigner::with_role(role, region, clock);
                     return Ok(ProviderAccess::Signature(signer));
                 }
             }
@@ -301,7 +332,7 @@ fn headers(settings: &ProviderSettings) -> Result<HeaderMap, ProviderSetupError>
         },
         Some(CloudSettings::Bedrock(bedrock)) => match &bedrock.credentials {
             AwsCredentials::ApiKey(key) => Some(key),
-            AwsCredentials::AccessKey { .. } => None,
+            AwsCredentials::AccessKey { .. } | AwsCredentials::Role(_) => None,
         },
         Some(CloudSettings::Azure(_)) | None => None,
     };

@@ -28,8 +28,6 @@ pub(super) enum ExpectedBody {
     Events,
     /// The binary event stream of AWS.
     AwsEvents,
-    /// Either of the two.
-    Any,
     /// Sound, a transcript in any form, or events; but no web page.
     Media,
 }
@@ -90,11 +88,11 @@ pub(super) async fn check_head(
 
 /// Reads a complete response body.
 pub(super) async fn whole(
-    response: Response<Incoming>,
+    body: Incoming,
     limit: usize,
     label: &ModelLabel,
 ) -> Result<Bytes, AskError> {
-    let bytes = body::whole(response.into_body(), limit).await;
+    let bytes = body::whole(body, limit).await;
     bytes.map_err(|unread| match unread {
         BodyReadError::TooLarge { limit } => {
             let what = format!("sent a response larger than {limit} bytes");
@@ -133,16 +131,16 @@ fn fault_of(headers: &HeaderMap, expected: ExpectedBody) -> Option<String> {
         (BodyContentType::Media, expected) => expected == ExpectedBody::Media,
         (BodyContentType::Other, _) => false,
     };
-    let wanted = match expected {
+    let media_type = match expected {
         ExpectedBody::Json => "JSON",
         ExpectedBody::Events => "events",
         ExpectedBody::AwsEvents => "an event stream of AWS",
-        ExpectedBody::Any => "JSON or events",
         ExpectedBody::Media => "sound or text",
     };
     let stated = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let stated = stated.unwrap_or("something unreadable");
-    (!fits).then(|| format!("answered with `{stated}` instead of {wanted}: check its `base_url`"))
+    (!fits)
+        .then(|| format!("answered with `{stated}` instead of {media_type}: check its `base_url`"))
 }
 
 /// A status that is neither success nor error.

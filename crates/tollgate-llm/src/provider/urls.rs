@@ -164,9 +164,9 @@ pub(super) fn endpoint(
             (gemini(before, id, "streamGenerateContent"), Some("alt=sse"))
         }
     };
-    let asked: Vec<&str> = query.as_deref().into_iter().chain(sse).collect();
-    let asked = (!asked.is_empty()).then(|| asked.join("&"));
-    url(format!("{before}{path}"), asked.as_deref())
+    let query_string: Vec<&str> = query.as_deref().into_iter().chain(sse).collect();
+    let query_string = (!query_string.is_empty()).then(|| query_string.join("&"));
+    url(format!("{before}{path}"), query_string.as_deref())
 }
 
 /// URL of a realtime session. `path` begins with a slash; parameters are in `query`.
@@ -182,9 +182,9 @@ pub(super) fn socket(
         _ => before,
     };
     let pairs = query.iter().map(|(key, value)| format!("{key}={}", percent_encoded(value)));
-    let asked: Vec<String> = own.iter().cloned().chain(pairs).collect();
-    let asked = (!asked.is_empty()).then(|| asked.join("&"));
-    url(format!("{before}{path}"), asked.as_deref())
+    let query_string: Vec<String> = own.iter().cloned().chain(pairs).collect();
+    let query_string = (!query_string.is_empty()).then(|| query_string.join("&"));
+    url(format!("{before}{path}"), query_string.as_deref())
 }
 
 /// URL of embedding requests for this model.

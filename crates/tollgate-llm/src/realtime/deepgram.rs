@@ -21,7 +21,7 @@ use self::message_injector::{InjectBehavior, InjectionOwner, MessageInjector};
 use self::think::ThinkConfig;
 use super::events::{
     CallAnswer, DialectAction, DialectEvent, DialectStep, RealtimeCall, RealtimeDialect,
-    RealtimeFrame, RealtimeInit, TurnEvent,
+    RealtimeFrame, RealtimeInit, RecallChannel, TurnEvent,
 };
 use super::json_peek::{self, JsonPeek};
 use super::pending_calls::{AnswerDue, PendingCalls};
@@ -399,12 +399,23 @@ impl RealtimeDialect for DeepgramVoiceAgent {
             DialectEvent::Tier { tier, reason } => {
                 vec![DialectAction::ToClient(tier_request::tier_message(tier, &reason))]
             }
-            DialectEvent::Route | DialectEvent::Speak(_) | DialectEvent::Time => Vec::new(),
+            DialectEvent::Hold(_)
+            | DialectEvent::Route
+            | DialectEvent::Stay
+            | DialectEvent::SlowTurn(_)
+            | DialectEvent::Speak(_)
+            | DialectEvent::Successor(_)
+            | DialectEvent::Leaving(_)
+            | DialectEvent::Time => Vec::new(),
         }
     }
 
     fn wakes(&self) -> Option<Instant> {
         None
+    }
+
+    fn recall_channel(&self) -> RecallChannel {
+        RecallChannel::Prompt
     }
 
     fn config_bytes(&self) -> usize {

@@ -16,16 +16,19 @@ use tollgate_core::secret_values;
 use tollgate_mcp::offload::{LARGE, LargeWorkGuard};
 use tollgate_mcp::web::DedicatedConnection;
 
-use super::events::CloseReason;
+use super::dial::DialedProvider;
+use super::events::{CloseReason, SuccessorState};
 use super::session::{BackgroundEvent, DriverCommand, RealtimeSession};
 use super::session_registry::{SessionCommand, SessionEnds};
 use super::wire::{MessageStream, SocketEvent, SocketSide, close, code};
 use crate::error::LlmError;
-use crate::provider::ProviderSocket;
 
 mod provider_connection;
+mod takeover;
 
-use provider_connection::{ProviderConnection, Successor, connection_lost, provider_left};
+use provider_connection::{
+    DialPurpose, ProviderConnection, Successor, connection_lost, provider_left,
+};
 
 /// Interval of liveness checks on idle sides.
 const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -58,6 +61,8 @@ struct DeferredClose {
     /// `None`: there was no turn.
     turn: Option<u64>,
     with: CloseReason,
+    /// The client has been told that the session ends, and has this long to leave by itself.
+    not_before: Instant,
 }
 
 /// The side that was read last: the other one is polled first, so that neither is starved.
@@ -71,7 +76,8 @@ enum SessionSide {
 enum DriverEvent {
     Client(SocketEvent),
     Provider(SocketEvent),
-    Dialled(Result<Box<ProviderSocket>, LlmError>),
+    Dialled(Result<Box<DialedProvider>, LlmError>),
+    Successor(SuccessorState),
     Inner(BackgroundEvent),
     Order(SessionCommand),
     Changed(watch::Receiver<u64>),
@@ -87,19 +93,28 @@ struct SessionClose {
     provider: CloseReason,
 }
 
+/// What a session is driven by.
+pub(super) struct DriverInputs<S> {
+    pub(super) client: SocketSide<S>,
+    pub(super) provider: SocketSide<MessageStream<DedicatedConnection>>,
+    /// The provider's first message, if it was read before.
+    pub(super) greeting: Option<Message>,
+    /// The client's.
+    pub(super) first: Option<Message>,
+    pub(super) orders: mpsc::Receiver<SessionCommand>,
+    pub(super) ends: SessionEnds,
+}
+
 /// Runs a session to its end. Not an `async fn`: the state, which is large, would be in the future
 /// of the session several times, and thousands of sessions wait at once.
 pub(super) fn drive<S>(
     session: RealtimeSession,
-    client: SocketSide<S>,
-    provider: SocketSide<MessageStream<DedicatedConnection>>,
-    first: Option<Message>,
-    orders: mpsc::Receiver<SessionCommand>,
-    ends: SessionEnds,
+    inputs: DriverInputs<S>,
 ) -> impl Future<Output = CloseReason> + Send
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
+    let DriverInputs { client, provider, greeting, first, orders, ends } = inputs;
     let mut look = tokio::time::interval(LIVENESS_CHECK_INTERVAL);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let changes = next_change(session.session_registry().gate.changes());
@@ -119,8 +134,11 @@ where
         turn: SessionSide::Client,
         large_config: None,
     });
+    let now = driver.session.now();
+    if let Some(greeting) = greeting {
+        driver.session.on_provider_message(greeting, now);
+    }
     if let Some(first) = first {
-        let now = driver.session.now();
         driver.client_said(first, now);
     }
     async move {
@@ -163,12 +181,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
 
     async fn run(&mut self) -> SessionClose {
         loop {
-            while let Some(out) = self.session.next_out() {
-                if let Some(ending) = self.put(out) {
-                    return ending;
-                }
+            if let Some(ending) = self.put_all() {
+                return ending;
             }
-            if let Some(leaving) = self.leaving.take_if(|it| self.session.may_leave(it.turn)) {
+            let now = self.session.now();
+            if let Some(leaving) =
+                self.leaving.take_if(|it| it.not_before <= now && self.session.may_leave(it.turn))
+            {
                 let provider = close(code::GOING_AWAY, "");
                 return SessionClose { client: leaving.with, provider };
             }
@@ -186,6 +205,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                 DriverEvent::Provider(gone) => {
                     let left = provider_left(gone);
                     if !self.session.survives_provider(&left.provider, now) {
+                        // What is left of it is for the client.
+                        let _ = self.put_all();
                         return left;
                     }
                     self.provider = ProviderConnection::Lost;
@@ -195,6 +216,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                         return ending;
                     }
                 }
+                DriverEvent::Successor(state) => self.session.successor(state, now),
                 DriverEvent::Inner(inner) => self.session.inner(inner, now),
                 DriverEvent::Order(order) => self.session.run_command(order, now),
                 DriverEvent::Changed(changes) => {
@@ -215,10 +237,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                 }
                 DriverEvent::EndsAfterTurn(with) => {
                     self.ends.after_turn = std::future::pending().boxed();
-                    self.leaving = Some(DeferredClose { turn: self.session.running_turn(), with });
+                    self.leave_after_turn(with, now);
                 }
             }
         }
+    }
+
+    /// Performs what the session has decided.
+    fn put_all(&mut self) -> Option<SessionClose> {
+        while let Some(out) = self.session.next_out() {
+            if let Some(ending) = self.put(out) {
+                return Some(ending);
+            }
+        }
+        None
     }
 
     fn client_said(&mut self, message: Message, now: Instant) {
@@ -241,13 +273,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                 ProviderConnection::Dialling(..) | ProviderConnection::Lost => {}
             },
             DriverCommand::PrepareReconnect => {
-                let dialling = self.session.session_request().dial_later();
+                let dialling = self.session.session_request().dial_again();
                 self.successor = Successor::Dialling(dialling);
             }
             DriverCommand::Reconnect(first) => {
                 let redial = self.session.session_request().redial_later();
                 let successor = std::mem::take(&mut self.successor);
-                self.provider = self.provider.take().replace(successor, redial, first);
+                let purpose = DialPurpose::Resume(first);
+                self.provider = self.provider.take().replace(successor, redial, purpose);
+            }
+            DriverCommand::Replace { dial, keeps_successor } => {
+                let successor = std::mem::take(&mut self.successor);
+                let successor = if keeps_successor { successor } else { Successor::None };
+                let old = self.provider.take();
+                self.provider = old.replace(successor, dial, DialPurpose::Restart);
             }
             DriverCommand::Reconnected => {
                 self.provider = match self.provider.take() {
@@ -263,64 +302,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
         None
     }
 
-    fn finish_dial(
-        &mut self,
-        dialled: Result<Box<ProviderSocket>, LlmError>,
-        now: Instant,
-    ) -> Option<SessionClose> {
-        let first = match &mut self.provider {
-            ProviderConnection::Dialling(_, first) => std::mem::take(first),
-            ProviderConnection::Here(_)
-            | ProviderConnection::Returning(..)
-            | ProviderConnection::Lost => Vec::new(),
-        };
-        match dialled {
-            Ok(socket) => {
-                let large_work = self.client.large_work();
-                let mut socket = *socket;
-                socket.get_mut().report_to(large_work);
-                let mut side = SocketSide::new(socket, large_work.clone(), now);
-                for text in first {
-                    side.send(Message::text(text));
-                }
-                self.provider = ProviderConnection::Returning(side, now);
-                None
-            }
-            Err(failure) => {
-                let with = close(code::FAULT, failure.to_string());
-                Some(SessionClose { client: with, provider: close(code::NORMAL, "") })
-            }
-        }
-    }
-
-    fn look_after(&mut self, now: Instant) -> Option<SessionClose> {
-        if let Some(with) = self.client.look(now) {
-            return Some(SessionClose { client: with, provider: close(code::GOING_AWAY, "") });
-        }
-        if let ProviderConnection::Returning(_, since) = &self.provider
-            && now.saturating_duration_since(*since)
-                > self.session.session_request().model.connect_timeout()
-        {
-            let with = close(code::FAULT, "the provider did not resume the session");
-            return Some(SessionClose { client: with, provider: close(code::NORMAL, "") });
-        }
-        self.successor.expire(now);
-        let (ProviderConnection::Here(side) | ProviderConnection::Returning(side, _)) =
-            &mut self.provider
-        else {
-            return None;
-        };
-        let with = side.look(now)?;
-        if self.session.survives_provider(&with, now) {
-            return None;
-        }
-        let reason = format!("the provider disconnected: {}", with.reason);
-        Some(SessionClose { client: close(code::FAULT, reason), provider: with })
-    }
-
     /// Timers are expensive: one is set only when the wake-up time changes.
     fn set_alarm(&mut self) {
-        let moment = self.session.wakes();
+        let leaves = self.leaving.as_ref().map(|leaving| leaving.not_before);
+        let leaves = leaves.filter(|at| *at > self.woken);
+        let moment = self.session.wakes().into_iter().chain(leaves).min();
         if self.wake.as_ref().map(|(at, _)| *at) != moment {
             // A state machine that requests the same time again and again must not cause a busy
             // loop.
@@ -354,7 +340,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
                 }
             }
         }
-        self.successor.poll_open(context, now);
+        if let Poll::Ready(state) = self.successor.poll_open(context, now) {
+            return Poll::Ready(DriverEvent::Successor(state));
+        }
         if let Poll::Ready(inner) = self.session.poll_inner(context) {
             return Poll::Ready(DriverEvent::Inner(inner));
         }

@@ -2,7 +2,7 @@
 //! clock: time is an argument.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use tollgate_core::budget::Tier;
@@ -18,6 +18,11 @@ use crate::error::LlmError;
 /// [`AnswerStage::Pending`] at most one more follows, [`AnswerStage::Late`]. It must answer each
 /// call of its provider exactly once, as the protocol demands, and never one that is the client's.
 pub trait RealtimeDialect: Send {
+    /// Both sides are connected, and nothing was received yet.
+    fn begin(&mut self, _now: Instant) -> Vec<DialectAction> {
+        Vec::new()
+    }
+
     /// Handles a message from the client.
     fn on_client_message(&mut self, frame: RealtimeFrame<'_>, now: Instant) -> DialectStep;
 
@@ -32,12 +37,42 @@ pub trait RealtimeDialect: Send {
         ProviderGone::End
     }
 
+    /// Begins again on a new connection, which knows nothing of the conversation: of this model or
+    /// another one. Called after [`ProviderGone::Replace`] or [`DialectAction::Replace`].
+    fn restart(&mut self, _restart: SessionRestart, _now: Instant) -> Vec<DialectAction> {
+        Vec::new()
+    }
+
+    /// Relates the two clocks at the beginning of the session: providers state times of day.
+    fn synchronize(&mut self, _now: Instant, _wall: SystemTime) {}
+
     /// When to send [`DialectEvent::Time`], if nothing happens before.
     fn wakes(&self) -> Option<Instant>;
 
     /// Approximate size of the client's configuration. Any event may make the state machine encode
     /// it again, so a large one makes every event large work.
     fn config_bytes(&self) -> usize;
+
+    /// How the model gets what the agent's memory has.
+    fn recall_channel(&self) -> RecallChannel {
+        RecallChannel::None
+    }
+
+    /// Gives the model a note of the agent's memory, by [`RecallChannel::Item`].
+    fn on_recalled(&mut self, _note: &str) -> Vec<DialectAction> {
+        Vec::new()
+    }
+}
+
+/// How a live model gets notes of the agent's memory while a session runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecallChannel {
+    /// Not at all: it could not be done without a pause or an answer.
+    None,
+    /// As an item of the conversation.
+    Item,
+    /// Behind the agent's prompt.
+    Prompt,
 }
 
 /// Initial data of a state machine.
@@ -47,6 +82,8 @@ pub struct RealtimeInit {
     /// The provider's name of the model. Empty: any model that the client names.
     pub model: String,
     pub routing: DeepTurnRouting,
+    /// What the provider was told before this connection, of a call that the gateway created.
+    pub declared: Option<RealtimeOffer>,
 }
 
 /// Which model answers turns that need slow tools.
@@ -161,6 +198,9 @@ pub enum DialectAction {
     Reconnect(Vec<String>),
     /// The new connection has replaced the old one.
     Reconnected,
+    /// Continues on a connection that knows nothing of the conversation, if there is one. The
+    /// provider has not closed the present one.
+    Replace(ProviderFault),
     /// Closes both sides.
     Close(CloseReason),
 }
@@ -171,6 +211,39 @@ pub enum ProviderGone {
     End,
     /// It continues; [`DialectAction::Reconnect`] is among the actions.
     Resume(Vec<DialectAction>),
+    /// It can continue on a connection that knows nothing of it.
+    Replace(ProviderFault),
+}
+
+/// Why a session needs another connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderFault {
+    pub kind: ProviderFaultKind,
+    /// How the session ends if nothing takes over. `None`: it goes on as it is.
+    pub with: Option<CloseReason>,
+    /// The provider's message about it, which the client gets if nothing takes over.
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderFaultKind {
+    /// The connection broke: the same model may be connected to again.
+    Broken,
+    /// The provider would give the same model the same answer again.
+    Refused,
+    /// The provider limits the time of a session; nothing is wrong.
+    Expiring,
+}
+
+/// A new connection that knows nothing of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRestart {
+    /// The provider's name of the model.
+    pub model: String,
+    /// Words for the caller, spoken once. `None`: the caller is not to notice.
+    pub notice: Option<String>,
+    /// Maximum bytes of the conversation so far that the model is given.
+    pub max_history_bytes: usize,
 }
 
 /// A tool call of the model.
@@ -185,7 +258,7 @@ pub struct RealtimeCall {
 }
 
 /// Whether an utterance may still grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UtteranceStage {
     Partial,
     Final,
@@ -219,10 +292,18 @@ pub enum DialectEvent {
         id: String,
         message: Arc<str>,
     },
-    /// The turn can go to another model. A state machine that can keep its own model from answering
-    /// returns [`DialectAction::Delegate`], and [`DialectEvent::Speak`] follows; otherwise nothing
-    /// happens.
+    /// How long the realtime model may be kept from answering an utterance whose transcript is
+    /// awaited. `None`: no turn can go to another model at present.
+    Hold(Option<Duration>),
+    /// What was just heard of the caller ([`DialectAction::CallerSpeech`]) needs another model. A
+    /// state machine that can keep its own model from answering returns
+    /// [`DialectAction::Delegate`] when the utterance is complete, and [`DialectEvent::Speak`]
+    /// follows; otherwise nothing happens.
     Route,
+    /// The realtime model can answer the complete utterance that was just heard.
+    Stay,
+    /// The other model is slow: an announcement to speak meanwhile, once in a turn.
+    SlowTurn(Arc<str>),
     /// Text of an answer by another model; `Err`: there is none, and the realtime model answers
     /// itself.
     Speak(Result<String, NoDeepAnswerError>),
@@ -231,8 +312,18 @@ pub enum DialectEvent {
         tier: Option<Tier>,
         reason: String,
     },
+    /// The connection of [`DialectAction::PrepareReconnect`] is open, or will not be.
+    Successor(SuccessorState),
+    /// The gateway stops: the session ends within this time.
+    Leaving(Duration),
     /// The time named by [`RealtimeDialect::wakes`] has come.
     Time,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuccessorState {
+    Ready,
+    Gone,
 }
 
 /// Why another model gave no answer. State machines only need to know that there is none.

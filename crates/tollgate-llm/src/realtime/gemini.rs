@@ -17,7 +17,8 @@ use tollgate_core::tool::ResultDelivery;
 
 use super::events::{
     AnswerStage, CallAnswer, CloseReason, DialectAction, DialectEvent, DialectStep, ProviderGone,
-    RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer, TurnEvent,
+    RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer, RecallChannel, SessionRestart,
+    TurnEvent,
 };
 use super::replay::ReplayBuffer;
 
@@ -25,26 +26,30 @@ mod calls;
 mod client;
 mod config;
 mod family;
+mod history;
 mod link;
 mod loudness;
 mod provider;
+mod restart;
 #[cfg(test)]
 mod tests;
 mod turn_tracker;
 mod wire;
 
 use calls::{GeminiCallReply, GeminiCalls, GeminiNote};
-use config::{GeminiSessionConfig, ShareFingerprint};
-use family::{GeminiFamily, OfferRenewal};
+use config::{GeminiSessionConfig, OpeningHandle, SetupChange, ShareFingerprint};
+use family::OfferRenewal;
+pub(super) use family::{GeminiFamily, NoteChannel};
+use history::GeminiHistory;
 use link::{GeminiLink, ReconnectMoment};
+use restart::{EarlyMessages, PendingRecap};
 use turn_tracker::GeminiTurnTracker;
 use wire::{GeminiServerMessage, MessageEdits};
 
+pub(super) use loudness::has_sound;
+
 /// Offers within this time are sent once.
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
-
-/// Close codes that a session would get again: protocol, data, policy, size.
-const SENT_WRONGLY: [u16; 4] = [1002, 1007, 1008, 1009];
 
 /// One session with a Gemini model.
 pub struct GeminiLive {
@@ -67,8 +72,13 @@ pub struct GeminiLive {
     words: Vec<GeminiNote>,
     /// Messages for a connection that is not ready.
     unsent: Vec<String>,
-    /// The client's audio since a reconnection is due.
+    /// The client's audio since the newest handle.
     replay: ReplayBuffer,
+    /// The client's messages before the provider has accepted the session.
+    early: EarlyMessages,
+    history: GeminiHistory,
+    /// For a connection that has not accepted the session yet.
+    recap: PendingRecap,
     /// Whether the client has ever sent a message to the gateway itself.
     client: client::GatewayAwareness,
 }
@@ -90,6 +100,9 @@ impl GeminiLive {
             words: Vec::new(),
             unsent: Vec::new(),
             replay: ReplayBuffer::default(),
+            early: EarlyMessages::default(),
+            history: GeminiHistory::default(),
+            recap: PendingRecap::default(),
             client: client::GatewayAwareness::default(),
         }
     }
@@ -101,6 +114,7 @@ impl RealtimeDialect for GeminiLive {
         let message = text.map_or(wire::GeminiClientMessage::Unclear, wire::parse_client_message);
         let mut step = self.handle_client_message(message, text.unwrap_or_default(), now);
         step.actions.extend(self.flush_waiting(now));
+        self.history.note(&step.actions);
         step
     }
 
@@ -113,6 +127,7 @@ impl RealtimeDialect for GeminiLive {
         let mut edits = MessageEdits::new();
         let mut actions = self.handle_server_message(&message, &mut edits, now);
         actions.extend(self.flush_waiting(now));
+        self.history.note(&actions);
         DialectStep { fate: wire::apply_edits(text, edits), actions }
     }
 
@@ -123,23 +138,31 @@ impl RealtimeDialect for GeminiLive {
             DialectEvent::Slow { id, message } => self.slow(&id, &message),
             DialectEvent::Tier { tier, reason } => self.announce_tier(tier, &reason),
             DialectEvent::Time => self.due(now),
+            DialectEvent::Leaving(_) if self.link.is_fresh() => Vec::new(),
+            DialectEvent::Leaving(left) => {
+                let left = format!("{}s", left.as_secs_f64());
+                vec![DialectAction::ToClient(json!({"goAway": {"timeLeft": left}}).to_string())]
+            }
+            // Its connection is opened again if it is gone by then.
+            DialectEvent::Successor(_) => Vec::new(),
             // See above: never sent to a dialect that is always native.
-            DialectEvent::Route | DialectEvent::Speak(_) => Vec::new(),
+            DialectEvent::Hold(_)
+            | DialectEvent::Route
+            | DialectEvent::Stay
+            | DialectEvent::SlowTurn(_)
+            | DialectEvent::Speak(_) => Vec::new(),
         };
         actions.extend(self.flush_waiting(now));
+        self.history.note(&actions);
         actions
     }
 
-    /// A connection that broke, or that the provider closed for its own reasons, is resumed. One
-    /// that it closed because of what it was sent would be closed again.
     fn on_provider_gone(&mut self, with: &CloseReason, now: Instant) -> ProviderGone {
-        if SENT_WRONGLY.contains(&with.code) {
-            return ProviderGone::End;
-        }
-        match self.link.lose(now) {
-            Some(handle) => ProviderGone::Resume(self.reconnect(&handle)),
-            None => ProviderGone::End,
-        }
+        self.provider_gone(with, now)
+    }
+
+    fn restart(&mut self, restart: SessionRestart, _now: Instant) -> Vec<DialectAction> {
+        self.begin_again(&restart)
     }
 
     fn wakes(&self) -> Option<Instant> {
@@ -152,6 +175,14 @@ impl RealtimeDialect for GeminiLive {
 
     fn config_bytes(&self) -> usize {
         self.config.as_ref().map_or(0, GeminiSessionConfig::bytes)
+    }
+
+    /// Older models would need a new connection for it.
+    fn recall_channel(&self) -> RecallChannel {
+        match self.family.renewal() {
+            OfferRenewal::ContextUpdate => RecallChannel::Prompt,
+            OfferRenewal::Reconnect => RecallChannel::None,
+        }
     }
 }
 
@@ -256,6 +287,37 @@ impl GeminiLive {
         }
     }
 
+    pub(super) fn family(&self) -> GeminiFamily {
+        self.family
+    }
+
+    /// Whether a message reaches the provider now.
+    pub(super) fn is_connected(&self) -> bool {
+        self.link.stands()
+    }
+
+    /// The client's setup changed after the provider has accepted the first one. What cannot be
+    /// sent to a running session is applied by a new connection that resumes it.
+    pub(super) fn change_setup(&mut self, setup: &str, now: Instant) -> Vec<DialectAction> {
+        let (Some(before), Ok(config)) = (&self.config, GeminiSessionConfig::read(setup)) else {
+            return Vec::new();
+        };
+        let is_context = before.has_same_settings(&config);
+        self.config = Some(config);
+        let mut actions = Vec::new();
+        if is_context && self.family.renewal() == OfferRenewal::ContextUpdate {
+            let update = self.config.as_ref().zip(self.share()).map(|(config, share)| {
+                self.shown = Some(share.fingerprint());
+                config.context_update(&share, SetupChange::Yes)
+            });
+            actions.extend(update.and_then(|update| self.send(update)));
+        } else {
+            self.link.renew(now);
+        }
+        actions.extend(self.flush_waiting(now));
+        actions
+    }
+
     /// Performs waiting actions, if this is the right moment: a reconnection, results as text.
     fn flush_waiting(&mut self, now: Instant) -> Vec<DialectAction> {
         let mut actions = Vec::new();
@@ -265,6 +327,7 @@ impl GeminiLive {
                 && !self.calls.are_open(now);
             let moment = if good { ReconnectMoment::Good } else { ReconnectMoment::Bad };
             if let Some(handle) = self.link.leave(moment, now) {
+                self.replay.keep_recent();
                 actions.extend(self.reconnect(&handle));
             } else if self.link.take_prepare(now) {
                 actions.push(DialectAction::PrepareReconnect);
@@ -278,20 +341,23 @@ impl GeminiLive {
 
     fn reconnect(&mut self, handle: &str) -> Vec<DialectAction> {
         let (Some(config), Some(share)) = (&self.config, self.share()) else { return Vec::new() };
-        let opening = config.opening(&self.model, &share, Some(handle));
+        let opening = config.opening(&self.model, &share, OpeningHandle::Resume(handle));
         self.shown = Some(share.fingerprint());
         self.due = None;
         self.calls.lose();
-        let mut actions = Vec::new();
-        if self.talk.is_open() {
-            // Nobody else tells the client that the rest of this answer is missing.
-            for end in [json!({"interrupted": true}), json!({"turnComplete": true})] {
-                actions.push(DialectAction::ToClient(json!({"serverContent": end}).to_string()));
-            }
-            actions.extend(self.talk.end(TurnEvent::Interrupted));
-        }
+        let mut actions = self.end_turn_for_client();
         actions.push(DialectAction::Reconnect(vec![opening]));
         actions
+    }
+
+    /// Nobody else tells the client that the rest of an answer is missing.
+    fn end_turn_for_client(&mut self) -> Vec<DialectAction> {
+        if !self.talk.is_open() {
+            return Vec::new();
+        }
+        let ends = [json!({"interrupted": true}), json!({"turnComplete": true})].into_iter();
+        let told = ends.map(|end| json!({"serverContent": end}).to_string());
+        told.map(DialectAction::ToClient).chain(self.talk.end(TurnEvent::Interrupted)).collect()
     }
 
     /// Sends results as text: all at once when nobody speaks; interrupting ones now.
@@ -310,7 +376,7 @@ impl GeminiLive {
         let telling = self.family.note_channel(delivery);
         let mut actions =
             vec![DialectAction::ToProvider(wire::note_message(&texts.join("\n"), telling))];
-        if telling != family::NoteChannel::Note {
+        if telling != NoteChannel::Note {
             actions.extend(self.talk.begin());
         }
         self.link.mark_outdated();

@@ -22,7 +22,7 @@ use self::turn_tracker::{BackendActivity, GptLiveTurnTracker};
 use super::chunks::chunks;
 use super::events::{
     CallAnswer, DeepTurnRouting, DialectAction, DialectEvent, DialectStep, NoDeepAnswerError,
-    RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit,
+    RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit, RecallChannel,
 };
 use super::json_peek::{self, JsonPeek};
 use super::tier_request;
@@ -425,12 +425,27 @@ impl RealtimeDialect for GptLive {
             }
             DialectEvent::Time => self.talk.time(now, self.work()),
             // The voice model decides itself what it delegates.
-            DialectEvent::Route => Vec::new(),
+            DialectEvent::Hold(_)
+            | DialectEvent::Route
+            | DialectEvent::Stay
+            | DialectEvent::Successor(_)
+            | DialectEvent::Leaving(_) => Vec::new(),
+            DialectEvent::SlowTurn(message) => {
+                let Some(delegation) = self.delegated.front().cloned() else { return Vec::new() };
+                let delegation = Some(delegation.as_str());
+                let mut actions = self.append("session.commentary.append", &message, delegation);
+                actions.push(DialectAction::Announced);
+                actions
+            }
         }
     }
 
     fn wakes(&self) -> Option<Instant> {
         self.talk.wakes()
+    }
+
+    fn recall_channel(&self) -> RecallChannel {
+        RecallChannel::Prompt
     }
 
     fn config_bytes(&self) -> usize {

@@ -67,6 +67,11 @@ impl RealtimeProtocol {
         }
     }
 
+    /// Whether a session begins with a message of the provider.
+    pub(super) fn provider_speaks_first(self) -> bool {
+        self == Self::OpenAi
+    }
+
     /// The model named in a client's first message; `None`: it names none, or not there.
     pub fn model_in_first_message(self, first: RealtimeFrame<'_>) -> Option<String> {
         let places: &[&str] = match self {

@@ -9,28 +9,44 @@ use std::time::Instant;
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, BoxFuture};
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 use tollgate_core::call::Outcome;
 use tollgate_core::tool::{ResultDelivery, Tool};
+use tollgate_engine::memory::RecalledNotes;
 use tollgate_engine::notices::LiveSession;
 
 use super::call_table::CallTable;
 use super::events::{
     CloseReason, DialectAction, DialectEvent, DialectStep, MessageFate, NoDeepAnswerError,
-    ProviderGone, RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
+    ProviderFault, RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer,
+    UtteranceStage,
 };
+use super::failover::FailoverPolicy;
+use super::observer::SessionObserver;
 use super::session_registry::{RealtimeSessionRegistry, SessionCommand};
-use super::session_request::SessionRequest;
+use super::session_request::{DialFuture, SessionRequest};
+use super::translation;
 use super::wire::{close, code};
 
+mod failover;
 mod offers;
+mod recall;
+mod routing;
 mod running_calls;
+mod silence;
 mod spans;
 mod turns;
+mod usage;
 
+pub(super) use offers::first_offer;
+use recall::SessionRecall;
+use silence::SessionSilence;
 use spans::SessionSpans;
 use turns::{SessionTranscript, SessionTurnState};
+use usage::SessionUsage;
+pub(super) use usage::limit_close;
 
 /// Queued announcements of slow calls.
 const MAX_QUEUED_NOTICES: usize = 16;
@@ -47,13 +63,22 @@ pub(super) struct RealtimeSession {
     call_progress: SessionTurnState,
     talk: SessionTranscript,
     ledger: CallTable,
+    /// Runs the calls and the other models, apart from the sockets.
+    calls: Handle,
     running: FuturesUnordered<BoxFuture<'static, BackgroundResult>>,
     /// Answers of another model, in the order of the requests.
     speaking: FuturesOrdered<BoxFuture<'static, Result<String, NoDeepAnswerError>>>,
     running_calls: HashMap<String, RunningCall>,
     slow: Option<SlowCallChannel>,
     outbox: VecDeque<DriverCommand>,
+    failover: FailoverPolicy,
+    /// Why another connection is being opened.
+    fault: Option<ProviderFault>,
     spans: SessionSpans,
+    observer: Box<dyn SessionObserver>,
+    usage: SessionUsage,
+    silence: SessionSilence,
+    recall: SessionRecall,
 }
 
 /// A call that has no answer yet.
@@ -80,9 +105,10 @@ impl SlowCallChannel {
     }
 }
 
-/// Announcement of a slow call.
-struct SlowCallNotice {
-    id: String,
+/// Announcement of a slow call, or of another model's turn.
+pub(super) struct SlowCallNotice {
+    /// `None`: the turn.
+    call: Option<String>,
     message: Arc<str>,
 }
 
@@ -93,6 +119,10 @@ pub(super) enum BackgroundResult {
         outcome: Outcome,
     },
     Late(LateCallResult),
+    Recalled {
+        notes: Option<Arc<RecalledNotes>>,
+        stage: UtteranceStage,
+    },
     /// Stopped, or there is nothing to wait for.
     Nothing,
 }
@@ -113,6 +143,12 @@ pub(super) enum DriverCommand {
     PrepareReconnect,
     Reconnect(Vec<String>),
     Reconnected,
+    /// Continues on a connection that knows nothing of the session.
+    Replace {
+        dial: DialFuture,
+        /// Whether the connection that was opened beside the old one may be used.
+        keeps_successor: bool,
+    },
     Close(CloseReason),
 }
 
@@ -120,16 +156,25 @@ pub(super) enum DriverCommand {
 pub(super) enum BackgroundEvent {
     Came(Box<BackgroundResult>),
     Spoken(Result<String, NoDeepAnswerError>),
-    Slow { id: String, message: Arc<str> },
+    Slow(SlowCallNotice),
 }
 
 impl RealtimeSession {
     pub(super) fn begin(
         session_registry: Arc<RealtimeSessionRegistry>,
-        session_request: SessionRequest,
+        mut session_request: SessionRequest,
         facts: Arc<LiveSession>,
+        calls: Handle,
     ) -> Result<Self, CloseReason> {
-        let prompt = offers::render_prompt(&session_request, &facts.id);
+        let gate = &session_registry.gate;
+        let meter = session_request.take_usage(gate.model_usage());
+        let meter = meter.map_err(|refused| limit_close(&refused.message))?;
+        let usage = SessionUsage::new(meter, session_registry.clock.now());
+        // A call was created with its prompt: the values in it must not change now.
+        let prompt = match &session_request.declared {
+            Some(declared) => declared.prompt.clone(),
+            None => offers::render_prompt(&session_request, &facts.id),
+        };
         let call_progress = SessionTurnState::begin(&session_registry, &session_request);
         let spans = SessionSpans::begin(&session_registry, &session_request, &facts);
         let turn = session_registry
@@ -141,10 +186,12 @@ impl RealtimeSession {
             offer: offer.clone(),
             model: session_request.model_id(),
             routing: call_progress.routing(&session_registry, &session_request),
+            declared: session_request.declared.clone(),
         };
         let mut session = Self {
             conversation: session_request.conversation.clone().unwrap_or_else(|| facts.id.clone()),
-            machine: session_request.live.machine(opening),
+            machine: translation::machine(session_request.client, session_request.live, opening),
+            observer: translation::observer(session_request.client, session_request.live),
             session_registry,
             session_request,
             facts,
@@ -153,15 +200,31 @@ impl RealtimeSession {
             call_progress,
             talk: SessionTranscript::default(),
             ledger: CallTable::default(),
+            calls,
             running: FuturesUnordered::new(),
             speaking: FuturesOrdered::new(),
             running_calls: HashMap::new(),
             slow: None,
             outbox: VecDeque::new(),
+            failover: FailoverPolicy::default(),
+            fault: None,
             spans,
+            usage,
+            silence: SessionSilence::default(),
+            recall: SessionRecall::default(),
         };
+        session.machine.synchronize(session.now(), session.session_registry.clock.wall());
         session.show_tier("the session begins".to_owned());
+        let now = session.now();
+        session.update_hold(now);
+        let actions = session.machine.begin(now);
+        session.perform(actions, now);
         Ok(session)
+    }
+
+    /// Where announcements of slow calls go.
+    fn slow_calls(&mut self) -> mpsc::Sender<SlowCallNotice> {
+        self.slow.get_or_insert_with(SlowCallChannel::new).sender.clone()
     }
 
     pub(super) fn session_registry(&self) -> &Arc<RealtimeSessionRegistry> {
@@ -181,7 +244,8 @@ impl RealtimeSession {
     }
 
     pub(super) fn wakes(&self) -> Option<Instant> {
-        self.machine.wakes()
+        let charge = self.usage.wakes(self.call_progress.is_in_turn());
+        Some(self.machine.wakes().map_or(charge, |at| at.min(charge)))
     }
 
     pub(super) fn next_out(&mut self) -> Option<DriverCommand> {
@@ -189,7 +253,14 @@ impl RealtimeSession {
     }
 
     pub(super) fn on_client_message(&mut self, message: Message, now: Instant) {
+        let Some(message) = self.hold_for_recall(message, now) else { return };
+        self.pass_client_message(message, now);
+    }
+
+    fn pass_client_message(&mut self, message: Message, now: Instant) {
         let Some(frame) = frame(&message) else { return };
+        let observed = self.observer.on_client_message(frame);
+        self.observe_client(&observed, now);
         let DialectStep { fate, actions } = self.machine.on_client_message(frame, now);
         match fate {
             MessageFate::Forward => self.outbox.push_back(DriverCommand::ToProvider(message)),
@@ -199,11 +270,18 @@ impl RealtimeSession {
             }
         }
         self.perform(actions, now);
+        self.watch(now);
     }
 
     pub(super) fn on_provider_message(&mut self, message: Message, now: Instant) {
         let Some(frame) = frame(&message) else { return };
+        let observed = self.observer.on_provider_message(frame);
         let DialectStep { fate, actions } = self.machine.on_provider_message(frame, now);
+        // A translated message is swallowed, and what it means is among the actions.
+        let is_translated = self.session_request.client != self.session_request.live;
+        let is_told = |action: &DialectAction| matches!(action, DialectAction::ToClient(_));
+        let is_shown =
+            fate != MessageFate::Swallow || (is_translated && actions.iter().any(is_told));
         match fate {
             MessageFate::Forward => self.outbox.push_back(DriverCommand::ToClient(message)),
             MessageFate::Swallow => {}
@@ -212,22 +290,13 @@ impl RealtimeSession {
             }
         }
         self.perform(actions, now);
-    }
-
-    /// The provider's connection ended: `true` if the session continues on another one.
-    pub(super) fn survives_provider(&mut self, with: &CloseReason, now: Instant) -> bool {
-        match self.machine.on_provider_gone(with, now) {
-            ProviderGone::End => false,
-            ProviderGone::Resume(actions) => {
-                tracing::info!(code = with.code, "the provider is gone; resuming the session");
-                self.perform(actions, now);
-                true
-            }
-        }
+        self.observe_provider(&observed, is_shown, now);
+        self.watch(now);
     }
 
     pub(super) fn time(&mut self, now: Instant) {
         self.send_event(DialectEvent::Time, now);
+        self.watch(now);
     }
 
     pub(super) fn run_command(&mut self, order: SessionCommand, now: Instant) {
@@ -244,8 +313,7 @@ impl RealtimeSession {
         if let Some(slow) = &mut self.slow
             && let Poll::Ready(Some(notice)) = slow.receiver.poll_recv(context)
         {
-            let SlowCallNotice { id, message } = notice;
-            return Poll::Ready(BackgroundEvent::Slow { id, message });
+            return Poll::Ready(BackgroundEvent::Slow(notice));
         }
         // Do not poll it while empty; it is polled again after the next push.
         if !self.running.is_empty()
@@ -263,15 +331,21 @@ impl RealtimeSession {
 
     pub(super) fn inner(&mut self, inner: BackgroundEvent, now: Instant) {
         match inner {
-            BackgroundEvent::Slow { id, message } => {
+            BackgroundEvent::Slow(SlowCallNotice { call: Some(id), message }) => {
                 if self.running_calls.contains_key(&id) {
                     self.send_event(DialectEvent::Slow { id, message }, now);
                 }
+            }
+            BackgroundEvent::Slow(SlowCallNotice { call: None, message }) => {
+                self.send_event(DialectEvent::SlowTurn(message), now);
             }
             BackgroundEvent::Came(came) => match *came {
                 BackgroundResult::Ran { id, outcome } => self.finish_call(&id, &outcome, now),
                 BackgroundResult::Nothing => {}
                 BackgroundResult::Late(late) => self.deliver_late_result(late, now),
+                BackgroundResult::Recalled { notes, stage } => {
+                    self.on_recalled(notes.as_deref(), stage, now);
+                }
             },
             BackgroundEvent::Spoken(content) => {
                 if let Ok(text) = &content {
@@ -280,6 +354,7 @@ impl RealtimeSession {
                 self.send_event(DialectEvent::Speak(content), now);
             }
         }
+        self.watch(now);
     }
 
     /// Number of the current turn; `None` between turns.
@@ -301,6 +376,7 @@ impl RealtimeSession {
         if self.call_progress.is_in_turn() {
             self.end_turn(tollgate_engine::notices::LiveEnding::Interrupted, now);
         }
+        self.charge_time(0, now);
     }
 
     fn send_event(&mut self, news: DialectEvent, now: Instant) {
@@ -320,6 +396,7 @@ impl RealtimeSession {
                 self.outbox.push_back(DriverCommand::ToClient(Message::text(text)))
             }
             DialectAction::ToProvider(text) => {
+                self.silence.note_sent();
                 self.outbox.push_back(DriverCommand::ToProvider(Message::text(text)))
             }
             DialectAction::Run(call) => self.run(call, now),
@@ -336,9 +413,14 @@ impl RealtimeSession {
                 self.outbox.push_back(DriverCommand::PrepareReconnect)
             }
             DialectAction::Reconnect(first) => {
+                self.silence.note_reconnect();
                 self.outbox.push_back(DriverCommand::Reconnect(first))
             }
-            DialectAction::Reconnected => self.outbox.push_back(DriverCommand::Reconnected),
+            DialectAction::Replace(fault) => self.replace_provider(fault, now),
+            DialectAction::Reconnected => {
+                self.silence.note_reconnected();
+                self.outbox.push_back(DriverCommand::Reconnected);
+            }
             DialectAction::Close(with) => self.outbox.push_back(DriverCommand::Close(with)),
         }
     }

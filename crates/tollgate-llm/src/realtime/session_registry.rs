@@ -1,35 +1,42 @@
 //! Session registry: open realtime sessions, their dependencies, and totals since the start. Used
 //! by the fronts and the admin API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tollgate_core::budget::Tier;
 use tollgate_core::call::CallId;
+use tollgate_core::model_usage::UsageTotals;
 use tollgate_engine::clock::Clock;
-use tollgate_engine::gate::Gate;
+use tollgate_engine::gate::{Gate, UnknownAgentError};
 use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveSession, LiveTurn, Notice};
 use tollgate_mcp::offload::LargeWork;
 
-use super::driver;
+use super::dial::DialedProvider;
+use super::driver::{self, DriverInputs};
 use super::events::CloseReason;
+use super::openai;
 use super::protocol::RealtimeProtocol;
-use super::session::RealtimeSession;
+use super::session::{RealtimeSession, first_offer};
 use super::session_request::SessionRequest;
+use super::silence::{SilenceHistograms, TurnSilence};
 use super::wire::SocketSide;
 use crate::agent::ChatService;
-use crate::provider::ProviderSocket;
 
 /// Commands queued for a session.
 const MAX_QUEUED_COMMANDS: usize = 8;
+/// Silences kept of each session.
+const MAX_SILENCES: usize = 20;
 
 pub struct RealtimeSessionRegistry {
     pub(super) gate: Arc<Gate>,
@@ -37,16 +44,27 @@ pub struct RealtimeSessionRegistry {
     pub(super) clock: Arc<dyn Clock>,
     entries: Mutex<BTreeMap<String, SessionEntry>>,
     sums: Mutex<BTreeMap<&'static str, SessionTotals>>,
+    silences: SilenceHistograms,
 }
 
 /// The two sockets of a session.
 pub struct SessionSockets<S> {
     pub client: WebSocketStream<S>,
-    pub provider: ProviderSocket,
+    pub provider: DialedProvider,
     /// The client's first message, if it was needed to select the provider.
     pub first: Option<Message>,
     /// Both sockets report large messages here.
     pub large_work: LargeWork,
+    /// Runs tool calls and other models, so that audio does not wait for them.
+    pub calls: Handle,
+}
+
+/// Both sides of a session that begins.
+struct ConnectedSides<S> {
+    client: SocketSide<S>,
+    provider: DialedProvider,
+    first: Option<Message>,
+    calls: Handle,
 }
 
 /// Futures that end a session from outside.
@@ -54,6 +72,8 @@ pub struct SessionEnds {
     pub at_once: BoxFuture<'static, CloseReason>,
     /// The current turn may finish; no other starts.
     pub after_turn: BoxFuture<'static, CloseReason>,
+    /// How long it may take.
+    pub drain: Duration,
 }
 
 /// Registry entry of a session.
@@ -74,6 +94,22 @@ pub struct SessionStatus {
     pub tools: usize,
     pub turns: u64,
     pub calls: u64,
+    /// The model that serves it now, if that is not the first one.
+    pub model: Option<String>,
+    /// What it used of models, since it began.
+    pub usage: UsageTotals,
+    /// The last turns with a silence before their answer, oldest first.
+    pub silences: VecDeque<MeasuredSilence>,
+}
+
+/// The silence before one answer.
+#[derive(Debug, Clone)]
+pub struct MeasuredSilence {
+    /// When the agent was heard.
+    pub at: SystemTime,
+    /// Number of the turn in its session, from 1.
+    pub turn: u64,
+    pub silence: TurnSilence,
 }
 
 /// A session as shown on the admin page.
@@ -113,6 +149,8 @@ pub struct SessionTotals {
     pub announced: u64,
     pub cancelled: u64,
     pub late: u64,
+    /// Providers that failed in a session that went on.
+    pub failovers: u64,
     pub took: Duration,
     pub tools: Duration,
 }
@@ -121,7 +159,7 @@ impl RealtimeSessionRegistry {
     pub fn new(gate: Arc<Gate>, chat: Arc<ChatService>, clock: Arc<dyn Clock>) -> Self {
         let entries = Mutex::default();
         let sums = Mutex::default();
-        Self { gate, chat, clock, entries, sums }
+        Self { gate, chat, clock, entries, sums, silences: SilenceHistograms::default() }
     }
 
     /// Opens a session. The future runs it until the client, the provider or `ends` ends it, and
@@ -135,6 +173,51 @@ impl RealtimeSessionRegistry {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let SessionSockets { client, provider, first, large_work, calls } = sockets;
+        let client = SocketSide::new(client, large_work, self.clock.now());
+        self.hold_sides(session_request, ConnectedSides { client, provider, first, calls }, ends)
+    }
+
+    /// The same for a call whose client is connected to the provider, not to the gateway.
+    pub fn hold_sideband(
+        self: &Arc<Self>,
+        session_request: SessionRequest,
+        provider: DialedProvider,
+        large_work: LargeWork,
+        calls: Handle,
+        ends: SessionEnds,
+    ) -> BoxFuture<'static, CloseReason> {
+        let client = SocketSide::absent(large_work, self.clock.now());
+        let sides = ConnectedSides { client, provider, first: None, calls };
+        self.hold_sides(session_request, sides, ends)
+    }
+
+    /// The configuration with which a call is created: the client's, with the agent's tools and
+    /// prompt. The session of the call knows from the request what was declared.
+    pub fn configure_call(
+        &self,
+        session_request: &mut SessionRequest,
+        mut session: Map<String, Value>,
+    ) -> Result<Map<String, Value>, UnknownAgentError> {
+        let id = CallId::new(self.clock.wall(), rand::random());
+        let mut offer = first_offer(self, session_request, &id.to_string())?;
+        openai::configure_call(&mut offer, &session_request.model_id(), &mut session);
+        session_request.declared = Some(offer);
+        Ok(session)
+    }
+
+    fn hold_sides<S>(
+        self: &Arc<Self>,
+        mut session_request: SessionRequest,
+        sides: ConnectedSides<S>,
+        ends: SessionEnds,
+    ) -> BoxFuture<'static, CloseReason>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let ConnectedSides { client, provider, first, calls } = sides;
+        let DialedProvider { socket: mut provider, served, greeting } = provider;
+        session_request.adopt(&served);
         let (orders, given) = mpsc::channel(MAX_QUEUED_COMMANDS);
         let id = CallId::new(self.clock.wall(), rand::random());
         let session = Arc::new(LiveSession {
@@ -146,13 +229,17 @@ impl RealtimeSessionRegistry {
         });
         let guard = self.register(&session, orders);
         let now = self.clock.now();
-        let SessionSockets { client, mut provider, first, large_work } = sockets;
+        let large_work = client.large_work().clone();
         provider.get_mut().report_to(&large_work);
-        let client = SocketSide::new(client, large_work.clone(), now);
         let provider = SocketSide::new(provider, large_work, now);
-        let begun = RealtimeSession::begin(Arc::clone(self), session_request, Arc::clone(&session));
+        let facts = Arc::clone(&session);
+        let begun = RealtimeSession::begin(Arc::clone(self), session_request, facts, calls);
         let running = match begun {
-            Ok(session) => driver::drive(session, client, provider, first, given, ends).boxed(),
+            Ok(session) => {
+                let inputs =
+                    DriverInputs { client, provider, greeting, first, orders: given, ends };
+                driver::drive(session, inputs).boxed()
+            }
             Err(with) => driver::turn_away(client, provider, with).boxed(),
         };
         let gate = Arc::clone(&self.gate);
@@ -176,6 +263,33 @@ impl RealtimeSessionRegistry {
             standing: session_entry.standing.clone(),
         });
         shown.collect()
+    }
+
+    /// An open session.
+    pub fn session(&self, id: &str) -> Option<SessionSummary> {
+        let entries = self.entries.lock();
+        let session_entry = entries.get(id)?;
+        Some(SessionSummary {
+            session: Arc::clone(&session_entry.session),
+            since: session_entry.since,
+            standing: session_entry.standing.clone(),
+        })
+    }
+
+    /// Silences before answers since the start, by part.
+    pub fn silences(&self) -> &SilenceHistograms {
+        &self.silences
+    }
+
+    pub(super) fn record_silence(&self, session: &LiveSession, turn: u64, silence: TurnSilence) {
+        self.silences.observe(&silence);
+        let at = self.clock.wall();
+        self.update_status(session, |standing| {
+            if standing.silences.len() == MAX_SILENCES {
+                standing.silences.pop_front();
+            }
+            standing.silences.push_back(MeasuredSilence { at, turn, silence });
+        });
     }
 
     pub fn order(&self, session: &str, order: SessionCommand) -> Result<(), SessionCommandError> {
@@ -219,6 +333,15 @@ impl RealtimeSessionRegistry {
             standing.calls += u64::from(turn.calls);
         });
         self.tell(session, LiveEvent::Turn(turn));
+    }
+
+    /// A running session has another connection, maybe to another model.
+    pub(super) fn record_failover(&self, session: &LiveSession, model: String, is_unnoticed: bool) {
+        if !is_unnoticed {
+            self.count(session.dialect, |sums| sums.failovers += 1);
+        }
+        let is_other = model != session.model;
+        self.update_status(session, |status| status.model = is_other.then_some(model));
     }
 
     pub(super) fn tell(&self, session: &Arc<LiveSession>, event: LiveEvent) {

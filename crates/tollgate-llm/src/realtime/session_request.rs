@@ -14,14 +14,22 @@ use tollgate_core::lease::RevocableLease;
 use tollgate_core::trace::Trace;
 use tollgate_core::turn::{Actor, Principal, PrincipalGrant};
 use tollgate_engine::gate::TurnRequest;
+use tollgate_engine::model_usage::{ModelCaller, ModelUsageMeter, SessionModel, SessionUsageMeter};
 
+use super::dial::{DialPlan, DialedProvider, ProviderSessionTarget, ServedBy};
+use super::events::RealtimeOffer;
 use super::protocol::RealtimeProtocol;
 use crate::error::LlmError;
-use crate::provider::{ModelHandle, ProviderSocket};
+use crate::provider::{LiveTarget, ModelHandle};
+use crate::settings::ProviderTimeouts;
+use crate::usage::limit_error;
 
 /// Delays between reconnection attempts.
 const RECONNECT_BACKOFF: &[Duration] =
     &[Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1)];
+
+/// A provider's connection that is being opened.
+pub(super) type DialFuture = BoxFuture<'static, Result<DialedProvider, LlmError>>;
 
 /// The principal of a session, and its permissions.
 #[derive(Debug, Clone)]
@@ -72,8 +80,15 @@ impl SessionParty {
 pub struct SessionRequest {
     pub party: SessionParty,
     pub agent: Agent,
+    /// The provider's protocol.
     pub live: RealtimeProtocol,
+    /// The client's protocol; messages are translated if it is another one.
+    pub client: RealtimeProtocol,
     pub model: Arc<ModelHandle>,
+    /// The models that take over if this one fails, in order.
+    pub others: Vec<Arc<ModelHandle>>,
+    /// Where the model is served; `None` until a provider has accepted the session.
+    pub served_at: Option<LiveTarget>,
     pub place: ProviderSessionTarget,
     /// Tier set from the start.
     pub tier: Option<Tier>,
@@ -83,52 +98,97 @@ pub struct SessionRequest {
     pub queue_depth: u32,
     /// Variables of the prompt.
     pub variables: BTreeMap<String, String>,
-}
-
-/// Target of the session at the provider.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProviderSessionTarget {
-    /// A new session.
-    New,
-    /// An existing call (sideband) or session (GPT-Live).
-    Attached(String),
-    /// The API version that a Gemini client requests, such as `v1beta`.
-    Version(String),
+    /// Room in the limits on models; `None`: not taken yet.
+    pub usage: Option<SessionUsageMeter>,
+    /// What the provider was told of tools and prompt when the call was created. `None`: nothing.
+    pub declared: Option<RealtimeOffer>,
 }
 
 impl SessionRequest {
-    /// Connects to the provider.
-    pub async fn dial(&self) -> Result<ProviderSocket, LlmError> {
-        self.dial_later().await
+    /// Takes room in the limits of the key, the agent and the model: before the provider is dialled.
+    pub fn reserve(&mut self, meter: &Arc<ModelUsageMeter>) -> Result<(), LlmError> {
+        self.usage = Some(self.take_usage(meter)?);
+        Ok(())
     }
 
-    /// The same as a future that borrows nothing from the request.
-    pub(super) fn dial_later(&self) -> BoxFuture<'static, Result<ProviderSocket, LlmError>> {
-        let model = Arc::clone(&self.model);
-        let path = self.path();
-        let query = self.query();
-        let trace = self.party.trace.clone();
-        async move {
-            let query: Vec<(&str, &str)> =
-                query.iter().map(|(key, value)| (*key, value.as_str())).collect();
-            model.connect(&path, &query, trace.as_deref()).await
+    /// The room that was taken, or takes it now.
+    pub(super) fn take_usage(
+        &mut self,
+        meter: &Arc<ModelUsageMeter>,
+    ) -> Result<SessionUsageMeter, LlmError> {
+        if let Some(taken) = self.usage.take() {
+            return Ok(taken);
         }
-        .boxed()
+        let caller = ModelCaller {
+            principal: self.party.principal.clone(),
+            grant: self.party.grant.clone(),
+            agent: Some(self.agent.id.clone()),
+        };
+        let settings = &self.model.settings;
+        let model = SessionModel { name: &settings.name, id: &settings.id };
+        meter.open_session(caller, model).map_err(|refused| limit_error(&refused))
+    }
+
+    /// Connects to the first place that accepts the session: of the model, then of the others.
+    pub async fn dial(&self) -> Result<DialedProvider, LlmError> {
+        let models = std::iter::once(&self.model).chain(&self.others).cloned();
+        self.plan(models.collect()).dial().await
+    }
+
+    /// The same for a running session, as a future that borrows nothing from the request.
+    pub(super) fn dial_models(&self, models: Vec<Arc<ModelHandle>>) -> DialFuture {
+        let plan = self.plan(models);
+        async move { plan.dial().await }.boxed()
+    }
+
+    /// Connects once more to the place that serves the session, or to another one of its model.
+    pub(super) fn dial_again(&self) -> DialFuture {
+        let plan = self.plan(vec![Arc::clone(&self.model)]);
+        let plan = match &self.served_at {
+            Some(target) => plan.only_at(target.clone()),
+            None => plan,
+        };
+        async move { plan.dial().await }.boxed()
+    }
+
+    /// Time for the provider to accept the session.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        let usual = ProviderTimeouts::default().connect;
+        self.served_at.as_ref().map_or(usual, LiveTarget::connect_timeout)
+    }
+
+    fn plan(&self, models: Vec<Arc<ModelHandle>>) -> DialPlan {
+        DialPlan::new(models, self.live, &self.place, self.party.trace.clone())
+    }
+
+    /// Another model serves the session from now on. The one before comes last among the others.
+    pub(super) fn adopt(&mut self, served: &ServedBy) {
+        self.served_at = Some(served.target.clone());
+        let mut ring = vec![Arc::clone(&self.model)];
+        ring.append(&mut self.others);
+        let is_it = |model: &Arc<ModelHandle>| model.settings.name == served.model.settings.name;
+        let at = ring.iter().position(is_it).unwrap_or_default();
+        ring.rotate_left(at);
+        self.model = ring.remove(0);
+        self.others = ring;
     }
 
     /// The provider's name of the model. Empty with Deepgram, where the client chooses the model
     /// behind the voice, unless the config sets an `id` for the requested one.
     pub(super) fn model_id(&self) -> String {
         let settings = &self.model.settings;
-        let is_clients = self.live == RealtimeProtocol::Deepgram && settings.id == settings.name;
-        if is_clients { String::new() } else { settings.id.clone() }
+        if self.live == RealtimeProtocol::Deepgram && settings.id == settings.name {
+            return String::new();
+        }
+        let target = self.served_at.as_ref();
+        target.map_or_else(|| settings.id.clone(), |it| it.model_id().to_owned())
     }
 
     /// Reconnects a running session: with retries, so that one rejection does not end a call.
-    pub(super) fn redial_later(&self) -> BoxFuture<'static, Result<ProviderSocket, LlmError>> {
+    pub(super) fn redial_later(&self) -> DialFuture {
         let attempts: Vec<_> =
-            RECONNECT_BACKOFF.iter().map(|pause| (*pause, self.dial_later())).collect();
-        let first = self.dial_later();
+            RECONNECT_BACKOFF.iter().map(|pause| (*pause, self.dial_again())).collect();
+        let first = self.dial_again();
         async move {
             let mut dialled = first.await;
             for (pause, attempt) in attempts {
@@ -143,48 +203,4 @@ impl SessionRequest {
         }
         .boxed()
     }
-
-    fn path(&self) -> String {
-        match (self.live, &self.place) {
-            (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _) => {
-                "/realtime".to_owned()
-            }
-            (RealtimeProtocol::GptLive, ProviderSessionTarget::Attached(session)) => {
-                format!("/live/sessions/{}/attach", segment(session))
-            }
-            (RealtimeProtocol::GptLive, _) => "/live/sessions".to_owned(),
-            (RealtimeProtocol::Deepgram, _) => "/agent/converse".to_owned(),
-            (RealtimeProtocol::Gemini, place) => {
-                let version = match place {
-                    ProviderSessionTarget::Version(version) => segment(version),
-                    ProviderSessionTarget::New | ProviderSessionTarget::Attached(_) => {
-                        "v1beta".to_owned()
-                    }
-                };
-                let service = "GenerativeService.BidiGenerateContent";
-                format!("/ws/google.ai.generativelanguage.{version}.{service}")
-            }
-        }
-    }
-
-    fn query(&self) -> Vec<(&'static str, String)> {
-        match (self.live, &self.place) {
-            (RealtimeProtocol::OpenAiSideband, ProviderSessionTarget::Attached(call)) => {
-                vec![("call_id", call.clone())]
-            }
-            (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _) => {
-                vec![("model", self.model.settings.id.clone())]
-            }
-            (
-                RealtimeProtocol::GptLive | RealtimeProtocol::Deepgram | RealtimeProtocol::Gemini,
-                _,
-            ) => Vec::new(),
-        }
-    }
-}
-
-/// Removes characters that could change the path.
-fn segment(text: &str) -> String {
-    let is_plain = |sign: &char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-');
-    text.chars().filter(is_plain).take(200).collect()
 }

@@ -9,11 +9,14 @@
 //! slow c1 One moment.
 //! speak The words.                 `speak-nothing` if there are none
 //! tier deep asked for              `tier - …`: none
-//! route, time
+//! hold 300                         milliseconds; `hold -`: no turn can be routed
+//! slow-turn One moment.
+//! route, stay, time
 //! ```
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate_core::budget::Tier;
@@ -32,6 +35,7 @@ pub(super) fn opening(offered: &str) -> RealtimeInit {
         offer: offer(offered),
         model: "real-model".to_owned(),
         routing: DeepTurnRouting::Cascaded,
+        declared: None,
     }
 }
 
@@ -112,7 +116,10 @@ fn news(word: &str, rest: &str) -> DialectEvent {
         "offer" => DialectEvent::Offer(offer(rest)),
         "answer" => DialectEvent::Answer(answer(first, others)),
         "slow" => DialectEvent::Slow { id: first.to_owned(), message: Arc::from(others) },
+        "hold" => DialectEvent::Hold(first.parse().ok().map(Duration::from_millis)),
         "route" => DialectEvent::Route,
+        "stay" => DialectEvent::Stay,
+        "slow-turn" => DialectEvent::SlowTurn(Arc::from(rest)),
         "speak" => DialectEvent::Speak(Ok(rest.to_owned())),
         "speak-nothing" => DialectEvent::Speak(Err(NoDeepAnswerError::Empty)),
         "tier" => DialectEvent::Tier { tier: Tier::parse(first), reason: others.to_owned() },
@@ -176,6 +183,7 @@ fn format_action(action: DialectAction) -> String {
         DialectAction::PrepareReconnect => "prepare".to_owned(),
         DialectAction::Reconnect(first) => format!("reconnect {}", first.join(" ")),
         DialectAction::Reconnected => "reconnected".to_owned(),
+        DialectAction::Replace(fault) => format!("replace {:?}", fault.kind),
         DialectAction::Close(with) => format!("close {} {}", with.code, with.reason),
     }
 }

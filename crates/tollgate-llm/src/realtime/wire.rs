@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use futures_util::{Sink, Stream};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, Empty};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
@@ -30,19 +30,20 @@ const READ_TIMEOUT: Duration = Duration::from_secs(80);
 const MAX_PINGS_PER_CHECK: u32 = 1_000;
 
 /// Close codes of RFC 6455 that we send.
-pub(super) mod code {
-    pub(crate) const NORMAL: u16 = 1000;
-    pub(crate) const GOING_AWAY: u16 = 1001;
-    pub(super) const PROTOCOL: u16 = 1002;
-    pub(super) const BAD_TEXT: u16 = 1007;
-    pub(crate) const POLICY: u16 = 1008;
-    pub(super) const TOO_BIG: u16 = 1009;
-    pub(crate) const FAULT: u16 = 1011;
-    pub(crate) const TRY_LATER: u16 = 1013;
+pub mod code {
+    pub const NORMAL: u16 = 1000;
+    pub const GOING_AWAY: u16 = 1001;
+    pub const PROTOCOL: u16 = 1002;
+    pub const BAD_TEXT: u16 = 1007;
+    pub const POLICY: u16 = 1008;
+    pub const TOO_BIG: u16 = 1009;
+    pub const FAULT: u16 = 1011;
+    pub const TRY_LATER: u16 = 1013;
 }
 
-pub(super) struct SocketSide<S> {
-    socket: WebSocketStream<S>,
+pub struct SocketSide<S> {
+    /// `None`: nobody is there. What is sent is dropped, and nothing ever comes.
+    socket: Option<WebSocketStream<S>>,
     waiting: VecDeque<Message>,
     waiting_bytes: usize,
     /// Whether data may still be unflushed.
@@ -58,7 +59,7 @@ pub(super) struct SocketSide<S> {
 
 /// An event of a socket.
 #[derive(Debug)]
-pub(super) enum SocketEvent {
+pub enum SocketEvent {
     /// Text or binary.
     Message(Message),
     /// It sent a close frame.
@@ -68,7 +69,11 @@ pub(super) enum SocketEvent {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
-    pub(super) fn new(socket: WebSocketStream<S>, large_work: LargeWork, now: Instant) -> Self {
+    pub fn new(socket: WebSocketStream<S>, large_work: LargeWork, now: Instant) -> Self {
+        Self::with(Some(socket), large_work, now)
+    }
+
+    fn with(socket: Option<WebSocketStream<S>>, large_work: LargeWork, now: Instant) -> Self {
         Self {
             socket,
             waiting: VecDeque::new(),
@@ -83,11 +88,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         }
     }
 
-    pub(super) fn large_work(&self) -> &LargeWork {
+    pub fn large_work(&self) -> &LargeWork {
         &self.large_work
     }
 
-    pub(super) fn send(&mut self, message: Message) {
+    pub fn send(&mut self, message: Message) {
+        if self.socket.is_none() {
+            return;
+        }
         if message.len() > LARGE && self.sending_large.is_none() {
             self.sending_large = Some(self.large_work.begin());
         }
@@ -96,30 +104,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
     }
 
     /// Whether the send queue is full, so that the other side must wait.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.waiting_bytes > MAX_WAITING_BYTES
     }
 
     /// Sends the queue. Ready only when the connection is broken.
-    pub(super) fn poll_send(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Error> {
+    pub fn poll_send(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Error> {
         if self.sending_large.is_some() {
             // Masking, copying and writing it would block other tasks on this thread for too long.
             ready!(self.large_work.poll_moved(context));
         }
+        let Some(socket) = &mut self.socket else { return Poll::Pending };
         while !self.waiting.is_empty() {
-            if let Err(error) = ready!(Pin::new(&mut self.socket).poll_ready(context)) {
+            if let Err(error) = ready!(Pin::new(&mut *socket).poll_ready(context)) {
                 return Poll::Ready(error);
             }
             let Some(message) = self.waiting.pop_front() else { break };
             self.waiting_bytes -= message.len();
             self.moved = now;
             self.is_dirty = true;
-            if let Err(error) = Pin::new(&mut self.socket).start_send(message) {
+            if let Err(error) = Pin::new(&mut *socket).start_send(message) {
                 return Poll::Ready(error);
             }
         }
         if self.is_dirty {
-            match ready!(Pin::new(&mut self.socket).poll_flush(context)) {
+            match ready!(Pin::new(&mut *socket).poll_flush(context)) {
                 Ok(()) => {
                     self.is_dirty = false;
                     self.sending_large = None;
@@ -131,13 +140,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         Poll::Pending
     }
 
-    pub(super) fn poll_receive(
-        &mut self,
-        context: &mut Context<'_>,
-        now: Instant,
-    ) -> Poll<SocketEvent> {
+    pub fn poll_receive(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<SocketEvent> {
+        let Some(socket) = &mut self.socket else { return Poll::Pending };
         loop {
-            let got = ready!(Pin::new(&mut self.socket).poll_next(context));
+            let got = ready!(Pin::new(&mut *socket).poll_next(context));
             self.last_read = now;
             return Poll::Ready(match got {
                 Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
@@ -159,7 +165,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
     }
 
     /// Liveness check of an idle side; returns what is wrong with it.
-    pub(super) fn look(&mut self, now: Instant) -> Option<CloseReason> {
+    pub fn look(&mut self, now: Instant) -> Option<CloseReason> {
+        self.socket.as_ref()?;
         self.pings = 0;
         let is_waiting = self.is_dirty || !self.waiting.is_empty();
         if is_waiting && now.saturating_duration_since(self.moved) > WRITE_TIMEOUT {
@@ -177,7 +184,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
     }
 
     /// Sends a close frame and waits for the peer's, at most until `limit`.
-    pub(super) async fn leave(mut self, with: CloseReason, limit: Duration) {
+    pub async fn leave(mut self, with: CloseReason, limit: Duration) {
+        if self.socket.is_none() {
+            return;
+        }
         // The queue is sent first.
         self.send(Message::Close(Some(frame(&with))));
         let leaving = std::future::poll_fn(|context| {
@@ -194,7 +204,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketSide<S> {
         });
         let _ = tokio::time::timeout(limit, leaving).await;
         // Flushes the rest, such as the reply to a close frame.
-        let _ = tokio::time::timeout(limit, futures_util::SinkExt::close(&mut self.socket)).await;
+        if let Some(socket) = &mut self.socket {
+            let _ = tokio::time::timeout(limit, futures_util::SinkExt::close(socket)).await;
+        }
+    }
+}
+
+impl SocketSide<Empty> {
+    /// The client's side of a call whose client is connected to the provider.
+    pub(super) fn absent(large_work: LargeWork, now: Instant) -> Self {
+        Self::with(None, large_work, now)
     }
 }
 
@@ -215,7 +234,7 @@ fn check_json_bounds(message: Message) -> SocketEvent {
     }
 }
 
-pub(super) fn close(code: u16, reason: impl Into<String>) -> CloseReason {
+pub fn close(code: u16, reason: impl Into<String>) -> CloseReason {
     CloseReason { code, reason: reason.into() }
 }
 
@@ -239,16 +258,19 @@ fn frame(with: &CloseReason) -> CloseFrame {
 }
 
 fn protocol_error_event(error: &Error) -> SocketEvent {
+    SocketEvent::Broken(error_reason(error))
+}
+
+/// The close reason that answers an error of a socket.
+pub fn error_reason(error: &Error) -> CloseReason {
     match error {
-        Error::Capacity(_) => broken_event(code::TOO_BIG, "a message is too large"),
-        Error::Utf8(_) => broken_event(code::BAD_TEXT, "a text is not UTF-8"),
+        Error::Capacity(_) => close(code::TOO_BIG, "a message is too large"),
+        Error::Utf8(_) => close(code::BAD_TEXT, "a text is not UTF-8"),
         // Nothing invalid was sent: the other side is gone.
         Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
-            broken_event(code::FAULT, "the connection broke")
+            close(code::FAULT, "the connection broke")
         }
-        Error::Protocol(violation) => {
-            SocketEvent::Broken(close(code::PROTOCOL, violation.to_string()))
-        }
-        _ => broken_event(code::FAULT, "the connection broke"),
+        Error::Protocol(violation) => close(code::PROTOCOL, violation.to_string()),
+        _ => close(code::FAULT, "the connection broke"),
     }
 }

@@ -1,21 +1,20 @@
-//! Ids of calls: shortened where the provider has a limit, and made unique for Anthropic, which
-//! refuses an id that an earlier turn used.
+//! Ids of calls: shortened where the provider has a limit, and made unique. Models count them from 0
+//! in every turn, or invent them; providers refuse an id that was used before, and those that take
+//! it confuse its results.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::RequestFitting;
 use crate::conversation::{ChatMessage, PartContent};
-use crate::dialect::Dialect;
 
 impl RequestFitting<'_> {
     pub(super) fn fit_call_ids(&mut self) {
         let most = self.takes.max_call_id;
-        let unique = self.dialect == Dialect::Anthropic;
-        if fits(&self.request.messages, most, unique) {
+        if fits(&self.request.messages, most) {
             return;
         }
-        let mut renamed = CallIds { most, unique, used: HashSet::new(), latest: HashMap::new() };
+        let mut renamed = CallIds { most, used: HashSet::new(), latest: HashMap::new() };
         let messages = &mut self.edit().messages;
         *messages = std::mem::take(messages)
             .into_iter()
@@ -29,10 +28,10 @@ impl RequestFitting<'_> {
     }
 }
 
-fn fits(messages: &[Arc<ChatMessage>], most: usize, unique: bool) -> bool {
+fn fits(messages: &[Arc<ChatMessage>], most: usize) -> bool {
     let mut seen = HashSet::new();
     let mut ids = messages.iter().flat_map(|message| ids_in(message));
-    ids.all(|it| it.id.chars().count() <= most && !(unique && it.is_call && !seen.insert(it.id)))
+    ids.all(|it| it.id.chars().count() <= most && (!it.is_call || seen.insert(it.id)))
 }
 
 /// The id of a call or of a result.
@@ -43,7 +42,6 @@ struct UsedCallId<'m> {
 
 struct CallIds {
     most: usize,
-    unique: bool,
     used: HashSet<String>,
     /// The new id of the latest call with an id.
     latest: HashMap<String, String>,
@@ -70,9 +68,9 @@ impl CallIds {
         let short = shorten(id, self.most);
         let mut new = short.clone();
         let mut number = 1;
-        while self.unique && !self.used.insert(new.clone()) {
+        while !self.used.insert(new.clone()) {
             number += 1;
-            new = format!("{short}_{number}");
+            new = shorten(&format!("{short}_{number}"), self.most);
         }
         new
     }

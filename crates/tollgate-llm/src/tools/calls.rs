@@ -141,7 +141,7 @@ mod tests {
     use crate::tools::DocumentExtent;
 
     fn check(dialect: Dialect, document: Value, expected: &str) {
-        let told = match read(document, dialect) {
+        let call = match read(document, dialect) {
             Ok(calls) => {
                 let each = calls.calls.iter();
                 let each = each.map(|it| format!("{}:{}({})", it.id, it.name, it.arguments));
@@ -150,7 +150,7 @@ mod tests {
             }
             Err(failure) => failure.message,
         };
-        assert_eq!(told, expected);
+        assert_eq!(call, expected);
     }
 
     #[test]

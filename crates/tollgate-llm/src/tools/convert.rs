@@ -52,11 +52,11 @@ pub fn convert_strictly(
 ) -> Result<ConvertedDefinition, DefinitionConversionError> {
     let to = to.form();
     let mut made = convert_with(definition, from, to, schema::fit_strict)?;
-    let told = match to {
+    let function = match to {
         ToolFormat::OpenAi => made.definition.get_mut("function"),
         _ => Some(&mut made.definition),
     };
-    if let Some(Value::Object(fields)) = told {
+    if let Some(Value::Object(fields)) = function {
         fields.insert("strict".to_owned(), true.into());
     }
     made.lost.retain(|lost| !lost.at.ends_with("/strict"));

@@ -101,7 +101,7 @@ fn build_formatted_tool(tool: &Tool, form: ToolFormat) -> FormattedTool {
         ));
     }
     let at = "/inputSchema";
-    let said = tool.description.as_deref().or(tool.definition.title.as_deref());
+    let own_description = tool.description.as_deref().or(tool.definition.title.as_deref());
     let (parameters, told, renames) = match schema::fit(&tool.definition.input_schema, form, at) {
         Ok(fitted) => {
             lost.extend(fitted.lost);
@@ -116,7 +116,7 @@ fn build_formatted_tool(tool: &Tool, form: ToolFormat) -> FormattedTool {
             (Some(json!({"type": "object"})), Vec::new(), ArgumentRenames::default())
         }
     };
-    let description = limits::beside(said, &told);
+    let description = limits::beside(own_description, &told);
     let name = name.into_owned();
     FormattedTool {
         function: Function { name, description, parameters, extra: Extra::none() },

@@ -143,15 +143,15 @@ fn resource(resource: &Object<'_>) -> Option<PartContent> {
 /// A resource link: only its URI is passed on, nothing is fetched.
 fn link(item: &Object<'_>) -> String {
     let text = |key| item.string(key).unwrap_or_default();
-    let mut told = format!("{}: {}", text("name"), shorten_uri(&text("uri")));
+    let mut link = format!("{}: {}", text("name"), shorten_uri(&text("uri")));
     for (key, start, end) in [("mimeType", " (", ")"), ("description", ", ", "")] {
         if let Some(said) = item.string(key).filter(|said| !said.is_empty()) {
-            told.push_str(start);
-            told.push_str(&truncate_chars(&said, 1_000));
-            told.push_str(end);
+            link.push_str(start);
+            link.push_str(&truncate_chars(&said, 1_000));
+            link.push_str(end);
         }
     }
-    told
+    link
 }
 
 fn shorten_uri(uri: &str) -> String {

@@ -78,10 +78,10 @@ pub(super) fn fit(
     check(schema)?;
     if form == ToolFormat::Mcp {
         let schema = Some(schema.clone());
-        let told = Vec::new();
+        let notes = Vec::new();
         let lost = Vec::new();
         let renames = ArgumentRenames::default();
-        return Ok(FittedSchema { schema, notes: told, lost, renames });
+        return Ok(FittedSchema { schema, notes, lost, renames });
     }
     let mut log = SchemaFitLog::new(at);
     let mut schema = schema.clone();
@@ -141,10 +141,10 @@ struct SchemaFitLog {
 
 impl SchemaFitLog {
     fn new(at: &str) -> Self {
-        let told = Vec::new();
+        let notes = Vec::new();
         let lost = Vec::new();
         let renames = ArgumentRenames::default();
-        Self { at: at.to_owned(), notes: told, lost, renames }
+        Self { at: at.to_owned(), notes, lost, renames }
     }
 
     /// A keyword that is now in the description only.

@@ -105,7 +105,7 @@ pub fn search(
 ) -> Result<ToolSearchHits, ToolSearchError> {
     let ToolSearchArguments { query, limit } = parse_query(arguments)?;
     let visible = visible(asked);
-    let query = RelevanceQuery::new(&query).with_synonyms();
+    let query = RelevanceQuery::new(&query).by_meaning();
     let best = asked.pool.index().best(&query, visible.len());
     let best = best.into_iter().filter(|place| visible.binary_search(place).is_ok());
     let best: Vec<&Function> = best.take(limit).map(|place| asked.pool.function(place)).collect();

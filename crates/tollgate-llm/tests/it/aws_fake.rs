@@ -29,10 +29,15 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn answer(self, seen: &Seen) -> Vec<Act> {
-        match check_access(seen, self, SystemClock.wall()) {
-            Ok(()) => answer_model(seen),
-            Err((code, message)) => exception(403, code, message),
-        }
+        answer_with(seen, self.has_session.then_some(SESSION_TOKEN))
+    }
+}
+
+/// Answers whoever signs with the access key and this session token.
+pub(crate) fn answer_with(seen: &Seen, session_token: Option<&str>) -> Vec<Act> {
+    match check_session(seen, session_token, SystemClock.wall()) {
+        Ok(()) => answer_model(seen),
+        Err((code, message)) => exception(403, code, message),
     }
 }
 
@@ -112,6 +117,10 @@ fn read_time(text: &str) -> Option<SystemTime> {
 type Refusal = (&'static str, &'static str);
 
 pub(crate) fn check_access(seen: &Seen, account: Account, now: SystemTime) -> Result<(), Refusal> {
+    check_session(seen, account.has_session.then_some(SESSION_TOKEN), now)
+}
+
+fn check_session(seen: &Seen, session_token: Option<&str>, now: SystemTime) -> Result<(), Refusal> {
     let missing = ("MissingAuthenticationTokenException", "Missing Authentication Token");
     let stated = seen.header("authorization").ok_or(missing)?;
     if let Some(key) = stated.strip_prefix("Bearer ") {
@@ -152,8 +161,7 @@ pub(crate) fn check_access(seen: &Seen, account: Account, now: SystemTime) -> Re
     {
         return Err(("InvalidSignatureException", "'Host' must be a 'SignedHeader'"));
     }
-    let token = account.has_session.then_some(SESSION_TOKEN);
-    if seen.header("x-amz-security-token") != token {
+    if seen.header("x-amz-security-token") != session_token {
         return Err(("UnrecognizedClientException", "The security token is invalid."));
     }
     let scope = SignedScope { date, region, service };

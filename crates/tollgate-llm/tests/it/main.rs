@@ -4,6 +4,7 @@
 
 mod answers;
 mod aws_fake;
+mod aws_role;
 mod azure;
 mod bedrock;
 mod bridge;

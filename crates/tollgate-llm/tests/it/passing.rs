@@ -8,9 +8,7 @@ use http_body_util::BodyExt;
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::error::LlmErrorKind;
 use tollgate_llm::format::RequestUrlParams;
-use tollgate_llm::provider::{
-    AskError, PassThroughBody, PassThroughError, PassThroughRequest, carry,
-};
+use tollgate_llm::provider::{AskError, PassThroughBody, PassThroughRequest, carry};
 use tollgate_llm::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
 
 use crate::fake::{Act, Fake, encode_chunks, json, response, stream_head};
@@ -108,33 +106,80 @@ async fn what_is_not_for_the_client_becomes_a_failure() {
     }
 }
 
+/// The request of a client that wants a stream.
+fn streamed() -> PassThroughRequest {
+    pass_through(&BODY.replace("1e3", "1e3, \"stream\": true"))
+}
+
 #[tokio::test]
-async fn silence_and_breaks_end_what_goes_through() {
+async fn silence_and_breaks_end_a_stream_with_an_error_of_its_dialect() {
     let patience = ProviderTimeouts {
         answer: Duration::from_secs(5),
         silence: Duration::from_secs(1),
         ..ProviderTimeouts::default()
     };
-    for (last, silent) in [(Act::Hang, true), (Act::Close, false)] {
+    for (last, words) in [(Act::Hang, "sent nothing for 1000 ms"), (Act::Close, "interrupted")] {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\n\r\nfff\r\n";
-        let half = events_before("thére");
-        let acts = vec![Act::Send(head.into()), Act::Send(half.clone().into()), last];
+        let whole = events_before("thére");
+        let half = format!("{whole}event: content_block_delta\ndata: {{\"type\":");
+        let acts = vec![Act::Send(head.into()), Act::Send(half.into()), last];
         let fake = Fake::start(vec![acts]).await;
         let settings = provider(ProviderKind::Anthropic, fake.address);
         let model = serve_one(ProviderSettings { patience, ..settings });
-        let mut body = model.pass(pass_through(BODY)).await.unwrap().into_body();
-        let mut read = String::new();
-        let error = loop {
-            match body.frame().await.expect("it must not end well") {
-                Ok(frame) => {
-                    read.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
-                }
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(read, half);
-        assert_eq!(matches!(error, PassThroughError::Silent(_)), silent, "{error}");
+        let body = model.pass(streamed()).await.unwrap().into_body();
+        let interruption = body.interruption();
+        let read = body.collect().await.unwrap().to_bytes();
+        let read = std::str::from_utf8(&read).unwrap();
+        let error = read.strip_prefix(&*whole).unwrap();
+        assert!(error.starts_with("event: error\ndata: {\"type\":\"error\""), "{error}");
+        assert!(error.contains(words) && error.ends_with("\n\n"), "{error}");
+        assert!(interruption.has_happened());
+    }
+}
+
+#[tokio::test]
+async fn what_fails_before_the_first_event_is_an_error_of_the_request() {
+    let error = format!("event: error\ndata: {OVERLOADED}\n\n");
+    let html = vec![Act::Send(response(200, &[("content-type", "text/html")], "<html>"))];
+    let empty = vec![Act::Send(stream_head()), Act::Close];
+    for (acts, kind) in [
+        (crate::fake::stream(error.as_bytes()), LlmErrorKind::Overloaded),
+        (empty, LlmErrorKind::Provider),
+        (html, LlmErrorKind::Provider),
+        (json(200, ANSWER), LlmErrorKind::Provider),
+    ] {
+        let fake = Fake::start(vec![acts, encode_chunks(EVENTS)]).await;
+        let settings = provider(ProviderKind::Anthropic, fake.address);
+        let failure = serve_one(settings.clone()).pass(streamed()).await.map(drop).unwrap_err();
+        assert_eq!(failure.failure.kind, kind, "{failure}");
+    }
+    let fake =
+        Fake::start(vec![crate::fake::stream(error.as_bytes()), encode_chunks(EVENTS)]).await;
+    let settings = provider(ProviderKind::Anthropic, fake.address);
+    let model = serve_one(ProviderSettings { retries: 1, ..settings });
+    assert_eq!(text(model.pass(streamed()).await.unwrap()).await, EVENTS, "it is asked again");
+}
+
+#[tokio::test]
+async fn a_whole_answer_is_checked_before_the_client_gets_any_of_it() {
+    let short =
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{";
+    for acts in [
+        vec![Act::Send(short.to_vec()), Act::Close],
+        json(200, "[]"),
+        json(200, "{\"id\""),
+        json(200, OVERLOADED),
+        encode_chunks(EVENTS),
+    ] {
+        let fake = Fake::start(vec![acts, json(200, ANSWER)]).await;
+        let settings = provider(ProviderKind::Anthropic, fake.address);
+        let model = serve_one(ProviderSettings { retries: 0, ..settings });
+        let failure = model.pass(pass_through(BODY)).await.map(drop).unwrap_err().failure;
+        assert!(
+            matches!(failure.kind, LlmErrorKind::Provider | LlmErrorKind::Overloaded),
+            "{failure}"
+        );
     }
 }
 
@@ -154,7 +199,7 @@ async fn frames_that_come_slowly_are_no_silence() {
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
     let model = serve_one(ProviderSettings { patience, ..settings });
-    assert_eq!(text(model.pass(pass_through(BODY)).await.unwrap()).await, EVENTS);
+    assert_eq!(text(model.pass(streamed()).await.unwrap()).await, EVENTS);
 }
 
 #[tokio::test]
@@ -162,11 +207,11 @@ async fn the_slot_is_held_until_the_body_is_gone() {
     let fake = Fake::start(vec![encode_chunks(EVENTS)]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
     let model = serve_one(ProviderSettings { concurrent: 1, ..settings });
-    let first = model.pass(pass_through(BODY)).await.unwrap();
-    let waiting = tokio::time::timeout(Duration::from_millis(50), model.pass(pass_through(BODY)));
+    let first = model.pass(streamed()).await.unwrap();
+    let waiting = tokio::time::timeout(Duration::from_millis(50), model.pass(streamed()));
     assert!(waiting.await.is_err(), "it waits for the first");
     drop(first);
-    model.pass(pass_through(BODY)).await.unwrap();
+    model.pass(streamed()).await.unwrap();
 }
 
 #[tokio::test]

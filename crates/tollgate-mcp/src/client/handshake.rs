@@ -196,8 +196,8 @@ pub(super) async fn on_dispatch(
     })??;
     dispatch.inbound.set_revision(facts.revision);
     if facts.era() == Era::Legacy {
-        let told = dispatch.notify("notifications/initialized", Object::new()).await;
-        told.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
+        let notified = dispatch.notify("notifications/initialized", Object::new()).await;
+        notified.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
     }
     Ok(facts)
 }

@@ -160,14 +160,14 @@ impl Inbound {
             self.listener.on_garbage("a request, which this protocol revision does not allow");
             return outbox.send_later(write::error(Some(&request.id), &unknown(&request.method)));
         }
-        let asked = match owner {
+        let answer = match owner {
             _ if !is_question(&request.method) => MessageAddressee::Nobody,
             Some(owner) => {
                 MessageAddressee::One { events: owner.events.cloned(), wants_logs: false }
             }
             None => self.table.addressee(),
         };
-        match asked {
+        match answer {
             MessageAddressee::One { events: Some(events), .. } => self.ask(request, events, outbox),
             MessageAddressee::One { events: None, .. } | MessageAddressee::Nobody => {
                 outbox.send_later(answer_without_client(&request.id, &request.method));

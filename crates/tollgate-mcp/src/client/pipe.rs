@@ -107,8 +107,8 @@ impl McpConnection for PipeConnection {
     async fn close(&self) {
         self.watch.stop();
         self.dispatch.end();
-        let told = timeout(WRITE_TIMEOUT, self.queue.send(PipeOutgoing::End)).await;
-        if matches!(told, Ok(Ok(()))) {
+        let sent = timeout(WRITE_TIMEOUT, self.queue.send(PipeOutgoing::End)).await;
+        if matches!(sent, Ok(Ok(()))) {
             let _ = timeout(WRITE_TIMEOUT, self.writer.lock().await.wait()).await;
         }
     }

@@ -12,10 +12,11 @@ pub(crate) enum RefusalReason {
     NoRight,
     BadHost,
     BadOrigin,
+    BadSignature,
 }
 
 impl RefusalReason {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::NoKey,
         Self::WrongKey,
         Self::ExpiredKey,
@@ -26,6 +27,7 @@ impl RefusalReason {
         Self::NoRight,
         Self::BadHost,
         Self::BadOrigin,
+        Self::BadSignature,
     ];
 
     pub(crate) const fn as_str(self) -> &'static str {
@@ -40,6 +42,7 @@ impl RefusalReason {
             Self::NoRight => "no_right",
             Self::BadHost => "bad_host",
             Self::BadOrigin => "bad_origin",
+            Self::BadSignature => "bad_signature",
         }
     }
 
@@ -48,19 +51,24 @@ impl RefusalReason {
         Some(match code {
             "no_key" | "admin_only" => Self::NoKey,
             "wrong_key" | "mistyped_key" => Self::WrongKey,
-            "expired_key" => Self::ExpiredKey,
+            "expired_key" | "expired_client_secret" | "used_client_secret" => Self::ExpiredKey,
             "bad_token" => Self::BadToken,
             "two_keys" | "key_in_url" => Self::Malformed,
             "no_csrf" => Self::NoCsrf,
-            "no_right" | "not_your_agent" | "no_rule" => Self::NoRight,
+            "no_right"
+            | "not_your_agent"
+            | "no_rule"
+            | "no_line_key"
+            | "not_for_client_secrets" => Self::NoRight,
             "bad_host" | "host_mismatch" | "host_not_allowed" => Self::BadHost,
             "origin_not_allowed" => Self::BadOrigin,
+            "bad_signature" => Self::BadSignature,
             _ => return None,
         })
     }
 
     /// Whether the client may be guessing credentials.
     pub(crate) const fn is_guess(self) -> bool {
-        matches!(self, Self::WrongKey | Self::BadToken | Self::FailedLogin)
+        matches!(self, Self::WrongKey | Self::BadToken | Self::FailedLogin | Self::BadSignature)
     }
 }

@@ -111,6 +111,7 @@ pub(crate) struct AgentJson {
     default: bool,
     prompt: Option<String>,
     greeting: Option<String>,
+    failover_message: Option<String>,
     models: Vec<String>,
     #[schemars(with = "AgentEngineWord")]
     engine: &'static str,
@@ -145,6 +146,7 @@ impl AgentJson {
             default: usual == Some(agent.id.as_str()),
             prompt: persona.prompt,
             greeting: persona.greeting,
+            failover_message: persona.failover_message,
             models: persona.models,
             engine: persona.engine.as_str(),
             opener_model: match persona.engine {

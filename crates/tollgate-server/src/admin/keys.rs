@@ -42,14 +42,14 @@ pub(crate) async fn make(State(front): State<Arc<AppState>>, request: Request) -
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
-        let wanted = KeyRequest::read(&body, SystemClock.wall())?;
-        check_agents(&front.gate, &wanted)?;
-        if front.keys.is_configured(&wanted.name) {
-            return Err(of_the_config(&wanted.name));
+        let key_request = KeyRequest::read(&body, SystemClock.wall())?;
+        check_agents(&front.gate, &key_request)?;
+        if front.keys.is_configured(&key_request.name) {
+            return Err(of_the_config(&key_request.name));
         }
-        let detail = format!("role {}", wanted.role.as_str());
-        let deed = KeyAuditEntry::new(&front, &sent, "made", &wanted.name, detail)?;
-        let made = change(&front, deed, move |keyring| keyring.make(&wanted)).await?;
+        let detail = format!("role {}", key_request.role.as_str());
+        let deed = KeyAuditEntry::new(&front, &sent, "made", &key_request.name, detail)?;
+        let made = change(&front, deed, move |keyring| keyring.make(&key_request)).await?;
         Ok(once(StatusCode::CREATED, &made))
     };
     api_response(answered.await)

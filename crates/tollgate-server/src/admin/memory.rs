@@ -140,8 +140,9 @@ pub(crate) async fn overview(State(front): State<Arc<AppState>>, request: Reques
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
         let all = admin.memory.store().namespaces().await?;
-        let wanted = admin.query.text("namespace")?.map(|_| &admin.namespace);
-        let shown = all.iter().filter(|(namespace, _)| wanted.is_none_or(|it| it == namespace));
+        let namespace_filter = admin.query.text("namespace")?.map(|_| &admin.namespace);
+        let shown =
+            all.iter().filter(|(namespace, _)| namespace_filter.is_none_or(|it| it == namespace));
         let shown: Vec<Value> = shown
             .map(|(namespace, counts)| {
                 let mut shown = counts_json(counts);

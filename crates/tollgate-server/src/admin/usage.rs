@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -9,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, Uri, header};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tollgate_core::model_usage::{UsageDay, UsageTotals};
+use tollgate_core::model_usage::{SpeechTotals, UsageDay, UsageTotals};
 use tollgate_store::model_usage::UsageRow;
 
 use super::audit::csv;
@@ -33,6 +34,12 @@ const COLUMNS: &[&str] = &[
     "cache_write_tokens",
     "cost_usd",
     "unpriced_requests",
+    "audio_input_tokens",
+    "audio_output_tokens",
+    "cached_audio_input_tokens",
+    "audio_input_seconds",
+    "audio_output_seconds",
+    "live_seconds",
 ];
 
 /// What a report is summed up by.
@@ -101,6 +108,37 @@ struct NamedUsageJson {
     cost_usd: f64,
     /// requests whose price is unknown; they are not in the cost
     unpriced_requests: u64,
+    #[serde(flatten)]
+    speech: SpeechUsageJson,
+}
+
+/// Of live sessions. Tokens of audio are a part of the other tokens.
+#[derive(Debug, Clone, JsonSchema, Serialize)]
+#[schemars(rename = "SpeechUsage")]
+pub(crate) struct SpeechUsageJson {
+    audio_input_tokens: u64,
+    audio_output_tokens: u64,
+    cached_audio_input_tokens: u64,
+    /// audio that the models heard
+    audio_input_seconds: f64,
+    /// audio that they spoke
+    audio_output_seconds: f64,
+    /// connections, and files that are charged by the minute
+    live_seconds: f64,
+}
+
+impl From<&SpeechTotals> for SpeechUsageJson {
+    fn from(speech: &SpeechTotals) -> Self {
+        let seconds = |ms: u64| Duration::from_millis(ms).as_secs_f64();
+        Self {
+            audio_input_tokens: speech.audio_input,
+            audio_output_tokens: speech.audio_output,
+            cached_audio_input_tokens: speech.audio_cached,
+            audio_input_seconds: seconds(speech.heard_ms),
+            audio_output_seconds: seconds(speech.spoken_ms),
+            live_seconds: seconds(speech.live_ms),
+        }
+    }
 }
 
 impl UsageReport {
@@ -148,6 +186,7 @@ impl NamedUsageJson {
             cache_write_tokens: used.cache_written,
             cost_usd: used.cost.as_usd(),
             unpriced_requests: used.unpriced,
+            speech: SpeechUsageJson::from(&used.speech),
         }
     }
 }

@@ -6,8 +6,10 @@ use std::time::SystemTime;
 use http::StatusCode;
 use tollgate_core::id::AgentId;
 use tollgate_core::lease::LeaseTerm;
+use tollgate_core::rate::RateLimit;
 use tollgate_core::turn::{Principal, PrincipalGrant};
 
+use super::client_secrets::ClientSecret;
 use super::{ApiKey, CallerLease, Right, Rights};
 use crate::api_error::ApiError;
 
@@ -21,6 +23,8 @@ pub(crate) struct AuthenticatedCaller {
     pub(crate) grant: Option<Arc<PrincipalGrant>>,
     pub(crate) lease: CallerLease,
     by: CallerAuthMethod,
+    /// The client secret that it presented, if any.
+    client_secret: Option<Arc<ClientSecret>>,
 }
 
 /// How the caller was authenticated.
@@ -71,6 +75,7 @@ impl AuthenticatedCaller {
             grant: None,
             lease: CallerLease::endless(),
             by: CallerAuthMethod::Proof,
+            client_secret: None,
         }
     }
 
@@ -93,6 +98,7 @@ impl AuthenticatedCaller {
             grant: (key.grant != PrincipalGrant::default()).then(|| Arc::new(key.grant.clone())),
             lease,
             by: CallerAuthMethod::Proof,
+            client_secret: None,
         }
     }
 
@@ -105,7 +111,27 @@ impl AuthenticatedCaller {
     ) -> Self {
         let grant = (*grant != PrincipalGrant::default()).then(|| Arc::new(grant.clone()));
         let agents = agents.map(Into::into);
-        Self { principal, agents, rights, grant, lease, by: CallerAuthMethod::Token }
+        let by = CallerAuthMethod::Token;
+        Self { principal, agents, rights, grant, lease, by, client_secret: None }
+    }
+
+    /// A telephone line without a key: it may call tools, and nothing else.
+    pub(crate) fn of_line(name: &str, rate_limit: Option<RateLimit>, term: &LeaseTerm) -> Self {
+        let grant = PrincipalGrant { rate_limit, ..PrincipalGrant::default() };
+        Self {
+            principal: Principal::from_name(name),
+            agents: None,
+            rights: [Right::Execute].into_iter().collect(),
+            grant: rate_limit.map(|_| Arc::new(grant)),
+            lease: CallerLease::of(term, None),
+            by: CallerAuthMethod::Proof,
+            client_secret: None,
+        }
+    }
+
+    /// The same caller, as long as `term` is in force.
+    pub(crate) fn while_in_force(self, term: &LeaseTerm) -> Self {
+        Self { lease: self.lease.and(term), ..self }
     }
 
     pub(super) fn has_token(&self) -> bool {
@@ -115,6 +141,22 @@ impl AuthenticatedCaller {
     /// The same caller under another lease.
     pub(super) fn with_lease(&self, lease: &CallerLease) -> Self {
         Self { lease: lease.clone(), ..self.clone() }
+    }
+
+    /// The same caller, limited to what a client secret allows. Its sessions may outlast the
+    /// secret, but not the caller's own credential.
+    pub(super) fn with_client_secret(&self, secret: &Arc<ClientSecret>) -> Self {
+        let kept = [Right::Execute, Right::AnyModel];
+        Self {
+            agents: Some([secret.grant.agent.clone()].into()),
+            rights: self.rights.iter().filter(|right| kept.contains(right)).collect(),
+            client_secret: Some(Arc::clone(secret)),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn client_secret(&self) -> Option<&Arc<ClientSecret>> {
+        self.client_secret.as_ref()
     }
 
     /// The same caller, limited to the lifetime of a login.
@@ -146,9 +188,10 @@ impl AuthenticatedCaller {
 
     /// Resolves the agent. A key that is restricted to some agents never reaches another one.
     pub(crate) fn identify(self, named: Option<String>) -> Result<ResolvedIdentity, ApiError> {
-        let reach = match &self.agents {
-            None => CallerReach::Everybody,
-            Some(_) => CallerReach::Agents,
+        let reach = match (&self.client_secret, &self.agents) {
+            (Some(secret), _) => secret.grant.reach,
+            (None, None) => CallerReach::Everybody,
+            (None, Some(_)) => CallerReach::Agents,
         };
         let agent = match (&self.agents, named) {
             (None, named) => named,

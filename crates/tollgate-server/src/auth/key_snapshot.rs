@@ -65,6 +65,12 @@ impl KeySnapshot {
         self.ways.get(&fingerprint.place()).filter(|way| way.fingerprint.is(fingerprint))
     }
 
+    /// The holder of a key, without one of its secrets.
+    pub(super) fn holder_named(&self, name: &str) -> Option<AuthenticatedCaller> {
+        let holder = self.holders.iter().find(|holder| holder.key.name == name)?;
+        Some(holder.visitor.clone())
+    }
+
     /// The next snapshot. Leases that are not part of it end here.
     pub(super) fn followed_by(&self, keys: &[ApiKey], without_keys: KeylessPolicy) -> Self {
         let holders: Vec<Arc<KeyHolder>> = keys.iter().map(|key| self.holder(key)).collect();

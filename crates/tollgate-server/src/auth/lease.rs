@@ -23,7 +23,7 @@ impl CallerLease {
     }
 
     /// A lease for one secret of a holder. Ends with the holder, or alone.
-    pub(super) fn of(holder: &LeaseTerm, until: Option<SystemTime>) -> Self {
+    pub(crate) fn of(holder: &LeaseTerm, until: Option<SystemTime>) -> Self {
         let presented = LeaseTerm::new();
         let terms = lease::RevocableLease::of([presented.clone(), holder.clone()]);
         Self { terms, presented, holder: holder.clone(), until }
@@ -43,11 +43,16 @@ impl CallerLease {
         }
     }
 
+    /// The same lease, limited by a further term.
+    pub(super) fn and(&self, term: &LeaseTerm) -> Self {
+        Self { terms: self.terms.and(term), ..self.clone() }
+    }
+
     pub(super) fn end(&self, why: RevokedError) {
         self.presented.end(why);
     }
 
-    pub(super) fn until(&self) -> Option<SystemTime> {
+    pub(crate) fn until(&self) -> Option<SystemTime> {
         self.until
     }
 

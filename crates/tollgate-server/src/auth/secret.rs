@@ -12,6 +12,8 @@ pub enum SecretKind {
     Admin,
     /// Login of a browser.
     Login,
+    /// For a browser that opens live sessions.
+    Client,
 }
 
 /// Result of the offline check of a secret.
@@ -25,11 +27,12 @@ pub enum SecretCheck {
 }
 
 impl SecretKind {
-    const fn prefix(self) -> &'static str {
+    pub(super) const fn prefix(self) -> &'static str {
         match self {
             Self::Key => "tg_",
             Self::Admin => "tga_",
             Self::Login => "tgl_",
+            Self::Client => "ek_tg_",
         }
     }
 }
@@ -56,7 +59,7 @@ pub fn make(kind: SecretKind) -> Option<Secret> {
 }
 
 pub fn check(text: &str) -> SecretCheck {
-    let kinds = [SecretKind::Key, SecretKind::Admin];
+    let kinds = [SecretKind::Key, SecretKind::Admin, SecretKind::Client];
     let Some(kind) = kinds.into_iter().find(|kind| text.starts_with(kind.prefix())) else {
         return SecretCheck::Foreign;
     };

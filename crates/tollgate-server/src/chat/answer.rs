@@ -121,8 +121,8 @@ fn turn(
         Some(_) => Some(who.turn::<ChatApiError>(&front.gate)?),
         None => None,
     };
-    let said = request.utterance();
-    let text = &said[..said.floor_char_boundary(MAX_UTTERANCE_BYTES)];
+    let utterance = request.utterance();
+    let text = &utterance[..utterance.floor_char_boundary(MAX_UTTERANCE_BYTES)];
     let queue_depth = queue_depth(&opened.sent)?;
     let spoke = TierRequest {
         principal: &who.principal,

@@ -52,10 +52,10 @@ async fn pass_transcription(front: &AppState, request: Request) -> Result<Respon
     let body = body::form(&sent, body, &front.limits).await?;
     let form = UploadForm::read(body, boundary).await?;
     let named = form.model()?.to_owned();
-    let asked = SideRequest::find(front, sent, &named, began)?;
-    let model = asked.model(front)?;
+    let side_request = SideRequest::find(front, sent, &named, began)?;
+    let model = side_request.model(front)?;
     if !model.has_endpoint(SideEndpoint::Transcription) {
-        return Err(asked.unsupported_error("transcriptions").into());
+        return Err(side_request.unsupported_error("transcriptions").into());
     }
     let id = model.settings.id.clone();
     let size = form.bytes();
@@ -64,5 +64,5 @@ async fn pass_transcription(front: &AppState, request: Request) -> Result<Respon
     let content =
         ForwardedContent::Whole { content_type: written.content_type, body: written.body };
     let what = SideContent { endpoint: SideEndpoint::Transcription, content };
-    side::forward(front, asked, &model, what).await
+    side::forward(front, side_request, &model, what).await
 }

@@ -56,8 +56,8 @@ async fn embed(
         SideEndpoint::GeminiBatchEmbed => embedding::read_gemini_batch,
         _ => embedding::read_openai,
     };
-    let asked = read(request.parse(front).await?)?;
-    convert(front, &request, &model, asked).await
+    let embedding_request = read(request.parse(front).await?)?;
+    convert(front, &request, &model, embedding_request).await
 }
 
 async fn convert(

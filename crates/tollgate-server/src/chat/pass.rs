@@ -55,13 +55,14 @@ pub(super) async fn pass(
     // Errors cost nothing, and do not match a usage report.
     let chat = Arc::clone(&front.chat);
     let name = model.settings.name.clone();
+    let interruption = answer.body().interruption();
     let note = move |metered: &MeteredUsage| {
         if let Some(usage) = &metered.counted {
             chat.figures().record_usage(&name, usage);
         }
         if let Some(mut reserved) = reserved.take() {
             reserved.note_arrived(metered.text_bytes);
-            reserved.settle(&metered.tokens());
+            reserved.settle(&metered.tokens(&interruption));
         }
     };
     let mut response = answer.map(|body| Body::new(UsageMeteredBody::new(body, note)));

@@ -170,6 +170,7 @@ pub(super) async fn forward(
         .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")));
     let chat = Arc::clone(&front.chat);
     let name = model.settings.name.clone();
+    let interruption = answer.body().interruption();
     let note = move |metered: &MeteredUsage| {
         if let Some(usage) = &metered.counted {
             chat.figures().record_usage(&name, usage);
@@ -180,7 +181,7 @@ pub(super) async fn forward(
             }
             // What counting tokens counts is not used.
             if !is_count {
-                reserved.settle(&metered.tokens());
+                reserved.settle(&metered.tokens(&interruption));
             }
         }
     };

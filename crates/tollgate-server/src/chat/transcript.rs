@@ -51,13 +51,13 @@ impl ChatTranscript {
 
 impl Drop for ChatTranscript {
     fn drop(&mut self) {
-        let said = TranscriptTurn {
+        let transcript_turn = TranscriptTurn {
             conversation: self.conversation.as_deref(),
             speaker: self.speaker.as_deref(),
             utterance: &self.utterance,
             answered: &self.answered,
             via: "chat",
         };
-        self.memory.record(&self.turn, &said);
+        self.memory.record(&self.turn, &transcript_turn);
     }
 }

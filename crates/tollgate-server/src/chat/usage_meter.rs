@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tollgate_engine::model_usage::{ModelReservation, ModelTokens};
 use tollgate_llm::conversation::TokenUsage;
+use tollgate_llm::provider::StreamInterruption;
 use tollgate_llm::provider::usage::{HEAD_BYTES, TAIL_BYTES, scan_usage};
 use tollgate_llm::usage::{AnswerTextMeter, model_tokens};
 
@@ -25,10 +26,10 @@ pub(super) struct MeteredUsage {
 impl MeteredUsage {
     /// Some providers count the question at the beginning of a stream. If it is cut, that is no count
     /// of the answer.
-    pub(super) fn tokens(&self) -> ModelTokens {
+    pub(super) fn tokens(&self, interruption: &StreamInterruption) -> ModelTokens {
         match &self.counted {
             None => ModelTokens::default(),
-            Some(usage) if self.is_complete => model_tokens(usage),
+            Some(usage) if self.is_complete && !interruption.has_happened() => model_tokens(usage),
             Some(usage) => {
                 let arrived = ModelReservation::estimate_output(self.text_bytes);
                 let counted = model_tokens(usage);

@@ -201,10 +201,10 @@ impl StdioServer {
         let front = Arc::clone(&self.front);
         let who = self.who.clone();
         let session = self.session.clone();
-        let asked = StdioRequest::from(request);
+        let stdio_request = StdioRequest::from(request);
         let exchange =
             Exchange::new(ExchangeChannel::new(ExchangeTransport::Pipe), |line| async move {
-                answer(&front, who, session.as_ref(), &asked, &line).await
+                answer(&front, who, session.as_ref(), &stdio_request, &line).await
             });
         self.run(id, exchange);
     }
@@ -239,10 +239,11 @@ impl StdioServer {
         let _ = self.out.send(encode::initialize(&request.id, session.revision)).await;
         let front = Arc::clone(&self.front);
         let out = self.out.clone();
-        let told = Arc::clone(&session);
+        let notified_session = Arc::clone(&session);
         let who = self.who.clone();
         self.tasks.spawn(async move {
-            listen::tell(&front, SessionClient { session: &told, who: &who }, out).await;
+            listen::tell(&front, SessionClient { session: &notified_session, who: &who }, out)
+                .await;
             None
         });
         self.session = Some(session);

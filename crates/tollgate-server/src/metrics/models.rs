@@ -1,11 +1,15 @@
 //! Metrics of models: tokens, and rounds per agent turn.
 
-use tollgate_engine::model_usage::ModelUsageMeter;
+use std::time::Duration;
+
+use tollgate_core::model_usage::UsageTotals;
+use tollgate_engine::model_usage::{AgentModel, ModelUsageMeter};
 use tollgate_llm::agent::{ChatService, ROUND_BUCKETS};
 
 use super::table::{
-    ITERATIONS, MODEL_ANSWERS, MODEL_CACHED, MODEL_COST, MODEL_LIMITED, MODEL_REQUESTS,
-    MODEL_TOKENS, MODEL_UNPRICED, MODEL_USED_TOKENS,
+    ITERATIONS, MODEL_ANSWERS, MODEL_AUDIO_SECONDS, MODEL_AUDIO_TOKENS, MODEL_CACHED, MODEL_COST,
+    MODEL_LIMITED, MODEL_LIVE_SECONDS, MODEL_REQUESTS, MODEL_TOKENS, MODEL_UNPRICED,
+    MODEL_USED_TOKENS,
 };
 use super::text::{HistogramBuckets, MetricLabels, PrometheusText};
 
@@ -42,6 +46,31 @@ pub(super) fn write(text: &mut PrometheusText, chat: &ChatService) {
     }
 }
 
+fn write_speech(text: &mut PrometheusText, totals: &[(AgentModel, UsageTotals)]) {
+    let seconds = |ms: u64| Duration::from_millis(ms).as_secs_f64();
+    text.family(&MODEL_AUDIO_TOKENS);
+    for (by, used) in totals {
+        let speech = &used.speech;
+        for (direction, count) in [("input", speech.audio_input), ("output", speech.audio_output)] {
+            let labels = MetricLabels::of(&MODEL_AUDIO_TOKENS, &[&by.model, &by.agent, direction]);
+            text.sample(&MODEL_AUDIO_TOKENS, &labels, count);
+        }
+    }
+    text.family(&MODEL_AUDIO_SECONDS);
+    for (by, used) in totals {
+        let speech = &used.speech;
+        for (direction, ms) in [("input", speech.heard_ms), ("output", speech.spoken_ms)] {
+            let labels = MetricLabels::of(&MODEL_AUDIO_SECONDS, &[&by.model, &by.agent, direction]);
+            text.sample(&MODEL_AUDIO_SECONDS, &labels, seconds(ms));
+        }
+    }
+    text.family(&MODEL_LIVE_SECONDS);
+    for (by, used) in totals {
+        let labels = MetricLabels::of(&MODEL_LIVE_SECONDS, &[&by.model, &by.agent]);
+        text.sample(&MODEL_LIVE_SECONDS, &labels, seconds(used.speech.live_ms));
+    }
+}
+
 pub(super) fn write_usage(text: &mut PrometheusText, meter: &ModelUsageMeter) {
     let totals = meter.totals_since_start();
     text.family(&MODEL_REQUESTS);
@@ -56,6 +85,7 @@ pub(super) fn write_usage(text: &mut PrometheusText, meter: &ModelUsageMeter) {
             text.sample(&MODEL_USED_TOKENS, &labels, count);
         }
     }
+    write_speech(text, &totals);
     text.family(&MODEL_COST);
     for (by, used) in &totals {
         let labels = MetricLabels::of(&MODEL_COST, &[&by.model, &by.agent]);

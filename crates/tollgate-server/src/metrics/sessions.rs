@@ -2,13 +2,14 @@
 //! by turn seconds is the tools' share of the turns.
 
 use tollgate_llm::realtime::SessionTotals;
+use tollgate_llm::realtime::silence::{SILENCE_BUCKETS, SilencePart};
 
 use super::table::{
-    LIVE_ANNOUNCEMENTS, LIVE_CALLS, LIVE_CANCELLATIONS, LIVE_INTERRUPTED, LIVE_LATE, LIVE_MISSES,
-    LIVE_SESSIONS, LIVE_SESSIONS_TOTAL, LIVE_TOOL_SECONDS, LIVE_TURN_SECONDS, LIVE_TURNS,
-    MetricFamily, SESSIONS,
+    LIVE_ANNOUNCEMENTS, LIVE_CALLS, LIVE_CANCELLATIONS, LIVE_FAILOVERS, LIVE_INTERRUPTED,
+    LIVE_LATE, LIVE_MISSES, LIVE_SESSIONS, LIVE_SESSIONS_TOTAL, LIVE_SILENCE, LIVE_TOOL_SECONDS,
+    LIVE_TURN_SECONDS, LIVE_TURNS, MetricFamily, SESSIONS,
 };
-use super::text::{MetricLabels, PrometheusText};
+use super::text::{HistogramBuckets, MetricLabels, PrometheusText, seconds};
 use crate::app_state::AppState;
 
 type SessionMetric = fn(&SessionTotals) -> f64;
@@ -26,6 +27,7 @@ const FIGURES: &[(&MetricFamily, SessionMetric)] = &[
     (&LIVE_ANNOUNCEMENTS, |it| it.announced as f64),
     (&LIVE_CANCELLATIONS, |it| it.cancelled as f64),
     (&LIVE_LATE, |it| it.late as f64),
+    (&LIVE_FAILOVERS, |it| it.failovers as f64),
 ];
 
 pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
@@ -39,5 +41,13 @@ pub(super) fn write(text: &mut PrometheusText, front: &AppState) {
         for (dialect, sums) in &sums {
             text.sample(family, &MetricLabels::of(family, &[dialect]), figure(sums));
         }
+    }
+    let silences = front.realtime_sessions.silences();
+    let parts = SilencePart::ALL.map(|part| (part.as_str(), silences.of(part)));
+    let bounds = seconds(SILENCE_BUCKETS);
+    text.family(&LIVE_SILENCE);
+    for (part, spans) in parts.into_iter().chain([("total", silences.total())]) {
+        let labels = MetricLabels::of(&LIVE_SILENCE, &[part]);
+        text.histogram(&LIVE_SILENCE, &labels, &HistogramBuckets::of(&spans, &bounds));
     }
 }

@@ -10,8 +10,9 @@ pub(super) use memory::{
     MEMORY_PRESSURE,
 };
 pub(super) use model_usage::{
-    MODEL_ANSWERS, MODEL_CACHED, MODEL_COST, MODEL_LIMITED, MODEL_REQUESTS, MODEL_TOKENS,
-    MODEL_UNPRICED, MODEL_USED_TOKENS, MODELS,
+    MODEL_ANSWERS, MODEL_AUDIO_SECONDS, MODEL_AUDIO_TOKENS, MODEL_CACHED, MODEL_COST,
+    MODEL_LIMITED, MODEL_LIVE_SECONDS, MODEL_REQUESTS, MODEL_TOKENS, MODEL_UNPRICED,
+    MODEL_USED_TOKENS, MODELS,
 };
 pub(super) use providers::{
     PROVIDER_BREAKER, PROVIDER_FIRST_TOKEN, PROVIDER_HEDGES, PROVIDER_IN_FLIGHT,
@@ -258,6 +259,15 @@ pub(super) const LIVE_TURN_SECONDS: MetricFamily = MetricFamily {
     labels: &["dialect"],
     about: "",
 };
+pub(super) const LIVE_SILENCE: MetricFamily = MetricFamily {
+    name: "tollgate_live_silence_seconds",
+    kind: MetricFamilyKind::Histogram,
+    help: "Time that callers of live sessions heard nothing before an answer.",
+    labels: &["part"],
+    about: "From the end of their speech to the first audio for the client. `part` is `total`, or \
+            whose time it was: `model`, `tool`, `network` or `gateway` \
+            ([realtime.md](realtime.md#silence)).",
+};
 pub(super) const LIVE_TOOL_SECONDS: MetricFamily = MetricFamily {
     name: "tollgate_live_tool_seconds_total",
     kind: MetricFamilyKind::Counter,
@@ -297,6 +307,14 @@ pub(super) const LIVE_LATE: MetricFamily = MetricFamily {
     name: "tollgate_live_late_results_total",
     kind: MetricFamilyKind::Counter,
     help: "Late results that were passed to the model.",
+    labels: &["dialect"],
+    about: "",
+};
+
+pub(super) const LIVE_FAILOVERS: MetricFamily = MetricFamily {
+    name: "tollgate_live_failovers_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Sessions that went on after their provider had failed.",
     labels: &["dialect"],
     about: "",
 };
@@ -351,8 +369,8 @@ pub(super) const ACCESS_REFUSED: MetricFamily = MetricFamily {
     labels: &["reason"],
     about: "`reason` is `no_key`, `wrong_key`, `expired_key`, `bad_token` (of the issuer of `auth`), \
               `malformed_credentials` (two keys, or one in a URL), `failed_login`, `no_csrf`, \
-              `no_right` (also: not the key's agent), `bad_host` or `bad_origin`. Addresses are in \
-              the log and in the audit trail, not here.",
+              `no_right` (also: not the key's agent), `bad_host`, `bad_origin` or `bad_signature` (of \
+              a telephone platform). Addresses are in the log and in the audit trail, not here.",
 };
 pub(super) const WRONG_KEYS_THROTTLED: MetricFamily = MetricFamily {
     name: "tollgate_wrong_keys_throttled_total",
@@ -446,11 +464,13 @@ pub(super) const SECTIONS: &[(&str, &[&MetricFamily])] = &[
             &LIVE_INTERRUPTED,
             &LIVE_TURN_SECONDS,
             &LIVE_TOOL_SECONDS,
+            &LIVE_SILENCE,
             &LIVE_CALLS,
             &LIVE_MISSES,
             &LIVE_ANNOUNCEMENTS,
             &LIVE_CANCELLATIONS,
             &LIVE_LATE,
+            &LIVE_FAILOVERS,
         ],
     ),
     (

@@ -48,6 +48,7 @@ fn no_label_holds_what_somebody_said_or_who_it_was() {
         "reason",
         "state",
         "model",
+        "part",
         "provider",
         "endpoint",
         "direction",

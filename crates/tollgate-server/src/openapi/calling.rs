@@ -166,7 +166,7 @@ fn code() -> Operation {
             ("hint", or_null(text())),
         ],
     );
-    let ran = object(
+    let call_schema = object(
         &[
             ("status", one_of(&["ok", "error"])),
             ("prints", text()),
@@ -183,7 +183,7 @@ fn code() -> Operation {
     ))
     .needs("execute")
     .takes(body(&[("code", text())], &[("agent", text()), ("tier", tier())]))
-    .gives(200, "the outcome, success or failure", ran)
+    .gives(200, "the outcome, success or failure", call_schema)
     .refuses(&[(404, "`unknown_agent`"), (503, "it could not be run")])
 }
 
@@ -242,6 +242,13 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ],
         &[
             ("content", with_description(list(free()), "as in MCP, if it has more than text")),
+            (
+                "pictures",
+                with_description(
+                    list(picture()),
+                    "links to those that this consumer does not get otherwise",
+                ),
+            ),
             ("warning", text()),
             ("retry_hint", text()),
             ("truncated", flag()),
@@ -263,4 +270,11 @@ fn schemas() -> Vec<(&'static str, Value)> {
         ],
     );
     vec![("Outcome", outcome)]
+}
+
+fn picture() -> Value {
+    object(
+        &[("url", text()), ("mime_type", text()), ("bytes", whole()), ("url_seconds", whole())],
+        &[],
+    )
 }

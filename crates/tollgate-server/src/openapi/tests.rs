@@ -32,6 +32,8 @@ const ELSEWHERE: &[&str] = &[
     "/v1/live/sessions",
     "/v1/live/sessions/{id}/attach",
     "/v1/agent/converse",
+    "/v1/telephony/twilio",
+    "/v1/telephony/twilio/{line}",
     "/ws/{service}",
     "//ws/{service}",
     "/.well-known/oauth-protected-resource",

@@ -21,12 +21,12 @@ const NO_UPGRADE: ApiError = ApiError::new(
     "this path is for WebSocket: `connection: upgrade`, `upgrade: websocket`, version 13",
 );
 
-pub(super) struct WebSocketHandshake {
+pub(crate) struct WebSocketHandshake {
     accept: HeaderValue,
 }
 
 impl WebSocketHandshake {
-    pub(super) fn read(request: &Request) -> Result<Self, ApiError> {
+    pub(crate) fn read(request: &Request) -> Result<Self, ApiError> {
         let headers = request.headers();
         let is_get = request.method() == Method::GET && request.version() >= Version::HTTP_11;
         let is_upgrade = has_token(headers, &header::CONNECTION, "upgrade")
@@ -48,7 +48,7 @@ impl WebSocketHandshake {
     }
 
     /// Accepts. Of the offered subprotocols only one that contains no key is echoed.
-    pub(super) fn response(self, sent: &Parts) -> Response {
+    pub(crate) fn response(self, sent: &Parts) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
@@ -66,7 +66,7 @@ impl WebSocketHandshake {
 
 /// Tells a plain HTTP client, or one with an older WebSocket version, what is required (RFC 6455,
 /// 4.4).
-pub(super) fn asking(mut response: Response) -> Response {
+pub(crate) fn asking(mut response: Response) -> Response {
     if response.status() == StatusCode::UPGRADE_REQUIRED {
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));

@@ -19,7 +19,7 @@ use crate::pressure::ConnectionMemory;
 /// Step by which a growing message reserves memory.
 const STEP: usize = 512 << 10;
 /// A client's stream of WebSocket frames.
-pub(super) struct BudgetedStream<S> {
+pub(crate) struct BudgetedStream<S> {
     stream: MessageStream<S>,
     budget: Arc<BodyBudget>,
     principal: Option<Principal>,

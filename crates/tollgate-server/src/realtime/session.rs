@@ -12,28 +12,31 @@ use http::request::Parts;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
+use serde_json::json;
+use tokio::runtime::Handle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tollgate_core::agent::Agent;
 use tollgate_core::lease::{RevocableLease, RevokedError};
 use tollgate_engine::audit::{AuditAction, Decision};
 use tollgate_engine::gate::UnknownAgentError;
-use tollgate_llm::provider::ProviderSocket;
 use tollgate_llm::realtime::wire::{self, MessageStream};
 use tollgate_llm::realtime::{
-    CloseReason, ProviderSessionTarget, RealtimeFrame, RealtimeProtocol, SessionEnds, SessionParty,
-    SessionRequest, SessionSockets, TierOverrideRight,
+    CloseReason, DialedProvider, ProviderSessionTarget, RealtimeFrame, RealtimeProtocol,
+    SessionEnds, SessionParty, SessionRequest, SessionSockets, TierOverrideRight,
 };
 use tollgate_mcp::offload::LargeWork;
 
 use super::message_budget::BudgetedStream;
-use super::{conversation, target};
+use super::{conversation, secret_scope, target};
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::auth::Right;
+use crate::auth::client_secrets::ClientSecret;
 use crate::pressure::ConnectionMemory;
+use crate::realtime_threads::RealtimeThread;
 use crate::request_context::{RequestContext, queue_depth};
 use crate::variables::PromptVariables;
 
@@ -44,22 +47,32 @@ const STOPS: &str = "the gateway stops";
 /// Limit on a close reason, in bytes.
 const MAX_REASON_BYTES: usize = 123;
 
-/// The task of a connection after its HTTP upgrade. The code that serves the connection runs it, in
-/// the same task.
+/// Takes a session from its request to the code that serves the connection, which runs it after
+/// the HTTP upgrade.
 #[derive(Clone, Default)]
-pub(crate) struct UpgradeHandover(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+pub(crate) struct UpgradeHandover(Arc<Mutex<Option<HandedSession>>>);
+
+/// A session, and the thread that it is for.
+pub(crate) struct HandedSession {
+    pub(crate) session: BoxFuture<'static, ()>,
+    pub(crate) thread: RealtimeThread,
+}
 
 impl UpgradeHandover {
-    pub(super) fn give(&self, session: impl Future<Output = ()> + Send + 'static) {
-        *self.0.lock() = Some(session.boxed());
+    pub(crate) fn give(
+        &self,
+        thread: RealtimeThread,
+        session: impl Future<Output = ()> + Send + 'static,
+    ) {
+        *self.0.lock() = Some(HandedSession { session: session.boxed(), thread });
     }
 
-    pub(crate) fn take(&self) -> Option<BoxFuture<'static, ()>> {
+    pub(crate) fn take(&self) -> Option<HandedSession> {
         self.0.lock().take()
     }
 }
 
-type ClientWebSocket = WebSocketStream<BudgetedStream<TokioIo<Upgraded>>>;
+pub(crate) type ClientWebSocket = WebSocketStream<BudgetedStream<TokioIo<Upgraded>>>;
 
 /// Runs once the socket is available.
 pub(super) type UpgradeCallback =
@@ -70,7 +83,7 @@ pub(super) type UpgradeCallback =
 type OpenedSession = Option<BoxFuture<'static, CloseReason>>;
 
 /// An authenticated client that has not selected a model yet.
-pub(super) struct PendingSession {
+pub(crate) struct PendingSession {
     front: Arc<AppState>,
     who: RequestContext,
     agent: Agent,
@@ -79,8 +92,11 @@ pub(super) struct PendingSession {
     conversation: Option<String>,
     queue_depth: u32,
     variables: BTreeMap<String, String>,
+    secret: Option<Arc<ClientSecret>>,
     /// The connection to which its messages are charged.
     connection: Option<Arc<ConnectionMemory>>,
+    /// Runs its tool calls.
+    worker: Handle,
 }
 
 impl PendingSession {
@@ -92,21 +108,90 @@ impl PendingSession {
         place: ProviderSessionTarget,
     ) -> Result<Self, ApiError> {
         let agent = target::agent(front, &who)?;
+        let secret = secret_scope::presented_secret(sent);
+        let (conversation, variables) = match &secret {
+            Some(secret) => (secret.grant.conversation.clone(), secret.grant.variables.clone()),
+            None => (conversation(sent)?, PromptVariables::read(&sent.headers, None)?.into_map()),
+        };
         Ok(Self {
             front: Arc::clone(front),
             who,
             agent,
             live,
             place,
-            conversation: conversation(sent)?,
+            conversation,
             queue_depth: queue_depth(sent)?,
-            variables: PromptVariables::read(&sent.headers, None)?.into_map(),
+            variables,
+            secret,
             connection: sent.extensions.get().cloned(),
+            worker: Handle::current(),
         })
     }
 
-    pub(super) fn session_request(&self, named: Option<&str>) -> Result<SessionRequest, ApiError> {
+    /// A telephone call: nothing of it is in the headers.
+    pub(crate) fn of_call(
+        front: &Arc<AppState>,
+        sent: &Parts,
+        who: RequestContext,
+    ) -> Result<Self, ApiError> {
+        let agent = target::agent(front, &who)?;
+        Ok(Self {
+            front: Arc::clone(front),
+            who,
+            agent,
+            live: RealtimeProtocol::OpenAi,
+            place: ProviderSessionTarget::New,
+            conversation: None,
+            queue_depth: 0,
+            variables: BTreeMap::new(),
+            connection: sent.extensions.get().cloned(),
+            worker: Handle::current(),
+            secret: None,
+        })
+    }
+
+    /// Sets what a telephone call tells when it begins.
+    pub(crate) fn set_call(&mut self, conversation: String, variables: BTreeMap<String, String>) {
+        self.conversation = Some(conversation);
+        self.variables = variables;
+    }
+
+    /// Runs its tool calls.
+    pub(crate) fn worker(&self) -> &Handle {
+        &self.worker
+    }
+
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The same at another place of the provider.
+    pub(super) fn at(self, place: ProviderSessionTarget) -> Self {
+        Self { place, ..self }
+    }
+
+    /// Whether the caller's credential was revoked.
+    pub(super) fn is_revoked(&self) -> bool {
+        self.who.lease.terms().revocation().is_some()
+    }
+
+    pub(crate) fn session_request(&self, named: Option<&str>) -> Result<SessionRequest, ApiError> {
+        let named = match &self.secret {
+            Some(secret) => {
+                secret_scope::check_model(secret, named)?;
+                Some(secret.grant.model.as_str())
+            }
+            None => named,
+        };
         let model = target::model(&self.front, &self.who, &self.agent, self.live, named)?;
+        let live = target::provider_protocol(&model, self.live);
+        let others = match self.place {
+            // An existing session is where it is.
+            ProviderSessionTarget::Attached(_) => Vec::new(),
+            ProviderSessionTarget::New | ProviderSessionTarget::Version(_) => {
+                target::others(&self.front, &self.agent, live, &model)
+            }
+        };
         let override_right = if self.who.rights.has(Right::OverrideTier) {
             TierOverrideRight::Held
         } else {
@@ -123,28 +208,49 @@ impl PendingSession {
                 trace: self.who.trace.clone(),
             },
             agent: self.agent.clone(),
-            live: self.live,
+            live,
+            client: self.live,
             model,
+            others,
+            served_at: None,
             place: self.place.clone(),
             tier: self.who.tier,
             conversation: self.conversation.clone(),
             queue_depth: self.queue_depth,
             variables: self.variables.clone(),
+            usage: None,
+            declared: None,
         })
     }
 
-    async fn socket(&self, upgraded: Upgraded, large_work: &LargeWork) -> ClientWebSocket {
+    /// The configuration of the client secret, as if the client had sent it first.
+    fn first_message(&self) -> Option<Message> {
+        let secret = self.secret.as_ref()?;
+        let mut session = secret.grant.session.clone();
+        // The connection has named the model already.
+        session.shift_remove("model");
+        let is_empty = session.keys().all(|key| key == "type");
+        let update = json!({"type": "session.update", "session": session});
+        (!is_empty).then(|| Message::text(update.to_string()))
+    }
+
+    pub(crate) async fn socket(
+        &self,
+        upgraded: Upgraded,
+        large_work: &LargeWork,
+        config: WebSocketConfig,
+    ) -> ClientWebSocket {
         let mut stream = MessageStream::new(TokioIo::new(upgraded));
         stream.report_to(large_work);
         let is_key = !self.who.principal.is_local();
         let principal = is_key.then(|| self.who.principal.clone());
         let stream = BudgetedStream::new(stream, &self.front.bodies, principal)
             .on_account_of(self.connection.clone());
-        WebSocketStream::from_raw_socket(stream, Role::Server, Some(wire::config())).await
+        WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await
     }
 
     /// Resolves to the reason when the session must end.
-    fn ends(&self) -> SessionEnds {
+    pub(crate) fn ends(&self) -> SessionEnds {
         let front = Arc::clone(&self.front);
         let lease = self.who.lease.clone();
         let stop = front.stop.clone();
@@ -166,7 +272,8 @@ impl PendingSession {
             stop.cancelled().await;
             with(CloseCode::Away, STOPS)
         };
-        SessionEnds { at_once: at_once.boxed(), after_turn: after_turn.boxed() }
+        let drain = self.front.limits.drain;
+        SessionEnds { at_once: at_once.boxed(), after_turn: after_turn.boxed(), drain }
     }
 }
 
@@ -185,12 +292,14 @@ pub(super) fn start_with_provider(
     front: Arc<AppState>,
     knock: PendingSession,
     request: SessionRequest,
-    provider: ProviderSocket,
+    provider: DialedProvider,
 ) -> UpgradeCallback {
+    let first = knock.first_message();
     Box::new(move |upgraded, large_work| {
         async move {
-            let client = knock.socket(upgraded, &large_work).await;
-            let sockets = SessionSockets { client, provider, first: None, large_work };
+            let client = knock.socket(upgraded, &large_work, wire::config()).await;
+            let calls = knock.worker.clone();
+            let sockets = SessionSockets { client, provider, first, large_work, calls };
             Some(front.realtime_sessions.hold(request, sockets, knock.ends()))
         }
         .boxed()
@@ -204,7 +313,7 @@ pub(super) fn start_after_first_message(
 ) -> UpgradeCallback {
     Box::new(move |upgraded, large_work| {
         async move {
-            let mut client = knock.socket(upgraded, &large_work).await;
+            let mut client = knock.socket(upgraded, &large_work, wire::config()).await;
             if let Some(greeting) = knock.live.greeting() {
                 // If the client is gone already, the next step notices.
                 let _ = client.send(Message::text(greeting)).await;
@@ -217,8 +326,9 @@ pub(super) fn start_after_first_message(
             };
             match found {
                 Ok(DialedSession { request, provider, first }) => {
-                    let sockets =
-                        SessionSockets { client, provider, first: Some(first), large_work };
+                    let first = Some(first);
+                    let calls = knock.worker.clone();
+                    let sockets = SessionSockets { client, provider, first, large_work, calls };
                     Some(front.realtime_sessions.hold(request, sockets, ends))
                 }
                 Err(end) => {
@@ -234,7 +344,7 @@ pub(super) fn start_after_first_message(
 /// A session whose first message has named the model, and whose provider is connected.
 struct DialedSession {
     request: SessionRequest,
-    provider: ProviderSocket,
+    provider: DialedProvider,
     first: Message,
 }
 
@@ -250,7 +360,11 @@ async fn dial_by_first_message(
     };
     let named = knock.live.model_in_first_message(frame);
     let refused = |problem: ApiError| with(CloseCode::Policy, &problem.detail);
-    let request = knock.session_request(named.as_deref()).map_err(refused)?;
+    let mut request = knock.session_request(named.as_deref()).map_err(refused)?;
+    let room = request.reserve(knock.front.gate.model_usage());
+    room.map_err(|limited| {
+        with(CloseCode::Again, &format!("model_limit_exceeded: {}", limited.message))
+    })?;
     let provider = request.dial().await;
     let provider = provider.map_err(|failure| with(CloseCode::Error, &failure.message))?;
     Ok(DialedSession { request, provider, first })
@@ -271,7 +385,7 @@ fn with(code: CloseCode, reason: &str) -> CloseReason {
     CloseReason { code: code.into(), reason: reason.to_owned() }
 }
 
-async fn leave(mut client: ClientWebSocket, with: CloseReason) {
+pub(crate) async fn leave(mut client: ClientWebSocket, with: CloseReason) {
     let reason = &with.reason[..with.reason.floor_char_boundary(MAX_REASON_BYTES)];
     let frame = CloseFrame { code: with.code.into(), reason: reason.into() };
     let goodbye = async {

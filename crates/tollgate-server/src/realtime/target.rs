@@ -10,8 +10,10 @@ use tollgate_core::nearest::nearest;
 use tollgate_core::text::truncate_chars;
 use tollgate_llm::error::LlmError;
 use tollgate_llm::provider::{ModelHandle, ModelRegistry};
-use tollgate_llm::realtime::RealtimeProtocol;
+use tollgate_llm::realtime::{RealtimeProtocol, translation};
+use tollgate_llm::settings::ProviderKind;
 
+use super::secret_scope;
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::app_state::AppState;
 use crate::auth::{CallerReach, Right};
@@ -19,12 +21,19 @@ use crate::fields::{self, parameter};
 use crate::request_context::{RequestContext, RequestOverrides};
 
 /// Context of the client. Settings that a browser cannot send as headers come from the URL.
-pub(super) fn who(front: &AppState, sent: &Parts) -> Result<RequestContext, ApiError> {
+/// `model`: the name that the client gives, which may be an agent's.
+pub(super) fn who(
+    front: &AppState,
+    sent: &Parts,
+    model: Option<&str>,
+) -> Result<RequestContext, ApiError> {
     let tier = parameter(&sent.uri, "tier").map(|text| fields::tier("tier", &text)).transpose()?;
-    let model = parameter(&sent.uri, "model");
-    let agent = parameter(&sent.uri, "agent")
-        .or_else(|| model.filter(|name| front.gate.agent(name).is_ok()));
-    let who = RequestContext::read(&front.keys, sent, RequestOverrides { agent, tier })?;
+    let named = model.filter(|name| front.gate.agent(name).is_ok());
+    let agent = parameter(&sent.uri, "agent").or_else(|| named.map(str::to_owned));
+    let mut who = RequestContext::read(&front.keys, sent, RequestOverrides { agent, tier })?;
+    if let Some(secret) = secret_scope::presented_secret(sent) {
+        who = secret_scope::limit(&secret, sent, who)?;
+    }
     who.rights.need(Right::Execute)?;
     if who.tier.is_some() {
         // Refuse a tier without permission now, not during the session.
@@ -52,7 +61,9 @@ pub(super) fn model(
     let models = front.chat.models();
     let own = || {
         let known = agent.persona.models.iter().filter_map(|name| models.find(name));
-        known.into_iter().find(|model| model.is_live() && speaks(model, live))
+        let known: Vec<_> = known.filter(|model| model.is_live()).collect();
+        let same = known.iter().find(|model| speaks(model, live));
+        same.or_else(|| known.iter().find(|model| is_translated(model, live))).cloned()
     };
     // Deepgram's clients name the model behind the voice, which is unknown here.
     let named = named.filter(|name| {
@@ -81,9 +92,10 @@ pub(super) fn model(
         );
         return Err(ApiError::with_detail(StatusCode::FORBIDDEN, "forbidden", detail));
     }
-    if !speaks(&found, live) {
+    if !speaks(&found, live) && !is_translated(&found, live) {
         let detail = format!(
-            "model `{}` does not support {live} sessions: its provider is of another kind",
+            "model `{}` does not support {live} sessions: its provider is of another kind, and \
+             only OpenAI Realtime and Gemini Live are translated into each other",
             found.settings.name
         );
         return Err(ApiError::with_detail(StatusCode::BAD_REQUEST, "wrong_model", detail));
@@ -91,7 +103,27 @@ pub(super) fn model(
     Ok(found)
 }
 
-pub(super) fn problem(failure: LlmError) -> ApiError {
+/// The agent's models that take over when this one fails, in order from it on. None for a model
+/// that is not the agent's: its client wants that one.
+pub(super) fn others(
+    front: &AppState,
+    agent: &Agent,
+    live: RealtimeProtocol,
+    model: &ModelHandle,
+) -> Vec<Arc<ModelHandle>> {
+    let models = front.chat.models();
+    let own = agent.persona.models.iter().filter_map(|name| models.find(name));
+    let is_alike = |other: &Arc<ModelHandle>| is_gpt_live(other) == is_gpt_live(model);
+    let serves = |it: &Arc<ModelHandle>| it.is_live() && speaks(it, live) && is_alike(it);
+    let mut own: Vec<_> = own.filter(serves).collect();
+    let is_it = |known: &Arc<ModelHandle>| known.settings.name == model.settings.name;
+    let Some(at) = own.iter().position(is_it) else { return Vec::new() };
+    own.rotate_left(at);
+    own.remove(0);
+    own
+}
+
+pub(crate) fn problem(failure: LlmError) -> ApiError {
     let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
     let problem = ApiError::with_detail(status, failure.kind.code(), failure.message);
     match failure.retry_after {
@@ -104,13 +136,41 @@ fn speaks(model: &ModelHandle, live: RealtimeProtocol) -> bool {
     model.provider_kind() == Some(live.provider())
 }
 
-/// The only model for this protocol.
-fn only(models: &ModelRegistry, live: RealtimeProtocol) -> Option<Arc<ModelHandle>> {
-    let mut known = models.list().iter().filter(|model| model.is_live() && speaks(model, live));
-    match (known.next(), known.next()) {
-        (Some(model), None) => Some(Arc::clone(model)),
-        _ => None,
+/// OpenAI's full-duplex models have a protocol of their own, at the same provider.
+fn is_gpt_live(model: &ModelHandle) -> bool {
+    model.settings.id.starts_with("gpt-live")
+}
+
+/// Whether a client of this protocol can use the model through a translation.
+fn is_translated(model: &ModelHandle, live: RealtimeProtocol) -> bool {
+    model.is_live()
+        && !is_gpt_live(model)
+        && translation::can_translate(live, provider_protocol(model, live))
+}
+
+/// The protocol of a session with this model at its provider.
+pub(super) fn provider_protocol(model: &ModelHandle, live: RealtimeProtocol) -> RealtimeProtocol {
+    if speaks(model, live) {
+        return live;
     }
+    match model.provider_kind() {
+        Some(ProviderKind::OpenAi) => RealtimeProtocol::OpenAi,
+        Some(ProviderKind::Gemini) => RealtimeProtocol::Gemini,
+        _ => live,
+    }
+}
+
+/// The only model for this protocol; without any, the only one that is translated.
+fn only(models: &ModelRegistry, live: RealtimeProtocol) -> Option<Arc<ModelHandle>> {
+    let only_of = |is_usable: fn(&ModelHandle, RealtimeProtocol) -> bool| {
+        let mut known = models.list().iter().filter(|it| it.is_live() && is_usable(it, live));
+        match (known.next(), known.next()) {
+            (Some(model), None) => Some(Arc::clone(model)),
+            _ => None,
+        }
+    };
+    let has_same = models.list().iter().any(|model| model.is_live() && speaks(model, live));
+    if has_same { only_of(speaks) } else { only_of(is_translated) }
 }
 
 fn unknown(named: &str, live: RealtimeProtocol, models: &ModelRegistry) -> ApiError {

@@ -31,12 +31,12 @@ const KEYS: &[&str] = &["code", "agent", "tier"];
 /// A client that disconnects ends the program.
 pub(crate) async fn code(State(front): State<Arc<AppState>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
-    let ran = async {
+    let run = async {
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent, body, &front.limits).await?;
         RunCodeRequest::read(&front, &sent, &body)?.run(&front).await
     };
-    match ran.await {
+    match run.await {
         Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
         Err(problem) => problem.response(ApiErrorFormat::OpenAi),
     }

@@ -21,7 +21,7 @@ use tollgate_mcp::client::{self, ProgressReporting};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::offload::offload_if_large;
 
-use super::rest_json::OutcomeJson;
+use super::rest_json::{OutcomeJson, picture_delivery};
 use crate::accept::Accepts;
 use crate::api_error::{ApiError, ApiErrorFormat, retry_after};
 use crate::app_state::AppState;
@@ -186,7 +186,10 @@ impl ExecuteRequest {
         let outcome = offload_if_large(outcome.result.get().len(), move || {
             let written = |outcome: &Outcome, caps: ResultCaps| {
                 let spoken = gate::render_speech(&turn, &name, outcome, caps.wording);
-                OutcomeJson::new(outcome, &spoken, caps.wording).to_text()
+                let delivery = picture_delivery(caps.wording);
+                let pictures = gate.link_pictures(&turn, &name, outcome, delivery);
+                let written = OutcomeJson::new(outcome, &spoken, caps.wording);
+                written.with_pictures(pictures).to_text()
             };
             if also.is_empty() {
                 return written(&outcome, caps);
@@ -212,7 +215,7 @@ pub(super) fn freshness(sent: &Parts) -> CacheFreshness {
 }
 
 /// The outcome of a call, if the reply has one.
-pub(super) fn into_outcome(reply: Result<Reply, CallError>) -> Result<Outcome, ApiError> {
+pub(crate) fn into_outcome(reply: Result<Reply, CallError>) -> Result<Outcome, ApiError> {
     match reply {
         Ok(Reply::Tool(outcome)) => Ok(outcome),
         Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {

@@ -38,7 +38,7 @@ const HEADERS: &[(&str, &str)] = &[
 ];
 
 pub(crate) async fn file(State(front): State<Arc<AppState>>, Path(id): Path<String>) -> Response {
-    let mut response = match front.gate.file_links().open(&id).await {
+    let mut response = match front.gate.open_file(&id).await {
         LinkedFile::Unknown => UNKNOWN.response(ApiErrorFormat::OpenAi),
         LinkedFile::Pending => PENDING.response(ApiErrorFormat::OpenAi),
         LinkedFile::Busy => NO_ROOM_FOR_ANSWER.response(ApiErrorFormat::OpenAi),

@@ -10,7 +10,7 @@ use tollgate_core::json::Object;
 use tollgate_core::shaping::MessageWording;
 use tollgate_core::tool::{Tool, ToolEffect};
 use tollgate_core::turn::Turn;
-use tollgate_engine::gate::{Gate, SpokenOutcome};
+use tollgate_engine::gate::{Gate, PictureDelivery, PictureLink, SpokenOutcome};
 
 use crate::auth::{Right, Rights};
 use crate::tier_assignment::TierAssignmentJson;
@@ -107,6 +107,30 @@ impl<'a> From<&'a CatalogProblem> for CatalogProblemJson<'a> {
     }
 }
 
+/// A picture that a result has, as a link.
+#[derive(Serialize)]
+struct PictureJson {
+    url: String,
+    mime_type: &'static str,
+    bytes: usize,
+    url_seconds: u64,
+}
+
+impl From<PictureLink> for PictureJson {
+    fn from(link: PictureLink) -> Self {
+        let PictureLink { path, media_type, bytes, seconds } = link;
+        Self { url: path, mime_type: media_type, bytes, url_seconds: seconds }
+    }
+}
+
+/// Whether an outcome in this wording has the content of the result.
+pub(super) fn picture_delivery(wording: MessageWording) -> PictureDelivery {
+    match wording {
+        MessageWording::AsWritten => PictureDelivery::Shown,
+        MessageWording::Spoken { .. } => PictureDelivery::LeftOut,
+    }
+}
+
 /// Common JSON shape of every outcome.
 #[derive(Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the wire has two")]
@@ -117,6 +141,9 @@ pub(super) struct OutcomeJson<'a> {
     /// The MCP content, if it has more than text.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<Box<RawValue>>,
+    /// Pictures that are not in `content`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pictures: Vec<PictureJson>,
     /// Violations of the tool's output schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
@@ -150,6 +177,7 @@ impl<'a> OutcomeJson<'a> {
                 // Not useful for speech output.
                 MessageWording::Spoken { .. } => None,
             },
+            pictures: Vec::new(),
             warning: warning(&result),
             retryable: outcome.retry != Retryability::Pointless,
             retry_hint: match &outcome.retry {
@@ -162,6 +190,11 @@ impl<'a> OutcomeJson<'a> {
             cached: outcome.source == ResultSource::Cached,
             origin: outcome.origin.as_ref().map(|origin| origin.to_object().to_raw()),
         }
+    }
+
+    /// With links to the pictures that its consumer does not get.
+    pub(super) fn with_pictures(self, pictures: Vec<PictureLink>) -> Self {
+        Self { pictures: pictures.into_iter().map(PictureJson::from).collect(), ..self }
     }
 
     pub(super) fn to_text(&self) -> String {

@@ -61,8 +61,8 @@ impl ViewFormat {
         let format = format.map(Self::Tools);
         let leaderboard = flag("leaderboard", query.leaderboard.as_deref(), Self::Leaderboard)?;
         let explained = flag("explain", query.explain.as_deref(), Self::Explained)?;
-        let mut wanted = [format, leaderboard, explained].into_iter().flatten();
-        match (wanted.next(), wanted.next()) {
+        let mut conflicting = [format, leaderboard, explained].into_iter().flatten();
+        match (conflicting.next(), conflicting.next()) {
             (form, None) => Ok(form.unwrap_or(Self::Plain)),
             (_, Some(_)) => {
                 Err(bad_query("`format`, `leaderboard` and `explain` exclude each other"))

@@ -155,8 +155,8 @@ impl AcceptLoop {
             }
         }
         self.close(listener, &mut greeting);
-        let heard = async { while greeting.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(LAST_REQUESTS, heard).await;
+        let greeted = async { while greeting.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(LAST_REQUESTS, greeted).await;
         // The workers tell them that the gateway is stopping.
         let answered = async {
             while !self.served.is_empty() {

@@ -23,6 +23,7 @@ use crate::access::{self, client_address};
 use crate::api_error::{ApiError, ApiErrorFormat, FAULT, NO_ROOM_FOR_ANSWER, STOPPING};
 use crate::auth::{self, AuthenticatedCaller, ConnectionPeer};
 use crate::body::{BodyAdmission, ForwardedResponse, holding, mask_response, on_account};
+use crate::cors::PageGrant;
 use crate::events;
 use crate::in_flight::{InFlightPermit, PrincipalShare, listens};
 use crate::panic_guard;
@@ -39,14 +40,18 @@ pub(super) async fn answer(app: Arc<HttpApp>, request: Request<Incoming>) -> Res
 async fn respond(app: &HttpApp, mut request: Request<Incoming>) -> Response {
     let address = locate(app, &mut request);
     let (parts, body) = request.into_parts();
-    let asked = access::LoginStep::of(&parts);
+    let page = PageGrant::of(&app.guard.load(), &parts);
+    let login_step = access::LoginStep::of(&parts);
     let (response, visitor) = handle(app, parts, body, address).await;
-    if let Some(refusal) = access::refusal(&response, asked) {
+    if let Some(refusal) = access::refusal(&response, login_step) {
         let front = &app.front;
         let principal = visitor.as_ref().map(|visitor| &visitor.principal);
         front.refused.note(&refusal, address, principal, front.clock.wall());
     }
-    response
+    match page {
+        Some(page) => page.allow(response),
+        None => response,
+    }
 }
 
 /// The client address. Behind a trusted proxy, handlers see the client's address as the peer.
@@ -84,6 +89,10 @@ async fn admit(
     let style = ApiErrorFormat::of(parts.uri.path());
     if let Err(problem) = app.guard.load().check(&parts) {
         return Err(closing(problem.response(style)));
+    }
+    if let Some(answer) = PageGrant::of(&app.guard.load(), &parts).and_then(|page| page.preflight())
+    {
+        return Err(answer);
     }
     if app.front.stop.is_cancelled() && !is_probe(parts.uri.path()) {
         return Err(STOPPING.response(style));

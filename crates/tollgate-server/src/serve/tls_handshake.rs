@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::client_stream::{ClientStream, StreamMover};
 use crate::limits::Limits;
 
 /// First byte of every TLS connection: a handshake record.
@@ -25,10 +26,11 @@ const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
 /// `None`: there is nothing to serve.
 pub(super) async fn shake(
     stream: TcpStream,
+    mover: StreamMover,
     config: Arc<ServerConfig>,
     limits: &Limits,
-) -> Option<TlsStream<TcpStream>> {
-    let shaken = greet(stream, config);
+) -> Option<TlsStream<ClientStream>> {
+    let shaken = greet(stream, mover, config);
     match tokio::time::timeout(limits.handshake_timeout, shaken).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
@@ -44,12 +46,15 @@ pub(super) async fn shake(
 
 async fn greet(
     mut stream: TcpStream,
+    mover: StreamMover,
     config: Arc<ServerConfig>,
-) -> io::Result<TlsStream<TcpStream>> {
+) -> io::Result<TlsStream<ClientStream>> {
     let mut first = [0];
     match stream.peek(&mut first).await? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        _ if first[0] == HANDSHAKE => TlsAcceptor::from(config).accept(stream).await,
+        _ if first[0] == HANDSHAKE => {
+            TlsAcceptor::from(config).accept(ClientStream::new(stream, mover)).await
+        }
         _ => {
             stream.write_all(PLAIN).await?;
             stream.shutdown().await?;

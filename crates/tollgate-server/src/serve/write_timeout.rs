@@ -11,10 +11,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 use tokio_rustls::server::TlsStream;
 
+use super::client_stream::ClientStream;
 use super::connections::ConnectionActivity;
 
 /// Connections that can be closed with a TCP reset, so that nothing is kept for the peer.
@@ -22,14 +22,13 @@ pub(super) trait Abortable {
     fn abort_on_close(&self);
 }
 
-impl Abortable for TcpStream {
+impl Abortable for ClientStream {
     fn abort_on_close(&self) {
-        // Otherwise the kernel keeps unread output for minutes.
-        let _ = self.set_zero_linger();
+        self.reset_on_close();
     }
 }
 
-impl Abortable for TlsStream<TcpStream> {
+impl Abortable for TlsStream<ClientStream> {
     fn abort_on_close(&self) {
         self.get_ref().0.abort_on_close();
     }

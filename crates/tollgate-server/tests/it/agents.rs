@@ -1,4 +1,4 @@
-//! Agents as admins see them, and their prompts with the placeholders filled in.
+//! `/api/agents`: agents as admins see them, and prompts with their placeholders filled in.
 
 use serde_json::{Value, json};
 use tollgate_core::agent::{Agent, Persona, ToolSearch};

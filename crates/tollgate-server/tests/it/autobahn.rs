@@ -10,7 +10,7 @@ use tollgate_testkit::ws::{
     BINARY, CLOSE, CONTINUATION, PONG, RawWebSocket, RawWebSocketFrame, RawWebSocketRole, TEXT,
 };
 
-use crate::living::{Living, Speaks};
+use crate::live_gateway::{Living, Speaks};
 
 mod closing;
 mod compression;

@@ -1,9 +1,9 @@
-//! Thousands of turns of live sessions in which everything goes wrong by chance: interruptions,
-//! calls that are slow, repeated, unknown or cut off, responses that race, tools and tiers that
-//! change, ends that nobody announced, clients that lie, flood, vanish and come back. At the end
-//! every call was answered or properly given up, none twice, and nothing is left over.
+//! Thousands of turns of live sessions with random faults: interruptions; calls that are slow,
+//! repeated, unknown or cut off; racing responses; changes of tools and tiers; unannounced ends;
+//! clients that send wrong messages, flood, vanish and reconnect. At the end every call has exactly
+//! one answer or was cancelled, and no task or permit is left.
 //!
-//! `TOLLGATE_SEED` repeats a run: everything but the order of the network is the same.
+//! `TOLLGATE_SEED` repeats a run, except for the order of network events.
 #![expect(clippy::print_stdout, reason = "the seed of a run that failed")]
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tollgate_testkit::realtime::{
 };
 
 use crate::framing::still_works;
-use crate::living::{Living, Speaks};
+use crate::live_gateway::{Living, Speaks};
 use crate::stage::Setup;
 
 const TOOLS: RealtimeTestTools = RealtimeTestTools {
@@ -113,7 +113,9 @@ async fn run(speaks: Speaks, slowest_ms: u64) {
         faults.len(),
         &faults[..faults.len().min(10)]
     );
-    settle(&living, sockets).await;
+    // Each thread for sessions keeps a socket for signals.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    settle(&living, sockets + threads).await;
     providers.abort_all();
     assert!(sums.turns >= TURNS && sums.ran > 0 && sums.answered > 0, "{sums:?}");
 }

@@ -1,4 +1,4 @@
-//! The chat APIs: who answers, what an agent's loop runs and leaves alone, and what clients are told.
+//! The chat APIs: agents and models, calls that the loop runs or returns, headers and errors.
 
 use serde_json::{Value, json};
 use tollgate_core::agent::{Agent, MixedResponse, Persona};

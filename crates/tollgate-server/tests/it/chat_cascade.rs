@@ -1,4 +1,4 @@
-//! Sentence cascade: a fast model opens, the strong one goes on, and the client hears one answer.
+//! Sentence cascade: the opener and the strong model form one answer.
 
 use std::time::Duration;
 

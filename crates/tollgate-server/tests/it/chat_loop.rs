@@ -1,4 +1,4 @@
-//! What an agent's loop does with large results, pictures, JSON answers and too many calls.
+//! The agent loop with large results, pictures, JSON answers and too many calls.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tollgate_core::glob::Glob;
 
 use crate::chat::{agent, ask, stage};
 use crate::client::Reply;
-use crate::hostile::{Hostile, fill_queue, make_plan, result};
+use crate::hostile_servers::{Hostile, fill_queue, make_plan, result};
 use crate::model::{Model, TOO_LONG};
 use crate::stage::Setup;
 

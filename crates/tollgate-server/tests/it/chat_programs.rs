@@ -1,4 +1,4 @@
-//! Programs of code mode in an agent's turn: their calls and the model's own are one count (S-33).
+//! Code mode in an agent's turn: calls of programs and of the model share one limit (S-33).
 
 use serde_json::{Value, json};
 use tollgate_core::agent::Agent;

@@ -1,5 +1,4 @@
-//! Clients and providers of the same dialect: what of a request reaches the provider, and how its
-//! stream reaches the client.
+//! Client and provider of the same dialect: request and stream are passed through.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

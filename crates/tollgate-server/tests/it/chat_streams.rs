@@ -1,4 +1,4 @@
-//! Streamed answers: one lifecycle however many rounds, and nothing left behind by who goes away.
+//! Streamed answers: one lifecycle for all rounds, and no leak when the client disconnects.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Who answers a chat request, who may ask whom, and errors in the caller's own dialect.
+//! Resolution of the model name to an agent or model, rights, and errors in the client's dialect.
 
 use serde_json::{Value, json};
 use tollgate_core::id::AgentId;

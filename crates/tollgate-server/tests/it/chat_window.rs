@@ -1,4 +1,4 @@
-//! Context windows: what is left out is told, cannot be called, and can be found.
+//! Context windows: pruned tools are reported, cannot be called, and can be found by search.
 
 use serde_json::{Value, json};
 use tollgate_core::agent::ToolSearch;

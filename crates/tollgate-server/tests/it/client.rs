@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tollgate_mcp::tasks::{self, Task};
 
-use crate::described;
+use crate::openapi_answers;
 use crate::stage::{ADMIN, Stage, modern_headers};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -187,7 +187,7 @@ impl Call {
             Reply { status: parts.status.as_u16(), headers: parts.headers, text }
         };
         let reply = tokio::time::timeout(TIMEOUT, sent).await.expect("an answer in time");
-        described::check(&method, &path, &reply);
+        openapi_answers::check(&method, &path, &reply);
         reply
     }
 
@@ -245,7 +245,7 @@ impl Stream {
     pub(crate) async fn next_named(&mut self) -> Option<(String, Value)> {
         let event = tokio::time::timeout(TIMEOUT, self.read()).await.expect("an event in time");
         if let Some((name, data)) = &event {
-            described::check_event(&self.path, name, data);
+            openapi_answers::check_event(&self.path, name, data);
         }
         event
     }

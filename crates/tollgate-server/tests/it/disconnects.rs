@@ -1,4 +1,5 @@
-//! a client that goes takes along what runs for it, soon and without a trace, on every front.
+//! a client that disconnects cancels its calls within 100 ms and leaks nothing, on every
+//! front.
 
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
@@ -12,8 +13,8 @@ use tollgate_engine::clock::{Clock as _, SystemClock};
 
 use crate::chat::agent;
 use crate::client::Call;
+use crate::live_sessions::{self, Theatre};
 use crate::model::Model;
-use crate::spoken::{self, Theatre};
 use crate::stage::{Setup, Stage};
 use crate::upstream::Upstream;
 
@@ -164,7 +165,7 @@ async fn r_32_a_model_that_streams_is_hung_up_on_within_100_ms() {
 
 #[tokio::test]
 async fn r_32_a_live_session_whose_client_goes_is_ended_within_100_ms() {
-    let agents = vec![spoken::agent("default", &["*"])];
+    let agents = vec![live_sessions::agent("default", &["*"])];
     let theatre = Theatre::open(Setup { agents, ..Setup::default() }).await;
     let mut took = Vec::new();
     for round in 0..9 {

@@ -1,4 +1,4 @@
-//! the end of a gateway, in its steps. Readiness goes first, then new work, then what runs.
+//! graceful shutdown in steps: readiness first, then new requests, then running calls.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use tollgate_server::Limits;
 use tollgate_testkit::ws::RawWebSocketMessage;
 
 use crate::client::Reply;
-use crate::spoken::Theatre;
+use crate::live_gateway::{Ends, Living, Speaks, text};
+use crate::live_sessions::Theatre;
 use crate::stage::{Setup, Stage};
 
 async fn stage(grace: Duration, drain: Duration) -> Stage {
@@ -134,4 +135,17 @@ async fn r_33_no_live_session_begins_once_the_end_has_begun() {
     }
     let refused = theatre.dial(&[]).await.expect_err("it is refused");
     assert_eq!(refused.status, 503);
+}
+
+#[tokio::test]
+async fn r_33_a_gemini_client_is_told_how_long_it_has_before_its_session_ends() {
+    let limits = Limits { grace: Duration::ZERO, ..Limits::default() };
+    let living = Living::with(Setup { limits, ..Setup::default() }).await;
+    let Ends { mut client, provider: _provider } = living.open(Speaks::Gemini).await;
+    living.stage.stop.cancel();
+    let left: serde_json::Value = serde_json::from_str(&text(&mut client).await).unwrap();
+    assert_eq!(left["goAway"]["timeLeft"], "30s");
+    let end = tokio::time::timeout(Duration::from_secs(20), client.message()).await;
+    let gone = RawWebSocketMessage::Close(1001, "the gateway stops".to_owned());
+    assert_eq!(end.expect("it ends"), gone);
 }

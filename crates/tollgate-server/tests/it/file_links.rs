@@ -1,4 +1,4 @@
-//! Links to pictures: they open without a key, and only for whoever was given one.
+//! Links to pictures: they open without a key, and only for those who have the link.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use tollgate_mcp::tasks::{self, Task};
 use tollgate_server::Rights;
 
 use crate::client::Reply;
+use crate::hostile_servers::{Hostile, make_plan, result};
 use crate::stage::{Setup, Stage, key};
 
 /// In UTF-8, so that a reply can be shown.
@@ -168,4 +169,82 @@ async fn the_link_of_a_picture_that_is_still_made_opens_when_it_is_there() {
     painting.may.add_permits(8);
     let reply = see(stage, url).await;
     assert_eq!((reply.status, &*reply.text), (200, GIF));
+}
+
+/// A stage whose tools return what a call says, for two keys.
+async fn tools() -> Hostile {
+    let key = |name: &str| key(name, &format!("the-key-of-{name}"), Rights::ALL);
+    let keys = vec![key("ada"), key("bob")];
+    Hostile::with(Duration::from_secs(20), Setup { keys, ..Setup::default() }).await
+}
+
+/// The outcome of a call whose tool returns these items.
+async fn outcome_of(stage: &Stage, key: &str, content: &Value, consumers: &Value) -> Value {
+    let plan = result(&json!({ "content": content }).to_string());
+    let mut call = json!({"name": "new_say", "arguments": make_plan(&plan)});
+    call.as_object_mut().unwrap().extend(consumers.as_object().unwrap().clone());
+    let call = stage.post(call.to_string()).path("/v1/tools/execute");
+    call.header("x-api-key", &format!("the-key-of-{key}")).send().await.json()
+}
+
+fn picture(content: &str) -> Value {
+    json!({"type": "image", "mimeType": "image/png", "data": STANDARD.encode(content)})
+}
+
+#[tokio::test]
+async fn a_picture_of_any_tool_has_a_link_where_it_cannot_be_shown() {
+    let hostile = tools().await;
+    let stage = &hostile.stage;
+    let content = json!([{"type": "text", "text": "Here it is."}, picture(GIF), picture("<svg/>")]);
+    let spoken = outcome_of(stage, "ada", &content, &json!({"consumer": "speech"})).await;
+    assert_eq!(spoken["message"], "Here it is.", "{spoken}");
+    assert_eq!(spoken.get("content"), None);
+    let [link] = &spoken["pictures"].as_array().unwrap()[..] else { panic!("{spoken}") };
+    let expected = json!({"url": link["url"], "mime_type": "image/gif", "bytes": GIF.len(), "url_seconds": 600});
+    assert_eq!(*link, expected);
+    let reply = stage.request("GET", link["url"].as_str().unwrap()).send().await;
+    assert_eq!((reply.status, &*reply.text), (200, GIF));
+    assert_eq!(reply.header("content-type").as_deref(), Some("image/gif"));
+    assert_eq!(reply.header("x-content-type-options").as_deref(), Some("nosniff"));
+
+    let shown = outcome_of(stage, "ada", &content, &json!({})).await;
+    assert_eq!(
+        (shown["content"][1]["type"].as_str(), shown.get("pictures")),
+        (Some("image"), None)
+    );
+    let both = json!({"consumer": "mcp", "also": ["speech", "gemini-live"]});
+    let both = outcome_of(stage, "ada", &content, &both).await;
+    assert_eq!(both.get("pictures"), None);
+    for consumer in ["speech", "gemini-live"] {
+        let url = both["also"][consumer]["pictures"][0]["url"].as_str().unwrap();
+        assert_eq!(stage.request("GET", url).send().await.text, GIF, "{consumer}");
+    }
+    let none = json!([{"type": "text", "text": "Nothing to see."}]);
+    let none = outcome_of(stage, "ada", &none, &json!({"consumer": "speech"})).await;
+    assert_eq!(none.get("pictures"), None);
+}
+
+#[tokio::test]
+async fn pictures_of_two_keys_at_once_are_told_to_their_owner_alone() {
+    let hostile = tools().await;
+    let stage = &hostile.stage;
+    let ask = async |number: usize| {
+        let key = if number.is_multiple_of(2) { "ada" } else { "bob" };
+        let picture = picture(&format!("GIF89a of {key}, {number}"));
+        let content = json!([{"type": "text", "text": "A picture."}, picture]);
+        let speech = json!({"consumer": "speech"});
+        let outcome = outcome_of(stage, key, &content, &speech).await;
+        let url = outcome["pictures"][0]["url"].as_str().unwrap().to_owned();
+        let seen = stage.request("GET", &url).send().await.text;
+        assert_eq!(seen, format!("GIF89a of {key}, {number}"));
+        url
+    };
+    let mut urls = futures_util::future::join_all((0..8).map(ask)).await;
+    urls.sort_unstable();
+    urls.dedup();
+    assert_eq!(urls.len(), 8, "each has its own link");
+    let mut wrong = urls[0].clone();
+    let last = if wrong.pop() == Some('0') { '1' } else { '0' };
+    wrong.push(last);
+    assert_eq!(stage.request("GET", &wrong).send().await.status, 404);
 }

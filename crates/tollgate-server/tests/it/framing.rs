@@ -1,5 +1,5 @@
-//! B-HH: HTTP that no client sends, as raw bytes. No request is ever made out of the rest of
-//! another one, and the server goes on.
+//! B-HH: malformed HTTP as raw bytes. The rest of a refused request is never parsed as another
+//! request, and the server keeps serving.
 
 use serde_json::json;
 

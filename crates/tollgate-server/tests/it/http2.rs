@@ -1,6 +1,5 @@
-//! B-HH 18: HTTP/2 is not spoken here, neither by prior knowledge nor over TLS. Whoever begins with
-//! it hears so in HTTP/1.1 at once, and none of its frames costs anything: neither time, nor
-//! memory, nor anybody else's requests.
+//! B-HH 18: HTTP/2 is not supported, neither with prior knowledge nor over TLS. The client is told
+//! so in HTTP/1.1 at once, and its frames cost no time, memory or other requests.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -11,8 +10,8 @@ use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_server::Limits;
 
 use crate::framing::{statuses, still_works};
-use crate::secured;
 use crate::stage::Stage;
+use crate::tls;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -112,20 +111,20 @@ async fn b_hh_18_floods_of_http_2_are_closed_at_once() {
 
 #[tokio::test]
 async fn b_hh_18_floods_of_http_2_over_tls_are_closed_at_once() {
-    let (stage, trusted) = secured::start_secured(Limits::default()).await;
+    let (stage, trusted) = tls::start_secured(Limits::default()).await;
     for (name, frames) in floods() {
-        let stream = secured::connect(&stage, &trusted).await.unwrap();
+        let stream = tls::connect(&stage, &trusted).await.unwrap();
         flood(stream, name, &frames).await;
     }
     // Whoever would speak nothing else gets no connection at all.
-    let error = secured::connect_with(&stage, &trusted, &[b"h2"]).await.unwrap_err();
+    let error = tls::connect_with(&stage, &trusted, &[b"h2"]).await.unwrap_err();
     assert!(error.to_string().contains("alert"), "{error}");
     let offers: [&[&[u8]]; 3] = [&[b"h2", b"http/1.1"], &[b"http/1.1"], &[]];
     for offered in offers {
-        let mut stream = secured::connect_with(&stage, &trusted, offered).await.unwrap();
+        let mut stream = tls::connect_with(&stage, &trusted, offered).await.unwrap();
         let agreed = stream.get_ref().1.alpn_protocol();
         assert!(agreed.is_none_or(|agreed| agreed == b"http/1.1"), "{agreed:?}");
-        assert_eq!(secured::ask(&mut stream, "Host: localhost\r\n").await, 200);
+        assert_eq!(tls::ask(&mut stream, "Host: localhost\r\n").await, 200);
     }
 }
 

@@ -1,4 +1,4 @@
-//! B-JR: bodies that no client sends. Each gets one typed error, and the next request works.
+//! B-JR: malformed JSON-RPC. Each body gets one typed error, and the next request works.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::client::with_meta;
-use crate::pipe::Pipe;
 use crate::stage::Stage;
+use crate::stdio::Pipe;
 
 fn call_body(id: &Value, params: Value) -> String {
     let params = with_meta(params);

@@ -1,4 +1,4 @@
-//! Keys that are made, exchanged and taken back while the gateway runs.
+//! API keys that are created, rotated and revoked while the gateway runs.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! P21, R-35: bodies that are large, or that would be once they are read. Each costs only itself.
+//! P21, R-35: bodies that are large, or that expand when parsed. Each costs only its sender.
 
 use std::sync::Arc;
 use std::time::Duration;

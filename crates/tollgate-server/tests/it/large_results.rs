@@ -1,5 +1,5 @@
-//! R-35 for what comes from servers: a small request whose result is large. No poll of a worker may
-//! take longer than 20 ms.
+//! R-35 for servers: a small request with a large result. No poll of a worker takes longer than 20
+//! ms.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tollgate_core::glob::Glob;
 use tollgate_core::secret_values;
 use tollgate_server::PollWatch;
 
-use crate::hostile::{Hostile, SERVERS, fill_queue, make_plan, result};
+use crate::hostile_servers::{Hostile, SERVERS, fill_queue, make_plan, result};
 use crate::model::Model;
 use crate::stage::Setup;
 

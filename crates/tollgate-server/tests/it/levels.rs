@@ -1,8 +1,8 @@
-//! The levels that decide what can be seen and called, against a second implementation of them:
-//! random installations, principals, agents and requests.
+//! The filter levels against a second implementation: random configs, principals, agents and
+//! requests.
 //!
-//! What is listed is what the oracle says, all else is refused before anything reaches a server,
-//! and the explanation names the level.
+//! Lists equal the oracle's, everything else is refused before it reaches a server, and `explain`
+//! names the level.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! R: slow, large, vanishing and panicking; each costs only itself.
+//! R: clients that are slow, large or vanish, and handlers that panic. Each costs only itself.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Live sessions as whoever runs the gateway sees them, and how they end.
+//! `/api/sessions`: live sessions as an operator sees and ends them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tollgate_core::budget::Tier;
 use tollgate_server::{Limits, Right, Rights};
 use tollgate_testkit::ws::RawWebSocketMessage;
 
-use crate::spoken::Theatre;
+use crate::live_sessions::Theatre;
 use crate::stage::{ADMIN, Setup, key};
 
 const SECRET: &str = "a-key-of-sixteen";

@@ -1,4 +1,4 @@
-//! `/api/memory`: what admins see of the memory, correct, carry and forget.
+//! `/api/memory`: search, edit, import, export and delete.
 
 use serde_json::{Value, json};
 use tollgate_server::{Right, Rights};

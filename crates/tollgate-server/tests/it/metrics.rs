@@ -1,5 +1,4 @@
-//! What Prometheus is given: counts of calls that were really made, and nothing that a stranger
-//! could break the page with.
+//! `/metrics`: counts of real calls, and labels that clients cannot inflate.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! A model that says what a test wants, at a provider that speaks OpenAI's chat API.
+//! A scripted model at a provider that speaks OpenAI's chat API.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -1,10 +1,10 @@
-//! Limits on the use of models, over real sockets: what is refused, how each dialect says it, and
-//! that nothing of it reaches the provider.
+//! Limits on model use over real sockets: refusals in each dialect, without a request to the
+//! provider.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use tollgate_core::model_usage::{Cost, ModelLimit, ModelPrice, PriceList};
+use tollgate_core::model_usage::{Cost, ModelLimit, ModelPrice, PriceList, SpeechPrice};
 use tollgate_core::turn::PrincipalGrant;
 use tollgate_engine::settings::ModelUsageSettings;
 use tollgate_server::{ApiKey, Right, Rights};
@@ -33,7 +33,13 @@ pub(crate) fn limited(name: &str, secret: &str, texts: &[&str]) -> ApiKey {
 /// A dollar for a thousand tokens of each kind.
 pub(crate) fn prices() -> PriceList {
     let price = Cost::parse("1000").unwrap();
-    let all = ModelPrice { input: price, output: price, cached_input: price, cache_write: price };
+    let all = ModelPrice {
+        input: price,
+        output: price,
+        cached_input: price,
+        cache_write: price,
+        speech: SpeechPrice::default(),
+    };
     PriceList::new(HashMap::from([("m".to_owned(), all)]))
 }
 

@@ -1,4 +1,4 @@
-//! Where models are served, and how well: `/api/models` and the metrics of providers.
+//! `/api/models` and the metrics of providers.
 
 use serde_json::json;
 use tollgate_core::secret::Secret;

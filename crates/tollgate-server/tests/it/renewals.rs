@@ -1,12 +1,12 @@
-//! Connections to a provider that are replaced in the middle of a session: on an announcement, and
-//! after an end without one.
+//! Provider connections that are replaced during a session: after an announcement, and after an
+//! unexpected end.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate_testkit::ws::{RawWebSocket, RawWebSocketFrame, RawWebSocketMessage};
 
-use crate::living::{Ends, Living, Speaks, text};
+use crate::live_gateway::{Ends, Living, Speaks, text};
 
 const SOON: Duration = Duration::from_secs(30);
 

@@ -1,4 +1,4 @@
-//! Results that stay behind a handle: what was too much for its consumer.
+//! Results behind a handle, because they were too large for the consumer.
 
 use serde_json::{Value, json};
 use tollgate_server::Rights;

@@ -1,4 +1,4 @@
-//! What a key may do, on every front.
+//! Rights of keys, on every front.
 
 use serde_json::json;
 use tollgate_core::budget::Tier;

@@ -1,4 +1,4 @@
-//! S: who may reach what, whatever else a request says.
+//! S: access rules, whatever else a request contains.
 
 use serde_json::{Value, json};
 

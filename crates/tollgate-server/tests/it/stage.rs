@@ -1,5 +1,5 @@
-//! A server on a free port, in front of a gate with a few tools in process and, where a test
-//! needs one, a scripted upstream server.
+//! A test gateway on a free port: a gate with a few in-process tools and, where a test needs one, a
+//! scripted upstream server.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -35,8 +35,11 @@ use tollgate_mcp::tasks::{self, Task};
 use tollgate_mcp::{Revision, header};
 use tollgate_server::config_service::ConfigService;
 use tollgate_server::keyring::Keyring;
+use tollgate_server::telephony::TelephonySettings;
 use tollgate_server::tls::TlsIdentity;
-use tollgate_server::{ApiKey, Fingerprint, HttpServer, HttpServerOptions, Limits, Rights, oidc};
+use tollgate_server::{
+    ApiKey, Fingerprint, HttpServer, HttpServerOptions, IncomingCallSettings, Limits, Rights, oidc,
+};
 use tollgate_store::Store;
 use tollgate_store::memory::MemoryStore;
 
@@ -71,9 +74,12 @@ pub(crate) struct Setup {
     /// Further servers. Each is waited for until its tool `say` is there.
     pub(crate) servers: Vec<UpstreamSettings>,
     pub(crate) keys: Vec<ApiKey>,
+    /// Of web pages that may open live sessions.
+    pub(crate) origins: Vec<String>,
     /// Whose tokens let in.
     pub(crate) auth: Option<oidc::OidcConfig>,
     pub(crate) limits: Limits,
+    pub(crate) telephony: TelephonySettings,
     /// Of all agents.
     pub(crate) ceiling: Option<Tier>,
     /// Where the walls of the tiers stand.
@@ -89,6 +95,7 @@ pub(crate) struct Setup {
     /// How upstream tools are called.
     pub(crate) names: NamePattern,
     pub(crate) models: tollgate_llm::settings::LlmSettings,
+    pub(crate) incoming_calls: Vec<IncomingCallSettings>,
     pub(crate) model_usage: ModelUsageSettings,
     pub(crate) memory: Remembers,
     pub(crate) trail: Trail,
@@ -174,12 +181,15 @@ impl Stage {
         let keyring = Keyring::new(Arc::new(store), clock);
         let options = HttpServerOptions {
             hosts: Vec::new(),
+            origins: setup.origins,
             keys: setup.keys,
             keyring: Some(Arc::new(keyring)),
             admin,
             auth: setup.auth,
             limits: setup.limits,
             models: setup.models,
+            telephony: setup.telephony,
+            incoming_calls: setup.incoming_calls,
         };
         let server = HttpServer::new(Arc::clone(&gate), &options).unwrap();
         server.set_identity(setup.tls);

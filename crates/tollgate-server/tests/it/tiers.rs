@@ -1,4 +1,4 @@
-//! Turns with a budget: what they show and run, and where they end.
+//! Turns with a latency budget: visible tools, calls, and the wall.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,10 +1,10 @@
-//! B-WS 11 and 12: events that a client should not send, calls that a provider should not make.
+//! B-WS 11 and 12: unexpected events of clients, and invalid calls of providers.
 
 use serde_json::{Value, json};
 use tollgate_testkit::realtime::openai::events;
 use tollgate_testkit::ws::{BINARY, RawWebSocketFrame, RawWebSocketMessage};
 
-use crate::living::{Ends, Living, Speaks, text};
+use crate::live_gateway::{Ends, Living, Speaks, text};
 
 /// The provider's model calls tools, all in one response that comes to its end.
 async fn calls(ends: &mut Ends, response: &str, calls: &[Value]) {

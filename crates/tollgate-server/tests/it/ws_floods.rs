@@ -1,4 +1,4 @@
-//! B-WS 1, 5, 6, 9, 11 and 13: what no client sends, too much of everything, and nobody who reads.
+//! B-WS 1, 5, 6, 9, 11 and 13: floods, oversized messages, and clients that do not read.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tollgate_testkit::ws::{
 };
 
 use crate::framing::still_works;
-use crate::living::{Ends, Living, Speaks, text};
+use crate::live_gateway::{Ends, Living, Speaks, text};
 
 const TIMEOUT: Duration = Duration::from_secs(50);
 const MIB: usize = 1 << 20;

@@ -1,10 +1,10 @@
-//! B-WS 10: openings of a socket that are wrong, hostile or merely odd.
+//! B-WS 10: WebSocket handshakes that are malformed, hostile or unusual.
 
 use tollgate_testkit::ws::Refused;
 
 use crate::client::{raw, raw_until};
 use crate::framing::{statuses, still_works};
-use crate::living::{Living, Speaks};
+use crate::live_gateway::{Living, Speaks};
 
 const GOOD: &str = "GET /v1/realtime?model=voice HTTP/1.1\r\nHost: HOST\r\nUpgrade: websocket\r\n\
                     Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\

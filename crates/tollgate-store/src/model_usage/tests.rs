@@ -1,4 +1,4 @@
-use tollgate_core::model_usage::{Cost, UsageDay, UsageTotals};
+use tollgate_core::model_usage::{Cost, SpeechTotals, UsageDay, UsageTotals};
 
 use super::UsageRow;
 use crate::Store;
@@ -17,6 +17,14 @@ fn row(day: u32, key: &str, requests: u64) -> UsageRow {
             cache_written: requests * 2,
             cost: Cost::from_nano_usd(requests * 1_000),
             unpriced: 0,
+            speech: SpeechTotals {
+                audio_input: requests * 4,
+                audio_output: requests * 2,
+                audio_cached: requests,
+                heard_ms: requests * 900,
+                spoken_ms: requests * 700,
+                live_ms: requests * 2_000,
+            },
         },
     }
 }

@@ -27,14 +27,14 @@ pub(super) async fn run(
     let Some(file) = &code.file else { return look(&code.look, view, config, output).await };
     let source = read(file).await?;
     let gateway = Gateway::open(config).await?;
-    let ran = gateway.code(&source, view).await;
+    let report = gateway.code(&source, view).await;
     gateway.close().await;
-    let ran = ran?;
+    let report = report?;
     match output.form {
-        OutputFormat::Json => output.raw(&format!("{}\n", pretty(&ran.whole))),
-        OutputFormat::Text => print(&ran, file, output),
+        OutputFormat::Json => output.raw(&format!("{}\n", pretty(&report.whole))),
+        OutputFormat::Text => print(&report, file, output),
     }
-    if ran.error.is_none() { Ok(()) } else { Err(CommandError::AlreadyPrinted) }
+    if report.error.is_none() { Ok(()) } else { Err(CommandError::AlreadyPrinted) }
 }
 
 /// Prints its output, its result, and its error.

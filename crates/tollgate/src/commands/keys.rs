@@ -107,12 +107,13 @@ impl KeyBackend {
             Self::Running(gateway) => gateway.make_key(&request).await,
             Self::Store(OfflineKeyring { keyring, ledger }) => {
                 let now = SystemClock.wall();
-                let wanted = KeyRequest::parse(request.to_string().as_bytes(), now);
-                let wanted = wanted.map_err(|why| CommandError::Usage(why.to_string()))?;
-                check_agents(config, &wanted)?;
-                check_free(config, &wanted.name)?;
-                let detail = format!("role {}", wanted.role.as_str());
-                let key = blocking(move || keyring.make(&wanted)).await?;
+                let key_request = KeyRequest::parse(request.to_string().as_bytes(), now);
+                let key_request =
+                    key_request.map_err(|why| CommandError::Usage(why.to_string()))?;
+                check_agents(config, &key_request)?;
+                check_free(config, &key_request.name)?;
+                let detail = format!("role {}", key_request.role.as_str());
+                let key = blocking(move || keyring.make(&key_request)).await?;
                 note(&ledger, "made", &key.shown.name, &detail).await?;
                 Ok(created_key_json(&key))
             }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tollgate_config::Config;
 
 use super::tools::{items, text};
+use super::usage::cost;
 use crate::cli::sessions::{SessionsArgs, SessionsCommand};
 use crate::command_error::CommandError;
 use crate::gateway::{Gateway, RemoteGateway};
@@ -54,7 +55,7 @@ async fn list(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
         OutputFormat::Text => {
             let head = [
                 "ID", "WHO", "AGENT", "DIALECT", "MODEL", "TIER", "TOOLS", "TURNS", "CALLS",
-                "SINCE", "WHY",
+                "TOKENS", "COST", "SINCE", "WHY",
             ];
             let mut table = TextTable::new(&head);
             let count = |session: &Value, key: &str| session[key].as_u64().unwrap_or(0).to_string();
@@ -63,6 +64,10 @@ async fn list(gateway: &Gateway, output: Output) -> Result<(), CommandError> {
                     .map(|key| text(session, key))
                     .to_vec();
                 row.extend(["tools", "turns", "calls"].map(|key| count(session, key)));
+                let used = &session["usage"];
+                let tokens = |key: &str| used[key].as_u64().unwrap_or_default();
+                row.push((tokens("input_tokens") + tokens("output_tokens")).to_string());
+                row.push(cost(used));
                 row.extend([text(session, "since"), clean(&text(session, "tier_reason"))]);
                 table.row(row);
             }

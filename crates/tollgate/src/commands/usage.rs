@@ -38,11 +38,16 @@ fn table(report: &Value, by: &str, daily: bool) -> TextTable {
         "model" => "MODEL",
         _ => "KEY",
     };
-    let figures = ["REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"];
+    let rows: Vec<&Value> = items(report, if daily { "days" } else { "totals" }).iter().collect();
+    // Most gateways have no live sessions.
+    let has_speech = rows.iter().any(|row| speech(row) != [0.0; 3]);
+    let figures = ["REQUESTS", "INPUT", "CACHED", "OUTPUT"];
+    let speech_figures = ["LIVE", "HEARD", "SPOKEN"].into_iter().filter(|_| has_speech);
     let day = daily.then_some("DAY");
-    let head: Vec<&'static str> = day.into_iter().chain([name]).chain(figures).collect();
+    let head = day.into_iter().chain([name]).chain(figures).chain(speech_figures);
+    let head: Vec<&'static str> = head.chain(["COST"]).collect();
     let mut table = TextTable::new(&head);
-    for row in items(report, if daily { "days" } else { "totals" }) {
+    for row in rows {
         let day = daily.then(|| text(row, "day"));
         let name = match text(row, "name").as_str() {
             "" => "(no agent)".to_owned(),
@@ -54,15 +59,23 @@ fn table(report: &Value, by: &str, daily: bool) -> TextTable {
             count("input_tokens"),
             count("cached_input_tokens"),
             count("output_tokens"),
-            cost(row),
         ];
-        table.row(day.into_iter().chain([name]).chain(figures).collect());
+        let speech = speech(row).map(|seconds| format!("{seconds:.0} s"));
+        let speech = speech.into_iter().filter(|_| has_speech);
+        let row = day.into_iter().chain([name]).chain(figures).chain(speech).chain([cost(row)]);
+        table.row(row.collect());
     }
     table
 }
 
+/// Seconds of live sessions, and of audio in and out.
+fn speech(row: &Value) -> [f64; 3] {
+    ["live_seconds", "audio_input_seconds", "audio_output_seconds"]
+        .map(|key| row[key].as_f64().unwrap_or_default())
+}
+
 /// Says how much of it is unknown.
-fn cost(row: &Value) -> String {
+pub(super) fn cost(row: &Value) -> String {
     let count = |key: &str| row[key].as_u64().unwrap_or_default();
     let known = format!("{:.4} USD", row["cost_usd"].as_f64().unwrap_or_default());
     match (count("unpriced_requests"), count("requests")) {

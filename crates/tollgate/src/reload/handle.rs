@@ -85,8 +85,8 @@ impl ConfigService for ReloadHandle {
     async fn login(&self, name: &str, by: &str) -> Result<String, ConfigServiceError> {
         let name = name.to_owned();
         let by = by.to_owned();
-        let asked = self.ask(|reply| ConfigActorRequest::Login { name, by, reply });
-        match tokio::time::timeout(LOGIN_LINK_TIMEOUT, asked).await {
+        let login = self.ask(|reply| ConfigActorRequest::Login { name, by, reply });
+        match tokio::time::timeout(LOGIN_LINK_TIMEOUT, login).await {
             Ok(link) => {
                 link.unwrap_or_else(|| Err(ConfigServiceError::Failed(STOPPING.to_owned())))
             }

@@ -1,4 +1,4 @@
-//! Decisions by command, on calls that wait in a gateway that runs.
+//! `tollgate approvals` against a running gateway.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! The audit trail, seen from outside: what was answered is in it, whatever happened to the gateway.
+//! The audit trail after crashes: every answered call has its row.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! `tollgate chat`: a conversation with an agent, on a terminal and in a pipe.
+//! `tollgate chat` on a terminal and in a pipe.
 
 use std::fs;
 use std::path::Path;

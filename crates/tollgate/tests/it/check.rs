@@ -1,4 +1,4 @@
-//! `tollgate check` and what needs no gateway.
+//! `tollgate check` and other commands that need no gateway.
 
 use std::fs;
 

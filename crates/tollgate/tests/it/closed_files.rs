@@ -1,5 +1,5 @@
-//! The gateway's own files behind real servers: whatever `sandbox` says, no child reads or changes
-//! the data directory, the config or a secret file, and ordinary work goes on.
+//! The gateway's own files are closed to child processes, whatever `sandbox` says: no child reads
+//! or changes them. Real servers, real kernel.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

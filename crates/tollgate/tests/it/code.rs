@@ -1,4 +1,4 @@
-//! `tollgate code`: what is asked of a gateway, what is printed, and with which exit code it ends.
+//! `tollgate code`: requests, output and exit codes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! The config over HTTP and from the command line: one file, whoever changes it.
+//! Config edits over HTTP and by command, in one file.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! `tollgate convert`: tools and results in another API's words.
+//! `tollgate convert`: tools and results in the formats of other APIs.
 
 use std::fs;
 

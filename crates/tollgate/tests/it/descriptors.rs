@@ -1,4 +1,4 @@
-//! R-13, seen from outside: the end of file descriptors is not the end of the gateway.
+//! the gateway survives the limit of file descriptors.
 
 use std::fs;
 use std::io::Write as _;

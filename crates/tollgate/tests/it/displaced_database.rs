@@ -1,4 +1,4 @@
-//! files of the database that are moved, replaced or removed under a gateway that serves.
+//! database files that are moved, replaced or removed while the gateway runs.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! A gateway of canned answers on a port of its own, which remembers what it was asked.
+//! A fake gateway with fixed answers that records its requests.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

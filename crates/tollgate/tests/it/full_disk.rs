@@ -1,4 +1,4 @@
-//! a disk that is really full, under a gateway that serves.
+//! a full disk under a running gateway.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

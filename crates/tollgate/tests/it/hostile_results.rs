@@ -1,4 +1,4 @@
-//! What a server says, as models and clients of the real program read it.
+//! Results of hostile servers, as models and clients of the real program read them.
 
 use std::fs;
 use std::thread;

@@ -1,4 +1,4 @@
-//! `tollgate import` and `POST /api/import`: servers of other programs into the file.
+//! `tollgate import` and `POST /api/import`: servers of other programs into the config file.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

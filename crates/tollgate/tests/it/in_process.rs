@@ -1,4 +1,4 @@
-//! Commands without a gateway that runs: each starts one of its own, on the same data.
+//! Commands without a running gateway: each starts one in process, on the same data.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The program as a gateway that serves, in a folder of its own.
+//! The program as a gateway in a directory of its own.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Who may come in, seen from outside: the start, the login link, and keys by command.
+//! Access from outside: first start, login link, and `tollgate keys`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! R-33 with the real program: a signal while people speak. A live turn ends before its session does.
+//! R-33 with the real program: a signal during live sessions. A live turn ends before its session
+//! does.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::net::SocketAddr;

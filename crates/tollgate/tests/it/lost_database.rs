@@ -1,4 +1,4 @@
-//! A database that is lost does not open the gateway, and the audit trail says what it lost.
+//! A lost database does not open the gateway, and the audit trail reports what is missing.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! The program from outside: arguments in; exit code, standard output and error out.
+//! The program from outside: arguments in; exit code, stdout and stderr out.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod approvals;
@@ -16,6 +16,7 @@ mod confine;
 mod convert;
 mod descriptors;
 mod displaced_database;
+mod embeddings;
 mod fake;
 mod floods;
 mod full_disk;
@@ -29,8 +30,8 @@ mod large_answers;
 mod live_drain;
 mod login;
 mod lost_database;
-mod meaning;
 mod memory;
+mod memory_command;
 mod memory_limit;
 mod memory_shares;
 mod no_commands;
@@ -41,18 +42,17 @@ mod read_only_disk;
 mod refused_access;
 mod refused_requests;
 mod reload;
-mod remember;
-mod remote;
 mod revocation;
 mod revoked_config;
 mod running;
+mod running_gateway;
 mod serving;
 mod sessions;
 mod shutdown;
 mod telemetry;
 mod terminal;
 mod tls;
-mod trusting;
+mod tool_trust_command;
 mod under_attack;
 mod usage;
 mod waiting_memory;

@@ -1,4 +1,4 @@
-//! S-31, seen from outside: what a server floods the gateway with does not stay in its memory.
+//! S-31: memory is released after a server has flooded the gateway.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! `doctor`, `bench`, `connect`, `man` and the MCP registry, from outside.
+//! `doctor`, `bench`, `connect`, `man` and the MCP registry.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! `tollgate code` with everything real: the built-in tools, the gateway, the worker.
+//! `tollgate code` end to end: built-in tools, gateway, worker.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,8 +1,4 @@
-//! a file system that turns read-only under a gateway that serves.
-//!
-//! Nobody remounts one on purpose while it runs: the kernel refuses (EBUSY), because the database is
-//! open for writing. What happens is that the kernel does so itself after an error of the disk; then
-//! also files that are open for writing cannot be written any more (EROFS).
+//! a file system that becomes read-only under a running gateway.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! A gateway whose config changes while it runs: nobody notices but by what they asked for.
+//! Config reload under load: only changed parts are affected.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs::{self, Permissions};

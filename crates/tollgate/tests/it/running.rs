@@ -1,4 +1,4 @@
-//! A gateway that runs: the real program, on a port that the system chose, and requests to it.
+//! Starts the real program on a free port, and sends it requests.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

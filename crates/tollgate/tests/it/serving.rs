@@ -1,4 +1,4 @@
-//! A gateway that serves, for tests that ask it over sockets, end it by signals and read what it said.
+//! A running gateway for tests that use sockets and signals and read its output.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! `tollgate sessions` against a gateway of canned answers.
+//! `tollgate sessions` against the fake gateway.
 
 use serde_json::Value;
 use tempfile::TempDir;

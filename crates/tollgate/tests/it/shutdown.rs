@@ -1,4 +1,4 @@
-//! R-33 with the real program: signals, at whatever time they come.
+//! R-33 with the real program: signals at any time.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! `tollgate telemetry`: figures in and out of files.
+//! `tollgate telemetry`: export and import of figures.
 
 use std::fs;
 

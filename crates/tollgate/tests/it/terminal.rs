@@ -1,4 +1,4 @@
-//! A terminal with the program at its other end, for what asks people.
+//! A pseudo-terminal, for commands that prompt.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs::File;

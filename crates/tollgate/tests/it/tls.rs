@@ -1,4 +1,4 @@
-//! The program over TLS: by the local CA of its data directory, and by files of the config.
+//! The program over TLS: with its local CA, and with files of the config.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Limits on the use of models and the report of it, over the end of a process.
+//! Limits on model use and the usage report survive a restart.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;

@@ -7,15 +7,21 @@ use tollgate_llm::settings::{
 
 use crate::check::endpoint;
 use crate::diagnostic::Problems;
+use crate::expand::Environment;
 use crate::raw::{SectionFields, Spanned};
 
+mod aws_role;
 mod bedrock;
 mod vertex;
 
 /// The sections of a provider that name a cloud.
 const CLOUDS: [&str; 3] = ["azure", "vertex", "bedrock"];
 
-pub(super) fn cloud(provider: &SectionFields, problems: &mut Problems) -> Option<CloudSettings> {
+pub(super) fn cloud(
+    provider: &SectionFields,
+    environment: &dyn Environment,
+    problems: &mut Problems,
+) -> Option<CloudSettings> {
     let sections = CLOUDS.map(|key| provider.section(key));
     if let [first, second, ..] = sections.iter().flatten().collect::<Vec<_>>()[..] {
         let [first, second] = [first, second].map(|it| it.path.rsplit('.').next().unwrap_or(""));
@@ -28,7 +34,7 @@ pub(super) fn cloud(provider: &SectionFields, problems: &mut Problems) -> Option
     match sections {
         [Some(section), ..] => azure(provider, section, problems),
         [_, Some(section), _] => vertex::vertex(provider, section, problems),
-        [.., Some(section)] => bedrock::bedrock(provider, section, problems),
+        [.., Some(section)] => bedrock::bedrock(provider, section, environment, problems),
         [None, None, None] => None,
     }
 }

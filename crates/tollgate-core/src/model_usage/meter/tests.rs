@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant, SystemTime};
 
-use super::{MeterTime, ModelLimitExceededError, ScopeLimits, ScopeMeter, admit};
+use super::{MeterTime, ModelLimitExceededError, ScopeLimits, ScopeMeter, admit, check_exhausted};
 use crate::id::AgentId;
 use crate::model_usage::{Cost, ModelLimit, UsageDay, UsageEstimate, UsageScope, UsageTotals};
 
@@ -38,6 +38,11 @@ impl Stage {
     fn admit(&mut self, estimate: &UsageEstimate) -> Result<(), ModelLimitExceededError> {
         let Self { scope, limits, meter, time } = self;
         admit(&mut [ScopeLimits { scope, limits, meter }], estimate, *time)
+    }
+
+    fn check_exhausted(&mut self) -> Result<(), ModelLimitExceededError> {
+        let Self { scope, limits, meter, time } = self;
+        check_exhausted(&mut [ScopeLimits { scope, limits, meter }], *time)
     }
 
     fn settle(&mut self, estimate: &UsageEstimate, used: &UsageTotals) {
@@ -179,4 +184,44 @@ fn a_limit_that_is_lowered_holds_for_what_was_used_before() {
     }
     stage.limits = vec![ModelLimit::parse("10 requests/min").unwrap()];
     assert!(stage.admit(&tokens(1, 1)).is_err());
+}
+
+#[test]
+fn a_session_runs_until_a_limit_is_used_up_and_reservations_of_others_do_not_end_it() {
+    for (limit, turns) in [
+        ("3 requests/min", 3),
+        ("3 requests/day", 3),
+        ("100 tokens/h", 4),
+        ("100 tokens/day", 4),
+        ("60 input_tokens/day", 3),
+    ] {
+        let mut stage = Stage::new(&[limit]);
+        // Makes the windows that roll.
+        stage.check_exhausted().unwrap();
+        for turn in 1..=turns {
+            let day = UsageDay::of(stage.time.wall);
+            stage.meter.add(&used(20, 5), day);
+            assert_eq!(stage.check_exhausted().is_err(), turn == turns, "{limit} after {turn}");
+        }
+        let refused = stage.check_exhausted().unwrap_err();
+        stage.pass(refused.retry_after.unwrap());
+        assert!(stage.check_exhausted().is_ok(), "{limit}: {refused}");
+    }
+    for limit in ["1000 tokens/day", "1000 tokens/min"] {
+        let mut stage = Stage::new(&[limit]);
+        stage.admit(&tokens(100, 5_000)).unwrap();
+        assert!(stage.admit(&tokens(1, 1)).is_err(), "{limit}: all of it is reserved");
+        assert!(stage.check_exhausted().is_ok(), "{limit}");
+    }
+}
+
+#[test]
+fn a_reservation_that_is_given_back_leaves_nothing() {
+    for limit in ["1 requests/min", "1 requests/day"] {
+        let mut stage = Stage::new(&[limit]);
+        stage.admit(&tokens(5, 5)).unwrap();
+        assert!(stage.admit(&tokens(5, 5)).is_err());
+        stage.meter.release(&tokens(5, 5));
+        assert!(stage.admit(&tokens(5, 5)).is_ok(), "{limit}");
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::super::cost::Cost;
-use super::ModelPrice;
+use super::{ModelPrice, SpeechPrice};
 use crate::agent::OFFLINE;
 
 /// Dollars per million tokens: input, output, input from the cache, input written to it.
@@ -63,6 +63,41 @@ const PRICES: &[(&str, [&str; 4])] = &[
     ("gemini-3.6-flash", ["1.5", "7.5", "0.15", "1.5"]),
 ];
 
+/// A row of [`SPEECH_PRICES`].
+struct SpeechRow {
+    name: &'static str,
+    /// Dollars per million tokens: input, output, cached input.
+    text: [&'static str; 3],
+    audio: [&'static str; 3],
+    per_minute: &'static str,
+}
+
+const fn by_token(
+    name: &'static str,
+    text: [&'static str; 3],
+    audio: [&'static str; 3],
+) -> SpeechRow {
+    SpeechRow { name, text, audio, per_minute: "0" }
+}
+
+const fn by_minute(name: &'static str, per_minute: &'static str) -> SpeechRow {
+    SpeechRow { name, text: ["0"; 3], audio: ["0"; 3], per_minute }
+}
+
+/// Of models for live sessions, and of those that write down what was said.
+const SPEECH_PRICES: &[SpeechRow] = &[
+    by_token("gpt-realtime", ["4", "16", "0.4"], ["32", "64", "0.4"]),
+    by_token("gpt-realtime-1.5", ["4", "16", "0.4"], ["32", "64", "0.4"]),
+    by_token("gpt-realtime-2", ["4", "24", "0.4"], ["32", "64", "0.4"]),
+    by_token("gpt-realtime-2.1", ["4", "24", "0.4"], ["32", "64", "0.4"]),
+    by_token("gpt-realtime-2.1-mini", ["0.6", "2.4", "0.06"], ["10", "20", "0.3"]),
+    by_minute("gpt-live-1", "0.05"),
+    by_token("gemini-3.1-flash-live-preview", ["0.75", "4.5", "0.75"], ["3", "12", "3"]),
+    by_token("gpt-4o-transcribe", ["2.5", "10", "2.5"], ["6", "10", "6"]),
+    by_token("gpt-4o-mini-transcribe", ["1.25", "5", "1.25"], ["3", "5", "3"]),
+    by_minute("whisper-1", "0.006"),
+];
+
 static BY_NAME: LazyLock<HashMap<&str, ModelPrice>> = LazyLock::new(|| {
     let row = |(name, prices): &(&'static str, [&str; 4])| {
         let [input, output, cached_input, cache_write] = prices.map(Cost::parse);
@@ -71,11 +106,25 @@ static BY_NAME: LazyLock<HashMap<&str, ModelPrice>> = LazyLock::new(|| {
             output: output?,
             cached_input: cached_input?,
             cache_write: cache_write?,
+            speech: SpeechPrice::default(),
         };
         Some((*name, price))
     };
-    PRICES.iter().filter_map(row).collect()
+    PRICES.iter().filter_map(row).chain(SPEECH_PRICES.iter().filter_map(speech_row)).collect()
 });
+
+fn speech_row(row: &SpeechRow) -> Option<(&'static str, ModelPrice)> {
+    let [input, output, cached_input] = prices(row.text)?;
+    let [audio_input, audio_output, cached_audio_input] = prices(row.audio)?.map(Some);
+    let per_minute = Cost::parse(row.per_minute)?;
+    let speech = SpeechPrice { audio_input, audio_output, cached_audio_input, per_minute };
+    Some((row.name, ModelPrice { input, output, cached_input, cache_write: input, speech }))
+}
+
+fn prices(texts: [&str; 3]) -> Option<[Cost; 3]> {
+    let [first, second, third] = texts.map(Cost::parse);
+    Some([first?, second?, third?])
+}
 
 /// A name may have the prefix of a router or a cloud, and the date of a version. Anything else
 /// behind it is another model.
@@ -102,11 +151,11 @@ fn without_date(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BY_NAME, PRICES};
+    use super::{BY_NAME, PRICES, SPEECH_PRICES};
 
     #[test]
     fn every_price_is_a_number_and_cached_input_is_never_dearer() {
-        assert_eq!(BY_NAME.len(), PRICES.len());
+        assert_eq!(BY_NAME.len(), PRICES.len() + SPEECH_PRICES.len());
         for (name, price) in BY_NAME.iter() {
             assert!(price.cached_input <= price.input && price.input <= price.output, "{name}");
             assert!(price.cache_write >= price.input, "{name}");

@@ -1,5 +1,5 @@
-//! Requests as people say them, over 200 tools. The table of synonyms was written with the first
-//! dozen in view; the others must not be used to extend it.
+//! Requests as people say them, over two catalogues of 200 tools: records that are created, updated
+//! and so on, and tools as servers name and describe them.
 
 use std::time::{Duration, Instant};
 
@@ -8,132 +8,128 @@ use crate::relevance::{RelevanceDocument, RelevanceIndex, RelevanceQuery};
 /// Tools that a search returns if the model does not ask for more.
 const FOUND: usize = 5;
 
-const KNOWN: &[(&str, &str)] = &[
-    ("remove the old bill", "delete_invoice"),
-    ("parcels on their way", "search_shipment"),
-    ("look for Miller among the staff", "search_employee"),
-    ("get rid of that appointment tomorrow", "delete_meeting"),
-    ("sign off on the agreement", "approve_contract"),
-    ("make a new client record", "create_customer"),
-    ("change the due date of my chore", "update_task"),
-    ("send the pictures to my sister", "share_photo"),
-    ("download the sales summary as a file", "export_report"),
-    ("book a table for two", "create_reservation"),
-    ("open a bug about the login page", "create_ticket"),
-    ("find songs for running", "search_playlist"),
-];
+const REQUESTS: &str = include_str!("requests.txt");
+const RECORDS: &str = include_str!("records.txt");
+const SERVERS: &str = include_str!("servers.txt");
 
-const HELD_OUT: &[(&str, &str)] = &[
-    ("cancel my membership", "delete_subscription"),
-    ("is there a car free on Monday", "search_vehicle"),
-    ("put a new article into the shop", "create_product"),
-    ("how do I cook lasagna", "search_recipe"),
-    ("let my colleague see the file", "share_document"),
-    ("wire the money to the landlord", "create_payment"),
-    ("fix the typo in the paper", "update_document"),
-    ("drop the advertising", "delete_campaign"),
-    ("allow the holiday that Ann asked for", "approve_leave"),
-    ("turn 200 dollars into euros", "convert_currency"),
-    ("text mum that I am late", "send_sms"),
-    ("will it rain in Bern", "get_forecast"),
-];
-
-/// Written before the phrases and the last words of the table, which were then chosen by the same
-/// hand.
-const SECOND_HELD_OUT: &[(&str, &str)] = &[
-    ("throw away the snapshots from last summer", "delete_photo"),
-    ("who works in the accounting team", "search_employee"),
-    ("sign me up for the monthly magazine", "create_subscription"),
-    ("the van got a new number plate, note it down", "update_vehicle"),
-    ("has my delivery arrived yet", "search_shipment"),
-    ("wake me at seven", "set_reminder"),
-    ("make the living room warmer", "set_thermostat"),
-    ("how much did I pay the plumber", "search_payment"),
-    ("push back the call with the bank", "update_meeting"),
-    ("put this text into French", "translate_text"),
-    ("the site is down, boot the machine again", "restart_server"),
-    ("I need all buyers in a spreadsheet", "export_customer"),
-];
-
-/// Written last, for tools that were drawn by lot; nothing was changed after it was.
-const THIRD_HELD_OUT: &[(&str, &str)] = &[
-    ("draw up an agreement with the new landlord", "create_contract"),
-    ("give me all articles of the shop as a CSV", "export_product"),
-    ("tell Anna by text that dinner is ready", "send_sms"),
-    ("count down ten minutes for the eggs", "set_timer"),
-    ("add this song to my running mix", "update_playlist"),
-    ("make that folder smaller so that I can mail it", "compress_file"),
-    ("get rid of the blurry pictures", "delete_photo"),
-    ("type out what was said in the interview", "transcribe_audio"),
-    ("correct the second paragraph of my essay", "update_document"),
-    ("which promotions are running at the moment", "search_campaign"),
-    ("forward our table booking to Tom", "share_reservation"),
-    ("has anybody reported the broken printer", "search_ticket"),
-];
-
-struct NamedTool {
+struct RequestSet {
     name: &'static str,
-    description: &'static str,
+    catalogue: &'static str,
+    purpose: &'static str,
+    requests: Vec<Request>,
 }
 
-fn tools() -> Vec<NamedTool> {
-    let lines = include_str!("tools.txt").lines();
-    let tools = lines.map(|line| line.split_once(": ").unwrap());
-    tools.map(|(name, description)| NamedTool { name, description }).collect()
+struct Request {
+    text: &'static str,
+    tool: &'static str,
 }
 
-fn index(tools: &[NamedTool]) -> RelevanceIndex {
-    RelevanceIndex::new(tools.iter().map(|tool| RelevanceDocument {
-        name: tool.name,
-        title: None,
-        description: Some(tool.description),
-        parameters: None,
-    }))
+struct Catalogue {
+    names: Vec<&'static str>,
+    index: RelevanceIndex,
 }
 
-/// The requests whose tool is not among the first few.
-fn missed(
-    requests: &[(&'static str, &str)],
-    query: impl Fn(&str) -> RelevanceQuery,
-) -> Vec<&'static str> {
-    let tools = tools();
+fn request_sets() -> Vec<RequestSet> {
+    let mut sets: Vec<RequestSet> = Vec::new();
+    for line in REQUESTS.lines().filter(|line| !line.starts_with('#')) {
+        if let Some(head) = line.strip_prefix("== ") {
+            let head: Vec<&str> = head.split(", ").collect();
+            let [name, catalogue, purpose] = head[..] else { panic!("{line}") };
+            sets.push(RequestSet { name, catalogue, purpose, requests: Vec::new() });
+        } else {
+            let (text, tool) = line.split_once(" -> ").unwrap();
+            sets.last_mut().unwrap().requests.push(Request { text, tool });
+        }
+    }
+    sets
+}
+
+fn catalogue(name: &str) -> Catalogue {
+    let lines = if name == "records" { RECORDS } else { SERVERS };
+    let tools: Vec<_> = lines.lines().map(|line| line.split_once(": ").unwrap()).collect();
     assert_eq!(tools.len(), 200);
-    let index = index(&tools);
-    let is_missed = |request: &str, wanted: &str| {
-        !index.best(&query(request), FOUND).iter().any(|at| tools[*at].name == wanted)
-    };
-    let missed = requests.iter().filter(|(request, wanted)| is_missed(request, wanted));
-    missed.map(|(request, _)| *request).collect()
+    let index = RelevanceIndex::new(tools.iter().map(|(name, description)| RelevanceDocument {
+        name,
+        title: None,
+        description: Some(description),
+        parameters: None,
+    }));
+    Catalogue { names: tools.iter().map(|(name, _)| *name).collect(), index }
 }
 
+impl RequestSet {
+    /// The requests whose tool is not among the first few.
+    fn missed(&self, query: impl Fn(&str) -> RelevanceQuery) -> Vec<&'static str> {
+        let Catalogue { names, index } = catalogue(self.catalogue);
+        let is_missed = |request: &&Request| {
+            assert!(names.contains(&request.tool), "{}", request.tool);
+            !index.best(&query(request.text), FOUND).iter().any(|at| names[*at] == request.tool)
+        };
+        self.requests.iter().filter(is_missed).map(|request| request.text).collect()
+    }
+}
+
+fn by_meaning(request: &str) -> RelevanceQuery {
+    RelevanceQuery::new(request).by_meaning()
+}
+
+/// Each set has 12 requests. Those that are held out were written after the last change of weights
+/// and tables, except the third one, which is older than this way of searching.
 #[test]
 fn a_search_finds_the_tool_that_is_meant() {
-    let with_synonyms = |request: &str| RelevanceQuery::new(request).with_synonyms();
-    let known = missed(KNOWN, with_synonyms);
-    let held_out = missed(HELD_OUT, with_synonyms);
-    assert!(known.len() <= 1, "missed: {known:?}");
-    assert!(held_out.len() <= 1, "missed: {held_out:?}");
-    let second = missed(SECOND_HELD_OUT, with_synonyms);
-    assert!(second.len() <= 1, "missed: {second:?}");
-    let third = missed(THIRD_HELD_OUT, with_synonyms);
-    assert!(third.len() <= 2, "missed: {third:?}");
+    let mut held_out = 0;
+    for set in request_sets() {
+        let missed = set.missed(by_meaning);
+        let hits = set.requests.len() - missed.len();
+        assert_eq!(set.requests.len(), 12, "{}", set.name);
+        assert!(hits >= 10, "{}: {missed:?}", set.name);
+        assert!(hits >= 11 || set.purpose != "known", "{}: {missed:?}", set.name);
+        if set.name.starts_with("last") {
+            held_out += hits;
+        }
+    }
+    assert!(held_out >= 4 * 11, "{held_out} of 48 that are held out");
 }
 
 #[test]
 fn words_alone_miss_most_of_them() {
-    assert!(missed(KNOWN, RelevanceQuery::new).len() >= 6, "the requests are not natural enough");
+    let hits = |set: &RequestSet| set.requests.len() - set.missed(RelevanceQuery::new).len();
+    let sets = request_sets();
+    let all: usize = sets.iter().map(hits).sum();
+    assert!(all < 6 * sets.len(), "{all}: the requests are not natural enough");
+}
+
+#[test]
+fn the_order_by_meaning_does_not_depend_on_the_index_in_memory() {
+    let order = |request: &str| catalogue("servers").index.order(&by_meaning(request));
+    for request in ["give the headphones five stars", "wie spät ist es in Tokio", ""] {
+        assert_eq!(order(request), order(request), "each index has other hash seeds");
+        let mut all = order(request);
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..200), "every tool once");
+    }
+    assert!(order("").into_iter().eq(0..200), "nothing said: the order of the catalogue");
+}
+
+#[test]
+fn what_has_no_meaning_finds_nothing() {
+    let Catalogue { index, .. } = catalogue("records");
+    for request in ["", "qwrtz xqzzt", "🎲 \u{0}", "the of"] {
+        assert!(index.best(&by_meaning(request), FOUND).is_empty(), "{request}");
+    }
 }
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "it measures")]
 fn a_search_over_200_tools_takes_less_than_two_milliseconds() {
-    let tools = tools();
-    let index = index(&tools);
+    let Catalogue { index, .. } = catalogue("servers");
+    let sets = request_sets();
+    let requests = sets.iter().flat_map(|set| &set.requests);
     // The best of many: other programs use the machine as well.
-    let fastest = KNOWN.iter().cycle().take(60).map(|(request, _)| {
+    let fastest = requests.map(|request| {
         let began = Instant::now();
-        let found = index.best(&RelevanceQuery::new(request).with_synonyms(), FOUND);
-        assert!(!found.is_empty());
+        let found = index.best(&by_meaning(request.text), FOUND);
+        assert!(!found.is_empty(), "{}", request.text);
         began.elapsed()
     });
     let fastest = fastest.min().unwrap();

@@ -1,8 +1,11 @@
+use tollgate_core::call::Outcome;
 use tollgate_core::lease::{LeaseTerm, RevocableLease, RevokedError};
+use tollgate_core::shaping;
 
 use super::*;
 use crate::builtin::files;
 use crate::builtin::scratch::ScratchDir;
+use crate::results::{RESULT_LIFE, StoredResult};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest of it";
 
@@ -19,8 +22,12 @@ async fn linked(links: &FileLinks, scratch: &ScratchDir, content: &[u8]) -> File
     link
 }
 
+fn results() -> Arc<ResultStore> {
+    ResultStore::new(Arc::new(SystemClock), Arc::new(SystemRandom))
+}
+
 async fn open(links: &FileLinks, link: &FileLink) -> String {
-    match links.open(&link.0).await {
+    match links.open(&link.0, &results()).await {
         LinkedFile::Unknown => "unknown".to_owned(),
         LinkedFile::Pending => "pending".to_owned(),
         LinkedFile::Busy => "busy".to_owned(),
@@ -58,7 +65,7 @@ async fn ids_cannot_be_guessed_and_nothing_else_opens_a_file() {
     for id in
         ["", ".", "..", "../images/a.png", "images/a.png", "a.png", &upper, &long, &link.0[1..]]
     {
-        assert!(matches!(links.open(id).await, LinkedFile::Unknown), "{id}");
+        assert!(matches!(links.open(id, &results()).await, LinkedFile::Unknown), "{id}");
     }
 }
 
@@ -112,4 +119,45 @@ async fn one_owner_cannot_take_the_links_of_another() {
     let refused = owners.by_ref().take(MAX_LINKS).find(|owner| links.issue(owner).is_none());
     assert!(refused.is_some() && links.links.lock().len() == MAX_LINKS);
     assert_eq!(open(&links, &adas).await, "image/png 18");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_of_a_result_opens_as_long_as_its_owner_has_the_result() {
+    let links = FileLinks::default();
+    let results = results();
+    let term = LeaseTerm::new();
+    let lease = RevocableLease::of([term.clone()]);
+    let owner = Actor { principal: Principal::from_name("eve"), lease };
+    let handle = results.spare(100).unwrap();
+    let text = r#"{"content":[{"type":"text","text":"x"},{"type":"image","data":"R0lGODlhAA=="}]}"#;
+    let outcome = Outcome {
+        handle: Some(handle),
+        result: tollgate_core::json::raw(text.to_owned()),
+        ..shaping::gateway_answer("")
+    };
+    let keep = || {
+        let outcome = outcome.clone();
+        results
+            .keep(&owner, StoredResult { tool: String::new(), outcome, page_bytes: 1, raw: None });
+    };
+    keep();
+    let opened = async |link: &FileLink| match links.open(&link.0, &results).await {
+        LinkedFile::Ready { media_type, .. } => media_type,
+        _ => "unknown",
+    };
+    let link = links.issue_for_result(&owner, handle, 1).unwrap();
+    assert_eq!(opened(&link).await, "image/gif");
+    let text = links.issue_for_result(&owner, handle, 0).unwrap();
+    let beyond = links.issue_for_result(&owner, handle, 2).unwrap();
+    let stolen = links.issue_for_result(&actor("bob"), handle, 1).unwrap();
+    for link in [&text, &beyond, &stolen] {
+        assert_eq!(opened(link).await, "unknown");
+    }
+    tokio::time::advance(RESULT_LIFE).await;
+    assert_eq!(opened(&link).await, "unknown");
+    keep();
+    let link = links.issue_for_result(&owner, handle, 1).unwrap();
+    assert_eq!(opened(&link).await, "image/gif");
+    term.end(RevokedError::because("her key was revoked"));
+    assert_eq!(opened(&link).await, "unknown");
 }

@@ -71,9 +71,9 @@ impl Webhook {
             return WebhookDelivery::No(format!("its queue is full ({MAX_QUEUED_EVENTS} events)"));
         }
         let telling = tasks::whole("music webhook", async move {
-            let told = inner.post_twice(&event).await;
+            let sent = inner.post_twice(&event).await;
             inner.waiting.fetch_sub(1, Ordering::Relaxed);
-            told
+            sent
         });
         match tokio::time::timeout(MAX_CALL_WAIT, telling).await {
             Ok(Some(Ok(()))) => WebhookDelivery::Yes,
@@ -91,11 +91,11 @@ impl WebhookInner {
             return Ok(());
         }
         tokio::time::sleep(RETRY_PAUSE).await;
-        let told = self.post(event).await;
-        if let Err(why) = &told {
+        let sent = self.post(event).await;
+        if let Err(why) = &sent {
             tracing::warn!(%why, "music webhook failed");
         }
-        told
+        sent
     }
 
     async fn post(&self, event: &Value) -> Result<(), WebhookError> {

@@ -102,9 +102,9 @@ impl AuthorizationCode {
 
     /// Runs discovery, registration, consent and the token request.
     async fn authorize(&self, challenge: Option<&str>) -> Result<OauthSession, OauthError> {
-        let asked = &self.authorization;
-        let client = Arc::new(OauthHttpClient::new(&asked.server_url)?);
-        let url = asked.server_url.as_str();
+        let authorization = &self.authorization;
+        let client = Arc::new(OauthHttpClient::new(&authorization.server_url)?);
+        let url = authorization.server_url.as_str();
         let sending = Arc::clone(&client);
         let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending)
             .await
@@ -136,9 +136,9 @@ impl AuthorizationCode {
     /// A client secret belongs to one authorization server: the one that the operator named, or
     /// else the one it was first used with. No server can have it sent elsewhere.
     async fn check_issuer(&self, found: Option<&str>) -> Result<(), OauthError> {
-        let asked = &self.authorization;
+        let authorization = &self.authorization;
         let named = found.unwrap_or("none");
-        if let Some(requested) = &asked.issuer {
+        if let Some(requested) = &authorization.issuer {
             let is_wanted = match (OauthUrl::parse(requested), found.map(OauthUrl::parse)) {
                 (Ok(requested), Some(Ok(found))) => requested.is_same_issuer(&found),
                 _ => false,
@@ -149,7 +149,7 @@ impl AuthorizationCode {
             });
         }
         let has_secret = matches!(
-            asked.identity,
+            authorization.identity,
             OauthClientIdentity::Registered { client_secret: Some(_), .. }
         );
         let Some(store) = self.store.as_ref().filter(|_| has_secret) else { return Ok(()) };
@@ -162,11 +162,11 @@ impl AuthorizationCode {
     }
 
     fn request(&self) -> AuthorizationRequest {
-        let asked = &self.authorization;
-        let request = AuthorizationRequest::new(&asked.redirect_uri)
-            .with_scopes(asked.scopes.iter().cloned())
+        let authorization = &self.authorization;
+        let request = AuthorizationRequest::new(&authorization.redirect_uri)
+            .with_scopes(authorization.scopes.iter().cloned())
             .with_initial_scope_selection();
-        match &asked.identity {
+        match &authorization.identity {
             OauthClientIdentity::Registered { client_id, client_secret: None } => {
                 request.with_preregistered_client(client_id)
             }

@@ -9,9 +9,9 @@ pub(super) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
     let parsed: Option<Value> = serde_json::from_slice(body).ok();
     let error = parsed.as_ref().and_then(|body| body.get("error"));
     let kind = error.and_then(|error| error.get("type")).and_then(Value::as_str);
-    let said = error.and_then(|error| error.get("message")).and_then(Value::as_str);
-    let message = match said.filter(|it| !it.is_empty()) {
-        Some(said) => said.to_owned(),
+    let message_text = error.and_then(|error| error.get("message")).and_then(Value::as_str);
+    let message = match message_text.filter(|it| !it.is_empty()) {
+        Some(message_text) => message_text.to_owned(),
         None => generic_error::without_words(status, body),
     };
     let fault = match kind {

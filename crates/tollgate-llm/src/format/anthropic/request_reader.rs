@@ -72,8 +72,8 @@ fn system(fields: &mut FieldReader) -> Result<Option<ChatMessage>, LlmError> {
     let Some(system) = fields.take("system") else { return Ok(None) };
     let parts = part_reader::read_all(system, "system")?;
     only_text(&parts, "system")?;
-    let said = parts.iter().any(|part| part.as_text() != Some(""));
-    Ok(said.then(|| ChatMessage::new(ChatRole::System, parts)))
+    let has_content = parts.iter().any(|part| part.as_text() != Some(""));
+    Ok(has_content.then(|| ChatMessage::new(ChatRole::System, parts)))
 }
 
 fn only_text(parts: &[MessagePart], at: &str) -> Result<(), LlmError> {

@@ -39,9 +39,9 @@ impl GeminiPartWriter {
     pub(super) fn part(&mut self, part: &MessagePart, at: &str) -> Option<Value> {
         let written = match &part.content {
             PartContent::Text(text) | PartContent::Refusal(text) => {
-                let said =
+                let has_text =
                     self.ledger.is_for_client() || self.signature.is_some() || !text.is_empty();
-                (said || !part.extra.is_empty()).then(|| json!({"text": text}))?
+                (has_text || !part.extra.is_empty()).then(|| json!({"text": text}))?
             }
             PartContent::Thinking { text, signature } => self.thinking(text, signature.as_ref())?,
             PartContent::Media(media) => {
@@ -210,8 +210,8 @@ fn media_part(media: &ChatMedia, extra: &Extra, at: &str) -> Result<Value, LlmEr
         MediaSource::Url(uri) => uri,
     };
     let mut data = json!({"fileUri": uri});
-    let told = extra.get(OWN, "fileData").is_some_and(|it| it.get("mimeType").is_some());
-    if !told && !is_watched(uri) {
+    let has_mime_type = extra.get(OWN, "fileData").is_some_and(|it| it.get("mimeType").is_some());
+    if !has_mime_type && !is_watched(uri) {
         data["mimeType"] = media_type(uri, media.kind).into();
     }
     Ok(json!({"fileData": data}))

@@ -129,12 +129,12 @@ impl StreamWriter for GeminiStreamWriter {
 impl GeminiStreamWriter {
     fn open(&mut self, index: usize, opening: &PartOpening, extra: &Extra) -> Option<Value> {
         let extra = extra.clone();
-        let said = GeminiPartProgress::Nothing;
+        let progress = GeminiPartProgress::Nothing;
         let (open, part) = match opening {
             PartOpening::Text | PartOpening::Refusal => {
-                (GeminiOpenPart::Text { extra, progress: said }, None)
+                (GeminiOpenPart::Text { extra, progress }, None)
             }
-            PartOpening::Thinking => (GeminiOpenPart::Thinking { extra, progress: said }, None),
+            PartOpening::Thinking => (GeminiOpenPart::Thinking { extra, progress }, None),
             PartOpening::Call { id, name } => {
                 let id = id.clone();
                 let name = name.clone();

@@ -178,8 +178,9 @@ impl ChatHistoryWriter<'_> {
             };
             self.push(&mut list, value, &part.content);
         }
-        let said = if list.is_empty() && !calls.is_empty() { Value::Null } else { content(list) };
-        fields.insert("content".to_owned(), said);
+        let content_json =
+            if list.is_empty() && !calls.is_empty() { Value::Null } else { content(list) };
+        fields.insert("content".to_owned(), content_json);
         if !calls.is_empty() {
             fields.insert("tool_calls".to_owned(), calls.into());
         }
@@ -189,7 +190,7 @@ impl ChatHistoryWriter<'_> {
     /// Providers only get thoughts of providers of this dialect; clients keep all of them.
     fn thoughts(&mut self, parts: &[MessagePart]) -> Map<String, Value> {
         let mut fields = Map::new();
-        let mut said = String::new();
+        let mut joined = String::new();
         for part in parts {
             let PartContent::Thinking { text, signature } = &part.content else { continue };
             if let ChatHistoryAudience::Provider(lost) = &mut self.reader {
@@ -205,8 +206,9 @@ impl ChatHistoryWriter<'_> {
             if text.is_empty() {
                 continue;
             }
-            said.push_str(text);
-            fields = Map::from_iter([(thoughts_key(&part.extra).to_owned(), said.clone().into())]);
+            joined.push_str(text);
+            fields =
+                Map::from_iter([(thoughts_key(&part.extra).to_owned(), joined.clone().into())]);
         }
         let details = match &self.reader {
             ChatHistoryAudience::Provider(_) => reasoning_details::write_all(parts, |signature| {

@@ -45,10 +45,10 @@ fn read_body(body: Value) -> Result<ChatResponse, LlmError> {
     let mut choice = FieldReader::new(choices.remove(0), "choices[0]")?;
     choice.take("index");
     let reason = choice.text("finish_reason")?;
-    let mut said = choice.object("message")?.ok_or_else(|| choice.missing("message"))?;
-    said.take("role");
-    let mut parts = message_reader::read_assistant(&mut said)?;
-    said.take("content");
+    let mut message_json = choice.object("message")?.ok_or_else(|| choice.missing("message"))?;
+    message_json.take("role");
+    let mut parts = message_reader::read_assistant(&mut message_json)?;
+    message_json.take("content");
     for part in &mut parts {
         if let PartContent::Opaque { value, .. } = &part.content
             && let Some(text) = part_reader::thought(value)
@@ -57,8 +57,8 @@ fn read_body(body: Value) -> Result<ChatResponse, LlmError> {
             part.extra = message_keys::with_spelling(message_keys::CONTENT_KEY);
         }
     }
-    parts.extend(read_images(&mut said)?);
-    choice.put_back("message", said);
+    parts.extend(read_images(&mut message_json)?);
+    choice.put_back("message", message_json);
     choices.insert(0, choice.into_value());
     fields.put("choices", choices);
     let stop = read_stop(reason.as_deref(), plain_stop(&parts));
@@ -119,16 +119,19 @@ pub(super) fn write(
         (StopReason::Refused, _) if refused => "stop",
         (_, reason) => reason,
     };
-    let mut said = message_json(&response.parts);
+    let mut message_object = message_json(&response.parts);
     if legacy {
-        only_function(&mut said);
+        only_function(&mut message_object);
     }
     let mut body = Map::from_iter([
         ("id".to_owned(), response.id.clone().into()),
         ("object".to_owned(), "chat.completion".into()),
         ("created".to_owned(), response.created.into()),
         ("model".to_owned(), response.model.clone().into()),
-        ("choices".to_owned(), json!([{"index": 0, "message": said, "finish_reason": reason}])),
+        (
+            "choices".to_owned(),
+            json!([{"index": 0, "message": message_object, "finish_reason": reason}]),
+        ),
         ("usage".to_owned(), usage::write(&response.usage)),
     ]);
     response.extra.write_into(DIALECT, &mut body);
@@ -157,7 +160,7 @@ pub(super) fn write_stop(stop: &StopReason) -> &str {
 }
 
 fn message_json(parts: &[MessagePart]) -> Map<String, Value> {
-    let mut said = Map::from_iter([("role".to_owned(), "assistant".into())]);
+    let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
     let mut content = Vec::new();
     let mut refusal = None::<String>;
     let mut calls = Vec::new();
@@ -189,16 +192,16 @@ fn message_json(parts: &[MessagePart]) -> Map<String, Value> {
         }
     }
     let nothing = calls.is_empty() && refusal.is_none() && images.is_empty();
-    said.insert("content".to_owned(), content_json(content, nothing));
-    said.insert("refusal".to_owned(), refusal.into());
-    said.extend(thoughts.map(|(key, text)| (key.to_owned(), text.into())));
+    message.insert("content".to_owned(), content_json(content, nothing));
+    message.insert("refusal".to_owned(), refusal.into());
+    message.extend(thoughts.map(|(key, text)| (key.to_owned(), text.into())));
     let details = reasoning_details::write_all(parts, |it| Some(it.for_client(DIALECT)));
     for (key, list) in [(DETAILS_KEY, details), (CALLS_KEY, calls), (IMAGES_KEY, images)] {
         if !list.is_empty() {
-            said.insert(key.to_owned(), list.into());
+            message.insert(key.to_owned(), list.into());
         }
     }
-    said
+    message
 }
 
 /// Text alone is a string, as clients expect it. A list only where the provider sent one with parts

@@ -148,9 +148,9 @@ impl OpenAiChatStreamReader {
         }
         let mut left = Map::new();
         if let Some(delta) = choice.object("delta")? {
-            let said = self.read_delta(delta, out)?;
-            if !said.is_empty() {
-                left.insert("delta".to_owned(), Value::Object(said));
+            let unread = self.read_delta(delta, out)?;
+            if !unread.is_empty() {
+                left.insert("delta".to_owned(), Value::Object(unread));
             }
         }
         if let Value::Object(rest) = choice.into_value() {

@@ -31,21 +31,21 @@ pub(super) fn certain(request: &ChatRequest) -> Map<String, Value> {
 /// Fields that are written if the provider sends none.
 pub(super) fn otherwise(request: &ChatRequest, body: &mut Map<String, Value>) {
     let options = &request.options;
-    let said = |key: &str| extra_field(request, key);
-    let mut reasoning = said("reasoning").unwrap_or_else(|| json!({"summary": null}));
+    let field = |key: &str| extra_field(request, key);
+    let mut reasoning = field("reasoning").unwrap_or_else(|| json!({"summary": null}));
     reasoning["effort"] = options.effort.clone().into();
     let parallel = options.parallel_calls != Some(ParallelCalls::Forbidden);
     let fields = [
-        ("background", said("background").unwrap_or_else(|| false.into())),
+        ("background", field("background").unwrap_or_else(|| false.into())),
         ("max_output_tokens", options.max_output.into()),
-        ("metadata", said("metadata").unwrap_or_else(|| json!({}))),
+        ("metadata", field("metadata").unwrap_or_else(|| json!({}))),
         ("parallel_tool_calls", parallel.into()),
-        ("previous_response_id", said("previous_response_id").unwrap_or_default()),
+        ("previous_response_id", field("previous_response_id").unwrap_or_default()),
         ("reasoning", reasoning),
-        ("service_tier", said("service_tier").unwrap_or_else(|| "default".into())),
+        ("service_tier", field("service_tier").unwrap_or_else(|| "default".into())),
         ("temperature", options.temperature.clone().map_or(Value::Null, Value::Number)),
         ("top_p", options.top_p.clone().map_or(Value::Null, Value::Number)),
-        ("truncation", said("truncation").unwrap_or_else(|| "disabled".into())),
+        ("truncation", field("truncation").unwrap_or_else(|| "disabled".into())),
         ("user", options.user.clone().into()),
     ];
     for (key, value) in fields {

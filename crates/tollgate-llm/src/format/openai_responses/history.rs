@@ -72,7 +72,7 @@ impl ResponsesHistoryWriter<'_> {
         };
         let ids = self.ids();
         let item = item_of(&message.extra);
-        let mut said = PendingResponsesMessage { role, item, ids, content: Vec::new() };
+        let mut pending = PendingResponsesMessage { role, item, ids, content: Vec::new() };
         for part in &message.parts {
             let value = match &part.content {
                 PartContent::Text(text) if message.role == ChatRole::Assistant => {
@@ -87,7 +87,7 @@ impl ResponsesHistoryWriter<'_> {
                     Some(last_seen_value(value, &part.extra).clone())
                 }
                 _ => {
-                    said.flush(&mut self.out);
+                    pending.flush(&mut self.out);
                     self.item(part);
                     continue;
                 }
@@ -97,16 +97,16 @@ impl ResponsesHistoryWriter<'_> {
                 continue;
             };
             let item = item_of(&part.extra).or(item_of(&message.extra));
-            if item != said.item {
-                said.flush(&mut self.out);
-                said.item = item;
+            if item != pending.item {
+                pending.flush(&mut self.out);
+                pending.item = item;
             }
-            said.content.push(value);
+            pending.content.push(value);
         }
         if message.parts.is_empty() {
-            said.content.push(part_writer::input_text("", &Extra::none()));
+            pending.content.push(part_writer::input_text("", &Extra::none()));
         }
-        said.flush(&mut self.out);
+        pending.flush(&mut self.out);
     }
 
     /// Encodes a part that is a separate item.
@@ -232,10 +232,10 @@ impl PendingResponsesMessage<'_> {
         let list = std::mem::take(&mut self.content);
         let recorded =
             self.ids == ItemIds::Retained && self.item.is_some_and(|item| item.contains_key("id"));
-        let said = if recorded { list.into() } else { content(list) };
+        let content_json = if recorded { list.into() } else { content(list) };
         let mut item = Map::from_iter([
             ("role".to_owned(), Value::from(self.role)),
-            ("content".to_owned(), said),
+            ("content".to_owned(), content_json),
         ]);
         add(&mut item, self.item, self.ids);
         if item["content"].is_array() {

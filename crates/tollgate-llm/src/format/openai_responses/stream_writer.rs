@@ -106,16 +106,9 @@ impl OpenAiResponsesStreamWriter {
 
     fn frames(&mut self, events: Vec<ResponsesEvent>) -> Vec<ChatSseEvent> {
         let mut frame = |event: ResponsesEvent| {
-            let known = EVENT_NAMES.iter().find(|known| **known == event.name).copied();
-            let mut data = Map::from_iter([
-                ("type".to_owned(), event.name.into()),
-                ("sequence_number".to_owned(), self.sequence.into()),
-            ]);
+            let number = self.sequence;
             self.sequence += 1;
-            for (key, value) in event.fields {
-                data.entry(key).or_insert(value);
-            }
-            ChatSseEvent { name: known, data: Value::Object(data).to_string() }
+            event.with_number(number)
         };
         events.into_iter().map(&mut frame).collect()
     }
@@ -134,10 +127,7 @@ impl StreamWriter for OpenAiResponsesStreamWriter {
 
     /// The official clients raise the content of `error`; others wait for a terminal event.
     fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent> {
-        let error = errors::body(failure);
-        let mut event = error.clone();
-        event["error"] = error;
-        let mut events = vec![ResponsesEvent::new("error", event)];
+        let mut events = vec![ResponsesEvent::error(failure)];
         if self.id.is_some() {
             let mut response = self.response("failed", &Value::Null);
             let code = match failure.kind {
@@ -204,6 +194,26 @@ impl ResponsesEvent {
             _ => Map::new(),
         };
         Self { name: name.to_owned(), fields }
+    }
+
+    /// Both flat and nested, as clients read either.
+    pub(super) fn error(failure: &LlmError) -> Self {
+        let error = errors::body(failure);
+        let mut event = error.clone();
+        event["error"] = error;
+        Self::new("error", event)
+    }
+
+    pub(super) fn with_number(self, number: u64) -> ChatSseEvent {
+        let name = EVENT_NAMES.iter().find(|known| **known == self.name).copied();
+        let mut data = Map::from_iter([
+            ("type".to_owned(), self.name.into()),
+            ("sequence_number".to_owned(), number.into()),
+        ]);
+        for (key, value) in self.fields {
+            data.entry(key).or_insert(value);
+        }
+        ChatSseEvent { name, data: Value::Object(data).to_string() }
     }
 
     pub(super) fn into_response(mut self) -> Value {

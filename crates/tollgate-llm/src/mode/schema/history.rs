@@ -77,8 +77,8 @@ fn result_parts(result: CallResult, names: &HashMap<String, String>) -> Vec<Mess
         CallEnd::Well => "result",
         CallEnd::Failed => "failure",
     };
-    let said: Vec<&str> = parts.iter().filter_map(MessagePart::as_text).collect();
-    let said = format!("Tool {what}{of}: {}", said.join("\n"));
+    let texts: Vec<&str> = parts.iter().filter_map(MessagePart::as_text).collect();
+    let texts = format!("Tool {what}{of}: {}", texts.join("\n"));
     let others = parts.iter().filter(|part| part.as_text().is_none()).cloned();
-    std::iter::once(MessagePart::text(said)).chain(others).collect()
+    std::iter::once(MessagePart::text(texts)).chain(others).collect()
 }

@@ -98,10 +98,7 @@ impl SideEndpoint {
     fn accept(self) -> HeaderValue {
         match self.expected_body() {
             ExpectedBody::Media => ACCEPT_ANY,
-            ExpectedBody::Json
-            | ExpectedBody::Events
-            | ExpectedBody::AwsEvents
-            | ExpectedBody::Any => ACCEPT_JSON,
+            ExpectedBody::Json | ExpectedBody::Events | ExpectedBody::AwsEvents => ACCEPT_JSON,
         }
     }
 }
@@ -187,7 +184,7 @@ impl ModelEndpoint {
             }
             let expected = endpoint.expected_body();
             let response = self.check_head(response, expected, clock.wall()).await?;
-            Ok(pass_through::through(response, slot, patience.silence))
+            Ok(pass_through::through(response, slot, patience.silence, None))
         };
         timeout(patience.answer, answer).await.unwrap_or_else(|_| {
             Err(error_mapping::timeout_error(&self.label, patience.answer).into())

@@ -92,15 +92,6 @@ impl TargetQuery for StreamQuery<'_> {
 pub(in crate::provider) struct PassQuery {
     pub(in crate::provider) passed: PassThroughRequest,
     pub(in crate::provider) wall: SystemTime,
-    pub(in crate::provider) release: PassRelease,
-}
-
-/// When a passed response goes to the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::provider) enum PassRelease {
-    AtHead,
-    /// With the first event of a stream: until then another target may take over.
-    AtFirstEvent,
 }
 
 impl TargetQuery for PassQuery {
@@ -108,7 +99,6 @@ impl TargetQuery for PassQuery {
 
     fn may_be_hedged(&self) -> bool {
         self.passed.delivery == ResponseDelivery::Streamed
-            && self.release == PassRelease::AtFirstEvent
     }
 
     /// What a provider sends to its own client names no endpoint.
@@ -117,7 +107,7 @@ impl TargetQuery for PassQuery {
     }
 
     async fn ask(&self, endpoint: &ModelEndpoint) -> Result<Self::Answer, DeclinedError> {
-        endpoint.pass(&self.passed, self.release, self.wall).await
+        endpoint.pass(&self.passed, self.wall).await
     }
 
     fn record(&self, answer: Self::Answer, mut attempt: TargetAttempt) -> Self::Answer {

@@ -96,6 +96,13 @@ impl TargetHealth {
         }
     }
 
+    /// A stream or a live session broke off.
+    pub(super) fn record_break(&self, now: Instant) {
+        let mut state = self.0.lock();
+        state.counts.interrupted += 1;
+        state.breaker.record(now, BreakerPermit::Ordinary, Outcome::Failed);
+    }
+
     pub(in crate::provider) fn status(&self, now: Instant) -> TargetStatus {
         let state = self.0.lock();
         let limited = state.limited_until.and_then(|until| until.checked_duration_since(now));
@@ -146,6 +153,12 @@ impl TargetAttempt {
         let clock = Arc::clone(clock);
         let health = Arc::clone(health);
         Self { health, clock, began, permit: Some(permit), reason, first_token: None }
+    }
+
+    /// A live session has begun. Says nothing about the time to a first token.
+    pub(super) fn record_session(&mut self) {
+        let now = self.clock.now();
+        self.settle(now, Outcome::Answered, |state| state.counts.answered += 1);
     }
 
     /// The stream has begun.
@@ -210,10 +223,7 @@ impl TargetAttempt {
 
     /// The stream broke off.
     pub(in crate::provider) fn record_interruption(&mut self) {
-        let now = self.clock.now();
-        let mut state = self.health.0.lock();
-        state.counts.interrupted += 1;
-        state.breaker.record(now, BreakerPermit::Ordinary, Outcome::Failed);
+        self.health.record_break(self.clock.now());
     }
 
     fn settle(&mut self, now: Instant, outcome: Outcome, count: impl FnOnce(&mut HealthState)) {

@@ -20,7 +20,7 @@ pub(super) struct TargetFacts {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TargetAvailability {
+pub(in crate::provider) enum TargetAvailability {
     Ready,
     /// All its slots are taken; further requests queue.
     Full,

@@ -5,13 +5,14 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use futures_util::future::{self, BoxFuture};
+use futures_util::future;
 use tollgate_mcp::web::DedicatedConnection;
 
+use super::super::dial::DialedProvider;
+use super::super::events::SuccessorState;
+use super::super::session_request::DialFuture;
 use super::super::wire::{MessageStream, SocketEvent, SocketSide, close, code};
 use super::SessionClose;
-use crate::error::LlmError;
-use crate::provider::ProviderSocket;
 
 /// Time for the provider to close a connection that is replaced: the caller waits for it.
 const SWITCH_CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
@@ -19,18 +20,23 @@ const SWITCH_CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 /// A connection that was opened ahead of its use is dropped after this time.
 const SUCCESSOR_TIMEOUT: Duration = Duration::from_secs(30);
 
-type DialFuture = BoxFuture<'static, Result<ProviderSocket, LlmError>>;
-
 /// State of the provider's connection.
 pub(super) enum ProviderConnection {
     Here(SocketSide<MessageStream<DedicatedConnection>>),
     /// Reconnected at this time; the client waits until the state machine reports success.
     Returning(SocketSide<MessageStream<DedicatedConnection>>, Instant),
-    /// The old connection is being closed, and a new one opened; these messages are sent first on
-    /// it.
-    Dialling(DialFuture, Vec<String>),
+    /// The old connection is being closed, and a new one opened.
+    Dialling(DialFuture, DialPurpose),
     /// It is gone, and the state machine has requested another one.
     Lost,
+}
+
+/// What a new connection is for.
+pub(super) enum DialPurpose {
+    /// To continue the session with these messages first.
+    Resume(Vec<String>),
+    /// To begin again: the connection knows nothing of the session.
+    Restart,
 }
 
 /// A connection beside the one that is in use.
@@ -40,7 +46,7 @@ pub(super) enum Successor {
     None,
     Dialling(DialFuture),
     /// Since this time.
-    Ready(Box<ProviderSocket>, Instant),
+    Ready(Box<DialedProvider>, Instant),
 }
 
 impl ProviderConnection {
@@ -55,7 +61,7 @@ impl ProviderConnection {
         self,
         successor: Successor,
         redial: DialFuture,
-        first: Vec<String>,
+        purpose: DialPurpose,
     ) -> Self {
         let old = match self {
             Self::Here(side) | Self::Returning(side, _) => Some(side),
@@ -68,35 +74,43 @@ impl ProviderConnection {
         };
         let opened = async move {
             match successor {
-                Successor::Ready(socket, _) => Ok(*socket),
+                Successor::Ready(dialed, _) => Ok(*dialed),
                 Successor::Dialling(dialling) => match dialling.await {
-                    Ok(socket) => Ok(socket),
+                    Ok(dialed) => Ok(dialed),
                     Err(_) => redial.await,
                 },
                 Successor::None => redial.await,
             }
         };
         let dialling = async move { future::join(closed, opened).await.1 };
-        Self::Dialling(dialling.boxed(), first)
+        Self::Dialling(dialling.boxed(), purpose)
     }
 }
 
 impl Successor {
     /// Drives one that is being opened. If that fails, the connection is opened when it is needed.
-    pub(super) fn poll_open(&mut self, context: &mut Context<'_>, now: Instant) {
-        let Self::Dialling(dialling) = self else { return };
-        if let Poll::Ready(dialled) = dialling.poll_unpin(context) {
-            *self = dialled.map_or(Self::None, |socket| Self::Ready(Box::new(socket), now));
-        }
+    pub(super) fn poll_open(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Instant,
+    ) -> Poll<SuccessorState> {
+        let Self::Dialling(dialling) = self else { return Poll::Pending };
+        let dialled = std::task::ready!(dialling.poll_unpin(context));
+        *self = dialled.map_or(Self::None, |dialed| Self::Ready(Box::new(dialed), now));
+        Poll::Ready(match self {
+            Self::Ready(..) => SuccessorState::Ready,
+            Self::None | Self::Dialling(_) => SuccessorState::Gone,
+        })
     }
 
-    /// Drops one that nobody came to need.
-    pub(super) fn expire(&mut self, now: Instant) {
-        if let Self::Ready(_, since) = self
-            && now.saturating_duration_since(*since) > SUCCESSOR_TIMEOUT
-        {
+    /// Drops one that nobody came to need; `true` if there was one.
+    pub(super) fn expire(&mut self, now: Instant) -> bool {
+        let is_old = matches!(self, Self::Ready(_, since)
+            if now.saturating_duration_since(*since) > SUCCESSOR_TIMEOUT);
+        if is_old {
             *self = Self::None;
         }
+        is_old
     }
 }
 

@@ -9,12 +9,13 @@ use tollgate_core::json::{MalformedJsonError, Object};
 use tollgate_core::tool::ResultDelivery;
 
 use super::calls::GeminiNote;
-use super::config::GeminiSessionConfig;
+use super::config::{GeminiSessionConfig, OpeningHandle};
 use super::loudness;
 use super::turn_tracker::{GeminiCaller, text_of_parts};
 use super::wire::{self, GeminiClientMessage};
 use super::{GeminiLive, close_session};
 use crate::realtime::events::{AnswerStage, DialectAction, DialectStep};
+use crate::realtime::replay::ReplaySound;
 use crate::realtime::{json_peek, tier_request};
 
 /// Whether a client has ever sent a message to the gateway itself: only then it gets gateway
@@ -38,6 +39,9 @@ impl GeminiLive {
                 GeminiClientMessage::Setup(setup) => self.set_up(setup),
                 _ => close_session("the first message must be `setup` and nothing else"),
             };
+        }
+        if self.link.is_fresh() {
+            self.early.push(text);
         }
         let step = match message {
             GeminiClientMessage::Content(content) => self.read_client_content(content),
@@ -64,7 +68,7 @@ impl GeminiLive {
             }
         };
         let share = config.share(&self.offer, self.family);
-        let opening = config.opening(&self.model, &share, None);
+        let opening = config.opening(&self.model, &share, OpeningHandle::Clients);
         self.shown = Some(share.fingerprint());
         self.config = Some(config);
         DialectStep::replace(opening)
@@ -89,7 +93,7 @@ impl GeminiLive {
     /// `realtimeInput`: nearly always audio, of which only some samples are read. `message`: the
     /// whole message.
     fn read_realtime_input(&mut self, input: &str, message: &str, now: Instant) -> DialectStep {
-        let mut is_audio = false;
+        let mut sound = None;
         let mut step = DialectStep::forward();
         json_peek::for_each_field(input, |key, value| {
             match key {
@@ -99,20 +103,21 @@ impl GeminiLive {
                     step.actions.extend(self.talk.written_by_client(&text));
                 }
                 "audio" => {
-                    is_audio = true;
+                    sound = Some(ReplaySound::Silent);
                     if loudness::has_sound(value) {
                         self.talk.hear_sound(now);
+                        sound = Some(ReplaySound::Loud);
                     }
                 }
-                "audioStreamEnd" | "audio_stream_end" => is_audio = true,
+                "audioStreamEnd" | "audio_stream_end" => sound = Some(ReplaySound::Loud),
                 "activityStart" | "activity_start" => self.talk.caller(GeminiCaller::Speaks),
                 "activityEnd" | "activity_end" => self.talk.caller(GeminiCaller::Quiet),
                 _ => (),
             }
             true
         });
-        if is_audio && self.link.waits() {
-            self.replay.push(message, now);
+        if let Some(sound) = sound {
+            self.replay.push(message, sound, now);
         }
         step
     }

@@ -27,6 +27,16 @@ pub(super) enum ResumptionOwner {
     Clients,
 }
 
+/// The handle in the message that opens a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OpeningHandle<'a> {
+    /// The client's own, if it has one.
+    Clients,
+    Resume(&'a str),
+    /// The session cannot be resumed.
+    None,
+}
+
 /// The gateway's part of a session's setup: its tools and prompt.
 #[derive(Debug, Clone)]
 pub(super) struct GatewayShare {
@@ -42,6 +52,17 @@ impl GeminiSessionConfig {
         respell(&mut setup, "sessionResumption", "session_resumption")?;
         let names = names(setup.get("tools"))?;
         Ok(Self { setup, names, bytes })
+    }
+
+    /// Whether both differ at most in what a running session accepts: instructions and tools.
+    pub(super) fn has_same_settings(&self, other: &Self) -> bool {
+        let settings = |config: &Self| {
+            let mut setup = config.setup.clone();
+            setup.shift_remove("systemInstruction");
+            setup.shift_remove("tools");
+            setup
+        };
+        settings(self) == settings(other)
     }
 
     /// Whether a call by this name is for the client.
@@ -77,7 +98,7 @@ impl GeminiSessionConfig {
         &self,
         model: &str,
         share: &GatewayShare,
-        handle: Option<&str>,
+        handle: OpeningHandle<'_>,
     ) -> String {
         let mut setup = self.setup.clone();
         setup.insert("model".to_owned(), model.into());
@@ -92,10 +113,22 @@ impl GeminiSessionConfig {
         if resumption.is_null() {
             *resumption = json!({});
         }
-        if let (Some(handle), Some(fields)) = (handle, resumption.as_object_mut()) {
-            fields.insert("handle".to_owned(), handle.into());
+        if let Some(fields) = resumption.as_object_mut() {
+            match handle {
+                OpeningHandle::Clients => {}
+                OpeningHandle::Resume(handle) => {
+                    fields.insert("handle".to_owned(), handle.into());
+                }
+                OpeningHandle::None => drop(fields.shift_remove("handle")),
+            }
         }
         json!({"setup": setup}).to_string()
+    }
+
+    /// Whether the session is told what the caller says.
+    pub(super) fn has_transcripts(&self) -> bool {
+        let key = ["inputAudioTranscription", "input_audio_transcription"];
+        key.iter().any(|key| self.setup.get(*key).is_some_and(|it| !it.is_null()))
     }
 
     /// Approximate size.

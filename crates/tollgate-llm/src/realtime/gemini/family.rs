@@ -6,7 +6,7 @@ use tollgate_core::tool::ResultDelivery;
 
 /// Models with the same behavior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GeminiFamily {
+pub(in crate::realtime) enum GeminiFamily {
     /// 2.x: waits for a tool unless declared otherwise.
     Two,
     /// 3.0 to 3.7: waits for every tool. Closes with 1007 when a declaration asks for other
@@ -20,7 +20,7 @@ pub(super) enum GeminiFamily {
 
 /// What the model does while a call runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ToolWaitBehavior {
+pub(in crate::realtime) enum ToolWaitBehavior {
     /// It is blocked; without an answer the session is stuck.
     Waits,
     /// It keeps talking; answers are scheduled, and there may be more than one.
@@ -29,7 +29,7 @@ pub(super) enum ToolWaitBehavior {
 
 /// How new offers reach a running session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OfferRenewal {
+pub(in crate::realtime) enum OfferRenewal {
     /// By a `contextUpdate` message.
     ContextUpdate,
     /// By a new connection that resumes the session.
@@ -38,7 +38,7 @@ pub(super) enum OfferRenewal {
 
 /// How the model gets information that answers no call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoteChannel {
+pub(in crate::realtime) enum NoteChannel {
     /// `clientContent` that requests an answer.
     Turn,
     /// `clientContent` that requests no answer.
@@ -49,7 +49,7 @@ pub(super) enum NoteChannel {
 
 impl GeminiFamily {
     /// Family by model name. A name without a version counts as the newest family.
-    pub(super) fn of(model: &str) -> Self {
+    pub(in crate::realtime) fn of(model: &str) -> Self {
         match version(model) {
             Some(version) if version < (3, 0) => Self::Two,
             Some(version) if version < (3, 8) => Self::Three,
@@ -59,7 +59,10 @@ impl GeminiFamily {
     }
 
     /// Behavior for a tool with this delivery; `None`: the tool was never declared.
-    pub(super) fn wait_behavior(self, delivery: Option<ResultDelivery>) -> ToolWaitBehavior {
+    pub(in crate::realtime) fn wait_behavior(
+        self,
+        delivery: Option<ResultDelivery>,
+    ) -> ToolWaitBehavior {
         let waits = match self {
             Self::Two => matches!(delivery, None | Some(ResultDelivery::Wait)),
             Self::Three => true,
@@ -70,7 +73,7 @@ impl GeminiFamily {
     }
 
     /// The `behavior` of a declaration, where it is required or differs from the model's default.
-    pub(super) fn behavior(self, delivery: ResultDelivery) -> Option<&'static str> {
+    pub(in crate::realtime) fn behavior(self, delivery: ResultDelivery) -> Option<&'static str> {
         match (self, self.wait_behavior(Some(delivery))) {
             (Self::Three, _) | (Self::Two, ToolWaitBehavior::Waits) => None,
             (_, ToolWaitBehavior::Waits) => Some("BLOCKING"),
@@ -78,7 +81,7 @@ impl GeminiFamily {
         }
     }
 
-    pub(super) fn renewal(self) -> OfferRenewal {
+    pub(in crate::realtime) fn renewal(self) -> OfferRenewal {
         match self {
             Self::Two | Self::Three => OfferRenewal::Reconnect,
             Self::ThreeEight | Self::Thinking => OfferRenewal::ContextUpdate,
@@ -86,7 +89,7 @@ impl GeminiFamily {
     }
 
     /// Since 3.0 a turn of `clientContent` is not answered before other input follows.
-    pub(super) fn note_channel(self, delivery: ResultDelivery) -> NoteChannel {
+    pub(in crate::realtime) fn note_channel(self, delivery: ResultDelivery) -> NoteChannel {
         match (self, delivery) {
             (Self::Three, _) => NoteChannel::Text,
             (_, ResultDelivery::Silent) => NoteChannel::Note,

@@ -87,6 +87,21 @@ impl GeminiLink {
         taken
     }
 
+    /// Whether no provider has accepted the session yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.state == GeminiLinkState::Fresh
+    }
+
+    pub(super) fn has_handle(&self) -> bool {
+        self.handle.is_some()
+    }
+
+    /// The session begins again, without a handle.
+    pub(super) fn restart(&mut self) {
+        let lost = std::mem::take(&mut self.lost);
+        *self = Self { state: GeminiLinkState::Resuming, lost, ..Self::default() };
+    }
+
     pub(super) fn stands(&self) -> bool {
         self.state == GeminiLinkState::Stands
     }

@@ -24,7 +24,7 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true);
 
 /// `audio`: the blob of a `realtimeInput`. Audio in another format than PCM counts as sound.
-pub(super) fn has_sound(audio: &str) -> bool {
+pub(in crate::realtime) fn has_sound(audio: &str) -> bool {
     let mut data = "";
     let mut mime = "";
     json_peek::for_each_field(audio, |key, value| {

@@ -22,9 +22,14 @@ impl GeminiLive {
         now: Instant,
     ) -> Vec<DialectAction> {
         let mut actions = Vec::new();
-        if message.setup_complete.is_some() && self.link.accept_setup() == SetupAcceptance::Again {
+        let accepted = message.setup_complete.map(|_| self.link.accept_setup());
+        if accepted == Some(SetupAcceptance::First) {
+            self.early.clear();
+        }
+        if accepted == Some(SetupAcceptance::Again) {
             edits.push(("setupComplete", None));
             actions.push(DialectAction::Reconnected);
+            actions.extend(self.tell_recap());
             let unsent = std::mem::take(&mut self.unsent);
             actions.extend(unsent.into_iter().map(DialectAction::ToProvider));
             actions.extend(self.replay_audio());

@@ -18,6 +18,7 @@ mod client;
 mod late;
 mod random;
 mod renewal;
+mod restart;
 mod talk;
 
 /// One session, with a clock of its own.
@@ -33,8 +34,12 @@ impl Script {
     }
 
     fn with(model: &str, offer: RealtimeOffer) -> Self {
-        let opening =
-            RealtimeInit { offer, model: model.to_owned(), routing: DeepTurnRouting::Native };
+        let opening = RealtimeInit {
+            offer,
+            model: model.to_owned(),
+            routing: DeepTurnRouting::Native,
+            declared: None,
+        };
         #[expect(clippy::disallowed_methods, reason = "any moment will do")]
         let now = Instant::now();
         Self { machine: GeminiLive::new(opening), now }
@@ -179,6 +184,7 @@ fn lines(actions: Vec<DialectAction>) -> Vec<String> {
         DialectAction::PrepareReconnect => "prepare".to_owned(),
         DialectAction::Reconnect(first) => format!("reconnect {}", first.join(" ")),
         DialectAction::Reconnected => "reconnected".to_owned(),
+        DialectAction::Replace(fault) => format!("replace {:?}", fault.kind),
         DialectAction::Close(close) => format!("close {} {}", close.code, close.reason),
     };
     actions.into_iter().map(line).collect()

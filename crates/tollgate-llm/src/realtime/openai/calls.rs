@@ -149,6 +149,43 @@ impl OpenAiCalls {
         (running, due)
     }
 
+    /// The connection of all responses is gone. Calls that were complete and change nothing go on.
+    /// Returns the others, which are not to be run, and the answers that exist.
+    pub(super) fn lose_responses(
+        &mut self,
+        is_read_only: impl Fn(&str) -> bool,
+    ) -> (Vec<String>, Vec<DueAnswer>) {
+        let is_early = |id: &&String| {
+            let entry = self.entries.get(*id);
+            entry.is_some_and(|entry| matches!(entry.stage, OpenAiCallStage::Early(_)))
+        };
+        let early: Vec<String> = self.order.iter().filter(is_early).cloned().collect();
+        let mut cut_off = Vec::new();
+        let mut due = Vec::new();
+        for id in early {
+            let reads = self.entries.get(&id).is_some_and(|entry| is_read_only(&entry.name));
+            let stage = if reads { OpenAiCallStage::Running } else { OpenAiCallStage::Abandoned };
+            let answers = self.open(&id, stage);
+            if answers.is_empty() && !reads {
+                cut_off.push(id);
+            }
+            for answer in answers {
+                due.extend(self.answer(answer));
+            }
+        }
+        (cut_off, due)
+    }
+
+    /// Whether any call has no answer at all.
+    pub(super) fn any_running(&self) -> bool {
+        self.entries.values().any(|entry| {
+            matches!(
+                entry.stage,
+                OpenAiCallStage::Early(_) | OpenAiCallStage::Running | OpenAiCallStage::Abandoned
+            )
+        })
+    }
+
     /// The turn was taken over: marks the awaited calls as abandoned, and returns them.
     pub(super) fn abandon(&mut self) -> Vec<String> {
         let waiting: Vec<String> = self.waiting().map(str::to_owned).collect();

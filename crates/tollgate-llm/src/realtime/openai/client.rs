@@ -6,14 +6,16 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use tollgate_core::json::{self, MalformedJsonError, Object};
 
-use super::config::ensure_event_id;
+use super::OpenAiRealtime;
 use super::floor::{
-    CancelRequester, EarlyAnswer, PendingSpeech, ResponseKind, ResponseOwner, ResponseRequest,
+    ActiveResponse, CancelRequester, EarlyAnswer, HeldResponseRequest, PendingSpeech, ResponseKind,
+    ResponseOwner, ResponseRequest,
 };
-use super::speech_queue::{DeepAnswer, HeldResponseRequest};
-use super::wire::{ClientRefusal, METADATA_MARK};
-use super::{OpenAiRealtime, QuestionState};
+use super::question::QuestionState;
+use super::speech_queue::DeepAnswer;
+use super::wire::{ClientRefusal, METADATA_MARK, ensure_event_id};
 use crate::realtime::events::{DialectAction, DialectStep, UtteranceStage};
+use crate::realtime::json_peek::{self, JsonPeek};
 use crate::realtime::tier_request;
 
 impl OpenAiRealtime {
@@ -26,6 +28,12 @@ impl OpenAiRealtime {
             "conversation.item.delete"
             | "conversation.item.retrieve"
             | "conversation.item.truncate" => self.client_points(kind, text),
+            "input_audio_buffer.append" => {
+                if let JsonPeek::Is(audio) = json_peek::peek_string(text, "audio") {
+                    self.caller_audio.push(audio, self.config.detects_turns());
+                }
+                return DialectStep::forward();
+            }
             kind if kind.starts_with("tollgate.") => self.client_means_us(kind, text),
             _ => return DialectStep::forward(),
         };
@@ -76,10 +84,19 @@ impl OpenAiRealtime {
         if kind == ResponseKind::Conversation && self.must_hold() {
             let mut out = Vec::new();
             let step = self.hold(&message, response);
+            if self.question.state == QuestionState::DeepOnRequest {
+                self.delegate(&mut out);
+            }
             self.settle(now, &mut out);
             return Ok(step.and(out));
         }
         let is_named = message.contains("event_id");
+        // Another model may still have to answer it.
+        let is_open = kind == ResponseKind::Conversation && self.question.is_open();
+        let clients = is_open.then(|| HeldResponseRequest {
+            event_id: message.string("event_id").map(String::from),
+            response: response.clone(),
+        });
         let event_id = ensure_event_id(&mut message, &mut self.post);
         if changed {
             message.set("response", json::raw_value(&response.into()));
@@ -91,7 +108,8 @@ impl OpenAiRealtime {
         if kind == ResponseKind::Conversation {
             self.speech_queue.client_went_on();
         }
-        self.floor.ask(ResponseRequest { event_id, whose: ResponseOwner::Others, kind, want }, now);
+        let whose = ResponseOwner::Others;
+        self.floor.ask(ResponseRequest { event_id, whose, kind, want, clients }, now);
         if changed || !is_named {
             return Ok(DialectStep::replace(message.to_text()));
         }
@@ -102,6 +120,8 @@ impl OpenAiRealtime {
     /// client), or while a response that the client does not know about was requested.
     fn must_hold(&self) -> bool {
         self.speech_queue.deep != DeepAnswer::No
+            || self.question.is_undecided()
+            || self.question.state == QuestionState::DeepOnRequest
             || self.calls.any_waiting()
             || self.floor.active().is_some_and(|active| !active.early.is_empty())
             || self.floor.our_aside().is_some()
@@ -140,17 +160,19 @@ impl OpenAiRealtime {
         if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
             out.push(DialectAction::ToProvider(self.post.cancel(&ours)));
         }
-        // The client cannot know that nothing but our calls runs: the provider would refuse this.
-        let has_only_calls = self.calls.any_waiting()
-            && self.floor.active().is_none()
-            && !self.floor.has_requested(ResponseOwner::Ours, ResponseKind::Conversation)
-            && !self.floor.has_requested(ResponseOwner::Others, ResponseKind::Conversation);
-        match self.floor.active_mut() {
+        let is_deep = self.speech_queue.deep != DeepAnswer::No || self.question.is_undecided();
+        let is_running = self.floor.active().is_some_and(ActiveResponse::is_seen)
+            || self.floor.has_requested(ResponseOwner::Ours, ResponseKind::Conversation)
+            || self.floor.has_requested(ResponseOwner::Others, ResponseKind::Conversation);
+        // The client cannot know that nothing but our work runs: the provider would refuse this.
+        let has_only_ours = (is_deep || self.calls.any_waiting()) && !is_running;
+        self.question.settle();
+        match self.floor.active_mut().filter(|active| active.is_seen()) {
             Some(active) => active.ending = CancelRequester::Client,
             None => self.barge_in(&mut out),
         }
         self.settle(now, &mut out);
-        let step = if has_only_calls { DialectStep::swallow() } else { DialectStep::forward() };
+        let step = if has_only_ours { DialectStep::swallow() } else { DialectStep::forward() };
         Ok(step.and(out))
     }
 
@@ -188,7 +210,7 @@ impl OpenAiRealtime {
                     self.barge_in(&mut out);
                 }
                 self.speech_queue.client_wrote(now);
-                self.question = QuestionState::Open;
+                self.question.begin_typed(self.hold.is_some());
                 out.extend(
                     input_text(&item).map(|text| DialectAction::CallerSpeech {
                         text,
@@ -207,6 +229,10 @@ impl OpenAiRealtime {
     /// The message, if its item must follow others that the client does not see.
     fn move_behind_hidden(&self, message: &mut Object<'_>) -> Option<String> {
         let after = message.string("previous_item_id").map(String::from)?;
+        if self.is_lost_item(&after) {
+            message.remove("previous_item_id");
+            return Some(message.to_text());
+        }
         let end = self.items.end_of(&after);
         if end == after {
             return None;
@@ -236,6 +262,9 @@ impl OpenAiRealtime {
         let Some(item_id) = message.string("item_id") else { return Ok(DialectStep::forward()) };
         if self.aside_items.contains(&item_id) && kind == "conversation.item.truncate" {
             return Ok(DialectStep::swallow());
+        }
+        if let Some(step) = self.answer_for_earlier(kind, &item_id, &message) {
+            return Ok(step);
         }
         if !self.items.is_hidden(&item_id) {
             return Ok(DialectStep::forward());

@@ -11,9 +11,14 @@ use serde_json::{Map, Value, json};
 use tollgate_core::json::{self, MalformedJsonError, Object};
 use tollgate_core::tool::ResultDelivery;
 
+use super::question::ResponseRequester;
 use super::recent::RecentNames;
-use super::wire::{OpenAiOutbox, OutboxPurpose};
+use super::turn_detection::TurnDetection;
+use super::wire::{OpenAiOutbox, OutboxPurpose, ensure_event_id};
 use crate::realtime::events::RealtimeOffer;
+
+mod provider_session;
+mod settings;
 
 /// Offer changes within this time become one update.
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
@@ -40,6 +45,16 @@ pub(super) struct OpenAiSessionConfig {
     borrowed: HashSet<String>,
     last: Option<Instant>,
     due: Option<Instant>,
+    pub(super) turn_detection: TurnDetection,
+    other_side: OtherSideConfig,
+}
+
+/// Whether the configuration of the other side of a call is known. Until then nothing may be
+/// declared, because a declaration replaces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OtherSideConfig {
+    Unknown,
+    Known,
 }
 
 /// Role of our connection to the conversation.
@@ -64,15 +79,30 @@ struct OpenAiDeclaration {
     prompt: Option<String>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct OpenAiClientConfig {
     tools: Vec<Value>,
     instructions: Option<String>,
+    /// Its other settings, for another connection.
+    session: Map<String, Value>,
+    /// Whether the provider shall request responses itself.
+    creates_responses: bool,
+}
+
+impl Default for OpenAiClientConfig {
+    fn default() -> Self {
+        Self { tools: Vec::new(), instructions: None, session: Map::new(), creates_responses: true }
+    }
 }
 
 enum PendingSessionUpdate {
     Ours,
-    Clients { event_id: String, before: OpenAiClientConfig },
+    /// Our update of the turn detection.
+    TurnDetection,
+    Clients {
+        event_id: String,
+        before: OpenAiClientConfig,
+    },
 }
 
 /// What the client gets of the provider's answer to an update.
@@ -84,20 +114,28 @@ pub(super) enum SessionUpdateEcho {
 }
 
 impl OpenAiSessionConfig {
-    pub(super) fn new(role: ConnectionRole, offer: RealtimeOffer) -> Self {
+    /// `declared`: what the provider was told when the call was created.
+    pub(super) fn new(
+        role: ConnectionRole,
+        offer: RealtimeOffer,
+        declared: Option<&RealtimeOffer>,
+    ) -> Self {
+        let names = declared.iter().flat_map(|it| &it.tools).map(|tool| tool.name.clone());
         Self {
             role,
             kind: OpenAiSessionKind::Conversation,
             offer,
-            declared: None,
+            declared: declared.map(OpenAiDeclaration::of),
             client: OpenAiClientConfig::default(),
             default_instructions: None,
             updates: VecDeque::new(),
-            ours: HashSet::new(),
+            ours: names.collect(),
             theirs: RecentNames::default(),
             borrowed: HashSet::new(),
             last: None,
             due: None,
+            turn_detection: TurnDetection::default(),
+            other_side: OtherSideConfig::Unknown,
         }
     }
 
@@ -107,6 +145,11 @@ impl OpenAiSessionConfig {
 
     pub(super) fn is_declared(&self) -> bool {
         self.declared.is_some()
+    }
+
+    /// Always, on the connection that configures the session.
+    pub(super) fn is_other_side_known(&self) -> bool {
+        self.role == ConnectionRole::Holder || self.other_side == OtherSideConfig::Known
     }
 
     /// Whether the client has to answer a call by this name. A name that the client removed is
@@ -167,6 +210,34 @@ impl OpenAiSessionConfig {
         json!({ "type": "session.update", "event_id": id, "session": session }).to_string()
     }
 
+    // === turn detection ===
+
+    /// Makes the provider leave the responses to us, or request them again. In an update of its
+    /// own, because one bad field makes a provider reject a whole update.
+    pub(super) fn declare_hold(&mut self, post: &mut OpenAiOutbox) -> Option<String> {
+        // A client's update may change the settings that ours would repeat.
+        let is_clients = |update: &_| matches!(update, PendingSessionUpdate::Clients { .. });
+        if self.kind == OpenAiSessionKind::Transcription || self.updates.iter().any(is_clients) {
+            return None;
+        }
+        let mut session = self.turn_detection.update(self.client.creates_responses)?;
+        session["type"] = json!("realtime");
+        self.push_pending_update(PendingSessionUpdate::TurnDetection);
+        let id = post.id(OutboxPurpose::TurnDetection);
+        let update = json!({ "type": "session.update", "event_id": id, "session": session });
+        Some(update.to_string())
+    }
+
+    /// Who requests the response to a spoken utterance. `is_speaking`: whether a response runs.
+    pub(super) fn requester(&self, is_speaking: bool) -> ResponseRequester {
+        let detection = &self.turn_detection;
+        // A provider requests none either while one runs that must not be interrupted.
+        let is_left_to_us = self.role == ConnectionRole::Holder
+            && self.client.creates_responses
+            && (detection.interrupts() || !is_speaking);
+        detection.requester(is_left_to_us)
+    }
+
     /// Marks the offered names as ours, whoever sends them to the provider.
     fn remember_offered_names(&mut self) {
         self.ours.extend(self.offer.tools.iter().map(|tool| tool.name.clone()));
@@ -194,6 +265,7 @@ impl OpenAiSessionConfig {
         let before = self.client.clone();
         let session = message.get("session").map(|raw| json::value(raw.get())).transpose()?;
         if let Some(Value::Object(mut session)) = session {
+            settings::remember(&mut self.client.session, &session);
             if session.get("type").and_then(Value::as_str) == Some("transcription") {
                 self.kind = OpenAiSessionKind::Transcription;
             } else if self.take_from_client(&mut session) {
@@ -214,7 +286,10 @@ impl OpenAiSessionConfig {
 
     /// `true` if our part was merged in.
     fn take_from_client(&mut self, session: &mut Map<String, Value>) -> bool {
-        let mut changed = false;
+        let (creates_responses, mut changed) = self.turn_detection.merge(session);
+        if let Some(creates) = creates_responses {
+            self.client.creates_responses = creates;
+        }
         if let Some(Value::Array(tools)) = session.get("tools") {
             self.client.tools.clone_from(tools);
             tools.iter().filter_map(name_of).for_each(|name| self.theirs.insert(name));
@@ -278,106 +353,6 @@ impl OpenAiSessionConfig {
         self.borrowed.clear();
     }
 
-    // === from the provider ===
-
-    /// Reads the initial session.
-    pub(super) fn on_session_created(&mut self, session: &Map<String, Value>) {
-        if session.get("type").and_then(Value::as_str) == Some("transcription") {
-            self.kind = OpenAiSessionKind::Transcription;
-        }
-        if self.client.tools.is_empty() {
-            self.adopt(session)
-        } else {
-            self.adopt_instructions(session)
-        }
-    }
-
-    /// Handles the provider's answer to the oldest update.
-    pub(super) fn on_session_updated(&mut self, mut message: Object<'_>) -> SessionUpdateEcho {
-        let answered = self.updates.pop_front();
-        let session = message.get("session").and_then(|raw| json::value(raw.get()).ok());
-        let Some(Value::Object(mut session)) = session else { return SessionUpdateEcho::AsItIs };
-        if self.role == ConnectionRole::Sideband && self.updates.is_empty() {
-            self.adopt(&session);
-        }
-        if matches!(answered, Some(PendingSessionUpdate::Ours)) {
-            return SessionUpdateEcho::Nothing;
-        }
-        if !self.strip(&mut session) {
-            return SessionUpdateEcho::AsItIs;
-        }
-        message.set("session", json::raw_value(&session.into()));
-        SessionUpdateEcho::Instead(message.to_text())
-    }
-
-    /// An update was rejected: reverts it.
-    pub(super) fn on_update_refused(&mut self, event_id: &str, purpose: Option<OutboxPurpose>) {
-        let at = self.updates.iter().position(|update| match update {
-            PendingSessionUpdate::Ours => purpose == Some(OutboxPurpose::Update),
-            PendingSessionUpdate::Clients { event_id: known, .. } => known == event_id,
-        });
-        match at.and_then(|at| self.updates.remove(at)) {
-            Some(PendingSessionUpdate::Ours) => self.declared = Some(OpenAiDeclaration::default()),
-            Some(PendingSessionUpdate::Clients { before, .. }) => self.client = before,
-            None => {}
-        }
-    }
-
-    /// On a sideband connection, everything that is not ours is the other side's.
-    fn adopt(&mut self, session: &Map<String, Value>) {
-        if let Some(Value::Array(tools)) = session.get("tools") {
-            let foreign = |tool: &&Value| name_of(tool).is_none_or(|name| !self.is_ours(name));
-            self.client.tools = tools.iter().filter(foreign).cloned().collect();
-            let names = self.client.tools.iter().filter_map(name_of);
-            names.for_each(|name| self.theirs.insert(name));
-            self.notice_loss(tools);
-        }
-        self.adopt_instructions(session);
-    }
-
-    fn adopt_instructions(&mut self, session: &Map<String, Value>) {
-        if let Some(Value::String(text)) = session.get("instructions") {
-            let text = self.without_prompt(text).unwrap_or(text).to_owned();
-            match self.role {
-                ConnectionRole::Holder => self.default_instructions = Some(text),
-                ConnectionRole::Sideband => {
-                    self.client.instructions = (!text.is_empty()).then_some(text)
-                }
-            }
-        }
-    }
-
-    /// The other side's update may have removed our tools.
-    fn notice_loss(&mut self, tools: &[Value]) {
-        let Some(told) = &mut self.declared else { return };
-        let is_there = |ours: &Arc<Value>| tools.iter().any(|tool| name_of(tool) == name_of(ours));
-        if !told.tools.iter().all(is_there) {
-            told.tools.clear();
-            self.due = self.last.map(|last| last + OFFER_DEBOUNCE).or(self.due);
-        }
-    }
-
-    /// Removes our part; `false` if there was none.
-    fn strip(&self, session: &mut Map<String, Value>) -> bool {
-        let mut changed = false;
-        if let Some(Value::Array(tools)) = session.get_mut("tools") {
-            let before = tools.len();
-            tools.retain(|tool| name_of(tool).is_none_or(|name| !self.is_ours(name)));
-            changed = tools.len() != before;
-        }
-        if let Some(Value::String(text)) = session.get("instructions")
-            && let Some(rest) = self.without_prompt(text)
-        {
-            let shown = match (rest, &self.client.instructions) {
-                ("", None) => self.default_instructions.clone().unwrap_or_default(),
-                (rest, _) => rest.to_owned(),
-            };
-            session.insert("instructions".to_owned(), shown.into());
-            changed = true;
-        }
-        changed
-    }
-
     fn is_ours(&self, name: &str) -> bool {
         self.ours.contains(name) && !self.client.declares(name)
     }
@@ -417,6 +392,11 @@ impl OpenAiSessionConfig {
 }
 
 impl OpenAiDeclaration {
+    fn of(offer: &RealtimeOffer) -> Self {
+        let tools = offer.tools.iter().map(|tool| Arc::clone(&tool.definition)).collect();
+        Self { tools, prompt: offer.prompt.as_deref().map(str::to_owned) }
+    }
+
     fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.prompt.is_none()
     }
@@ -428,16 +408,31 @@ impl OpenAiClientConfig {
     }
 }
 
-fn name_of(tool: &Value) -> Option<&str> {
-    tool.get("name").and_then(Value::as_str)
+/// Adds our part to the configuration with which a client creates a call. The client's own tools
+/// win over ours with the same name, which are removed from the offer.
+pub(in super::super) fn configure_call(
+    offer: &mut RealtimeOffer,
+    model: &str,
+    session: &mut Map<String, Value>,
+) {
+    session.insert("type".to_owned(), json!("realtime"));
+    session.insert("model".to_owned(), json!(model));
+    for key in ["tools", "instructions"] {
+        if session.get(key).is_some_and(Value::is_null) {
+            session.shift_remove(key);
+        }
+    }
+    if !offer.tools.is_empty() {
+        session.entry("tools").or_insert_with(|| json!([]));
+    }
+    if offer.prompt.is_some() {
+        session.entry("instructions").or_insert_with(|| json!(""));
+    }
+    let mut config = OpenAiSessionConfig::new(ConnectionRole::Holder, offer.clone(), None);
+    config.take_from_client(session);
+    offer.tools.retain(|tool| !config.client.declares(&tool.name));
 }
 
-/// The event id of the message, to which errors refer; generated by us if the client set none.
-pub(super) fn ensure_event_id(message: &mut Object<'_>, post: &mut OpenAiOutbox) -> String {
-    if let Some(id) = message.string("event_id") {
-        return id.into_owned();
-    }
-    let id = post.id(OutboxPurpose::ClientUnnamed);
-    message.set_string("event_id", &id);
-    id
+fn name_of(tool: &Value) -> Option<&str> {
+    tool.get("name").and_then(Value::as_str)
 }

@@ -7,13 +7,16 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tollgate_core::json::Object;
 
+use super::OpenAiRealtime;
 use super::calls::{AfterAnswer, AnswerItemKind, DueAnswer, OpenAiCallRequest};
 use super::config::ConnectionRole;
-use super::floor::{CancelRequester, PendingSpeech, ResponseKind, ResponseOwner, ResponseRequest};
+use super::floor::{
+    CancelRequester, HeldResponseRequest, PendingSpeech, ResponseKind, ResponseOwner,
+    ResponseRequest,
+};
 use super::late_results::PostedLateResult;
-use super::speech_queue::{DeepAnswer, HeldResponseRequest, SpeechUrgency};
+use super::speech_queue::{DeepAnswer, SpeechUrgency};
 use super::wire::{self, OutboxPurpose};
-use super::{OpenAiRealtime, QuestionState};
 use crate::realtime::events::{AnswerStage, CallAnswer, DialectAction, NoDeepAnswerError};
 use tollgate_core::tool::ResultDelivery;
 
@@ -23,7 +26,7 @@ const ANSWER_CALL_NAME: &str = "answer";
 impl OpenAiRealtime {
     /// Declares our tools after the first message of the provider.
     pub(super) fn declare_first(&mut self, kind: &str, now: Instant) -> Option<DialectAction> {
-        if self.config.is_declared() {
+        if self.config.is_declared() && self.config.role() == ConnectionRole::Holder {
             return None;
         }
         let text = match (self.config.role(), kind) {
@@ -37,7 +40,7 @@ impl OpenAiRealtime {
     }
 
     pub(super) fn declare_due(&mut self, now: Instant, out: &mut Vec<DialectAction>) {
-        if self.config.due().is_some_and(|due| due <= now) {
+        if self.config.is_other_side_known() && self.config.due().is_some_and(|due| due <= now) {
             let text = self.config.declare(&mut self.post, now);
             out.extend(text.map(DialectAction::ToProvider));
         }
@@ -137,11 +140,14 @@ impl OpenAiRealtime {
     /// Requests whatever response can be requested now.
     pub(super) fn settle(&mut self, now: Instant, out: &mut Vec<DialectAction>) {
         self.break_off(out);
-        if !self.floor.is_free()
-            || self.calls.any_waiting()
-            || self.speech_queue.deep == DeepAnswer::Awaited
-        {
+        if !self.floor.is_free() || self.calls.any_waiting() || self.question.is_undecided() {
             return;
+        }
+        if self.speech_queue.deep == DeepAnswer::Awaited {
+            return self.speak_opener(now, out);
+        }
+        if self.speech_queue.deep == DeepAnswer::Given && self.speech_queue.speaking.is_none() {
+            self.speech_queue.want = PendingSpeech::Words;
         }
         if self.speech_queue.is_nothing() {
             out.extend(self.floor.turn_ended().map(DialectAction::Turn));
@@ -157,13 +163,20 @@ impl OpenAiRealtime {
             let want = self.speech_queue.take();
             let requested = match want {
                 PendingSpeech::Words => wire::speech_response(self.config.manner().as_deref()),
-                PendingSpeech::Reply | PendingSpeech::Nothing => json!({}),
+                PendingSpeech::Reply | PendingSpeech::Nothing => match self.earlier.notice.take() {
+                    Some(notice) => wire::notice_response(self.config.manner().as_deref(), &notice),
+                    None => json!({}),
+                },
             };
             let (text, event_id) = self.post.create(requested);
+            if want == PendingSpeech::Words {
+                self.speech_queue.speaking = Some(event_id.clone());
+            }
             out.push(DialectAction::ToProvider(text));
             let whose = ResponseOwner::Ours;
             let kind = ResponseKind::Conversation;
-            self.floor.ask(ResponseRequest { event_id, whose, kind, want }, now);
+            let clients = None;
+            self.floor.ask(ResponseRequest { event_id, whose, kind, want, clients }, now);
         }
     }
 
@@ -175,6 +188,8 @@ impl OpenAiRealtime {
         out: &mut Vec<DialectAction>,
     ) {
         let want = self.speech_queue.take();
+        // Another model may still have to answer it.
+        let clients = self.question.is_open().then(|| held.clone());
         let mut response = held.response;
         if want == PendingSpeech::Words
             && let Value::Object(speaking) = wire::speech_response(self.config.manner().as_deref())
@@ -182,6 +197,9 @@ impl OpenAiRealtime {
             response.extend(speaking);
         }
         let event_id = held.event_id.unwrap_or_else(|| self.post.id(OutboxPurpose::ClientUnnamed));
+        if want == PendingSpeech::Words {
+            self.speech_queue.speaking = Some(event_id.clone());
+        }
         let mut message = json!({ "type": "response.create", "event_id": event_id });
         if !response.is_empty() {
             message["response"] = response.into();
@@ -189,7 +207,7 @@ impl OpenAiRealtime {
         out.push(DialectAction::ToProvider(message.to_string()));
         let whose = ResponseOwner::Others;
         let kind = ResponseKind::Conversation;
-        self.floor.ask(ResponseRequest { event_id, whose, kind, want }, now);
+        self.floor.ask(ResponseRequest { event_id, whose, kind, want, clients }, now);
     }
 
     /// Interrupts the model's speech for an urgent answer, while the caller is silent.
@@ -229,19 +247,7 @@ impl OpenAiRealtime {
         let whose = ResponseOwner::Ours;
         let kind = ResponseKind::Aside;
         let want = PendingSpeech::Nothing;
-        self.floor.ask(ResponseRequest { event_id, whose, kind, want }, now);
-    }
-
-    /// Another model answers this turn: stops the current response, and hides a later one. Does
-    /// nothing if this model has already answered: a late transcript changes nothing.
-    pub(super) fn route(&mut self, out: &mut Vec<DialectAction>) {
-        if self.question == QuestionState::Answered {
-            return;
-        }
-        out.push(DialectAction::Delegate);
-        self.speech_queue.deep = DeepAnswer::Awaited;
-        self.stop_active(out);
-        out.extend(self.calls.abandon().into_iter().map(DialectAction::Cancel));
+        self.floor.ask(ResponseRequest { event_id, whose, kind, want, clients: None }, now);
     }
 
     pub(super) fn speak(
@@ -261,9 +267,11 @@ impl OpenAiRealtime {
                 let output = self.post.output(&call_id, &output, purpose);
                 out.push(DialectAction::ToProvider(output));
                 self.speech_queue.deep = DeepAnswer::Given;
+                self.speech_queue.speaking = None;
                 self.speech_queue.want = PendingSpeech::Words;
             }
             Err(_) => {
+                self.question.settle();
                 self.speech_queue.deep = DeepAnswer::No;
                 self.speech_queue.wants_reply();
             }
@@ -283,6 +291,7 @@ impl OpenAiRealtime {
         let purpose = self.post.take_purpose(&event_id);
         self.config.on_update_refused(&event_id, purpose);
         let request = self.floor.take_requested(&event_id);
+        self.speech_queue.speaking.take_if(|speaking| *speaking == event_id);
         let is_race = code == "conversation_already_has_active_response";
         // Another response may have ended meanwhile, which drops the state of this request.
         let wanted =
@@ -308,6 +317,11 @@ impl OpenAiRealtime {
             Some(OutboxPurpose::Create) if !is_race => {
                 self.speech_queue.deep = DeepAnswer::No;
                 ErrorVisibility::Unnamed
+            }
+            Some(OutboxPurpose::TurnDetection) => {
+                let message = error.string("message").unwrap_or_default();
+                tracing::warn!(%code, %message, "the provider does not leave responses to the gateway");
+                ErrorVisibility::Not
             }
             Some(OutboxPurpose::Update) => {
                 let message = error.string("message").unwrap_or_default();

@@ -6,6 +6,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
+
 use crate::realtime::events::TurnEvent;
 
 /// A request that has neither started nor been rejected by then is lost.
@@ -31,8 +33,14 @@ pub(super) struct ActiveResponse {
     pub(super) ending: CancelRequester,
     /// Our answers that it cannot have seen.
     pub(super) missed: HashSet<String>,
-    /// Its items that the client does not see.
+    /// Its items that the client does not see, or not yet.
     pub(super) items: Vec<String>,
+    /// Number of the utterance after which it began.
+    pub(super) question: u64,
+    /// Its first messages, until something of it can be heard.
+    pub(super) withheld: Vec<String>,
+    /// The client's request for it.
+    pub(super) request: Option<HeldResponseRequest>,
     /// Unanswered calls of the client's tools in it.
     pub(super) calls: Vec<String>,
     /// Answers to them that the provider would reject before its end.
@@ -42,8 +50,31 @@ pub(super) struct ActiveResponse {
 impl ActiveResponse {
     pub(super) fn new(id: String, sight: ResponseVisibility, missed: HashSet<String>) -> Self {
         let ending = CancelRequester::Nobody;
-        let items = Vec::new();
-        Self { id, sight, ending, missed, items, calls: Vec::new(), early: Vec::new() }
+        Self {
+            id,
+            sight,
+            ending,
+            missed,
+            items: Vec::new(),
+            question: 0,
+            withheld: Vec::new(),
+            request: None,
+            calls: Vec::new(),
+            early: Vec::new(),
+        }
+    }
+}
+
+impl ActiveResponse {
+    /// Whether the client knows of it, or will.
+    pub(super) fn is_seen(&self) -> bool {
+        self.sight != ResponseVisibility::Hidden
+    }
+
+    pub(super) fn note_item(&mut self, id: &str) {
+        if !self.items.iter().any(|known| known == id) {
+            self.items.push(id.to_owned());
+        }
     }
 }
 
@@ -64,6 +95,8 @@ pub(super) enum ResponseOwner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResponseVisibility {
     Shown,
+    /// Not yet: nothing of it was heard, and another model may answer in its place.
+    Withheld,
     Hidden,
 }
 
@@ -83,12 +116,22 @@ pub(super) struct ResponseRequest {
     pub(super) kind: ResponseKind,
     /// Its reason, to request it again if it is rejected.
     pub(super) want: PendingSpeech,
+    /// The client's own request, to send it again if another model has to answer.
+    pub(super) clients: Option<HeldResponseRequest>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResponseKind {
     Conversation,
     Aside,
+}
+
+/// A response that the client requests, and that is not sent yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HeldResponseRequest {
+    /// The client's event id, if it set one.
+    pub(super) event_id: Option<String>,
+    pub(super) response: Map<String, Value>,
 }
 
 /// Speech that the model still owes the caller.
@@ -142,6 +185,18 @@ impl OpenAiFloor {
         active.calls.swap_remove(at);
         active.early.push(EarlyAnswer { call_id: call_id.to_owned(), text: text.to_owned() });
         true
+    }
+
+    /// Another connection begins: it has no responses, and has not heard the caller. The turn goes
+    /// on.
+    pub(super) fn restart(&mut self) {
+        let turn = self.turn;
+        *self = Self { turn, ..Self::default() };
+    }
+
+    /// Whether the caller's last turn has no complete answer.
+    pub(super) fn has_open_turn(&self) -> bool {
+        self.turn != OpenAiTurn::Over
     }
 
     /// Returns the previous response, if its end was not reported.
@@ -258,6 +313,15 @@ impl OpenAiFloor {
             OpenAiTurn::Over => vec![TurnEvent::Began],
             OpenAiTurn::Open | OpenAiTurn::Answering => vec![TurnEvent::Ended, TurnEvent::Began],
         }
+    }
+
+    /// Another model answers what was typed: the turn begins before its answer.
+    pub(super) fn turn_awaited(&mut self) -> Option<TurnEvent> {
+        if self.turn != OpenAiTurn::Over {
+            return None;
+        }
+        self.turn = OpenAiTurn::Open;
+        Some(TurnEvent::Began)
     }
 
     /// The model starts to answer.

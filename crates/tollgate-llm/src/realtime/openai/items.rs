@@ -39,6 +39,14 @@ impl ConversationItems {
         }
     }
 
+    /// Keeps these items, and returns the others.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&str) -> bool) -> Vec<String> {
+        let (kept, lost): (_, Vec<String>) =
+            std::mem::take(&mut self.order).into_iter().partition(|id| is_kept(id));
+        self.order = kept;
+        lost
+    }
+
     pub(super) fn hide(&mut self, id: &str) {
         self.hidden.insert(id);
     }

@@ -6,12 +6,13 @@ use std::time::Instant;
 use serde_json::Value;
 use tollgate_core::json::{self, Object};
 
-use super::config::SessionUpdateEcho;
+use super::OpenAiRealtime;
+use super::config::{ConnectionRole, SessionUpdateEcho};
+use super::deep_turns::send_behind;
 use super::deliver::ErrorVisibility;
-use super::floor::{OpenAiCaller, Playback};
+use super::floor::{OpenAiCaller, Playback, ResponseVisibility};
 use super::items::ItemPosition;
 use super::speech_queue::DeepAnswer;
-use super::{OpenAiRealtime, QuestionState};
 use crate::realtime::events::{DialectAction, DialectStep, MessageFate, UtteranceStage};
 use crate::realtime::json_peek::{self, JsonPeek};
 
@@ -46,13 +47,13 @@ impl OpenAiRealtime {
             "conversation.item.input_audio_transcription.delta"
             | "conversation.item.input_audio_transcription.completed"
             | "conversation.item.input_audio_transcription.failed" => {
-                self.read_transcription(kind, text, &mut out);
+                self.read_transcription(kind, text, now, &mut out);
                 MessageFate::Forward
             }
             "input_audio_buffer.speech_started"
             | "input_audio_buffer.speech_stopped"
             | "input_audio_buffer.cleared" => {
-                self.caller_speaks(kind, now, &mut out);
+                self.caller_speaks(kind, text, now, &mut out);
                 MessageFate::Forward
             }
             "input_audio_buffer.committed" => self.commit_input(text, now, &mut out),
@@ -60,20 +61,31 @@ impl OpenAiRealtime {
             "output_audio_buffer.stopped" | "output_audio_buffer.cleared" => {
                 self.playback(Playback::Silent)
             }
-            "session.created" => self.session_created(text),
+            "session.created" => self.session_created(text, now, &mut out),
             "session.updated" => self.session_updated(text, now, &mut out),
             "error" => self.error(text, now, &mut out),
             _ => MessageFate::Forward,
         };
-        DialectStep { fate, actions: out }
+        self.withhold(kind, text, DialectStep { fate, actions: out })
     }
 
-    fn session_created(&mut self, text: &str) -> MessageFate {
+    pub(super) fn session_created(
+        &mut self,
+        text: &str,
+        now: Instant,
+        out: &mut Vec<DialectAction>,
+    ) -> MessageFate {
         if let Ok(message) = Object::parse(text)
             && let Some(session) = message.get("session")
             && let Ok(Value::Object(session)) = json::value(session.get())
         {
-            self.config.on_session_created(&session);
+            self.config.on_session_created(&session, now);
+            if let Some(expires_at) = session.get("expires_at").and_then(Value::as_u64)
+                && self.config.role() == ConnectionRole::Holder
+            {
+                self.expiry.begin(expires_at, now);
+            }
+            self.declare_hold(out);
         }
         MessageFate::Forward
     }
@@ -85,11 +97,12 @@ impl OpenAiRealtime {
         out: &mut Vec<DialectAction>,
     ) -> MessageFate {
         let Ok(message) = Object::parse(text) else { return MessageFate::Forward };
-        let echo = self.config.on_session_updated(message);
+        let echo = self.config.on_session_updated(message, now);
         if !self.config.is_declared() {
             out.extend(self.config.declare(&mut self.post, now).map(DialectAction::ToProvider));
         }
         self.declare_due(now, out);
+        self.declare_hold(out);
         match echo {
             SessionUpdateEcho::Nothing => MessageFate::Swallow,
             SessionUpdateEcho::AsItIs => MessageFate::Forward,
@@ -102,7 +115,8 @@ impl OpenAiRealtime {
         let Some(mut error) = message.object("error").map(Object::into_owned) else {
             return MessageFate::Forward;
         };
-        match self.handle_refusal(&error, now, out) {
+        let owes = self.owes_answer();
+        let fate = match self.handle_refusal(&error, now, out) {
             ErrorVisibility::Not => MessageFate::Swallow,
             ErrorVisibility::AsItIs => MessageFate::Forward,
             ErrorVisibility::Unnamed => {
@@ -110,15 +124,22 @@ impl OpenAiRealtime {
                 message.set("error", error.to_raw());
                 MessageFate::Replace(message.to_text())
             }
-        }
+        };
+        self.replace_after_error(&error, fate, text, owes, out)
     }
 
     // === the caller ===
 
-    fn caller_speaks(&mut self, kind: &str, now: Instant, out: &mut Vec<DialectAction>) {
+    fn caller_speaks(
+        &mut self,
+        kind: &str,
+        text: &str,
+        now: Instant,
+        out: &mut Vec<DialectAction>,
+    ) {
         if kind != "input_audio_buffer.speech_started" {
             self.floor.set_caller(OpenAiCaller::Silent);
-            if kind == "input_audio_buffer.speech_stopped" {
+            if kind == "input_audio_buffer.speech_stopped" && self.provider_asks() {
                 // The utterance is committed next, and usually answered.
                 self.speech_queue.give_way(now);
             }
@@ -126,10 +147,18 @@ impl OpenAiRealtime {
             return;
         }
         self.floor.set_caller(OpenAiCaller::Speaking);
+        self.question.speech_begins(item_id(text));
         // The provider's turn detection only cancels responses in the conversation.
-        if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
+        if let Some(ours) = self.floor.our_aside().map(str::to_owned)
+            && self.config.turn_detection.interrupts()
+        {
             out.push(DialectAction::ToProvider(self.post.cancel(&ours)));
         }
+    }
+
+    /// Whether the provider requests a response to each utterance by itself.
+    fn provider_asks(&self) -> bool {
+        self.config.turn_detection.provider_asks()
     }
 
     fn commit_input(
@@ -139,35 +168,49 @@ impl OpenAiRealtime {
         out: &mut Vec<DialectAction>,
     ) -> MessageFate {
         self.floor.set_caller(OpenAiCaller::Silent);
+        // The answer to the utterance before: the caller speaks behind it.
+        let before = self.take_withheld();
         if self.calls.any_waiting() || self.speech_queue.deep != DeepAnswer::No {
             self.barge_in(out);
         }
         self.speech_queue.drop_all();
-        if self.speech_queue.held.is_some() {
+        if self.speech_queue.held.is_some() && self.provider_asks() {
             // Turn detection usually triggers a response by itself.
             self.speech_queue.give_way(now);
         }
         out.extend(self.floor.turn_taken().into_iter().map(DialectAction::Turn));
-        self.question = QuestionState::Open;
-        self.spoken_last = match json_peek::peek_string(text, "item_id") {
-            JsonPeek::Is(item) => Some(item.to_owned()),
-            JsonPeek::Missing | JsonPeek::Unclear => None,
-        };
+        self.begin_question(item_id(text), now, out);
         self.settle(now, out);
-        self.without_hidden_neighbour(text)
+        let fate = self.without_hidden_neighbour(text);
+        send_behind(before, fate, text, out)
     }
 
-    fn read_transcription(&mut self, kind: &str, text: &str, out: &mut Vec<DialectAction>) {
+    fn read_transcription(
+        &mut self,
+        kind: &str,
+        text: &str,
+        now: Instant,
+        out: &mut Vec<DialectAction>,
+    ) {
         let Ok(message) = Object::parse(text) else { return };
         let Some(item) = message.string("item_id") else { return };
+        self.config.turn_detection.note_transcript();
+        if self.concluded.contains(&item) {
+            // Sent twice, or too late: it was decided by the part that there was.
+            return;
+        }
+        if kind.ends_with("failed") {
+            let step = self.question.lose_transcript(&item);
+            self.take_step(step, now, out);
+            self.transcripts.remove(&*item);
+            return;
+        }
         let before = self.transcripts.remove(&*item);
         if let Some(transcript) =
             message.string("transcript").filter(|_| kind.ends_with("completed"))
         {
-            // A transcript of an earlier turn does not concern this one.
-            if self.spoken_last.as_deref().is_some_and(|last| last != item) {
-                self.question = QuestionState::Answered;
-            }
+            self.concluded.insert(&item);
+            self.question.hear(&item, UtteranceStage::Final, now);
             out.push(DialectAction::CallerSpeech {
                 text: transcript.into_owned(),
                 form: UtteranceStage::Final,
@@ -178,6 +221,7 @@ impl OpenAiRealtime {
                 // Their ends never arrived.
                 self.transcripts.clear();
             }
+            self.question.hear(&item, UtteranceStage::Partial, now);
             if text.len() <= MAX_UTTERANCE_BYTES {
                 self.transcripts.insert(item.into_owned(), text.clone());
             }
@@ -222,6 +266,12 @@ impl OpenAiRealtime {
             self.items.hide(&id);
             return MessageFate::Swallow;
         }
+        if let Some(active) = self.floor.active_mut()
+            && active.sight == ResponseVisibility::Withheld
+            && item.string("role").as_deref() == Some("assistant")
+        {
+            active.note_item(&id);
+        }
         self.without_hidden_neighbour(text)
     }
 
@@ -259,6 +309,11 @@ impl OpenAiRealtime {
                 let name = item.string("name").unwrap_or_default();
                 !is_written && !self.config.is_clients(&name)
             }
+            Some("message") if item.string("role").as_deref() == Some("system") => {
+                let content = item.get("content").and_then(|it| json::value(it.get()).ok());
+                let text = content.as_ref().and_then(|it| it.pointer("/0/text")?.as_str());
+                text.is_some_and(|text| self.notes.contains(text))
+            }
             Some("message") => {
                 self.floor.hidden_response().is_some()
                     && item.string("role").as_deref() == Some("assistant")
@@ -269,18 +324,28 @@ impl OpenAiRealtime {
 
     /// Messages to the client must not refer to hidden items.
     fn without_hidden_neighbour(&self, text: &str) -> MessageFate {
-        if self.items.none_hidden() {
+        let own = self.post.item_prefix();
+        if self.items.none_hidden() && !text.contains(&own) {
             return MessageFate::Forward;
         }
         let Ok(mut message) = Object::parse(text) else { return MessageFate::Forward };
         let Some(before) = message.string("previous_item_id").map(String::from) else {
             return MessageFate::Forward;
         };
-        let seen = self.items.seen_at_or_before(&before);
+        // After a restart, items of ours may be unknown here.
+        let is_unknown = before.starts_with(&own) && !self.items.is_hidden(&before);
+        let seen = if is_unknown { None } else { self.items.seen_at_or_before(&before) };
         if seen == Some(&*before) {
             return MessageFate::Forward;
         }
         message.set("previous_item_id", json::raw_value(&seen.map_or(Value::Null, Value::from)));
         MessageFate::Replace(message.to_text())
+    }
+}
+
+fn item_id(text: &str) -> Option<&str> {
+    match json_peek::peek_string(text, "item_id") {
+        JsonPeek::Is(item) => Some(item),
+        JsonPeek::Missing | JsonPeek::Unclear => None,
     }
 }

@@ -6,14 +6,15 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use tollgate_core::json::{self, Object};
 
+use super::OpenAiRealtime;
 use super::calls::{DueAnswer, OpenAiCallRequest};
+use super::deep_turns::send_behind;
 use super::floor::{
     ActiveResponse, CancelRequester, PendingSpeech, ResponseKind, ResponseOwner, ResponseRequest,
     ResponseVisibility,
 };
 use super::speech_queue::DeepAnswer;
 use super::wire::{self, METADATA_MARK, OutboxPurpose};
-use super::{OpenAiRealtime, QuestionState};
 use crate::realtime::events::{DialectAction, MessageFate, RealtimeCall};
 use crate::realtime::json_peek::{self, JsonPeek};
 
@@ -54,29 +55,47 @@ impl OpenAiRealtime {
         }
         let missed = self.speech_queue.unseen();
         let want = request.as_ref().map(|request| request.want).unwrap_or_default();
-        if whose == ResponseOwner::Ours || want == PendingSpeech::Words {
+        let mark = mark_of(&response);
+        let speaks = mark.is_some() && mark == self.speech_queue.speaking.as_deref();
+        if want == PendingSpeech::Words || speaks {
             self.speech_queue.deep = DeepAnswer::No;
         }
         if whose == ResponseOwner::Ours || missed.is_empty() {
             self.speech_queue.clear_announced();
         }
-        let must_end = self.speech_queue.deep != DeepAnswer::No;
-        let sight = if must_end && request.is_none() {
+        // Requested before it was known that another model answers, or by turn detection.
+        let must_end = self.speech_queue.deep != DeepAnswer::No || self.question.is_deep();
+        self.question.answer_begins();
+        let sight = if must_end {
             ResponseVisibility::Hidden
+        } else if self.question.is_open() {
+            ResponseVisibility::Withheld
         } else {
             ResponseVisibility::Shown
         };
         let missed = if whose == ResponseOwner::Ours { Default::default() } else { missed };
-        if let Some(before) = self.floor.begin(ActiveResponse::new(id, sight, missed)) {
+        let is_requested = request.is_some();
+        let clients = request.and_then(|request| request.clients);
+        let mut active = ActiveResponse::new(id, sight, missed);
+        active.question = self.question.number();
+        if sight == ResponseVisibility::Hidden {
+            match clients {
+                Some(clients) => {
+                    self.speech_queue.held.get_or_insert(clients);
+                }
+                None => self.question.owe_response(),
+            }
+        } else {
+            active.request = clients;
+        }
+        if let Some(before) = self.floor.begin(active) {
             self.post_early(before.early, now, out);
         }
         if must_end {
             self.stop_active(out);
-        }
-        if sight == ResponseVisibility::Hidden {
             return MessageFate::Swallow;
         }
-        if whose == ResponseOwner::Others && request.is_none() {
+        if whose == ResponseOwner::Others && !is_requested {
             // A request that the client sent meanwhile would be rejected by now.
             self.speech_queue.held = None;
         }
@@ -97,20 +116,37 @@ impl OpenAiRealtime {
             return for_client(message, response, HiddenCalls::Nothing);
         }
         let mut ended = self.floor.end(&id);
+        let withheld = ended.as_mut().map(|ended| std::mem::take(&mut ended.withheld));
         self.speech_queue.response_ended();
         self.floor.forget_requested(ResponseKind::Conversation);
         if let Some(hidden) =
             ended.as_ref().filter(|ended| ended.sight == ResponseVisibility::Hidden)
         {
-            for item in &hidden.items {
-                out.push(DialectAction::ToProvider(self.post.delete(item)));
+            // Calls that have not run are forgotten too; the others get their answers.
+            let text = |item: &Map<String, Value>, key| {
+                item.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
+            let calls = calls_in(&response).into_iter();
+            let unknown = calls.filter(|item| !self.calls.knows(&text(item, "call_id")));
+            let mut items = hidden.items.clone();
+            items.extend(
+                unknown.map(|item| text(item, "id")).filter(|id| !hidden.items.contains(id)),
+            );
+            for item in items {
+                out.push(DialectAction::ToProvider(self.post.delete(&item)));
             }
+            for due in self.close_calls(&id, ResponseVerdict::Falls, out) {
+                self.post_due(due, now, out);
+            }
+            // Its request may have been the client's, whose responses bear no mark.
+            let post = &self.post;
+            self.speech_queue.speaking.take_if(|speaking| !post.has_requested(speaking));
             self.settle(now, out);
             return MessageFate::Swallow;
         }
         let by_us = ended.as_ref().is_some_and(|ended| ended.ending == CancelRequester::Us);
         if verdict(&response) == ResponseVerdict::Stands {
-            self.question = QuestionState::Answered;
+            self.question.settle();
         }
         self.take_calls(&id, &response, out);
         let early = ended.as_mut().map(|ended| std::mem::take(&mut ended.early));
@@ -118,14 +154,20 @@ impl OpenAiRealtime {
         for due in self.close_calls(&id, verdict(&response), out) {
             self.post_due(due, now, out);
         }
+        // Otherwise the caller's next utterance has taken the turn already.
+        let is_newest = ended.as_ref().is_none_or(|ended| ended.question == self.question.number());
         if response.get("status").is_some_and(|status| status == "cancelled") && !by_us {
-            self.barge_in(out);
+            if is_newest {
+                self.barge_in(out);
+            }
         } else if ended.is_some_and(|ended| !ended.missed.is_empty()) {
             self.speech_queue.wants_reply();
         }
+        out.extend(self.replace_after_failure(&response));
         self.settle(now, out);
         let hides = self.hide_calls(&mut response);
-        for_client(message, response, hides)
+        let fate = for_client(message, response, hides);
+        send_behind(withheld.unwrap_or_default(), fate, text, out)
     }
 
     /// Whether the response writes the conversation.
@@ -227,10 +269,8 @@ impl OpenAiRealtime {
 
     fn hide_item_of_active(&mut self, id: &str) {
         self.items.hide(id);
-        if let Some(active) = self.floor.active_mut()
-            && !active.items.iter().any(|known| known == id)
-        {
-            active.items.push(id.to_owned());
+        if let Some(active) = self.floor.active_mut() {
+            active.note_item(id);
         }
     }
 
@@ -358,6 +398,11 @@ fn response_of(text: &str) -> Option<(Object<'_>, Map<String, Value>)> {
         return None;
     };
     Some((message, response))
+}
+
+/// The mark of a response that we requested.
+fn mark_of(response: &Map<String, Value>) -> Option<&str> {
+    response.get("metadata")?.get(METADATA_MARK)?.as_str()
 }
 
 /// Status of a response or an item; a missing status means complete.

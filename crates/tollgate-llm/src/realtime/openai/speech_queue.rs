@@ -2,12 +2,11 @@
 //! the client's own held request. Knows how long to wait; requests nothing itself.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
-
 use super::calls::AfterAnswer;
-use super::floor::PendingSpeech;
+use super::floor::{HeldResponseRequest, PendingSpeech};
 
 /// Time for the client to answer its own calls, before ours are spoken about without them.
 const CLIENT_CALLS_WAIT: Duration = Duration::from_secs(5);
@@ -23,6 +22,9 @@ pub(super) struct SpeechQueue {
     pub(super) want: PendingSpeech,
     pub(super) urgency: SpeechUrgency,
     pub(super) deep: DeepAnswer,
+    /// The request for the response that speaks the other model's answer.
+    pub(super) speaking: Option<String>,
+    pub(super) opener: Opener,
     /// The client's response request, held until our answers are sent.
     pub(super) held: Option<HeldResponseRequest>,
     /// Calls whose answers the provider has not confirmed, and that need speech.
@@ -52,10 +54,14 @@ pub(super) enum DeepAnswer {
     Given,
 }
 
-pub(super) struct HeldResponseRequest {
-    /// The client's event id, if it set one.
-    pub(super) event_id: Option<String>,
-    pub(super) response: Map<String, Value>,
+/// What is said while another model works.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Opener {
+    #[default]
+    None,
+    /// To be said as soon as nobody speaks.
+    Due(Arc<str>),
+    Spoken,
 }
 
 impl SpeechQueue {
@@ -102,11 +108,21 @@ impl SpeechQueue {
         }
     }
 
+    /// Another connection begins, which is told everything that was answered.
+    pub(super) fn restart(&mut self) {
+        self.unseen.clear();
+        self.urgency = SpeechUrgency::WhenIdle;
+        self.patience = None;
+        self.retry = None;
+    }
+
     /// The caller took the turn: drops everything queued for the previous one.
     pub(super) fn drop_all(&mut self) {
         self.want = PendingSpeech::Nothing;
         self.urgency = SpeechUrgency::WhenIdle;
         self.deep = DeepAnswer::No;
+        self.opener = Opener::None;
+        self.speaking = None;
         self.patience = None;
         self.retry = None;
     }

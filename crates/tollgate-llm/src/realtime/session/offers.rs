@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use tollgate_core::template::{self, PlaceholderValues};
 use tollgate_core::turn::Turn;
+use tollgate_engine::gate::UnknownAgentError;
 
-use super::super::events::{DialectEvent, RealtimeOffer};
+use super::super::events::{DialectEvent, RealtimeOffer, RecallChannel};
+use super::super::session_registry::RealtimeSessionRegistry;
 use super::super::session_request::SessionRequest;
 use super::super::tool_declarations::declare_tools;
 use super::RealtimeSession;
+use super::turns::SessionTurnState;
 
 impl RealtimeSession {
     /// The agent, its tools or its tier may have changed: sends a new offer if it differs.
@@ -18,10 +21,14 @@ impl RealtimeSession {
             .session_request
             .party
             .turn_request(self.call_progress.wish(&self.session_request.party));
+        let prompt = match self.machine.recall_channel() {
+            RecallChannel::Prompt => self.recall.extend_prompt(self.prompt.clone()),
+            RecallChannel::Item | RecallChannel::None => self.prompt.clone(),
+        };
         // A removed agent has no tools; its session may continue.
         let offer = match self.session_registry.gate.turn(turn_request) {
-            Ok(turn) => offer(&self.session_request, &turn, self.prompt.clone()),
-            Err(_) => RealtimeOffer { tools: Vec::new(), prompt: self.prompt.clone() },
+            Ok(turn) => offer(&self.session_request, &turn, prompt),
+            Err(_) => RealtimeOffer { tools: Vec::new(), prompt },
         };
         if offer != self.offer {
             self.offer = offer.clone();
@@ -29,6 +36,7 @@ impl RealtimeSession {
             self.session_registry.update_status(&self.facts, |standing| standing.tools = tools);
             self.send_event(DialectEvent::Offer(offer), now);
         }
+        self.update_hold(now);
     }
 
     /// A removed agent stays as it was. The prompt is rendered again only if its text was edited:
@@ -50,6 +58,19 @@ pub(super) fn render_prompt(session_request: &SessionRequest, call_id: &str) -> 
     let values = PlaceholderValues { request: &session_request.variables, agent, call_id };
     let prompt = agent.persona.prompt.as_ref()?;
     Some(template::render(prompt, &values).into())
+}
+
+/// The offer of a session that is still to begin.
+pub(in super::super) fn first_offer(
+    session_registry: &RealtimeSessionRegistry,
+    session_request: &SessionRequest,
+    call_id: &str,
+) -> Result<RealtimeOffer, UnknownAgentError> {
+    let state = SessionTurnState::begin(session_registry, session_request);
+    let party = &session_request.party;
+    let turn = session_registry.gate.turn(party.turn_request(state.wish(party)))?;
+    let prompt = render_prompt(session_request, call_id);
+    Ok(offer(session_request, &turn, prompt))
 }
 
 pub(super) fn offer(

@@ -11,14 +11,13 @@ use tollgate_core::json;
 use tollgate_core::tool::{ResultDelivery, Tool, ToolEffect};
 use tollgate_core::turn::Turn;
 use tollgate_engine::gate::TurnRequest;
+use tollgate_mcp::tasks;
 
 use super::super::call_table::{RealtimeCallStart, RealtimeCallStop};
 use super::super::calls::{self, RealtimeCallRunner};
 use super::super::events::{AnswerStage, CallAnswer, DialectEvent, RealtimeCall};
 use super::super::outcome_json;
-use super::{
-    BackgroundResult, LateCallResult, RealtimeSession, RunningCall, SlowCallChannel, SlowCallNotice,
-};
+use super::{BackgroundResult, LateCallResult, RealtimeSession, RunningCall, SlowCallNotice};
 use crate::tools::arguments;
 
 impl RealtimeSession {
@@ -90,6 +89,7 @@ impl RealtimeSession {
             self.ledger.finish(id, None, now);
             return self.answer(id, AnswerStage::Done, outcome.to_owned(), now);
         };
+        let slow = self.slow_calls();
         let Some(running) = self.running_calls.get_mut(id) else { return };
         let ceiling = turn.deadline.map(|wall| wall.remaining(now));
         let deadline = match running.delivery {
@@ -105,16 +105,17 @@ impl RealtimeSession {
             provider: self.session_request.model.settings.provider.clone(),
         };
         let call = running.call.clone();
-        let slow = self.slow.get_or_insert_with(SlowCallChannel::new).sender.clone();
         let (run, abort) = abortable(async move {
             let render = |message: Arc<str>| {
                 // If the queue is full, the announcement is dropped.
-                let _ = slow.try_send(SlowCallNotice { id: call.id.clone(), message });
+                let call = Some(call.id.clone());
+                let _ = slow.try_send(SlowCallNotice { call, message });
             };
             let outcome = runner.run(&call, render).await;
             BackgroundResult::Ran { id: call.id.clone(), outcome }
         });
         (running.abort, running.turn) = (Some(abort), self.call_progress.number);
+        let run = tasks::run_on(&self.calls, run);
         self.running.push(run.map(|ran| ran.unwrap_or(BackgroundResult::Nothing)).boxed());
     }
 
@@ -178,6 +179,7 @@ impl RealtimeSession {
 
     fn answer(&mut self, id: &str, answered: AnswerStage, outcome: String, now: Instant) {
         let Some(RunningCall { delivery, .. }) = self.running_calls.remove(id) else { return };
+        self.silence.note_answer();
         let answer = CallAnswer { id: id.to_owned(), answered, outcome, delivery };
         self.send_event(DialectEvent::Answer(answer), now);
     }

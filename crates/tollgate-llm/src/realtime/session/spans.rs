@@ -7,8 +7,10 @@ use tollgate_core::trace::Trace;
 use tollgate_engine::notices::{LiveEnding, LiveSession};
 use tollgate_engine::spans::{SpanKind, TraceScope, TraceSpan};
 
+use super::super::observer::millis;
 use super::super::session_registry::RealtimeSessionRegistry;
 use super::super::session_request::SessionRequest;
+use super::super::silence::{SilencePart, TurnSilence};
 use crate::provider::provider_name;
 
 pub(super) struct SessionSpans {
@@ -64,6 +66,23 @@ impl SessionSpans {
             attributes.set("gen_ai.request.model", model.clone());
         });
         self.turn = Some(span);
+    }
+
+    /// The agent is heard after this silence.
+    pub(super) fn heard_after(&mut self, silence: &TurnSilence) {
+        let Some(span) = &mut self.turn else { return };
+        span.tell(|attributes| {
+            attributes.set("tollgate.silence_ms", millis(silence.total()));
+            for part in SilencePart::ALL {
+                let name = match part {
+                    SilencePart::Model => "tollgate.silence.model_ms",
+                    SilencePart::Tool => "tollgate.silence.tool_ms",
+                    SilencePart::Network => "tollgate.silence.network_ms",
+                    SilencePart::Gateway => "tollgate.silence.gateway_ms",
+                };
+                attributes.set(name, millis(silence.of(part)));
+            }
+        });
     }
 
     pub(super) fn turn_ended(&mut self, ending: LiveEnding) {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::stream::FuturesOrdered;
@@ -11,10 +11,10 @@ use tollgate_core::agent::{Engine, RequestedTier};
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Outcome;
 use tollgate_core::text::truncate_chars;
-use tollgate_core::tier_selector::{self, TierChoice, Utterance};
+use tollgate_core::tier_selector::{self, Utterance};
 use tollgate_core::turn::{Taint, Turn, TurnId};
 use tollgate_engine::gate::{TierRequest, TurnRequest};
-use tollgate_engine::memory::{SpokenUtterance, TranscriptTurn};
+use tollgate_engine::memory::TranscriptTurn;
 use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveTurn};
 
 use super::super::events::{
@@ -25,7 +25,9 @@ use super::super::session_request::{SessionParty, SessionRequest};
 use super::super::tier_hysteresis::TierHysteresis;
 use super::super::turn_time_budget::TurnTimeBudget;
 use super::RealtimeSession;
+use super::routing::{RoutingProgress, SlowTurnNotices, run_deep_turn};
 use tollgate_engine::model_usage::ModelCaller;
+use tollgate_mcp::tasks;
 
 use crate::agent::{AgentTurn, CompletionRequest};
 use crate::conversation::{
@@ -34,14 +36,11 @@ use crate::conversation::{
 };
 use crate::extra::Extra;
 use crate::provider::ModelHandle;
-use crate::routing::{self, TurnRoute};
 
 /// Maximum bytes of an utterance that are used for tier selection and recorded.
 const MAX_UTTERANCE_BYTES: usize = 16 << 10;
 /// Transcript lines given to another model.
 const MAX_TRANSCRIPT_LINES: usize = 40;
-/// How long a caller waits for an answer of another model.
-const CASCADE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Instructions for another model, beside the agent's prompt.
 const SPOKEN_ANSWER_PROMPT: &str = "Your answer is spoken to the caller, not read: a few plain sentences, without \
                       lists, markup or links.";
@@ -52,10 +51,11 @@ const REALTIME_CEILING: Tier = Tier::Standard;
 /// Turn state of a session.
 pub(super) struct SessionTurnState {
     /// `None`: the realtime model answers all turns.
-    ceiling: Option<Tier>,
+    pub(super) ceiling: Option<Tier>,
+    pub(super) routing: RoutingProgress,
     /// `None`: the agent has no budget.
     hysteresis: Option<TierHysteresis>,
-    insisted: Option<Tier>,
+    pub(super) insisted: Option<Tier>,
     began: Option<Instant>,
     /// Number of the current turn.
     pub(super) number: u64,
@@ -80,6 +80,7 @@ impl SessionTurnState {
         let first = session_request.agent.ceiling.map(|ceiling| ceiling.min(Tier::Standard));
         Self {
             ceiling: routes.then_some(REALTIME_CEILING),
+            routing: RoutingProgress::default(),
             hysteresis: first.map(TierHysteresis::at),
             insisted: session_request.tier,
             began: None,
@@ -102,7 +103,7 @@ impl SessionTurnState {
     }
 
     /// Tier of the model that answers in its place.
-    fn wish_beyond(&self, party: &SessionParty) -> RequestedTier {
+    pub(super) fn wish_beyond(&self, party: &SessionParty) -> RequestedTier {
         match (self.insisted, &self.hysteresis) {
             (Some(tier), _) => party.tier_override(tier),
             (None, Some(hysteresis)) => RequestedTier::Selected(hysteresis.tier()),
@@ -127,6 +128,7 @@ impl SessionTurnState {
     /// Starts the next turn with a fresh budget.
     fn next(&mut self) {
         self.time_budget = TurnTimeBudget::default();
+        self.routing.next();
         self.number += 1;
         self.turn = None;
     }
@@ -214,9 +216,8 @@ impl RealtimeSession {
         let text = &text[..text.floor_char_boundary(MAX_UTTERANCE_BYTES)];
         if form == UtteranceStage::Final {
             self.talk.hear(text);
-        } else {
-            self.look_ahead(text);
         }
+        self.recall(text, form);
         let spoke = TierRequest {
             principal: &self.session_request.party.principal,
             agent: Some(&self.session_request.party.agent),
@@ -241,28 +242,7 @@ impl RealtimeSession {
             self.show_tier(choice.reason.to_string());
             self.refresh(now);
         }
-        if form == UtteranceStage::Final {
-            self.route(&choice, now);
-        }
-    }
-
-    /// Routes a turn to the other model if it needs tools that the realtime model cannot wait for.
-    fn route(&mut self, choice: &TierChoice, now: Instant) {
-        let Some(ceiling) = self.call_progress.ceiling else { return };
-        let party = &self.session_request.party;
-        let turn = |wish| self.session_registry.gate.turn(party.turn_request(wish));
-        let (Ok(here), Ok(beyond)) =
-            (turn(self.call_progress.wish(party)), turn(self.call_progress.wish_beyond(party)))
-        else {
-            return;
-        };
-        let names = beyond.view.tools().iter().map(|tool| tool.exposed.as_str());
-        let slower: Vec<&str> = names.filter(|name| here.view.tool(name).is_none()).collect();
-        let spoken = routing::SpokenTurn { choice, ceiling, slower: &slower };
-        if let TurnRoute::Cascaded { why } = routing::route(&spoken) {
-            self.show_tier(why.to_string());
-            self.send_event(DialectEvent::Route, now);
-        }
+        self.route(&choice, form, now);
     }
 
     /// Sets a requested tier, or returns to automatic selection.
@@ -291,6 +271,7 @@ impl RealtimeSession {
             }
             TurnEvent::Interrupted => {
                 self.stop_speaking();
+                self.usage.stop_playing(now);
                 self.end_turn(LiveEnding::Interrupted, now);
             }
             TurnEvent::Ended => self.end_turn(LiveEnding::Whole, now),
@@ -299,6 +280,7 @@ impl RealtimeSession {
 
     pub(super) fn end_turn(&mut self, ending: LiveEnding, now: Instant) {
         let Some(began) = self.call_progress.began.take() else { return };
+        self.silence.end_turn(ending);
         self.spans.turn_ended(ending);
         let tools = self.call_progress.time_budget.time_spent(now);
         let took = now.saturating_duration_since(began);
@@ -308,6 +290,9 @@ impl RealtimeSession {
         // second.
         self.call_progress.taint = None;
         self.session_registry.record_turn(&self.facts, LiveTurn { took, tools, ending, ..figures });
+        if self.session_request.live.is_metered_by_clock() {
+            self.charge_time(1, now);
+        }
         self.keep_talk();
     }
 
@@ -322,6 +307,9 @@ impl RealtimeSession {
     /// Lets another model answer the utterance.
     pub(super) fn delegate(&mut self) {
         self.stop_speaking();
+        if let Some(why) = self.call_progress.routing.take_reason() {
+            self.show_tier(why);
+        }
         let chain = chain(&self.session_registry, &self.session_request);
         let turn_request = self
             .session_request
@@ -349,18 +337,28 @@ impl RealtimeSession {
             extra: Extra::none(),
         };
         let trace = turn.trace.clone();
-        let acting =
-            AgentTurn { agent: self.session_request.agent.clone(), turn, prompt: Some(prompt) };
-        let lease = acting.turn.lease.clone();
-        let caller = ModelCaller::of_turn(&acting.turn);
-        let acting = Some(acting);
-        let order = CompletionRequest { request, acting, chain, lease, trace, caller };
+        let agent = self.session_request.agent.clone();
+        let lease = turn.lease.clone();
+        let caller = ModelCaller::of_turn(&turn);
         let chat = Arc::clone(&self.session_registry.chat);
+        let lookup = self.recall.lookup();
+        let notices = SlowTurnNotices {
+            opener: self.session_request.agent.persona.deep_turns.slow_response.clone(),
+            sender: self.slow_calls(),
+        };
         let answered = async move {
+            let recalled = match lookup {
+                Some(lookup) => lookup.await,
+                None => None,
+            };
+            let prompt = match recalled.and_then(|it| it.note()) {
+                Some(note) => format!("{prompt}\n\n{note}"),
+                None => prompt,
+            };
+            let acting = Some(AgentTurn { agent, turn, prompt: Some(prompt) });
+            let order = CompletionRequest { request, acting, chain, lease, trace, caller };
             let prepared = chat.prepare(order).map_err(NoDeepAnswerError::Failed)?;
-            let answer = tokio::time::timeout(CASCADE_TIMEOUT, prepared.run(None)).await;
-            let answer = answer.map_err(|_| NoDeepAnswerError::Timeout)?;
-            let answer = answer.map_err(NoDeepAnswerError::Failed)?;
+            let answer = run_deep_turn(prepared, notices).await?;
             let texts: Vec<&str> =
                 answer.response.parts.iter().filter_map(MessagePart::as_text).collect();
             match texts.join("\n").trim() {
@@ -368,7 +366,7 @@ impl RealtimeSession {
                 text => Ok(text.to_owned()),
             }
         };
-        self.speaking.push_back(answered.boxed());
+        self.speaking.push_back(tasks::run_on(&self.calls, answered).boxed());
     }
 
     pub(super) fn show_tier(&mut self, reason: String) {
@@ -385,21 +383,6 @@ impl RealtimeSession {
     /// The effective tier of the session; `None`: no budget.
     fn tier(&self) -> Option<Tier> {
         self.session_request.agent.budget(self.call_progress.wish(&self.session_request.party))
-    }
-
-    fn look_ahead(&self, text: &str) {
-        let turn_request = self
-            .session_request
-            .party
-            .turn_request(self.call_progress.wish(&self.session_request.party));
-        if let (Some(memory_service), Ok(turn)) =
-            (self.session_registry.gate.memory(), self.session_registry.gate.turn(turn_request))
-        {
-            memory_service.look_ahead(
-                &turn,
-                &SpokenUtterance { conversation: Some(&self.conversation), text },
-            );
-        }
     }
 
     fn keep_talk(&mut self) {

@@ -105,17 +105,61 @@ fn calls_end_the_turn_of_a_claude() {
 }
 
 #[test]
-fn an_id_is_used_once_at_anthropic() {
-    let made = json!({"role": "assistant", "content": null, "tool_calls": [
-        {"id": "call_1", "type": "function", "function": {"name": "roll", "arguments": "{}"}}]});
-    let result = json!({"role": "tool", "tool_call_id": "call_1", "content": "1"});
-    let fields = messages(&[text("user", "A"), made.clone(), result.clone(), made, result]);
-    let body = sent(CHAT, &fields, ANTHROPIC, NEW_CLAUDE).0;
-    let ids = |at: usize, key: &str| body["messages"][at]["content"][0][key].clone();
-    assert_eq!((ids(1, "id"), ids(2, "tool_use_id")), (json!("call_1"), json!("call_1")));
-    assert_eq!((ids(3, "id"), ids(4, "tool_use_id")), (json!("call_1_2"), json!("call_1_2")));
-    let gpt = sent(CHAT, &fields, CHAT, "gpt-4.1").0;
-    assert_eq!(gpt["messages"][3]["tool_calls"][0]["id"], "call_1", "others take it");
+fn an_id_is_used_once_in_every_dialect() {
+    let long = "x".repeat(64);
+    for id in ["first", &long] {
+        let made = json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": "roll", "arguments": "{}"}}]});
+        let result = json!({"role": "tool", "tool_call_id": id, "content": "1"});
+        let fields = messages(&[text("user", "A"), made.clone(), result.clone(), made, result]);
+        for (dialect, model, list, paths) in [
+            (
+                ANTHROPIC,
+                NEW_CLAUDE,
+                "messages",
+                [
+                    "/1/content/0/id",
+                    "/2/content/0/tool_use_id",
+                    "/3/content/0/id",
+                    "/4/content/0/tool_use_id",
+                ],
+            ),
+            (
+                CHAT,
+                "gpt-4.1",
+                "messages",
+                ["/1/tool_calls/0/id", "/2/tool_call_id", "/3/tool_calls/0/id", "/4/tool_call_id"],
+            ),
+            (
+                RESPONSES,
+                "gpt-4.1",
+                "input",
+                ["/1/call_id", "/2/call_id", "/3/call_id", "/4/call_id"],
+            ),
+            (
+                GEMINI,
+                "gemini-3.8-flash",
+                "contents",
+                [
+                    "/1/parts/0/functionCall/id",
+                    "/2/parts/0/functionResponse/id",
+                    "/3/parts/0/functionCall/id",
+                    "/4/parts/0/functionResponse/id",
+                ],
+            ),
+        ] {
+            let body = sent(CHAT, &fields, dialect, model).0;
+            let ids = paths.map(|path| {
+                body[list]
+                    .pointer(path)
+                    .and_then(Value::as_str)
+                    .unwrap_or_else(|| panic!("{path} {body}"))
+            });
+            assert!(ids[0] == ids[1] && ids[2] == ids[3] && ids[0] != ids[2], "{ids:?}");
+            assert!(dialect != RESPONSES || ids.iter().all(|id| id.len() <= 64), "{ids:?}");
+            assert!(id != "first" || ids[2] == "first_2", "{ids:?}");
+        }
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub(super) fn write_one(result: &CallResult, dialect: Dialect) -> Option<Value> 
 /// Messages of the dialect, ready to append. They are encoded together with their calls, because
 /// some dialects omit results without a call; the calls are then removed again.
 fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
-    let mut asked = Vec::new();
+    let mut calls = Vec::new();
     let mut answered = Vec::new();
     for (at, result) in results.iter().enumerate() {
         let mut result = result.clone();
@@ -74,18 +74,18 @@ fn history(results: &[CallResult], format: &dyn DialectCodec) -> Vec<Value> {
         }
         let name = result.name.get_or_insert_with(|| DEFAULT_TOOL_NAME.to_owned()).clone();
         let call = FunctionCall { id: result.call_id.clone(), name, arguments: "{}".to_owned() };
-        asked.push(MessagePart::new(PartContent::Call(call)));
+        calls.push(MessagePart::new(PartContent::Call(call)));
         answered.push(MessagePart::new(PartContent::Result(result)));
     }
-    let asked = Arc::new(ChatMessage::new(ChatRole::Assistant, asked));
+    let calls = Arc::new(ChatMessage::new(ChatRole::Assistant, calls));
     let answered = Arc::new(ChatMessage::new(ChatRole::User, answered));
     let list = |written: Value| match written {
         Value::Array(messages) => messages,
         other => vec![other],
     };
-    let before = list(format.write_history(std::slice::from_ref(&asked))).len();
+    let before = list(format.write_history(std::slice::from_ref(&calls))).len();
     let mut written: Vec<Value> =
-        list(format.write_history(&[asked, answered])).into_iter().skip(before).collect();
+        list(format.write_history(&[calls, answered])).into_iter().skip(before).collect();
     written.iter_mut().for_each(forget);
     written
 }

@@ -23,10 +23,10 @@ pub(crate) fn beside(description: Option<&str>, limits: &[String]) -> Option<Str
     }
     let each: Vec<String> =
         limits.iter().map(|limit| truncate_chars(limit, MAX_LIMIT_CHARS)).collect();
-    let told = truncate_chars(&format!("(limits: {}", each.join("; ")), MAX_LIMITS_CHARS);
+    let limits = truncate_chars(&format!("(limits: {}", each.join("; ")), MAX_LIMITS_CHARS);
     Some(match description {
-        Some(said) if !said.is_empty() => format!("{said} {told})"),
-        _ => format!("{told})"),
+        Some(said) if !said.is_empty() => format!("{said} {limits})"),
+        _ => format!("{limits})"),
     })
 }
 

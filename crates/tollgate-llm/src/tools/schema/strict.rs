@@ -135,10 +135,10 @@ impl StrictSchemaWriter<'_, '_> {
         if fields.contains_key("$ref") {
             return Err(not_strict_error(at, "it is recursive"));
         }
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         if !left.is_empty() {
             self.log.limit(at, "allOf");
-            told.push(limits::of("allOf", &Value::Array(left)));
+            notes.push(limits::of("allOf", &Value::Array(left)));
         }
         if let Some(Value::Array(branches)) = fields.shift_remove("oneOf") {
             let what = "`oneOf` is loosened: several alternatives may match";
@@ -150,7 +150,7 @@ impl StrictSchemaWriter<'_, '_> {
             fields.entry("anyOf").or_insert(Value::Array(branches));
         }
         if let Some(Value::Array(branches)) = fields.shift_remove("anyOf") {
-            return self.either(fields, branches, at, level, &told);
+            return self.either(fields, branches, at, level, &notes);
         }
         let StrictTypes { names, is_nullable } = kinds(&fields);
         let (mut written, more) = match names.as_slice() {
@@ -166,8 +166,8 @@ impl StrictSchemaWriter<'_, '_> {
         if is_nullable {
             allow_null(&mut written);
         }
-        told.extend(more);
-        limits::tell(&mut written, &told);
+        notes.extend(more);
+        limits::tell(&mut written, &notes);
         Ok(written)
     }
 
@@ -249,7 +249,7 @@ impl StrictSchemaWriter<'_, '_> {
         level: usize,
     ) -> Result<(StrictSchemaFields, Vec<String>), SchemaFitError> {
         let mut written = StrictSchemaFields::from_iter([("type".to_owned(), kind.into())]);
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         let required = fields.get("required").cloned().unwrap_or_else(|| json!([]));
         let is_closed = fields.get("additionalProperties") == Some(&Value::Bool(false));
         let is_map = fields.get("additionalProperties").is_some_and(Value::is_object);
@@ -294,7 +294,7 @@ impl StrictSchemaWriter<'_, '_> {
                 _ => {
                     if is_about(&keyword, kind) {
                         self.log.limit(at, &keyword);
-                        told.push(limits::of(&keyword, &value));
+                        notes.push(limits::of(&keyword, &value));
                     }
                 }
             }
@@ -304,7 +304,7 @@ impl StrictSchemaWriter<'_, '_> {
             written.entry("properties").or_insert_with(|| json!({}));
             written.entry("required").or_insert_with(|| json!([]));
         }
-        Ok((written, told))
+        Ok((written, notes))
     }
 
     fn count(&mut self, values: &[Value]) {

@@ -108,7 +108,7 @@ fn b_ch_06_bad_arguments_get_an_answer_that_helps() {
     }
     let found =
         |arguments: &str| search(&make_request(&request, &pool, &disclosed), arguments).unwrap();
-    assert_eq!(found(r#"{"query": "search", "limit": 1}"#).names, ["memory_search"]);
+    assert_eq!(found(r#"{"query": "search", "limit": 1}"#).names, ["web_search"]);
     assert_eq!(found(r#"{"query": "search", "limit": 1000000}"#).names.len(), 2);
     assert_eq!(found("```json\n{\"query\": \"search\",}\n```").names.len(), 2);
     assert_eq!(found(r#"{"query": "search", "limit": null}"#).names.len(), 2);
@@ -124,7 +124,7 @@ fn a_search_sees_what_the_turn_sees_and_has_a_name_of_its_own() {
     let asked = make_request(&request, &pool, &disclosed);
     assert_eq!(
         search(&asked, r#"{"query": "search"}"#).unwrap().names,
-        ["memory_search", "searchTools2"]
+        ["searchTools2", "memory_search"]
     );
     assert_eq!(render(&asked), "searchTools3");
 }

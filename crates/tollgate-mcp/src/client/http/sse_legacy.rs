@@ -56,8 +56,8 @@ pub(super) async fn connect(
     let requested = pinned.unwrap_or(Revision::NEWEST_LEGACY);
     let facts = handshake::initialize(&dispatch, requested, pinned).await?;
     dispatch.inbound.set_revision(facts.revision);
-    let told = dispatch.notify("notifications/initialized", Object::new()).await;
-    told.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
+    let notified = dispatch.notify("notifications/initialized", Object::new()).await;
+    notified.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
     let watch = SubscriptionWatch::new(Arc::clone(&dispatch.inbound.listener));
     let reader = Mutex::new(Some(reader));
     Ok(Arc::new(SseLegacyConnection { facts, dispatch, poster, watch, reader }))

@@ -67,7 +67,7 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
         let fields = BodyFields::read(&body, &["text", "about", "topic", "session", "at"])?;
         let at = moment(&fields, "at")?.unwrap_or_else(|| admin.memory.now());
         let fact = fact(&fields, at)?;
-        let told = whole(async move {
+        let written = whole(async move {
             let store = admin.memory.store();
             if let Some(about) = &fact.entity
                 && store.snapshot(&admin.scope(), about, 0).await?.is_none()
@@ -81,7 +81,7 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
             admin.note("kept", &name, "a fact").await;
             Ok(json!({ "id": id }))
         });
-        Ok((StatusCode::CREATED, Json(told.await?)).into_response())
+        Ok((StatusCode::CREATED, Json(written.await?)).into_response())
     };
     api_response(answered.await)
 }

@@ -39,8 +39,8 @@ pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request)
         };
         let mut lines = JsonLinesBody::of(&sent.headers, body, &front.limits)?;
         let intake = MemoryImportRun::new(admin, mode)?;
-        let told = whole(async move { intake.all(&mut lines).await });
-        Ok(Json(told.await?).into_response())
+        let written = whole(async move { intake.all(&mut lines).await });
+        Ok(Json(written.await?).into_response())
     };
     api_response(answered.await)
 }

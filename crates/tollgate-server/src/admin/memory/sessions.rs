@@ -68,7 +68,7 @@ pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request)
         let fields = BodyFields::read(&body, &["session", "entries"])?;
         let session = SessionId::parse(&fields.needed_text("session")?)?;
         let entries = entries(&admin, &session, &fields)?;
-        let told = whole(async move {
+        let written = whole(async move {
             let count = entries.len();
             let name = session.as_str().to_owned();
             let ids = admin
@@ -81,7 +81,7 @@ pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request)
             let ids: Vec<u64> = ids.into_iter().map(|id| id.0).collect();
             Ok(json!({ "session": name, "ids": ids }))
         });
-        Ok((StatusCode::CREATED, Json(told.await?)).into_response())
+        Ok((StatusCode::CREATED, Json(written.await?)).into_response())
     };
     api_response(answered.await)
 }
@@ -150,7 +150,7 @@ pub(crate) async fn summarise(
         check_same(&id, fields.text("id")?.as_deref())?;
         let session = SessionId::parse(&id)?;
         let summary = normalize_text("summary", &fields.needed_text("summary")?, MAX_TEXT_BYTES)?;
-        let told = whole(async move {
+        let written = whole(async move {
             let store = admin.memory.store();
             let place = admin.place(AuthorTrust::Operator);
             if !store.summarise(&place, &session, &summary).await? {
@@ -160,7 +160,7 @@ pub(crate) async fn summarise(
             let found = store.session(&admin.scope(), &session).await?;
             found.map(|it| memory_json::session(&it)).ok_or_else(|| unknown(session.as_str()))
         });
-        Ok(Json(told.await?).into_response())
+        Ok(Json(written.await?).into_response())
     };
     api_response(answered.await)
 }

@@ -109,8 +109,8 @@ fn stream_steps(front: &AppState, trial: ServerTrial) -> Response {
                 Some((event, Some((trial, stop))))
             }
             Some(TrialEvent::State(state, reason)) => {
-                let said = TrialStateJson { state: state.as_str(), reason };
-                Some((ServerSentEvent::new("state", &said), Some((trial, stop))))
+                let trial_state = TrialStateJson { state: state.as_str(), reason };
+                Some((ServerSentEvent::new("state", &trial_state), Some((trial, stop))))
             }
             None => Some((
                 ServerSentEvent::new("report", &TrialReportJson::from(trial.end().await)),

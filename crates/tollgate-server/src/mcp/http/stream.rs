@@ -18,7 +18,7 @@ pub(super) fn response(
 ) -> Response {
     // `None` after the end.
     let mut exchange = Some(exchange);
-    let said = stream::poll_fn(move |context| {
+    let messages = stream::poll_fn(move |context| {
         if let Some(first) = first.take() {
             return Poll::Ready(Some(message(first)));
         }
@@ -32,7 +32,7 @@ pub(super) fn response(
             }
         }
     });
-    let mut response = events::response(said, keep_alive);
+    let mut response = events::response(messages, keep_alive);
     response.extensions_mut().insert(EndsOnRevocation);
     response
 }

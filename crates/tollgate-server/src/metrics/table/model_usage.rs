@@ -10,8 +10,9 @@ pub(in crate::metrics) const MODEL_TOKENS: MetricFamily = MetricFamily {
     kind: MetricFamilyKind::Counter,
     help: "Tokens, as counted by providers.",
     labels: &["model", "direction"],
-    about: "`direction` is `input` (including cached tokens) or `output`. Live sessions and \
-            streams without usage data are not counted. Beyond 200 models, all further ones are \
+    about: "`direction` is `input` (including cached tokens) or `output`. Live sessions (they \
+            are in `tollgate_model_used_tokens_total`) and streams without usage data are not \
+            counted. Beyond 200 models, all further ones are \
             `other`.",
 };
 pub(in crate::metrics) const MODEL_CACHED: MetricFamily = MetricFamily {
@@ -33,7 +34,7 @@ pub(in crate::metrics) const MODEL_REQUESTS: MetricFamily = MetricFamily {
     kind: MetricFamilyKind::Counter,
     help: "Requests to models, by agent.",
     labels: &["model", "agent"],
-    about: "Each round of an agent is one, also if it failed. `agent` is empty if the model was \
+    about: "Each round of an agent is one, also if it failed, and each response of a live session. `agent` is empty if the model was \
             asked directly. Beyond 500 pairs, further ones are `other`.",
 };
 pub(in crate::metrics) const MODEL_USED_TOKENS: MetricFamily = MetricFamily {
@@ -43,6 +44,27 @@ pub(in crate::metrics) const MODEL_USED_TOKENS: MetricFamily = MetricFamily {
     labels: &["model", "agent", "direction"],
     about: "`direction` is `input` or `output`. As counted by the provider; estimated for an answer \
             that was cut, or that its provider did not count.",
+};
+pub(in crate::metrics) const MODEL_AUDIO_TOKENS: MetricFamily = MetricFamily {
+    name: "tollgate_model_audio_tokens_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Of the used tokens, those of audio in live sessions.",
+    labels: &["model", "agent", "direction"],
+    about: "`direction` is `input` or `output`.",
+};
+pub(in crate::metrics) const MODEL_AUDIO_SECONDS: MetricFamily = MetricFamily {
+    name: "tollgate_model_audio_seconds_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Audio that passed in live sessions.",
+    labels: &["model", "agent", "direction"],
+    about: "`direction` is `input` (the model hears) or `output`.",
+};
+pub(in crate::metrics) const MODEL_LIVE_SECONDS: MetricFamily = MetricFamily {
+    name: "tollgate_model_live_seconds_total",
+    kind: MetricFamilyKind::Counter,
+    help: "Time of live sessions.",
+    labels: &["model", "agent"],
+    about: "Also audio files that a price by the minute is charged for.",
 };
 pub(in crate::metrics) const MODEL_COST: MetricFamily = MetricFamily {
     name: "tollgate_model_cost_dollars_total",
@@ -74,6 +96,9 @@ pub(in crate::metrics) const MODELS: &[&MetricFamily] = &[
     &MODEL_ANSWERS,
     &MODEL_REQUESTS,
     &MODEL_USED_TOKENS,
+    &MODEL_AUDIO_TOKENS,
+    &MODEL_AUDIO_SECONDS,
+    &MODEL_LIVE_SECONDS,
     &MODEL_COST,
     &MODEL_UNPRICED,
     &MODEL_LIMITED,

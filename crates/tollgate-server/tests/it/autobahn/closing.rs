@@ -1,9 +1,9 @@
-//! Section 7: the end of a connection.
+//! Section 7: closing handshake.
 
 use tollgate_testkit::ws::{CLOSE, PING, RawWebSocketFrame};
 
 use super::{CHOPS, Chop, Expected, Seen, begins, check, ends, fails, send, text, whole};
-use crate::living::{Living, Speaks};
+use crate::live_gateway::{Living, Speaks};
 
 #[tokio::test]
 async fn autobahn_7_1_nothing_is_heard_after_a_close() {

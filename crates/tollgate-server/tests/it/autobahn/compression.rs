@@ -1,9 +1,9 @@
-//! Sections 12 and 13: compression is offered to us and never taken, so its bit is a fault.
+//! Sections 12 and 13: compression is never negotiated, so its bit is an error.
 
 use tollgate_testkit::ws::{RawWebSocket, RawWebSocketFrame, TEXT};
 
 use super::{Chop, Seen, send, text};
-use crate::living::{Living, Speaks};
+use crate::live_gateway::{Living, Speaks};
 
 #[tokio::test]
 async fn b_ws_10_autobahn_12_and_13_compression_is_not_negotiated_and_its_bit_is_refused() {

@@ -1,11 +1,11 @@
-//! Section 5: messages in pieces, and pieces of nothing.
+//! Section 5: fragmented messages, empty fragments included.
 
 use tollgate_testkit::ws::{BINARY, PING, PONG, RawWebSocketFrame};
 
 use super::{
     CHOPS, Chop, begins, check, ends, fails, fails_after, goes_on, passes, passes_with, text, whole,
 };
-use crate::living::Living;
+use crate::live_gateway::Living;
 
 #[tokio::test]
 async fn autobahn_5_pieces_make_a_whole_with_pings_between_them() {

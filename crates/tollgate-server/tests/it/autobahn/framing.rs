@@ -3,7 +3,7 @@
 use tollgate_testkit::ws::{BINARY, CLOSE, PING, PONG, RawWebSocketFrame, TEXT};
 
 use super::{CHOPS, Chop, check, fails, fails_after, passes, passes_with, text, whole};
-use crate::living::Living;
+use crate::live_gateway::Living;
 
 const LENGTHS: [usize; 6] = [125, 126, 127, 128, 65_535, 65_536];
 

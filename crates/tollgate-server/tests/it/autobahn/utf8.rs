@@ -1,7 +1,7 @@
-//! Section 6: what is text and what is not.
+//! Section 6: valid and invalid UTF-8.
 
 use super::{CHOPS, Chop, begins, check, ends, fails, goes_on, passes, whole, wrap};
-use crate::living::Living;
+use crate::live_gateway::Living;
 
 const KOSME: &[u8] = b"\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5";
 

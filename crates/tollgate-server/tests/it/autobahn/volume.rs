@@ -1,9 +1,9 @@
-//! Sections 9 and 10, scaled down: much at once, in large and in small pieces.
+//! Sections 9 and 10, scaled down: large messages, and many small ones.
 
 use tollgate_testkit::ws::{BINARY, RawWebSocketFrame, TEXT};
 
 use super::{Chop, Seen, TIMEOUT, check, ends, goes_on, passes, send, text, wrap};
-use crate::living::{Living, Speaks};
+use crate::live_gateway::{Living, Speaks};
 
 const MIB: usize = 1 << 20;
 

@@ -1,5 +1,5 @@
-//! What can be seen, decided a second time: written from the documentation, in other ways than the
-//! gateway decides it, and sharing no code with it.
+//! The oracle: visibility decided a second time, from the documentation, without code of the
+//! gateway.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The same over real sockets, for principals with keys, through every front: what one lists all
-//! list, and what is not in it none can call.
+//! The same over real sockets, with keys, through every front: all lists agree, and nothing outside
+//! them can be called.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Random installations and requests. Names are few, so that lists hit and miss about as often.
+//! Random configs and requests. There are few names, so that filters hit and miss about equally
+//! often.
 
 use super::oracle::{Fact, GlobalLevel};
 

@@ -262,11 +262,11 @@ impl PgLease {
     ) -> Result<Vec<Row>, MemoryError> {
         let connection = self.connection();
         connection.midway.store(true, Ordering::Release);
-        let asked = async {
+        let query = async {
             let statement = connection.prepare_cached(statement).await?;
             connection.client.query(&statement, values).await
         };
-        let Ok(answer) = timeout_at(self.term.until.into(), asked).await else {
+        let Ok(answer) = timeout_at(self.term.until.into(), query).await else {
             return Err(MemoryError::Slow(self.term.whole));
         };
         connection.midway.store(self.writes, Ordering::Release);
@@ -304,8 +304,8 @@ impl PgLease {
     async fn say(&self, words: &str, after: ConnectionState) -> Result<(), MemoryError> {
         let connection = self.connection();
         connection.midway.store(true, Ordering::Release);
-        let asked = connection.client.batch_execute(words);
-        let Ok(answer) = timeout_at(self.term.until.into(), asked).await else {
+        let batch = connection.client.batch_execute(words);
+        let Ok(answer) = timeout_at(self.term.until.into(), batch).await else {
             return Err(MemoryError::Slow(self.term.whole));
         };
         connection.midway.store(matches!(after, ConnectionState::Midway), Ordering::Release);

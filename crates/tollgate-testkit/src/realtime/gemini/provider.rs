@@ -16,7 +16,7 @@ use crate::ws::{BINARY, RawWebSocket, RawWebSocketFrame, RawWebSocketMessage};
 /// Between two things that it says, at most.
 const MAX_PROVIDER_PAUSE: Duration = Duration::from_millis(2);
 /// How long it waits for the last answers before it hangs up.
-const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(5);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(15);
 const QUIET: Duration = Duration::from_millis(150);
 /// What the client of this kit says to calls of its own.
 pub(super) const CLIENTS_WORDS: &str = "the client did it";

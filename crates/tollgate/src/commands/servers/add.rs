@@ -172,8 +172,8 @@ fn collect_variables(key: &str, value: &Value, known: &mut BTreeMap<String, Secr
 
 impl Environment for ExpectedEnvironment {
     fn variable(&self, name: &str) -> Option<String> {
-        let said = self.own.get(name).or(self.others.get(name));
-        ProcessEnvironment.variable(name).or_else(|| said.map(|value| value.reveal().to_owned()))
+        let entry = self.own.get(name).or(self.others.get(name));
+        ProcessEnvironment.variable(name).or_else(|| entry.map(|value| value.reveal().to_owned()))
     }
 
     fn file(&self, path: &str) -> io::Result<String> {

@@ -3,16 +3,20 @@
 use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{AwsCredentials, BedrockSettings, CloudSettings};
 
+use super::aws_role::RoleKey;
 use super::{filled, is_name, refuse_api_key};
 use crate::diagnostic::Problems;
+use crate::expand::Environment;
 use crate::raw::SectionFields;
 
-const HELP: &str =
-    "write `access_key_id` and `secret_access_key`, or `api_key` (an API key of Bedrock)";
+const HELP: &str = "write `credentials` (`environment`, `container`, `instance` or \
+                    `web_identity`), `access_key_id` and `secret_access_key`, or `api_key` (an API \
+                    key of Bedrock)";
 
 pub(super) fn bedrock(
     provider: &SectionFields,
     bedrock: &SectionFields,
+    environment: &dyn Environment,
     problems: &mut Problems,
 ) -> Option<CloudSettings> {
     let kind = provider.text("kind").map_or("openai", |kind| kind.value);
@@ -23,7 +27,7 @@ pub(super) fn bedrock(
             .help("`anthropic` for Claude, `openai` for models with an API in the form of OpenAI");
     }
     refuse_api_key(provider, "Bedrock", "write it in `bedrock`", problems);
-    let credentials = credentials(bedrock, problems);
+    let credentials = credentials(bedrock, environment, problems);
     let endpoints = provider.entries("endpoints");
     let first = endpoints.iter().find_map(|endpoint| filled(endpoint, "region"));
     let region = filled(bedrock, "region");
@@ -48,8 +52,25 @@ pub(super) fn bedrock(
     Some(CloudSettings::Bedrock(BedrockSettings { region, credentials: credentials? }))
 }
 
-fn credentials(bedrock: &SectionFields, problems: &mut Problems) -> Option<AwsCredentials> {
+fn credentials(
+    bedrock: &SectionFields,
+    environment: &dyn Environment,
+    problems: &mut Problems,
+) -> Option<AwsCredentials> {
     const KEYS: [&str; 2] = ["access_key_id", "secret_access_key"];
+    if let Some(named) = bedrock.text("credentials") {
+        let others = KEYS.into_iter().chain(["session_token", "api_key"]);
+        if let Some(other) = others.into_iter().find(|key| filled(bedrock, key).is_some()) {
+            let message = format!("`{other}` and `credentials` exclude each other");
+            problems.error(named.at, &bedrock.path("credentials"), message).help(HELP);
+        }
+        return RoleKey { bedrock, named, environment }.credentials(problems);
+    }
+    if bedrock.has("credentials_url") {
+        let message = "`credentials_url` is for the `credentials` of a role";
+        let path = bedrock.path("credentials_url");
+        problems.error(bedrock.place("credentials_url"), &path, message).help(HELP);
+    }
     let session_token = filled(bedrock, "session_token");
     let first =
         KEYS.into_iter().chain(["session_token"]).find(|key| filled(bedrock, key).is_some());

@@ -84,7 +84,7 @@ impl ResponsesOutputItems {
             }
             PartOpening::Whole(_) => ResponsesPartKind::Nothing,
         };
-        let said = matches!(
+        let has_content = matches!(
             kind,
             ResponsesPartKind::Text | ResponsesPartKind::Refusal | ResponsesPartKind::Content
         );
@@ -101,16 +101,16 @@ impl ResponsesOutputItems {
                 self.begin(opening, extra)
             }
         };
-        let content = if said { self.contents(item).len() } else { 0 };
+        let content = if has_content { self.contents(item).len() } else { 0 };
         let value = match opening {
-            PartOpening::Whole(PartContent::Opaque { value, .. }) if said => value.clone(),
+            PartOpening::Whole(PartContent::Opaque { value, .. }) if has_content => value.clone(),
             _ => Value::Null,
         };
         let text = String::new();
         let extra = extra.clone();
         let place =
             ResponsesPartPosition { kind, item, content, text, signature: None, extra, value };
-        if said {
+        if has_content {
             let part = place.part();
             self.contents(item).push(part.clone());
             self.say(&place, "response.content_part.added", json!({"part": part}));

@@ -299,6 +299,7 @@ fn leaves(script: &mut Script, code: u16) -> Vec<String> {
     match gone {
         ProviderGone::End => vec!["end".to_owned()],
         ProviderGone::Resume(actions) => lines(actions),
+        ProviderGone::Replace(fault) => vec![format!("replace {:?}", fault.kind)],
     }
 }
 
@@ -324,7 +325,8 @@ fn a_connection_that_cannot_be_resumed_ends_its_session() {
     for code in [1002, 1007, 1008, 1009] {
         assert_eq!(leaves(&mut Script::resumable(NEW), code), ["end"], "{code}");
     }
-    assert_eq!(leaves(&mut Script::ready(NEW), 1011), ["end"], "there is no handle");
+    let broken = ["replace Broken"];
+    assert_eq!(leaves(&mut Script::ready(NEW), 1011), broken, "there is no handle");
     assert_eq!(leaves(&mut Script::new(NEW), 1011), ["end"], "there is no session");
 }
 
@@ -332,10 +334,11 @@ fn a_connection_that_cannot_be_resumed_ends_its_session() {
 fn a_provider_that_leaves_again_and_again_is_not_asked_for_ever() {
     let mut script = Script::resumable(NEW);
     for _ in 0..3 {
-        assert_ne!(leaves(&mut script, 1011), ["end"]);
+        assert!(leaves(&mut script, 1011)[0].starts_with("reconnect "));
+        script.provider(r#"{"setupComplete":{}}"#);
         script.wait(1_000);
     }
-    assert_eq!(leaves(&mut script, 1011), ["end"]);
+    assert_eq!(leaves(&mut script, 1011), ["replace Refused"]);
     script.wait(60_000);
-    assert_ne!(leaves(&mut script, 1011), ["end"]);
+    assert!(leaves(&mut script, 1011)[0].starts_with("reconnect "));
 }

@@ -145,17 +145,14 @@ fn what_is_typed_is_heard() {
 
 #[test]
 fn what_is_spoken_is_heard_as_it_grows() {
-    let part = |verb: &str, key: &str, text: &str| {
-        provider(json!({ "type": format!("conversation.item.input_audio_transcription.{verb}"),
-            "item_id": "u1", "content_index": 0, key: text }))
-    };
     Talk::with("roll").check([
-        (part("delta", "delta", "look "), "passes | hears look ..."),
-        (part("delta", "delta", "it up"), "passes | hears look it up..."),
-        (part("completed", "transcript", "Look it up."), "passes | hears Look it up."),
-        (part("delta", "delta", "and"), "passes | hears and..."),
-        (part("failed", "error", "no"), "passes"),
-        (part("delta", "delta", "so"), "passes | hears so..."),
+        (heard("u1", "look "), "passes | hears look ..."),
+        (heard("u1", "it up"), "passes | hears look it up..."),
+        (heard_all("u1", "Look it up."), "passes | hears Look it up."),
+        (heard_all("u1", "Look it up."), "passes"),
+        (heard("u2", "and"), "passes | hears and..."),
+        (not_heard("u2"), "passes"),
+        (heard("u2", "so"), "passes | hears so..."),
     ]);
 }
 

@@ -249,10 +249,7 @@ fn another_failure_of_our_request_is_told_without_our_id() {
             "client: response.done \"r1\" [] null | confirm c1",
         ),
         (answer_of("c1"), "provider: function_call_output c1 done | provider: create tg-3"),
-        (
-            error("tg-3", "insufficient_quota"),
-            "client: error insufficient_quota for null | turn ended",
-        ),
+        (error("tg-3", "model_error"), "client: error model_error for null | turn ended"),
     ]);
 }
 

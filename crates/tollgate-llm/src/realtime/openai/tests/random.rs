@@ -14,7 +14,7 @@ use tollgate_core::tool::ResultDelivery;
 use super::script::{Talk, function, offer};
 use crate::realtime::events::{
     AnswerStage, CallAnswer, DialectAction, DialectEvent, DialectStep, MessageFate,
-    NoDeepAnswerError, RealtimeDialect, RealtimeFrame, TurnEvent,
+    NoDeepAnswerError, RealtimeDialect, RealtimeFrame, TurnEvent, UtteranceStage,
 };
 
 const TOOLS: &str = "ours_wait ours_idle:idle ours_interrupt:interrupt ours_silent:silent";
@@ -30,6 +30,8 @@ struct World {
     turn: Option<TurnEvent>,
     /// The response that the machine has seen begin and not end.
     begun: Option<String>,
+    /// An utterance that has got no response yet.
+    unanswered: bool,
 }
 
 /// The provider, with its rules.
@@ -43,13 +45,20 @@ struct Server {
     calls: HashMap<String, Call>,
     /// Outputs in the conversation.
     outputs: Vec<String>,
-    speaks: bool,
+    /// The item of what the caller says.
+    speaking: Option<String>,
+    /// It leaves the responses to the gateway.
+    waits: bool,
+    /// Utterances, the newest last.
+    utterances: Vec<String>,
 }
 
 struct Response {
     id: String,
     metadata: Value,
     output: Vec<Value>,
+    /// The item of its speech.
+    message: Option<String>,
 }
 
 struct Call {
@@ -67,7 +76,12 @@ struct Gate {
     /// Calls whose late result came.
     landed: Vec<String>,
     told: usize,
+    /// Another model works.
     routed: bool,
+    /// Decisions so far.
+    decided: usize,
+    /// Responses that the client knew before the other model began.
+    begun_before: HashSet<String>,
 }
 
 #[derive(Default)]
@@ -75,6 +89,16 @@ struct Client {
     seen: HashSet<String>,
     responses: HashSet<String>,
     open_calls: Vec<String>,
+    /// Responses in the conversation of which it heard something.
+    heard: HashSet<String>,
+}
+
+impl Server {
+    fn session(&self, kind: &str) -> Value {
+        json!({ "type": kind, "session": { "type": "realtime", "tools": [], "audio": { "input": {
+            "transcription": { "model": "whisper-1" },
+            "turn_detection": { "type": "server_vad", "create_response": !self.waits } } } } })
+    }
 }
 
 impl World {
@@ -88,20 +112,27 @@ impl World {
             to_server: VecDeque::new(),
             turn: None,
             begun: None,
+            unanswered: false,
         };
-        world.emit(
-            json!({ "type": "session.created", "session": { "type": "realtime", "tools": [] } }),
-        );
+        let created = world.server.session("session.created");
+        world.emit(created);
         world.client_says(json!({ "type": "session.update", "session": {
             "type": "realtime", "tools": [function("theirs")] } }));
         world
     }
 
     fn step(&mut self, choice: u16) {
-        let extra = usize::from(choice / 32);
-        match choice % 32 {
-            0..=6 => self.deliver(),
-            7..=11 => self.serve(),
+        let extra = usize::from(choice / 40);
+        match choice % 40 {
+            0..=6 | 32 => self.deliver(),
+            7..=11 | 33 => self.serve(),
+            34 | 35 => self.server_transcribes(extra),
+            36 | 37 => self.server_speaks(),
+            38 => {
+                let hold = [None, Some(0), Some(300), Some(300)][extra % 4];
+                self.news(DialectEvent::Hold(hold.map(std::time::Duration::from_millis)));
+            }
+            39 => self.news(DialectEvent::SlowTurn("One moment.".into())),
             12 => self.server_hears(),
             13 => self.server_commits(),
             14 | 15 => self.server_calls(extra),
@@ -112,7 +143,10 @@ impl World {
             23 => self.client_says(json!({ "type": "conversation.item.create", "item": {
                 "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "hm" }] } })),
             24 => self.client_says(json!({ "type": "response.create" })),
-            25 => self.client_says(json!({ "type": "response.cancel" })),
+            25 => {
+                self.unanswered = false;
+                self.client_says(json!({ "type": "response.cancel" }));
+            }
             26 | 27 => self.client_answers(),
             28 => self.pass(100 * (extra as u64 + 1)),
             29 => {
@@ -120,7 +154,7 @@ impl World {
                     self.news(DialectEvent::Slow { id, message: "One moment.".into() });
                 }
             }
-            30 => self.gate_routes(extra),
+            30 => self.gate_speaks(extra),
             _ => {
                 let tools = ["ours_wait", TOOLS][extra % 2];
                 self.news(DialectEvent::Offer(offer(tools)));
@@ -192,15 +226,28 @@ impl World {
                     if event["type"] == "response.create" && is_ours && writes {
                         assert_eq!(self.begun, None, "asked while a response was under way");
                     }
+                    let cut = event["response_id"].as_str().unwrap_or_default();
+                    let may_cut = self.gate.ran.iter().any(|id| id.contains("interrupt"));
+                    if event["type"] == "response.cancel" && is_ours && !may_cut {
+                        assert!(!self.client.heard.contains(cut), "cuts an answer that is heard");
+                    }
                     self.to_server.push_back(event);
                 }
                 DialectAction::Run(call) => {
                     assert!(call.name.starts_with("ours"), "ran {}", call.name);
                     assert!(self.gate.ran.insert(call.id.clone()), "ran {} twice", call.id);
+                    if call.name == "ours_interrupt" {
+                        self.gate.ran.insert(format!("interrupt {}", call.id));
+                    }
                     self.gate.running.push((call.id, delivery(&call.name)));
                 }
                 DialectAction::Cancel(id) => self.gate_cancels(&id),
                 DialectAction::Turn(event) => self.turns(event),
+                DialectAction::CallerSpeech { form, .. } => self.gate_decides(form),
+                DialectAction::Delegate => {
+                    self.gate.routed = true;
+                    self.gate.begun_before.clone_from(&self.client.responses);
+                }
                 DialectAction::LateTold => self.gate.told += 1,
                 _ => {}
             }
@@ -211,6 +258,8 @@ impl World {
         let is_open = self.turn == Some(TurnEvent::Began);
         assert_eq!(event == TurnEvent::Began, !is_open, "{event:?} after {:?}", self.turn);
         self.turn = Some(event);
+        // The session drops the other model's work.
+        self.gate.routed &= event == TurnEvent::Ended;
     }
 
     // === the client ===
@@ -229,6 +278,13 @@ impl World {
                 self.client.seen.insert(event["item"]["id"].as_str().unwrap().to_owned());
             }
             "response.created" => assert!(self.client.responses.insert(id)),
+            "response.output_audio.delta" => {
+                let of = event["response_id"].as_str().unwrap().to_owned();
+                assert!(self.client.responses.contains(&of), "sounds before it begins: {text}");
+                let is_earlier = self.gate.begun_before.contains(&of);
+                assert!(!self.gate.routed || is_earlier, "two models answer: {text}");
+                self.client.heard.insert(of);
+            }
             "response.done" => {
                 assert!(self.client.responses.remove(&id), "an end without a beginning: {text}");
                 for item in event["response"]["output"].as_array().unwrap() {
@@ -288,19 +344,26 @@ impl World {
         }
     }
 
-    fn gate_routes(&mut self, extra: usize) {
-        let is_open = self.turn == Some(TurnEvent::Began);
-        if self.gate.routed {
-            self.gate.routed = false;
-            let words = if extra.is_multiple_of(3) {
-                Err(NoDeepAnswerError::Empty)
-            } else {
-                Ok("words".to_owned())
-            };
-            self.news(DialectEvent::Speak(words));
-        } else if is_open {
-            self.gate.routed = true;
+    /// The other model has finished.
+    fn gate_speaks(&mut self, extra: usize) {
+        if !std::mem::take(&mut self.gate.routed) {
+            return;
+        }
+        let words = if extra.is_multiple_of(3) {
+            Err(NoDeepAnswerError::Empty)
+        } else {
+            Ok("words".to_owned())
+        };
+        self.news(DialectEvent::Speak(words));
+    }
+
+    /// Decides about the caller's words as chance wants.
+    fn gate_decides(&mut self, form: UtteranceStage) {
+        self.gate.decided += 1;
+        if self.gate.decided.is_multiple_of(3) {
             self.news(DialectEvent::Route);
+        } else if form == UtteranceStage::Final {
+            self.news(DialectEvent::Stay);
         }
     }
 
@@ -329,7 +392,13 @@ impl World {
         let Some(event) = self.to_server.pop_front() else { return };
         match event["type"].as_str().unwrap() {
             "session.update" => {
-                self.emit(json!({ "type": "session.updated", "session": event["session"] }));
+                let detection = &event["session"]["audio"]["input"]["turn_detection"];
+                if detection.is_object() {
+                    self.server.waits = detection["create_response"] == false;
+                }
+                let mut updated = self.server.session("session.updated");
+                updated["session"]["tools"] = event["session"]["tools"].clone();
+                self.emit(updated);
             }
             "conversation.item.create" => self.server_takes(&event),
             "conversation.item.delete" => {
@@ -386,7 +455,10 @@ impl World {
 
     fn server_begins(&mut self, metadata: &Value, aside: Option<()>) {
         let id = self.fresh("resp");
-        let response = Response { id: id.clone(), metadata: metadata.clone(), output: Vec::new() };
+        let metadata_of = metadata.clone();
+        let response =
+            Response { id: id.clone(), metadata: metadata_of, output: Vec::new(), message: None };
+        self.unanswered &= aside.is_some();
         let conversation = match aside {
             Some(()) => {
                 self.server.aside = Some(response);
@@ -417,25 +489,66 @@ impl World {
     }
 
     fn server_hears(&mut self) {
-        if self.server.speaks {
+        if self.server.speaking.is_some() {
             return;
         }
-        self.server.speaks = true;
-        self.emit(json!({ "type": "input_audio_buffer.speech_started", "item_id": "u" }));
+        let id = self.fresh("user");
+        self.server.speaking = Some(id.clone());
+        self.emit(json!({ "type": "input_audio_buffer.speech_started", "item_id": id }));
         self.server_ends("cancelled", "turn_detected");
     }
 
     fn server_commits(&mut self) {
-        if !std::mem::take(&mut self.server.speaks) {
-            return;
-        }
-        self.emit(json!({ "type": "input_audio_buffer.speech_stopped", "item_id": "u" }));
-        let id = self.fresh("user");
+        let Some(id) = self.server.speaking.take() else { return };
+        self.emit(json!({ "type": "input_audio_buffer.speech_stopped", "item_id": id }));
         let previous = self.server.items.last().cloned();
         self.emit(json!({ "type": "input_audio_buffer.committed", "item_id": id, "previous_item_id": previous }));
         self.server_adds(&json!({ "id": id, "type": "message", "role": "user" }));
         self.server_ends("cancelled", "turn_detected");
-        self.server_begins(&Value::Null, None);
+        self.server.utterances.push(id);
+        self.unanswered = true;
+        if !self.server.waits {
+            self.server_begins(&Value::Null, None);
+        }
+    }
+
+    /// Some of what the caller said, all of it, all of it again, or nothing.
+    fn server_transcribes(&mut self, extra: usize) {
+        let newest = self.server.utterances.len();
+        let speaking = self.server.speaking.clone();
+        let item = match extra % 4 {
+            0 => self.server.utterances.get(newest.wrapping_sub(2)).cloned(),
+            1 if speaking.is_some() => speaking,
+            _ => self.server.utterances.last().cloned(),
+        };
+        let Some(item) = item else { return };
+        let kind = "conversation.item.input_audio_transcription";
+        self.emit(match extra / 4 % 8 {
+            0..=2 => json!({ "type": format!("{kind}.delta"), "item_id": item, "delta": "words " }),
+            3..=6 => json!({ "type": format!("{kind}.completed"), "item_id": item, "transcript": "words" }),
+            _ => json!({ "type": format!("{kind}.failed"), "item_id": item, "error": {} }),
+        });
+    }
+
+    fn server_speaks(&mut self) {
+        let item = self.fresh("speech");
+        let Some(active) = &mut self.server.active else { return };
+        let response_id = active.id.clone();
+        let begins = active.message.is_none();
+        let id = active.message.get_or_insert(item).clone();
+        let of = |kind: &str| json!({ "type": format!("response.{kind}"), "response_id": response_id, "item_id": id });
+        let sound = of("output_audio.delta");
+        if begins {
+            let item = json!({ "id": id, "type": "message", "role": "assistant" });
+            let mut added = of("output_item.added");
+            added["item"] = item.clone();
+            let part = of("content_part.added");
+            self.emit(added);
+            self.server_adds(&item);
+            self.emit(part);
+        } else {
+            self.emit(sound);
+        }
     }
 
     fn server_calls(&mut self, extra: usize) {
@@ -510,9 +623,7 @@ impl World {
             self.gate_answers(7);
             self.gate_lands(0);
             self.client_answers();
-            if self.gate.routed {
-                self.gate_routes(1);
-            }
+            self.gate_speaks(1);
             self.pass(1000);
         }
     }
@@ -527,6 +638,7 @@ impl World {
         assert!(self.client.responses.is_empty(), "a response never ended");
         assert_ne!(self.turn, Some(TurnEvent::Began), "a turn never ended");
         assert!(self.gate.running.is_empty());
+        assert!(!self.unanswered, "an utterance got no response");
         for id in &self.gate.landed {
             let told = format!("Late {id}");
             let times = self.server.outputs.iter().filter(|output| **output == told).count();
@@ -551,7 +663,7 @@ proptest! {
 
     #[test]
     fn whatever_happens_each_call_is_answered_once_and_the_client_sees_nothing_of_it(
-        choices in vec(0_u16..2048, 1..300),
+        choices in vec(0_u16..2560, 1..300),
     ) {
         let mut world = World::new();
         for choice in choices {

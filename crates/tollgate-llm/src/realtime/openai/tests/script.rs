@@ -39,6 +39,19 @@ impl Talk {
         talk
     }
 
+    /// The same, where turns may go to another model: the caller's words are transcribed, and the
+    /// realtime model waits for them for so many milliseconds.
+    pub(super) fn routed(tools: &str, hold_ms: u64) -> Self {
+        let mut talk = Self::fresh(tools);
+        talk.says(Says::News(DialectEvent::Hold(Some(Duration::from_millis(hold_ms)))));
+        talk.says(provider(session_that_hears("session.created", true)));
+        // In the order of the updates: of the turn detection, of the tools.
+        for _ in 0..if hold_ms == 0 { 1 } else { 2 } {
+            talk.says(provider(session_that_hears("session.updated", hold_ms == 0)));
+        }
+        talk
+    }
+
     pub(super) fn fresh(tools: &str) -> Self {
         Self::open_session(OpenAiRealtime::new(opening(offer(tools))))
     }
@@ -83,7 +96,8 @@ impl Talk {
 }
 
 pub(super) fn opening(offer: RealtimeOffer) -> RealtimeInit {
-    RealtimeInit { offer, model: "gpt-realtime-2.1".to_owned(), routing: DeepTurnRouting::Cascaded }
+    let model = "gpt-realtime-2.1".to_owned();
+    RealtimeInit { offer, model, routing: DeepTurnRouting::Cascaded, declared: None }
 }
 
 pub(super) fn offer(tools: &str) -> RealtimeOffer {
@@ -126,6 +140,34 @@ pub(super) fn provider(event: Value) -> Says {
 pub(super) fn session(kind: &str, tools: &Value) -> Value {
     json!({ "type": kind, "event_id": "event_1", "session": {
         "type": "realtime", "id": "sess_1", "instructions": "be kind", "tools": tools } })
+}
+
+/// A session with turn detection and transcripts. `creates`: whether it answers by itself.
+pub(super) fn session_that_hears(kind: &str, creates: bool) -> Value {
+    let mut event = session(kind, &json!([]));
+    event["session"]["audio"] = json!({ "input": {
+        "transcription": { "model": "whisper-1" },
+        "turn_detection": { "type": "server_vad", "threshold": 0.5, "idle_timeout_ms": null,
+            "create_response": creates, "interrupt_response": true } } });
+    event
+}
+
+/// A part of the transcript of an utterance.
+pub(super) fn heard(item: &str, words: &str) -> Says {
+    provider(json!({ "type": "conversation.item.input_audio_transcription.delta",
+        "event_id": "event_8", "item_id": item, "content_index": 0, "delta": words }))
+}
+
+/// The whole of it.
+pub(super) fn heard_all(item: &str, words: &str) -> Says {
+    provider(json!({ "type": "conversation.item.input_audio_transcription.completed",
+        "event_id": "event_8", "item_id": item, "content_index": 0, "transcript": words }))
+}
+
+/// There will be no transcript of it.
+pub(super) fn not_heard(item: &str) -> Says {
+    provider(json!({ "type": "conversation.item.input_audio_transcription.failed",
+        "event_id": "event_8", "item_id": item, "content_index": 0, "error": { "code": "no" } }))
 }
 
 pub(super) fn make_created_event(id: &str) -> Says {
@@ -280,7 +322,13 @@ fn brief(text: &str) -> String {
             };
             let tools = session["tools"].as_array().map(names).unwrap_or_default();
             let instructions = session["instructions"].as_str().map(|text| format!(" {text:?}"));
-            format!("{kind}{tools}{}", instructions.unwrap_or_default())
+            let creates = session["audio"]["input"]["turn_detection"]["create_response"].as_bool();
+            let creates = creates.map(|creates| format!(" create_response={creates}"));
+            format!(
+                "{kind}{tools}{}{}",
+                instructions.unwrap_or_default(),
+                creates.unwrap_or_default()
+            )
         }
         "conversation.item.create" => {
             let item = &event["item"];

@@ -21,17 +21,17 @@ const NAMES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "ob
 
 pub(super) fn kinds(fields: &Map<String, Value>) -> SubsetTypes {
     let values = fields.get("enum").and_then(Value::as_array);
-    let said: Option<Vec<&str>> = match fields.get("type") {
+    let kinds: Option<Vec<&str>> = match fields.get("type") {
         Some(Value::String(name)) => Some(vec![name]),
         Some(Value::Array(names)) => Some(names.iter().filter_map(Value::as_str).collect()),
         _ => values.map(|values| values.iter().map(kind_of).collect()),
     };
-    let Some(said) = said else { return guess(fields) };
+    let Some(kinds) = kinds else { return guess(fields) };
     let takes_null = values.is_none_or(|values| values.contains(&Value::Null));
     let mut names: Vec<&'static str> = Vec::new();
     for name in NAMES {
         let possible = values.is_none_or(|values| values.iter().any(|it| is_of(it, name)));
-        if said.contains(&name) && possible {
+        if kinds.contains(&name) && possible {
             names.push(name);
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn kinds(fields: &Map<String, Value>) -> SubsetTypes {
     }
     SubsetTypes {
         names,
-        is_nullable: said.contains(&"null") && takes_null,
+        is_nullable: kinds.contains(&"null") && takes_null,
         known: TypeSource::Declared,
     }
 }

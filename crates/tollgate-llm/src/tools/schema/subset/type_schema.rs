@@ -20,10 +20,10 @@ impl TypeSchema {
     pub(super) fn new(kind: &'static str) -> Self {
         let written =
             SubsetSchemaFields::from_iter([("type".to_owned(), kind.to_uppercase().into())]);
-        let told = Vec::new();
+        let notes = Vec::new();
         let first = Vec::new();
         let required = Vec::new();
-        Self { kind, written, notes: told, first, rest: None, required }
+        Self { kind, written, notes, first, rest: None, required }
     }
 
     pub(super) fn keyword(

@@ -57,8 +57,8 @@ impl LegacyCore {
                     self.session.mark_opened(id, facts.revision);
                     self.inbound.set_revision(facts.revision);
                     let message = write::notification("notifications/initialized", "{}");
-                    let told = self.session.send(message).await;
-                    told.map_err(|error| NoSessionError::Failed(connect_error(error)))?;
+                    let sent = self.session.send(message).await;
+                    sent.map_err(|error| NoSessionError::Failed(connect_error(error)))?;
                     return Ok(facts);
                 }
             }

@@ -1,0 +1,92 @@
+//! Links to pictures: those of `generate_image`, and those in results of any tool for consumers that
+//! cannot show them.
+
+use tollgate_core::call::{Outcome, ResultExtent, ResultHandle};
+use tollgate_core::shaping::ResultCaps;
+use tollgate_core::turn::Turn;
+
+use super::Gate;
+use crate::builtin::file_links::LinkedFile;
+use crate::builtin::result_pictures::{self, ResultPicture};
+use crate::results::{RESULT_LIFE, ResultLookup, StoredResult};
+
+/// Pictures of one result that get a link.
+const MAX_PICTURES: usize = 8;
+
+/// Where a picture of a result can be seen without a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PictureLink {
+    /// Below the address of the gateway.
+    pub path: String,
+    pub media_type: &'static str,
+    pub bytes: usize,
+    /// For how long.
+    pub seconds: u64,
+}
+
+/// Whether a consumer gets the pictures that are in its outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureDelivery {
+    Shown,
+    LeftOut,
+}
+
+impl Gate {
+    /// The file behind a link, for whoever has the link.
+    pub async fn open_file(&self, id: &str) -> LinkedFile {
+        self.links.open(id, &self.results).await
+    }
+
+    /// Links to the pictures of a result that its consumer does not get: the result is stored for
+    /// them. None, if it cannot be.
+    pub fn link_pictures(
+        &self,
+        turn: &Turn,
+        name: &str,
+        outcome: &Outcome,
+        delivery: PictureDelivery,
+    ) -> Vec<PictureLink> {
+        if delivery == PictureDelivery::Shown && outcome.extent == ResultExtent::Whole {
+            return Vec::new();
+        }
+        let stored = outcome.handle.map(|handle| self.results.read(&turn.principal, handle));
+        let whole = match &stored {
+            Some(ResultLookup::Ready(stored)) => &stored.outcome,
+            Some(ResultLookup::Pending { .. } | ResultLookup::Unknown) => return Vec::new(),
+            None => outcome,
+        };
+        let mut pictures = result_pictures::find(&whole.result);
+        if delivery == PictureDelivery::Shown
+            && result_pictures::find(&outcome.result).len() == pictures.len()
+        {
+            return Vec::new();
+        }
+        pictures.truncate(MAX_PICTURES);
+        if pictures.is_empty() {
+            return Vec::new();
+        }
+        let Some(handle) = whole.handle.or_else(|| self.store_whole(turn, name, whole)) else {
+            return Vec::new();
+        };
+        let owner = turn.actor();
+        let link = |picture: ResultPicture| {
+            let link = self.links.issue_for_result(&owner, handle, picture.item)?;
+            Some(PictureLink {
+                path: link.path(),
+                media_type: picture.media_type,
+                bytes: picture.bytes,
+                seconds: RESULT_LIFE.as_secs(),
+            })
+        };
+        pictures.into_iter().filter_map(link).collect()
+    }
+
+    fn store_whole(&self, turn: &Turn, name: &str, whole: &Outcome) -> Option<ResultHandle> {
+        let handle = self.results.spare(whole.result.get().len())?;
+        let outcome = Outcome { handle: Some(handle), ..whole.clone() };
+        let tool = name.to_owned();
+        let page_bytes = ResultCaps::mcp().page_bytes;
+        self.results.keep(&turn.actor(), StoredResult { tool, outcome, page_bytes, raw: None });
+        Some(handle)
+    }
+}

@@ -1,0 +1,234 @@
+//! Client secrets: short-lived credentials for browsers. Each is bound to the caller who requested
+//! it, one agent, one model and a session configuration, and opens live sessions only.
+//!
+//! In memory: they are known by their SHA-256 only, and do not survive a restart.
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use http::StatusCode;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use tollgate_core::budget::Tier;
+use tollgate_core::filter::RequestFilter;
+use tollgate_core::id::AgentId;
+use tollgate_core::secret::Secret;
+use tollgate_core::turn::Principal;
+
+use super::secret::{self, SecretCheck, SecretKind};
+use super::{AuthenticatedCaller, CallerReach, Fingerprint};
+use crate::api_error::ApiError;
+
+/// The only paths that a client secret opens.
+pub(crate) const CLIENT_SECRET_PATHS: [&str; 2] = ["/v1/realtime", "/v1/realtime/calls"];
+
+/// Valid secrets, of all callers and of one.
+const MAX_SECRETS: usize = 20_000;
+const MAX_SECRETS_PER_PRINCIPAL: usize = 2_000;
+/// Session configurations of all secrets together.
+const MAX_CONFIG_BYTES: usize = 32 << 20;
+/// How long an expired secret is still known, so that its refusal can say why.
+const MEMORY_OF_EXPIRED: Duration = Duration::from_secs(600);
+/// When to ask for a secret again if too many are valid.
+const RETRY_WHEN_FULL: Duration = Duration::from_secs(10);
+
+const UNKNOWN: ApiError = ApiError::new(
+    StatusCode::UNAUTHORIZED,
+    "wrong_key",
+    "this client secret is unknown: it was revoked, it expired long ago, or the gateway was \
+     restarted; request a new one from `/v1/realtime/client_secrets`",
+);
+const MISTYPED: ApiError = ApiError::new(
+    StatusCode::UNAUTHORIZED,
+    "mistyped_key",
+    "this client secret is malformed: a character is wrong or missing",
+);
+const EXPIRED: ApiError = ApiError::new(
+    StatusCode::UNAUTHORIZED,
+    "expired_client_secret",
+    "this client secret has expired; request a new one from `/v1/realtime/client_secrets`",
+);
+const USED_UP: ApiError = ApiError::new(
+    StatusCode::UNAUTHORIZED,
+    "used_client_secret",
+    "this client secret has been used as often as its `max_uses` allows; request a new one",
+);
+const OTHER_PATH: ApiError = ApiError::new(
+    StatusCode::FORBIDDEN,
+    "not_for_client_secrets",
+    "a client secret opens live sessions only: `POST /v1/realtime/calls` and the WebSocket \
+     `/v1/realtime`",
+);
+
+/// What a client secret allows, decided by the caller who requested it.
+#[derive(Debug)]
+pub(crate) struct ClientSecretGrant {
+    pub(crate) agent: AgentId,
+    /// The gateway's name of the model.
+    pub(crate) model: String,
+    /// Session configuration that a client may replace.
+    pub(crate) session: Map<String, Value>,
+    /// Approximate size of the configuration.
+    pub(crate) session_bytes: usize,
+    pub(crate) reach: CallerReach,
+    pub(crate) narrow: RequestFilter,
+    pub(crate) tier: Option<Tier>,
+    pub(crate) conversation: Option<String>,
+    pub(crate) variables: BTreeMap<String, String>,
+    /// `None`: until it expires.
+    pub(crate) max_uses: Option<NonZeroU32>,
+}
+
+/// A secret that was issued.
+#[derive(Debug)]
+pub(crate) struct ClientSecret {
+    pub(crate) grant: ClientSecretGrant,
+    until: SystemTime,
+    uses: Mutex<u32>,
+}
+
+/// One use of a secret. Dropping it gives the use back, unless it was kept.
+#[derive(Debug)]
+pub(crate) struct ClientSecretUse {
+    secret: Arc<ClientSecret>,
+    is_kept: bool,
+}
+
+impl ClientSecret {
+    /// For a session that is to begin.
+    pub(crate) fn begin_use(self: &Arc<Self>) -> Result<ClientSecretUse, ApiError> {
+        let mut uses = self.uses.lock();
+        if self.grant.max_uses.is_some_and(|most| *uses >= most.get()) {
+            return Err(USED_UP);
+        }
+        *uses = uses.saturating_add(1);
+        Ok(ClientSecretUse { secret: Arc::clone(self), is_kept: false })
+    }
+}
+
+impl ClientSecretUse {
+    /// The session has begun.
+    pub(crate) fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for ClientSecretUse {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let mut uses = self.secret.uses.lock();
+            *uses = uses.saturating_sub(1);
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct ClientSecrets {
+    issued: Mutex<HashMap<u128, IssuedSecret>>,
+}
+
+struct IssuedSecret {
+    fingerprint: Fingerprint,
+    /// The caller who requested it, as far as the secret goes.
+    caller: AuthenticatedCaller,
+    secret: Arc<ClientSecret>,
+}
+
+impl ClientSecrets {
+    /// A new secret for this caller.
+    pub(super) fn issue(
+        &self,
+        caller: &AuthenticatedCaller,
+        grant: ClientSecretGrant,
+        lifetime: Duration,
+        now: SystemTime,
+    ) -> Result<Secret, ApiError> {
+        let mut issued = self.issued.lock();
+        issued.retain(|_, it| !it.is_forgettable(now));
+        check_room(&issued, &caller.principal, grant.session_bytes, now)?;
+        let text = secret::make(SecretKind::Client).ok_or_else(no_randomness)?;
+        let fingerprint = Fingerprint::of(text.reveal().as_bytes());
+        let until = now + lifetime;
+        let secret = Arc::new(ClientSecret { grant, until, uses: Mutex::new(0) });
+        let caller = caller.with_client_secret(&secret);
+        issued.insert(fingerprint.place(), IssuedSecret { fingerprint, caller, secret });
+        Ok(text)
+    }
+
+    /// The caller who requested this secret. `None`: it is no client secret.
+    pub(super) fn admit(
+        &self,
+        presented: &[u8],
+        path: &str,
+        now: SystemTime,
+    ) -> Option<Result<AuthenticatedCaller, ApiError>> {
+        let text = std::str::from_utf8(presented).ok()?;
+        text.starts_with(SecretKind::Client.prefix()).then(|| self.find(text, path, now))
+    }
+
+    fn find(
+        &self,
+        text: &str,
+        path: &str,
+        now: SystemTime,
+    ) -> Result<AuthenticatedCaller, ApiError> {
+        if secret::check(text) != SecretCheck::Sound {
+            return Err(MISTYPED);
+        }
+        let fingerprint = Fingerprint::of(text.as_bytes());
+        let issued = self.issued.lock();
+        let found = issued.get(&fingerprint.place());
+        let found = found.filter(|it| it.fingerprint.is(&fingerprint)).ok_or(UNKNOWN)?;
+        if let Some(why) = found.caller.lease.terms().revocation() {
+            return Err(ApiError::from_revocation(why));
+        }
+        if found.secret.until <= now || found.caller.lease.until().is_some_and(|it| it <= now) {
+            return Err(EXPIRED);
+        }
+        if !CLIENT_SECRET_PATHS.contains(&path) {
+            return Err(OTHER_PATH);
+        }
+        Ok(found.caller.clone())
+    }
+}
+
+impl IssuedSecret {
+    fn is_forgettable(&self, now: SystemTime) -> bool {
+        self.secret.until + MEMORY_OF_EXPIRED <= now
+    }
+}
+
+fn check_room(
+    issued: &HashMap<u128, IssuedSecret>,
+    principal: &Principal,
+    bytes: usize,
+    now: SystemTime,
+) -> Result<(), ApiError> {
+    let too_many = |status, code, detail: String| {
+        Err(ApiError::with_detail(status, code, detail).later(RETRY_WHEN_FULL))
+    };
+    let used = issued.values().map(|it| it.secret.grant.session_bytes).sum::<usize>();
+    if issued.len() >= MAX_SECRETS || used + bytes > MAX_CONFIG_BYTES {
+        let detail = "the gateway holds as many client secrets as it can; try again later";
+        return too_many(StatusCode::SERVICE_UNAVAILABLE, "too_busy", detail.to_owned());
+    }
+    let own = issued.values().filter(|it| it.caller.principal == *principal);
+    if own.filter(|it| it.secret.until > now).count() >= MAX_SECRETS_PER_PRINCIPAL {
+        let detail = format!(
+            "this key has {MAX_SECRETS_PER_PRINCIPAL} valid client secrets, which is the limit; \
+             let them expire sooner (`expires_after`)"
+        );
+        return too_many(StatusCode::TOO_MANY_REQUESTS, "too_many_at_once", detail);
+    }
+    Ok(())
+}
+
+fn no_randomness() -> ApiError {
+    let detail = "the system has no randomness for a secret; try again later";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "keys_unavailable", detail)
+}
+
+#[cfg(test)]
+mod tests;
