@@ -120,7 +120,7 @@ def test_every_block_runs(document, tmp_path):
     assert not wrong, "\n\n".join(wrong)
 
 
-LANGUAGES = {"yaml", "console", "sh", "python", "js", "ts", "starlark", "rust", "json", "toml", "ini", "text"}
+LANGUAGES = {"html", "yaml", "console", "sh", "python", "js", "ts", "starlark", "rust", "json", "toml", "ini", "text"}
 
 
 def test_every_block_says_what_it_is():

@@ -62,6 +62,11 @@ def lines(_, value):
     return str(value).encode()
 
 
+@schemathesis.serializer("application/sdp")
+def description(_, value):
+    return str(value).encode()
+
+
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
     servers = {"small": stdio_entry("ts1_pipe"), "away": {"url": "http://127.0.0.1:9/mcp", "start": "lazy"}}

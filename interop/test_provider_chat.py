@@ -70,7 +70,7 @@ PAIRS = [
     ([USER, RESULT], "messages.[1].role", "messages with role 'tool' must be a response to"),
     ([USER, CALLED], "messages.[1].role", "must be followed by tool messages responding to each 'tool_call_id'"),
     ([USER, CALLED, USER, RESULT], "messages.[1].role", "did not have response messages: call_1"),
-    ([USER, CALLED, RESULT, RESULT], "messages.[3].role", "messages with role 'tool' must be a response to"),
+    ([USER, CALLED, RESULT, RESULT], "messages.[3].tool_call_id", "Duplicate value for 'tool_call_id' of 'call_1'"),
     (
         [USER, {**CALLED, "tool_calls": [CALL, {**CALL, "id": "call_2"}]}, RESULT, USER],
         "messages.[1].role",

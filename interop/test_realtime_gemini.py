@@ -38,8 +38,19 @@ ANSWERS = {"lights": {"output": "they are on"}}
 LISTENS = {"inputAudioTranscription": {}, "outputAudioTranscription": {}}
 # What a client may see of a session in which everything else is the gateway's.
 PLAIN = {"setup_complete", "server_content", "usage_metadata"}
+# Models whose agent has no other: nothing takes over when they fail.
+ALONE = [("3.8", "crash"), *((family, "vanish") for family in FAMILIES)]
 EITHER = pytest.mark.parametrize("client", talks.CLIENTS.values(), ids=talks.CLIENTS)
 EVERY = pytest.mark.parametrize("family", FAMILIES)
+
+
+def alone_agent(family: str, play: str) -> str:
+    """An agent with this model only: nothing takes over."""
+    return f"only-{family.replace('.', '_')}-{play}"
+
+
+def key_of(agent: str) -> str:
+    return f"key-of-{agent}-0123456789"
 
 
 def models() -> dict:
@@ -52,7 +63,8 @@ def models() -> dict:
 
 def agents() -> dict:
     common = {"tools": ["*_*"], "auto_execute": ["*_*"], "prompt": "You speak with {caller_name}."}
-    return {"caller": {**common, "budget_tier": "deep", "models": list(models())}}
+    alone = {alone_agent(family, play): {**common, "models": [f"{family}-{play}"]} for family, play in ALONE}
+    return {"caller": {**common, "budget_tier": "deep", "models": list(models())}, **alone}
 
 
 class Line:
@@ -84,7 +96,10 @@ class Line:
             "models": models(),
             "agents": agents(),
             "default_agent": "caller",
-            "keys": [{"name": "app", "key": KEY, "role": "caller", "rights": ["execute", "override_tier"]}],
+            "keys": [
+                {"name": "app", "key": KEY, "role": "caller", "rights": ["execute", "override_tier"], "agents": ["caller"]},
+                *({"name": agent, "key": key_of(agent), "rights": ["execute"], "agents": [agent]} for agent in agents() if agent != "caller"),
+            ],
         }
         self.gateway = Gateway(folder, config, "--tls")
         self.ca = folder / "data" / "tls" / "ca.pem"
@@ -105,9 +120,9 @@ class Line:
         file = self.folder / "pace" / f"{tool}.{what}"
         return int(file.read_text()) if file.exists() else 0
 
-    def talk(self, client, model: str, *steps, **more) -> talks.Heard:
+    def talk(self, client, model: str, *steps, key: str = KEY, **more) -> talks.Heard:
         more.setdefault("config", LIGHTS)
-        return client(self.gateway.url, KEY, Talk(model, list(steps), answers=ANSWERS, **more))
+        return client(self.gateway.url, key, Talk(model, list(steps), answers=ANSWERS, **more))
 
     def stop(self) -> None:
         self.gateway.stop()
@@ -309,9 +324,36 @@ def test_other_tools_come_with_another_tier(line, client, family):
 
 
 @EITHER
-def test_the_end_of_a_provider_is_told_as_it_was(line, client):
-    heard = line.talk(client, "3.8-crash", say("Look it up."))
-    assert heard.closed[0] == 1011 and "Internal error" in heard.closed[1], heard
+def test_a_provider_that_breaks_is_connected_once_more(line, client):
+    heard = line.talk(client, "3.8-crash", say("Look it up."), key=key_of(alone_agent("3.8", "crash")))
+    assert len(line.provider.sessions) == 2
+    assert heard.closed is None, heard
+
+
+@EITHER
+@EVERY
+def test_a_session_whose_handle_is_refused_goes_on_with_what_was_said(line, client, family):
+    config = {**LIGHTS, **LISTENS}
+    steps = [{"audio": "My name is Ada."}, {"audio": "Are you there?"}]
+    heard = line.talk(client, f"{family}-vanish", *steps, key=key_of(alone_agent(family, "vanish")), config=config)
+    assert heard.texts == ["You said: My name is Ada.", "You said: Are you there?"]
+    first, refused, fresh = line.provider.sessions
+    assert refused.setup["sessionResumption"]["handle"].startswith("handle-")
+    assert "handle" not in fresh.setup["sessionResumption"]
+    told = fresh.received[0]["clientContent"]
+    assert told["turnComplete"] is False
+    assert [turn["role"] for turn in told["turns"]] == ["user", "model"]
+    assert "My name is Ada." in json.dumps(told["turns"][0])
+    assert first.tools == fresh.tools
+    check_hidden(heard)
+
+
+@EITHER
+def test_a_provider_that_falls_silent_after_its_announcement_is_left_in_time(line, client):
+    heard = line.talk(client, "3.8-expire", say("Hello."), say("Still there?"))
+    assert heard.texts == ["You said: Hello.", "You said: Still there?"]
+    assert line.provider.sessions[1].setup["sessionResumption"]["handle"].startswith("handle-")
+    check_hidden(heard)
 
 
 def test_an_answer_to_a_call_that_is_not_the_clients_never_reaches_the_provider(line):

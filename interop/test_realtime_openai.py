@@ -70,6 +70,8 @@ class Line:
             "models": {**models, "small": {"provider": "demo"}},
             "agents": {
                 "caller": {**common, "models": list(models)},
+                # Nothing takes over from its model.
+                "lonely": {**common, "models": ["closing"]},
                 # Deep turns of it are answered by a model of another kind.
                 "thinker": {
                     **common, "engine": "s2s", "models": ["waiting", "small"], "tools": ["pace_*", "archive_*"],
@@ -323,7 +325,8 @@ def test_an_event_of_ten_megabytes_passes(line, client):
 
 @PLAIN
 def test_a_provider_that_closes_in_the_middle_of_a_call_is_told_as_it_closed(line, client):
-    heard = line.talk(client, "closing", say("Look it up.", "never"))
+    heard = line.talk(client, "lonely", say("Look it up.", "never"))
+    assert len(line.provider.sessions) == 2, "it was asked once more"
     assert heard.closed == [1011, "The server had an error while processing your request."]
 
 

@@ -286,3 +286,37 @@ def test_nothing_is_stored_for_clients_that_cannot_say_so(chat, dialect, kind, m
     front = begin(chat, dialect, agent)
     front.ask(f"{kind}-{model}+echo", front.begin("My secret."))
     assert chat.provider.issued.stored == {}
+
+
+# === Ids that a model uses twice ===
+
+
+@pytest.mark.parametrize("script, rounds", [("same-id", 1), ("same-id-twice", 2)])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("model", SWITCHED)
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+def test_calls_with_one_id_are_told_apart(chat, dialect, model, stream, script, rounds):
+    """Vendors refuse a history in which two calls have one id. Each call runs, with an id of its own."""
+    front = begin(chat, dialect, "dicer")
+    heard = front.ask(f"{model}+{script}", front.begin("Roll."), [], stream, **options(dialect, model))
+    made = heard.told["calls"]
+    assert [call["status"] for call in made] == ["ok"] * 2 * rounds
+    assert len({call["id"] for call in made}) == 2 * rounds
+    assert "makes 42" in heard.text and "1d1:" in heard.text
+    assert [seen.status for seen in chat.seen] == [200] * (rounds + 1)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(
+    "dialect, model", [(dialect, model) for dialect in DIALECTS for model in SWITCHED if kind_of(model) != dialect]
+)
+def test_a_client_gets_calls_with_ids_of_their_own(chat, dialect, model, stream):
+    """Unless it speaks the vendor's own dialect, and gets what the vendor says."""
+    front = begin(chat, dialect)
+    history = front.begin("Roll.")
+    heard = front.ask(f"{model}+same-id", history, [ROLL], stream, **options(dialect, model))
+    assert len({call.id for call in heard.calls}) == 2
+    history = front.go_on(history, heard, {call.id: f"for {call.id}" for call in heard.calls})
+    text = front.ask(f"{model}+same-id", history, [ROLL], stream, **options(dialect, model)).text
+    assert all(f"for {call.id}" in text for call in heard.calls)
+    assert [seen.status for seen in chat.seen] == [200, 200]

@@ -62,6 +62,8 @@ for (const step of asked.steps) {
     const data = Buffer.from(step.audio).toString("base64");
     session.sendRealtimeInput({ audio: { data, mimeType: "audio/pcm;rate=16000" } });
     session.sendRealtimeInput({ audioStreamEnd: true });
+  } else if (step.encoded !== undefined) {
+    session.sendRealtimeInput({ audio: { data: step.encoded, mimeType: "audio/pcm;rate=16000" } });
   }
   while (heard.turns.length < wanted && heard.closed === null) {
     await new Promise((resolve) => (wake = resolve));

@@ -2,7 +2,7 @@
 import { OpenAIRealtimeWebSocket, RealtimeAgent, RealtimeSession, tool } from "@openai/agents-realtime";
 
 const talk = JSON.parse(process.argv[2]);
-const heard = { said: [], calls: [], errors: [], kinds: [], tools: [], raw: "", closed: null };
+const heard = { said: [], calls: [], errors: [], kinds: [], tools: [], audio: [], raw: "", closed: null };
 const lights = tool({
   name: talk.lights.name,
   description: talk.lights.description,
@@ -31,6 +31,7 @@ function begin() {
   const step = talk.steps[next];
   if (step?.say) session.sendMessage(step.say);
   if (step?.audio) session.sendAudio(new TextEncoder().encode(step.audio).buffer);
+  if (step?.encoded) session.sendAudio(new Uint8Array(Buffer.from(step.encoded, "base64")).buffer);
   if (step?.send) transport.sendEvent(step.send);
 }
 function isMet({ until, seen }) {
@@ -57,6 +58,10 @@ transport.on("*", (event) => {
   heard.kinds.push(event.type);
   if (!event.delta || event.delta.length < 1000) heard.raw += JSON.stringify(event);
   if (event.type === "session.updated") heard.tools = event.session.tools.map((found) => found.name);
+  if (event.type === "response.output_audio.delta" && event.delta.length < 1000) {
+    const text = Buffer.from(event.delta, "base64").toString();
+    heard.audio.push({ at: performance.now() / 1000, response: event.response_id, text });
+  }
   if (event.type === "response.output_audio_transcript.done") heard.said.push(event.transcript);
   if (next < talk.steps.length) setTimeout(go, 0);
 });

@@ -3,7 +3,7 @@ import OpenAI from "openai";
 import { OpenAIRealtimeWS } from "openai/realtime/ws";
 
 const talk = JSON.parse(process.argv[2]);
-const heard = { said: [], calls: [], errors: [], kinds: [], tools: [], raw: "", closed: null };
+const heard = { said: [], calls: [], errors: [], kinds: [], tools: [], audio: [], raw: "", closed: null };
 const client = new OpenAI({ apiKey: talk.key, baseURL: `${talk.url}/v1` });
 const realtime = new OpenAIRealtimeWS({ model: talk.model }, client);
 
@@ -40,6 +40,7 @@ function begin() {
   if (step.audio) {
     realtime.send({ type: "input_audio_buffer.append", audio: Buffer.from(step.audio).toString("base64") });
   }
+  if (step.encoded) realtime.send({ type: "input_audio_buffer.append", audio: step.encoded });
   if (step.send) realtime.send(step.send);
 }
 
@@ -58,6 +59,10 @@ realtime.on("event", (event) => {
   heard.kinds.push(event.type);
   if (!event.delta || event.delta.length < 1000) heard.raw += JSON.stringify(event);
   if (event.type === "session.updated") heard.tools = event.session.tools.map((tool) => tool.name);
+  if (event.type === "response.output_audio.delta" && event.delta.length < 1000) {
+    const text = Buffer.from(event.delta, "base64").toString();
+    heard.audio.push({ at: performance.now() / 1000, response: event.response_id, text });
+  }
   if (event.type === "response.output_audio_transcript.done") heard.said.push(event.transcript);
   if (event.type === "response.done" && event.response.status === "completed") {
     const calls = event.response.output.filter((item) => item.type === "function_call");

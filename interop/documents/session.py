@@ -43,7 +43,8 @@ ABSENT = {
 SECRETS = [
     "ANTHROPIC_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET",
     "AZURE_OPENAI_API_KEY", "BRAVE_KEY", "DEEPGRAM_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "OPS_KEY", "PHONE_KEY",
-    "SECRET", "TOLLGATE_ADMIN_KEY", "WORLD_SEARCH_TOKEN",
+    "RETELL_API_KEY",
+    "SECRET", "TOLLGATE_ADMIN_KEY", "TWILIO_AUTH_TOKEN", "VAPI_SECRET", "WORLD_SEARCH_TOKEN",
 ]  # fmt: skip
 SERVICE_ACCOUNT = {
     "type": "service_account",
@@ -73,6 +74,7 @@ class Session:
             **clean_environment(),
             **{name: f"a-secret-for-{name.lower()}" for name in SECRETS},
             "GOOGLE_SERVICE_ACCOUNT": json.dumps(SERVICE_ACCOUNT),
+            "OPENAI_WEBHOOK_SECRET": "whsec_" + "c2VjcmV0" * 4,
             "HOME": str(folder),
             "PATH": os.pathsep.join([str(self.bin), str(NODE.parent), str(PYTHON_V2.parent), os.environ["PATH"]]),
             "TOLLGATE_LISTEN": f"127.0.0.1:{self.port}",

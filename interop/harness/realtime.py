@@ -5,14 +5,18 @@ import base64
 import json
 import os
 import subprocess
+import time
 from dataclasses import asdict, dataclass, field
 
 from openai import AsyncOpenAI
 from websockets.exceptions import ConnectionClosed
 
+from harness import sound
 from harness.paths import INTEROP, NODE
 
 LIMIT_S = 60
+RATE = 24_000
+FRAME = RATE * 2 // 10
 LIGHTS = {
     "type": "function",
     "name": "lights",
@@ -32,6 +36,8 @@ class Heard:
     """Which events there were, in order."""
     tools: list[str] = field(default_factory=list)
     """In the session's configuration, as it was told last."""
+    audio: list[dict] = field(default_factory=list)
+    """What was heard: `at` which second, in which `response`, and the `text` that the audio spells."""
     raw: str = ""
     """All that came, as text."""
     closed: list | None = None
@@ -39,7 +45,7 @@ class Heard:
 
 @dataclass
 class Talk:
-    """A model and what is done, step by step: `say` (in writing), `audio`, `send` (an event as it is), each until the
+    """A model and what is done, step by step: `say` (in writing), `audio`, `sound`, `send` (an event as it is), each until the
     model has said something that contains `until`, or the kind of event that `seen` names has come."""
 
     model: str
@@ -84,6 +90,10 @@ async def _do(connection, step: dict) -> None:
         await connection.response.create()
     if "audio" in step:
         await connection.input_audio_buffer.append(audio=base64.b64encode(step["audio"].encode()).decode())
+    if "sound" in step:
+        spoken = sound.encode(step["sound"], RATE)
+        for at in range(0, len(spoken), FRAME):
+            await connection.input_audio_buffer.append(audio=base64.b64encode(spoken[at : at + FRAME]).decode())
     if "send" in step:
         await connection.send(step["send"])
 
@@ -91,7 +101,10 @@ async def _do(connection, step: dict) -> None:
 async def _take(connection, event, heard: Heard) -> None:
     heard.kinds.append(event.type)
     heard.raw += event.to_json(indent=None) if len(getattr(event, "delta", "")) < 1000 else ""
-    if event.type == "response.output_audio_transcript.done":
+    if event.type == "response.output_audio.delta" and len(event.delta) < 1000:
+        text = base64.b64decode(event.delta).decode()
+        heard.audio.append({"at": time.monotonic(), "response": event.response_id, "text": text})
+    elif event.type == "response.output_audio_transcript.done":
         heard.said.append(event.transcript)
     elif event.type == "error":
         heard.errors.append(event.error.code)
@@ -110,6 +123,9 @@ async def _take(connection, event, heard: Heard) -> None:
 def node(program: str):
     def run(url: str, key: str, talk: Talk) -> Heard:
         asked = {"url": url, "key": key, "lights": LIGHTS, "on": ON, **asdict(talk)}
+        for step in asked["steps"]:
+            if "sound" in step:
+                step["encoded"] = base64.b64encode(sound.encode(step["sound"], RATE)).decode()
         trust = os.environ.get("TOLLGATE_TEST_CA")
         done = subprocess.run(
             [str(NODE), str(INTEROP / "clients" / program), json.dumps(asked)],

@@ -1,6 +1,7 @@
 """Live talks with Gemini's official clients, in Python and in JavaScript, each with the same verbs."""
 
 import asyncio
+import base64
 import json
 import os
 import subprocess
@@ -9,9 +10,12 @@ from dataclasses import dataclass, field
 from google import genai
 from google.genai import errors, types
 
+from harness import sound
 from harness.paths import INTEROP, NODE
 
 LIMIT_S = 60
+RATE = 16_000
+FRAME = RATE * 2 // 10
 
 
 @dataclass
@@ -80,6 +84,11 @@ async def _say(session, step: dict) -> None:
         blob = types.Blob(data=step["audio"].encode(), mime_type="audio/pcm;rate=16000")
         await session.send_realtime_input(audio=blob)
         await session.send_realtime_input(audio_stream_end=True)
+    if "sound" in step:
+        spoken = sound.encode(step["sound"], RATE)
+        for at in range(0, len(spoken), FRAME):
+            blob = types.Blob(data=spoken[at : at + FRAME], mime_type=f"audio/pcm;rate={RATE}")
+            await session.send_realtime_input(audio=blob)
     if "raw" in step:
         await session._ws.send(json.dumps(step["raw"]))
 
@@ -107,7 +116,11 @@ async def _listen(session, talk: Talk, heard: Heard) -> Turn:
 
 def javascript(url: str, key: str, talk: Talk) -> Heard:
     """@google/genai."""
-    asked = {"url": url, "key": key, **vars(talk)}
+    steps = [
+        {**step, "encoded": base64.b64encode(sound.encode(step["sound"], RATE)).decode()} if "sound" in step else step
+        for step in talk.steps
+    ]
+    asked = {"url": url, "key": key, **vars(talk), "steps": steps}
     done = subprocess.run(
         [str(NODE), str(INTEROP / "clients" / "gemini_live.mjs"), json.dumps(asked)],
         cwd=INTEROP,

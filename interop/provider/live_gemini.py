@@ -1,6 +1,7 @@
 """Gemini Live (`BidiGenerateContent`) on a port, as Google's servers speak it: JSON in binary frames, and a close where
 they close. The name of a model says what it does: `gemini-3.8-live--mixed` is of the family 3.8 and plays `mixed`
-(see live_gemini_plays.py). What it hears as audio is the text that the bytes spell."""
+(see live_gemini_plays.py). What it hears as audio is the text that the bytes or the sound spell
+(harness/sound.py); in sound, a sentence ends the caller's turn."""
 
 import base64
 import itertools
@@ -12,6 +13,7 @@ import time
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
+from harness import sound
 from provider import live_gemini_plays as plays
 
 PATH = re.compile(r"^/ws/google\.ai\.generativelanguage\.v1(alpha|beta)?\.GenerativeService\.BidiGenerateContent$")
@@ -30,10 +32,13 @@ SCHEMA = {
 # Nobody has published where it breaks; results of this size have closed sessions.
 LARGEST, DEEPEST = 16_000, 12
 INVALID, POLICY, INTERNAL = 1007, 1008, 1011
+# How long the Developer API keeps a handle.
+HANDLES_LAST_S = 2 * 3600
 # A session may be resumed when its old connection has ended, which may be a moment away.
 ENDS_WITHIN_S = 1
+# As the real one: the details lack some tokens of the count, and the total lacks the thoughts.
 USAGE = {
-    "promptTokenCount": 10, "responseTokenCount": 8, "totalTokenCount": 18,
+    "promptTokenCount": 10, "responseTokenCount": 8, "thoughtsTokenCount": 3, "totalTokenCount": 18,
     "promptTokensDetails": [{"modality": "AUDIO", "tokenCount": 7}, {"modality": "TEXT", "tokenCount": 2}],
     "responseTokensDetails": [{"modality": "AUDIO", "tokenCount": 8}],
 }  # fmt: skip
@@ -82,8 +87,15 @@ class Session:
         self.calls = Calls()
         self.turns = 0
         self.heard: list[str] = []
-        self.audio = b""
+        self.audio, self.rate = b"", 16_000
+        self.is_active = False
+        """The client says that the caller speaks."""
+        self.barged = False
+        """The caller spoke while the model did."""
+        self.floor = threading.Lock()
         self.closed: tuple[int, str] | None = None
+        self.silent = False
+        """As it may be after a `goAway`."""
         self.changed = threading.Condition()
         self.sending = threading.Lock()
 
@@ -91,7 +103,8 @@ class Session:
 
     def send(self, **message) -> None:
         with self.sending:
-            self.socket.send(json.dumps(message).encode())
+            if not self.silent:
+                self.socket.send(json.dumps(message).encode())
 
     def content(self, **content) -> None:
         self.send(serverContent=content)
@@ -109,6 +122,12 @@ class Session:
         self.content(generationComplete=True)
         self.send(serverContent={"turnComplete": True}, usageMetadata=USAGE)
         self.offer_handle()
+
+    def expire(self, seconds: float) -> None:
+        """Announces its end, says nothing more, and ends."""
+        self.send(goAway={"timeLeft": f"{seconds}s"})
+        self.silent = True
+        threading.Timer(seconds, self.close, (INTERNAL, "Deadline expired")).start()
 
     def offer_handle(self) -> None:
         if "sessionResumption" in self.setup:
@@ -194,6 +213,8 @@ class Session:
         self.play = plays.NAMED[name.partition("--")[2]]
         self.tools = self.checked(self.setup.get("tools", []))
         self.instruction = self.setup.get("systemInstruction", {})
+        if "transparent" in self.setup.get("sessionResumption", {}):
+            raise invalid("Unknown name 'transparent' at 'setup.session_resumption': Cannot find field.")
         if handle := self.setup.get("sessionResumption", {}).get("handle"):
             self.provider.resume(self, handle)
 
@@ -248,14 +269,45 @@ class Session:
             self.answer()
         if "audio" in given:
             # Clients write it in the alphabet for URLs, and without the padding.
-            self.audio += base64.urlsafe_b64decode(given["audio"]["data"].rstrip("=") + "==")
+            data = re.sub("[+/]", lambda it: "-_"["+/".index(it[0])], given["audio"]["data"])
+            self.take_audio(base64.urlsafe_b64decode(data.rstrip("=") + "=="), given["audio"].get("mimeType", ""))
+        if "activityStart" in given or "activityEnd" in given:
+            if not self.is_manual():
+                raise invalid("Explicit activity control is not supported when automatic activity detection is enabled.")
+            if self.is_active == ("activityStart" in given):
+                raise invalid("activity_start and activity_end have to alternate")
+            self.is_active = "activityStart" in given
+            if not self.is_active:
+                self.utter()
         if given.get("audioStreamEnd"):
-            text, self.audio = self.audio.decode(), b""
-            self.heard.append(text)
-            if "inputAudioTranscription" in self.setup:
-                for word in re.findall(r"\S+\s*", text):
-                    self.content(inputTranscription={"text": word})
-            self.answer()
+            self.utter()
+
+    def is_manual(self) -> bool:
+        detection = self.setup.get("realtimeInputConfig", {}).get("automaticActivityDetection", {})
+        return bool(detection.get("disabled"))
+
+    def take_audio(self, audio: bytes, mime: str) -> None:
+        if len(audio) % 2 and b"\0" in audio:
+            raise invalid("audio has to consist of samples of 16 bits")
+        if self.is_manual() and not self.is_active:
+            return
+        rate = re.search(r"rate=(\d+)", mime)
+        self.rate = int(rate[1]) if rate else 16_000
+        self.audio += audio
+        self.barged |= bool(audio) and not sound.is_silent(audio)
+        if not sound.is_text(self.audio) and not self.is_manual() and sound.is_sentence(self.audio, self.rate):
+            self.utter()
+
+    def utter(self) -> None:
+        """The caller has finished."""
+        text, self.audio = sound.heard(self.audio, self.rate), b""
+        if not text:
+            return
+        self.heard.append(text)
+        if "inputAudioTranscription" in self.setup:
+            for word in re.findall(r"\S+\s*", text):
+                self.content(inputTranscription={"text": word})
+        self.answer()
 
     def take_response(self, response: dict) -> None:
         for answer in response.get("functionResponses") or []:
@@ -292,7 +344,9 @@ class GeminiLive:
 
     def __init__(self):
         self.sessions: list[Session] = []
-        self.kept: dict[str, tuple[list[str], Session]] = {}
+        self.kept: dict[str, tuple[list[str], Session, float]] = {}
+        self.passed = 0.0
+        """Seconds that its clock is ahead."""
         self.numbers = itertools.count(1)
         self.keys: list[str | None] = []
         self.server = serve(self.hold, "127.0.0.1", 0, max_size=1 << 24)
@@ -309,15 +363,20 @@ class GeminiLive:
             return session.close(POLICY, f"no such service: {path}")
         return session.run()
 
+    def now(self) -> float:
+        return time.monotonic() + self.passed
+
     def keep(self, session: Session) -> str:
         handle = f"handle-{next(self.numbers)}"
-        self.kept[handle] = list(session.heard), session
+        self.kept[handle] = list(session.heard), session, self.now()
         return handle
 
     def resume(self, session: Session, handle: str) -> None:
         if handle not in self.kept:
             raise Closed(POLICY, "BidiGenerateContent session not found")
-        heard, before = self.kept[handle]
+        heard, before, since = self.kept[handle]
+        if self.now() - since > HANDLES_LAST_S:
+            raise Closed(POLICY, "BidiGenerateContent session expired")
         with before.changed:
             if not before.changed.wait_for(lambda: before.closed, ENDS_WITHIN_S):
                 raise Closed(INTERNAL, "The session is connected already.")

@@ -132,6 +132,21 @@ def crash(session, heard: str) -> None:
     session.close(1011, "Internal error encountered.")
 
 
+def vanish(session, heard: str) -> None:
+    """Is gone after the first answer, for so long that no handle is good any more."""
+    echo(session, heard)
+    if len(session.provider.sessions) == 1:
+        session.provider.passed += 3 * 3600
+        session.close(1011, "Internal error encountered.")
+
+
+def expire(session, heard: str) -> None:
+    """Falls silent after it has announced its end."""
+    echo(session, heard)
+    if len(session.provider.sessions) == 1:
+        session.expire(3)
+
+
 def tools(session, heard: str) -> None:
     """Says what it can call when it has thought about it; of the newest, what it was told meanwhile."""
     if "think" in heard and session.family >= (3, 8):
@@ -141,8 +156,31 @@ def tools(session, heard: str) -> None:
     session.end()
 
 
+def long(session, heard: str) -> None:
+    """So many words that the caller has time to speak."""
+    with session.floor:
+        if not heard.startswith("Tell me"):
+            return echo(session, heard)
+        session.barged = False
+        for word in "This will take me a very long time indeed, so please interrupt me now".split():
+            session.say(f"{word} ")
+            with session.changed:
+                session.changed.wait_for(lambda: session.closed or session.barged, 0.4)
+            if session.barged:
+                session.content(interrupted=True)
+                session.content(turnComplete=True)
+                return session.offer_handle()
+        return session.end()
+
+
+def client_tool(session, heard: str) -> None:
+    told(session, *session.answers(session.call(LIGHTS)))
+    session.end()
+
+
 NAMED = {
+    "long": long, "client-tool": client_tool,
     "echo": echo, "tool": tool, "aside": aside, "large": large, "mixed": mixed, "sweep": sweep, "cancel": cancel, "interrupt": interrupt,
     "hasty": hasty, "write": write, "unknown": unknown, "leave": leave, "leave-in-call": leave_in_call,
-    "crash": crash, "tools": tools,
+    "crash": crash, "vanish": vanish, "expire": expire, "tools": tools,
 }  # fmt: skip

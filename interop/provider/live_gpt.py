@@ -99,9 +99,21 @@ class Session:
     def event(self, type: str, **fields) -> None:
         self.send("response.event", delegation_id=self.delegation, event={"type": type, **fields})
 
+    def complete(self) -> None:
+        """The output list is empty, as it is there."""
+        usage = {
+            "input_tokens": 200, "output_tokens": 20, "total_tokens": 220,
+            "input_tokens_details": {"cached_tokens": 128}, "output_tokens_details": {"reasoning_tokens": 8},
+        }  # fmt: skip
+        model = self.backend.get("model", "gpt-5.4")
+        response = {"id": "resp", "status": "completed", "model": model, "output": [], "usage": usage}
+        self.event("response.completed", response=response)
+
     def speak(self, text: str) -> None:
         self.send("session.output_transcript.delta", delta=text, **self.span())
         self.send("session.output_audio.delta", delta=AUDIO, **self.span())
+        # As recorded: the seconds are wrong.
+        self.send("session.usage.updated", usage={"seconds": 7.0})
 
     def turn(self, said: str) -> None:
         self.send("session.input_transcript.delta", delta=said, **self.span())
@@ -120,7 +132,7 @@ class Session:
         self.event("response.created", response={"id": self.id("resp")})
         for index, name in enumerate(names):
             self.call(index, name)
-        self.event("response.completed", response={"id": "resp", "status": "completed", "output": []})
+        self.complete()
 
     def call(self, index: int, name: str) -> None:
         item_id, call_id = self.id("fc"), self.id("call")
@@ -148,7 +160,7 @@ class Session:
         if self.open:
             return self.refuse("partial_batch", f"results are missing: {sorted(self.open)}", message)
         self.event("response.created", response={"id": self.id("resp")})
-        self.event("response.completed", response={"id": "resp", "status": "completed", "output": []})
+        self.complete()
         self.speak(" and ".join(self.results.values()))
 
     def comment(self, message: dict) -> None:

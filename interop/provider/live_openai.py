@@ -1,7 +1,8 @@
 """OpenAI Realtime (GA) on a port, as strict as OpenAI's servers: one response in the conversation at a time, answers only
 to calls that are in it, events in the order of recordings of the live service. The name of a model says what it plays: `gpt-realtime-2.1--mixed` (see live_openai_plays.py).
-What it hears as audio is the text that the bytes spell; a sentence ends the caller's turn. Every event in either
-direction is held against the types of the official client. One byte of its audio lasts a tenth of a second."""
+What it hears as audio is the text that the bytes or the sound spell (harness/sound.py); a sentence ends the caller's turn. Every event in either
+direction is held against the types of the official client. One byte of its audio lasts a tenth of a second: as µ-law,
+silence fills the rest, and silence is not heard."""
 
 import base64
 import binascii
@@ -19,12 +20,14 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
 from fronts import params
+from harness import sound
 from provider import live_openai_plays as plays
 from provider.live_openai_rules import (
     ACCEPTED,
     CLOSES,
     LARGEST_AUDIO,
     MS_PER_BYTE,
+    PCMU,
     Refused,
     check_item,
     check_tools,
@@ -32,13 +35,24 @@ from provider.live_openai_rules import (
     check_update,
     problem_of_connection,
     read,
+    spoken,
+    unspoken,
     usage,
     without_nulls,
 )
 
 ACTIVE = "conversation_already_has_active_response"
 SERVER = TypeAdapter(RealtimeServerEvent)
+TRANSCRIPTION = "conversation.item.input_audio_transcription"
 LIMIT_S = 20
+VAD = {
+    "type": "server_vad", "threshold": 0.5, "prefix_padding_ms": 300, "silence_duration_ms": 500, "idle_timeout_ms": None,
+    "create_response": True, "interrupt_response": True,
+}  # fmt: skip
+SEMANTIC = {"type": "semantic_vad", "eagerness": "auto", "create_response": True, "interrupt_response": True}
+# Transcripts are made beside the model: this long after the caller's last word.
+AFTER_S, LATE_S = 0.12, 2.5
+RATE = 24_000
 
 
 class Response:
@@ -102,7 +116,8 @@ class Response:
             for word in re.findall(r"\S+\s*", text):
                 self.check()
                 self.send("output_audio_transcript.delta", delta=word, **place)
-                self.send("output_audio.delta", delta=base64.b64encode(word.encode()).decode(), **place)
+                audio = spoken(word, self.session.config["audio"]["output"]["format"])
+                self.send("output_audio.delta", delta=base64.b64encode(audio).decode(), **place)
                 said += word
                 self.session.sounded[item["id"]] = len(said.encode()) * MS_PER_BYTE
                 if seconds:
@@ -138,12 +153,15 @@ class Session:
 
     def __init__(self, provider: "OpenAiLive", socket: ServerConnection, model: str):
         self.provider, self.socket, self.model = provider, socket, model
-        self.play = plays.NAMED[model.partition("--")[2] or "echo"]
+        self.call: str | None = None
+        """The call that this is a second connection to."""
+        play = model.partition("--")[2] or "echo"
+        self.play = plays.NAMED[play]
         self.config = {
             "type": "realtime", "object": "realtime.session", "id": self.fresh("sess"), "model": model,
-            "expires_at": int(time.time()) + 3600, "instructions": "Be helpful.", "tools": [], "tool_choice": "auto", "output_modalities": ["audio"],
+            "expires_at": int(time.time() + provider.lifetime_s), "instructions": "Be helpful.", "tools": [], "tool_choice": "auto", "output_modalities": ["audio"],
             "audio": {"input": {"format": {"type": "audio/pcm", "rate": 24000}, "transcription": None,
-                "turn_detection": {"type": "server_vad", "create_response": True, "interrupt_response": True}},
+                "turn_detection": dict(VAD)},
                 "output": {"format": {"type": "audio/pcm", "rate": 24000}, "voice": "marin", "speed": 1.0}},
         }  # fmt: skip
         self.items: list[dict] = []
@@ -161,6 +179,9 @@ class Session:
         self.timeline: list[tuple[float, str, str]] = []
         """When who said what: the caller, the agent, a tool."""
         self.speaking: str | None = None
+        self.transcripts = provider.transcripts_of.get(play, provider.transcripts)
+        self.heard = 0
+        """Words of the present utterance whose transcript was sent already."""
         self.closed = False
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
@@ -283,8 +304,10 @@ class Session:
         check_tools(given.get("tools", []))
         audio = given.get("audio", {})
         kept = {**self.config["audio"]["input"], **audio.get("input", {})}
-        if kept["turn_detection"]:
-            kept["turn_detection"] = {"create_response": True, "interrupt_response": True, **kept["turn_detection"]}
+        if "turn_detection" in audio.get("input", {}) and kept["turn_detection"]:
+            # What is not said is as it is by default, not as it was.
+            usual = SEMANTIC if kept["turn_detection"].get("type") == "semantic_vad" else VAD
+            kept["turn_detection"] = {**usual, **kept["turn_detection"]}
         output = {**self.config["audio"]["output"], **(audio.get("output") or {})}
         self.config.update({**given, "audio": {"input": kept, "output": output}})
         self.send("session.updated", session=self.config)
@@ -351,13 +374,21 @@ class Session:
             heard = base64.b64decode(event["audio"], validate=True)
         except binascii.Error:
             raise Refused("invalid_value", "Invalid 'audio': expected base64.", "audio") from None
-        if vad and not self.speaking:
+        if self.config["audio"]["input"]["format"]["type"] == PCMU and not (heard := unspoken(heard)):
+            return
+        if vad and not self.speaking and not sound.is_silent(heard):
             self.speaking = self.fresh("item")
             self.send("input_audio_buffer.speech_started", item_id=self.speaking, audio_start_ms=0)
             if vad.get("interrupt_response", True) and self.stop("turn_detected"):
                 self.wait(lambda: self.active is None)
         self.audio += heard
-        if vad and self.audio.rstrip().endswith((b".", b"?", b"!")):
+        words = sound.heard(self.audio, RATE)
+        if self.speaking and self.transcripts == "streaming" and self.config["audio"]["input"]["transcription"]:
+            # Of a word that is not over, nothing can be said.
+            whole = re.findall(r"\S+\s+|\S+[.?!]$", words)
+            self.transcribe_words(self.speaking, whole[self.heard :])
+            self.heard = len(whole)
+        if self.speaking and vad and words.rstrip().endswith((".", "?", "!")):
             self.send("input_audio_buffer.speech_stopped", item_id=self.speaking, audio_end_ms=1000)
             self.commit()
             if vad.get("create_response", True) and not self.active:
@@ -374,7 +405,7 @@ class Session:
         self.send("input_audio_buffer.cleared")
 
     def commit(self) -> None:
-        id, text = self.speaking or self.fresh("item"), self.audio.decode().strip()
+        id, text = self.speaking or self.fresh("item"), sound.heard(self.audio, RATE).strip()
         self.audio, self.speaking = b"", None
         last = self.items[-1]["id"] if self.items else None
         self.send("input_audio_buffer.committed", item_id=id, previous_item_id=last)
@@ -384,21 +415,49 @@ class Session:
         self.send("conversation.item.done", item=self.items[-1], previous_item_id=last)
         content[0]["transcript"] = text
         self.note("caller", text)
+        heard, self.heard = self.heard, 0
         if not self.config["audio"]["input"]["transcription"]:
             return
-        if self.provider.transcripts == "late":
-            threading.Timer(1.5, self.transcribe, [id, text]).start()
-        elif self.provider.transcripts == "before":
-            self.transcribe(id, text)
+        words = re.findall(r"\S+\s*", text)[heard:]
+        steps = {
+            "before": [(0, words, True)],
+            "streaming": [(0, words, True)],
+            "after": [(AFTER_S, words, True)],
+            "partial": [(AFTER_S, words, False), (LATE_S, [], True)],
+            "late": [(LATE_S, words, True)],
+            "twice": [(0, words, True), (LATE_S, [], True)],
+            "never": [],
+            "failed": [(AFTER_S, [], False)],
+        }[self.transcripts]
+        for seconds, some, is_final in steps:
+            if seconds:
+                threading.Timer(seconds, self.transcribe, [id, some, text if is_final else None]).start()
+            else:
+                self.transcribe(id, some, text)
 
-    def transcribe(self, id: str, text: str) -> None:
-        kind = "conversation.item.input_audio_transcription"
-        for word in re.findall(r"\S+\s*", text):
-            self.send(f"{kind}.delta", item_id=id, content_index=0, delta=word)
-        seconds = {"type": "duration", "seconds": 1}
-        self.send(f"{kind}.completed", item_id=id, content_index=0, transcript=text, usage=seconds)
+    def transcribe(self, id: str, words: list[str], text: str | None) -> None:
+        """`text`: the whole, if this is the end."""
+        self.transcribe_words(id, words)
+        if text is not None:
+            seconds = {"type": "duration", "seconds": 1}
+            self.send(f"{TRANSCRIPTION}.completed", item_id=id, content_index=0, transcript=text, usage=seconds)
+        elif not words:
+            error = {"type": "server_error", "code": "audio_unintelligible", "message": "The audio could not be transcribed."}
+            self.send(f"{TRANSCRIPTION}.failed", item_id=id, content_index=0, error=error)
+
+    def transcribe_words(self, id: str, words: list[str]) -> None:
+        for word in words:
+            self.send(f"{TRANSCRIPTION}.delta", item_id=id, content_index=0, delta=word)
+
+    def expire(self) -> None:
+        if not self.closed:
+            self.refuse("session_expired", "Your session hit the maximum duration.")
+            self.socket.close(1001, "session_expired")
 
     def listen(self) -> None:
+        end = threading.Timer(self.provider.lifetime_s, self.expire)
+        end.daemon = True
+        end.start()
         self.send("session.created", session=self.config)
         for text in self.socket:
             event = {}
@@ -418,25 +477,37 @@ class Session:
 class OpenAiLive:
     """Runs in a thread of the test."""
 
-    def __init__(self, key: str | None = None):
+    def __init__(self, key: str | None = None, port: int = 0):
         self.key = key
         """The only one that it lets in; `None`: any."""
+        self.lifetime_s = 3600.0
         self.acks = "once"
         """How often it says that it has a call or an output that it was sent: `once`, `twice`, `late`, `never`."""
         self.transcripts = "before"
-        """When it tells what the caller said: `before` the response, `late` or `never`."""
+        """When it tells what the caller said: `before` the response, `streaming` while they speak, `after` the response
+        has begun, `partial` (its words then, the whole 2.5 s later), `late` (all of it 2.5 s later), `twice`, `never` or
+        `failed`."""
+        self.transcripts_of: dict[str, str] = {}
+        """The same by play, for sessions at once."""
         self.numbers = itertools.count(1)
         self.sessions: list[Session] = []
         self.keys: list[str] = []
         self.queries: list[dict] = []
-        self.server = serve(self.talk, "127.0.0.1", 0, max_size=None)
+        self.server = serve(self.talk, "127.0.0.1", port, max_size=None, process_request=self.judge)
         self.url = f"http://127.0.0.1:{self.server.socket.getsockname()[1]}/v1"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def forget(self) -> None:
-        self.acks, self.transcripts = "once", "before"
+        self.acks, self.transcripts, self.transcripts_of = "once", "before", {}
         for seen in (self.sessions, self.keys, self.queries):
             seen.clear()
+
+    def judge(self, _socket: ServerConnection, _request) -> None:
+        """Accepts every upgrade, as OpenAI does."""
+
+    def prepare(self, session: Session) -> None:
+        """The session of a call, as who created it left it."""
+        session.config["tools"] = [{"type": "function", "name": "lights", "parameters": {"type": "object"}}]
 
     def talk(self, socket: ServerConnection) -> None:
         asked = urlsplit(socket.request.path)
@@ -446,8 +517,9 @@ class OpenAiLive:
         if asked.path != "/v1/realtime":
             return socket.close(1008, "no such route")
         session = Session(self, socket, query.get("model", ["gpt-realtime-2.1--call"])[0])
-        if "call_id" in query:
-            session.config["tools"] = [{"type": "function", "name": "lights", "parameters": {"type": "object"}}]
+        session.call = query.get("call_id", [None])[0]
+        if session.call:
+            self.prepare(session)
         self.sessions.append(session)
         try:
             wrong = problem_of_connection(socket.request.headers, query, self.key)

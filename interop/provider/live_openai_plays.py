@@ -48,6 +48,18 @@ def insisting(name: str, arguments, **how):
     )
 
 
+WRONG = "I do not know anything about that, but I like to talk about it anyway."
+
+
+def talkative(session, response) -> None:
+    """Talks at once about whatever it is asked, at the pace of speech, with or without knowing."""
+    if session.outputs():
+        return tell(session, response)
+    response.pause(0.25)
+    response.say(WRONG, 0.1)
+    return None
+
+
 def aside(session, response) -> None:
     """Calls what it need not wait for, and talks on."""
     if session.outputs():
@@ -112,6 +124,22 @@ def huge(session, response) -> None:
     echo(session, response)
 
 
+def phone(session, response) -> None:
+    """Greets as it is told to, then calls a tool for each question."""
+    if response.asked.get("tool_choice") == "none":
+        response.say(response.asked["instructions"].rpartition("nothing else: ")[2])
+    elif session.outputs():
+        tell(session, response)
+    elif "weather" in session.said():
+        response.call(*WEATHER)
+    elif "Look it up" in session.said():
+        response.call(*LOOK_UP)
+    elif "story" in session.said():
+        response.say("Once upon a time there was a very long story that nobody ever heard to its end", 0.01)
+    else:
+        echo(session, response)
+
+
 def before_answer(session) -> None:
     """When the answer to a call has come, and is not in the conversation yet."""
     if session.play is racing and not session.active:
@@ -120,6 +148,8 @@ def before_answer(session) -> None:
 
 NAMED = {
     "echo": echo,
+    "talkative": talkative,
+    "talkative-too": talkative,
     "tool": calling(LOOK_UP),
     "tool-late-end": calling(LOOK_UP, after_s=0.6),
     "text-and-tool": calling(LOOK_UP, words="One moment."),
@@ -135,6 +165,7 @@ NAMED = {
     "racing": racing,
     "closing": closing,
     "huge": huge,
+    "phone": phone,
     "unknown-tool": insisting("no_such_tool", {}),
     "bad-arguments": insisting("pace_look_up", '{"key": '),
 }

@@ -7,6 +7,9 @@ NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 LONGEST_ID = 32
 LARGEST_AUDIO = 15 << 20
 MS_PER_BYTE = 100
+PCMU = "audio/pcmu"
+SILENCE = b"\xff"
+"""Of µ-law, which has eight bytes in a millisecond."""
 SESSION_KEYS = {
     "type", "instructions", "tools", "tool_choice", "output_modalities", "audio", "include", "max_output_tokens",
     "parallel_tool_calls", "prompt", "reasoning", "tracing", "truncation", "model",
@@ -49,6 +52,11 @@ def check_update(given: dict, session) -> None:
         rate = ((audio.get(side) or {}).get("format") or {}).get("rate")
         if rate is not None and rate < 24_000:
             raise Refused("integer_below_min_value", f"Invalid 'session.audio.{side}.format.rate': below 24000.")
+    detection = (audio.get("input") or {}).get("turn_detection") or {}
+    for name in ("create_response", "interrupt_response"):
+        if detection.get(name, False) is None:
+            where = f"session.audio.input.turn_detection.{name}"
+            raise Refused("invalid_type", f"Invalid type for '{where}': expected a boolean, but got null instead.", where)
     voice = (audio.get("output") or {}).get("voice")
     if voice not in (None, session.config["audio"]["output"]["voice"]) and session.sounded:
         raise Refused("cannot_update_voice", "Cannot update a conversation's voice if assistant audio is present.")
@@ -74,6 +82,18 @@ def check_truncation(event: dict, item: dict, sounded: dict[str, int]) -> None:
     if event["audio_end_ms"] > sounded[item["id"]]:
         message = f"Audio content of {sounded[item['id']]}ms is already shorter than {event['audio_end_ms']}ms"
         raise Refused("invalid_value", message, "audio_end_ms")
+
+
+def spoken(word: str, format: dict) -> bytes:
+    """Audio that spells the word, as long as it takes to say it."""
+    if format["type"] != PCMU:
+        return word.encode()
+    return b"".join(bytes([byte]).ljust(8 * MS_PER_BYTE, SILENCE) for byte in word.encode())
+
+
+def unspoken(audio: bytes) -> bytes:
+    """What µ-law audio spells."""
+    return audio.replace(SILENCE, b"")
 
 
 def read(text: str | bytes) -> dict:

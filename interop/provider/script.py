@@ -67,6 +67,15 @@ def rounds(count: int) -> Callable[[Asked], Answer]:
     return answer
 
 
+def again(count: int, *calls: Call) -> Callable[[Asked], Answer]:
+    """The same calls, with the same ids, in so many rounds."""
+
+    def answer(asked: Asked) -> Answer:
+        return told(asked) if asked.rounds >= count or ROLL not in asked.tools else Answer(calls=calls)
+
+    return answer
+
+
 def breaking(count: int) -> Callable[[Asked], Answer]:
     """Calls until it is overloaded."""
 
@@ -86,6 +95,11 @@ def thinking(asked: Asked) -> Answer:
     if asked.unsigned:
         raise Refusal(400, "the thoughts before a call have to come back as they were", "invalid")
     return calling(Call(ROLL, FORTY_TWO), thinking="A roll is needed.")(asked)
+
+
+def archive(asked: Asked) -> Answer:
+    """Looks up what only a slow tool knows."""
+    return calling(Call("archive_weather", '{"city": "Rome"}'))(asked)
 
 
 def until(words: str, *calls: Call) -> Callable[[Asked], Answer]:
@@ -118,12 +132,14 @@ def mixed_late(asked: Asked) -> Answer:
 
 SCRIPTS: dict[str, Callable[[Asked], Answer]] = {
     "echo": echo,
+    "archive": archive,
     "instructed": instructed,
     "tool-once": calling(Call(ROLL, FORTY_TWO)),
     "text-and-tool": calling(Call(ROLL, FORTY_TWO), text="Let me see. "),
     "parallel": calling(*(Call(ROLL, json.dumps({"expression": f"1d1+{index}"})) for index in range(3))),
     "without-ids": calling(*(Call(ROLL, json.dumps({"expression": f"1d1+{index}"}), "") for index in range(3))),
     "same-id": insisting(Call(ROLL, FORTY_TWO, "call_same"), Call(ROLL, '{"expression": "1d1"}', "call_same")),
+    "same-id-twice": again(2, Call(ROLL, FORTY_TWO, "call_same"), Call(ROLL, '{"expression": "1d1"}', "call_same")),
     "same-call": insisting(Call(ROLL, FORTY_TWO, "call_same"), Call(ROLL, FORTY_TWO, "call_same")),
     "forever": rounds(10**9),
     "unknown-tool": insisting(Call("no_such_tool", "{}")),

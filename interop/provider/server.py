@@ -76,6 +76,8 @@ class Seen:
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    # Tests ask many things at once; what does not fit would wait for seconds.
+    request_queue_size = 256
 
     def handle_error(self, request, client_address):
         """Clients break off connections; that is what some tests are about."""

@@ -127,14 +127,21 @@ def check_options(body: dict, visit: Visit) -> None:
 
 def check_messages(messages: list[dict], visit: Visit) -> None:
     pending: list[str] = []
+    answered: dict[str, int] = {}
     parent = 0
     for at, message in enumerate(messages):
         role = message["role"]
         if role == "tool":
+            if (first := answered.get(message["tool_call_id"])) is not None:
+                # agno-agi/agno#5116, fatwang2/search2ai#30.
+                text = f"Duplicate value for 'tool_call_id' of '{message['tool_call_id']}', in"
+                text = f"Invalid parameter: {text} messages[{first}] and messages[{at}]."
+                raise refuse(text, f"messages.[{at}].tool_call_id")
             if message["tool_call_id"] not in pending:
                 text = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
                 raise refuse(f"Invalid parameter: {text}", f"messages.[{at}].role")
             pending.remove(message["tool_call_id"])
+            answered[message["tool_call_id"]] = at
             continue
         check_answered(pending, parent)
         if role == "assistant":
@@ -151,6 +158,7 @@ def check_messages(messages: list[dict], visit: Visit) -> None:
                 if "unconfirmed" in visit.ways:
                     check_length(call["id"], f"messages[{at}].tool_calls[{index}].id", UNCONFIRMED_ID)
             pending, parent = [call["id"] for call in calls or []], at
+            answered = {}
     check_answered(pending, parent)
 
 

@@ -158,10 +158,15 @@ def not_found(id: str, unstored: bool):
 
 
 def check_ids(given: list[dict]) -> None:
-    seen = set()
+    seen, called = set(), set()
     for at, item in enumerate(given):
         if item.get("call_id") is not None:
             check_length(item["call_id"], f"input[{at}].call_id", 64)
+        if item.get("type") == "function_call":
+            if item["call_id"] in called:
+                # earendil-works/pi#9057; openai/gpt-oss#308 has what becomes of one that is not refused.
+                raise refuse(f"Duplicate 'call_id': {item['call_id']}", f"input[{at}].call_id")
+            called.add(item["call_id"])
         id = item.get("id")
         prefix = PREFIXES.get(item.get("type", "message"))
         if id is None or prefix is None:
