@@ -52,3 +52,33 @@ test("a live session is listed, given another tier, and closed", async ({ page }
   await closed;
   await expect(page.getByText("No live sessions")).toBeVisible();
 });
+
+test("a session shows what it used and the silence before each answer", async ({ page }) => {
+  const url = `${gateway.url.replace("http", "ws")}/v1/realtime?model=voice&agent=brisk`;
+  const socket = new WebSocket(url);
+  const answered = new Promise<void>((done) => {
+    socket.onmessage = (event) => {
+      const { type } = JSON.parse(String(event.data));
+      if (type === "session.created") socket.send(JSON.stringify({ type: "response.create" }));
+      if (type === "response.done") done();
+    };
+  });
+  await answered;
+  await gateway.open(page, "calls?tab=sessions");
+  const row = page.getByRole("table", { name: "Live sessions" }).getByRole("row").nth(1);
+  await expect(row).toContainText("price unknown");
+  await row.getByRole("button").first().click();
+  const detail = page.getByRole("dialog", { name: "Session" });
+  await expect(detail).toContainText("70, of which 40 audio");
+  await expect(detail).toContainText("30, of which 20 audio");
+  await expect(detail.getByRole("list", { name: "Silences" }).getByRole("listitem")).toHaveCount(1);
+  await expect(detail.getByRole("listitem").last()).toContainText("turn");
+  await isAccessible(page);
+  await page.keyboard.press("Escape");
+  await expect(detail).toBeHidden();
+  await page.goto(page.url().replace("calls?tab=sessions", "usage?by=model"));
+  await expect(page.getByRole("table", { name: "Usage" })).toContainText("voice");
+  socket.close();
+  await gateway.open(page, "calls?tab=sessions");
+  await expect(page.getByText("No live sessions")).toBeVisible();
+});

@@ -374,6 +374,44 @@ export interface Session {
   since: string;
   turns: number;
   calls: number;
+  usage: SessionUsage;
+}
+
+/** What models were used for, of live sessions. */
+export interface SpeechUsage {
+  audio_input_tokens: number;
+  audio_output_tokens: number;
+  cached_audio_input_tokens: number;
+  audio_input_seconds: number;
+  audio_output_seconds: number;
+  live_seconds: number;
+}
+
+export interface SessionUsage extends SpeechUsage {
+  requests: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_input_tokens: number;
+  cost_usd: number;
+  unpriced_requests: number;
+}
+
+export interface SessionDetail extends Session {
+  silences: Silence[];
+}
+
+export type SilencePart = "model" | "tool" | "network" | "gateway";
+
+export interface Silence {
+  at: string;
+  turn: number;
+  silence_ms: number;
+  model_ms: number;
+  tool_ms: number;
+  network_ms: number;
+  gateway_ms: number;
+  hangover_ms: number | null;
+  segments: { part: SilencePart; from_ms: number; to_ms: number }[];
 }
 
 export interface ImportResult {

@@ -6,6 +6,7 @@ import { useRead } from "../api/queries";
 import { Empty, Page, Panel, QueryView } from "../kit/basics";
 import { axis, Chart, type Colours } from "../kit/chart";
 import { ShowAsCli } from "../kit/code";
+import { duration } from "../kit/format";
 import { Table } from "../kit/table";
 import { escapeHidden } from "../kit/untrusted";
 import { setQuery, useRoute } from "../route";
@@ -112,6 +113,21 @@ function Days(props: { of: Usage }) {
   return <Chart label="Tokens and requests by day" data={data} height={180} options={options} />;
 }
 
+const seconds = (title: string, of: (row: NamedUsage) => number) => ({
+  id: title,
+  title,
+  className: "number",
+  sortValue: of,
+  cell: (row: NamedUsage) => duration(of(row)),
+});
+
+/** Of live sessions. */
+const SPEECH = [
+  seconds("Live", (row) => row.live_seconds),
+  seconds("Heard", (row) => row.audio_input_seconds),
+  seconds("Spoken", (row) => row.audio_output_seconds),
+];
+
 const TITLES: Record<string, string> = { key: "Key", agent: "Agent", model: "Model" };
 
 function Totals(props: { of: Usage; by: string }) {
@@ -138,6 +154,7 @@ function Totals(props: { of: Usage; by: string }) {
         number("Input", (row) => row.input_tokens),
         number("Cached", (row) => row.cached_input_tokens),
         number("Output", (row) => row.output_tokens),
+        ...(props.of.totals.some((row) => row.live_seconds > 0) ? SPEECH : []),
         {
           id: "cost",
           title: "Cost",

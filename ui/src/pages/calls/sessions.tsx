@@ -11,9 +11,12 @@ import { type Column, Table } from "../../kit/table";
 import { showError, showToast } from "../../kit/toast";
 import { to } from "../../route";
 import { useHasRight } from "../../session";
+import { costText } from "../usage/sums";
+import { SessionDetail } from "./session-detail";
 
 export function Sessions() {
   const sessions = useRead<{ sessions: Session[] }>("/api/sessions", 5000);
+  const [shown, setShown] = useState<Session>();
   const [closing, setClosing] = useState<Session>();
   const mayEdit = useHasRight("admin");
   return (
@@ -24,7 +27,7 @@ export function Sessions() {
             label="Live sessions"
             rows={data.sessions}
             id={(session) => session.id}
-            columns={columns(mayEdit, setClosing)}
+            columns={columns(mayEdit, setShown, setClosing)}
             empty={
               <>
                 No live sessions. Voice clients connect to <code>/v1/realtime</code>; see{" "}
@@ -34,19 +37,24 @@ export function Sessions() {
           />
         )}
       </QueryView>
+      {shown && <SessionDetail id={shown.id} close={() => setShown(undefined)} />}
       {closing && <CloseSession session={closing} close={() => setClosing(undefined)} />}
     </Panel>
   );
 }
 
-const columns = (mayEdit: boolean, close: (session: Session) => void): Column<Session>[] => [
+const columns = (
+  mayEdit: boolean,
+  show: (session: Session) => void,
+  close: (session: Session) => void,
+): Column<Session>[] => [
   {
     id: "id",
     title: "Session",
     cell: (it) => (
-      <code className="clip" title={it.id}>
-        {it.id}
-      </code>
+      <button type="button" className="plain" title={it.id} onClick={() => show(it)}>
+        <code className="clip">{it.id}</code>
+      </button>
     ),
   },
   { id: "agent", title: "Agent", cell: (it) => <a href={to("agents", it.agent)}>{it.agent}</a> },
@@ -65,6 +73,7 @@ const columns = (mayEdit: boolean, close: (session: Session) => void): Column<Se
   { id: "tools", title: "Tools", className: "number", cell: (it) => it.tools },
   { id: "turns", title: "Turns", className: "number", cell: (it) => it.turns },
   { id: "calls", title: "Calls", className: "number", cell: (it) => it.calls },
+  { id: "cost", title: "Cost", className: "number", cell: (it) => costText(it.usage) },
   {
     id: "close",
     title: <span className="hidden">Close</span>,

@@ -11,6 +11,12 @@ const used = (day: string, name: string, tokens: number): DayUsage => ({
   cache_write_tokens: 0,
   cost_usd: 0,
   unpriced_requests: 0,
+  audio_input_tokens: 0,
+  audio_output_tokens: 0,
+  cached_audio_input_tokens: 0,
+  audio_input_seconds: 0,
+  audio_output_seconds: 0,
+  live_seconds: 0,
 });
 
 test("days without usage are zero, and all names of a day are one sum", () => {

@@ -1,6 +1,8 @@
 // Sums of usage for display.
 
-export interface NamedUsage {
+import type { SpeechUsage } from "../../api/types";
+
+export interface NamedUsage extends SpeechUsage {
   name: string;
   requests: number;
   input_tokens: number;
@@ -42,7 +44,9 @@ export function dailySums(from: string, to: string, days: readonly DayUsage[]): 
   return sums;
 }
 
-export function costText(of: NamedUsage): string {
+type Cost = Pick<NamedUsage, "requests" | "unpriced_requests" | "cost_usd">;
+
+export function costText(of: Cost): string {
   if (of.unpriced_requests === of.requests && of.requests > 0) return "price unknown";
   const known = `$${of.cost_usd.toFixed(of.cost_usd < 1 ? 4 : 2)}`;
   return of.unpriced_requests > 0 ? `${known}, price of ${of.unpriced_requests} unknown` : known;
