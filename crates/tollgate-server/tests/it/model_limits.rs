@@ -144,9 +144,11 @@ async fn s_33_money_is_counted_by_what_the_provider_says_and_shown_by_key_agent_
     )
     .await;
     assert_eq!(refused.status, 429, "{}", refused.text);
-    assert_eq!(refused.header("x-should-retry").as_deref(), Some("false"), "it takes hours");
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=86_400).contains(&wait), "until midnight: {wait}");
+    // Clients wait for a minute by themselves, which may be the last one of the day.
+    let advice = refused.header("x-should-retry");
+    assert_eq!(advice.as_deref(), (wait > 60).then_some("false"), "{wait}");
 
     let report = usage(&stage, "?by=key").await.json();
     let bot = &report["totals"][0];

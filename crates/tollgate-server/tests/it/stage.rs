@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -24,7 +24,7 @@ use tollgate_engine::audit::AuditLedger;
 use tollgate_engine::builtin::{
     self, BuiltinReply, BuiltinTool, BuiltinToolContext, BuiltinToolError,
 };
-use tollgate_engine::clock::SystemClock;
+use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
     CodeModeSettings, EngineSettings, HttpEndpoint, ModelUsageSettings, ProtocolSelection,
@@ -119,12 +119,22 @@ pub(crate) enum Trail {
     Recorded,
 }
 
+/// Returns when ten seconds or more of the day (UTC) are left: limits per day begin anew at midnight.
+async fn wait_past_midnight() {
+    let since_epoch = SystemClock.wall().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let left = 86_400 - since_epoch % 86_400;
+    if left < 10 {
+        tokio::time::sleep(Duration::from_secs(left)).await;
+    }
+}
+
 impl Stage {
     pub(crate) async fn start() -> Self {
         Self::with(Setup::default()).await
     }
 
     pub(crate) async fn with(setup: Setup) -> Self {
+        wait_past_midnight().await;
         let directory = Directory::new();
         let seen = Arc::new(Seen::default());
         let tools = builtin::Server { name: "test", tools: test_tools(&seen) };
