@@ -137,6 +137,18 @@ fn effect_warning(why: &AuditWriteError) -> String {
     format!("{message}, because {why}")
 }
 
+/// For a call that nobody decided on in time.
+pub(crate) fn approval_expired_outcome(tool: &Tool) -> Outcome {
+    let message = format!(
+        "nobody approved this call of `{}` in time, so it was not made. It can be requested again \
+         when somebody is available to approve it",
+        tool.exposed
+    );
+    let outcome = shaping::failure(CallStatus::Denied, &message, Duration::ZERO);
+    let hint = Some("try again when somebody is available to approve it".to_owned());
+    Outcome { retry: Retryability::Sensible { hint, after: None }, ..outcome }
+}
+
 /// A tool call that some limit forbids for now.
 pub(crate) fn limit_exceeded_outcome(exceeded: &LimitExceededError) -> Outcome {
     let outcome = shaping::failure(CallStatus::RateLimited, &exceeded.to_string(), Duration::ZERO);

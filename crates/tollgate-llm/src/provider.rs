@@ -39,12 +39,14 @@ mod response_head;
 mod retry_backoff;
 mod retry_hint;
 mod session_candidates;
+mod side_endpoint;
+mod target_health;
 mod urls;
 
 pub use ask_error::{AskError, RetryTarget};
 pub use config_error::{ModelConfigError, ProviderSetupError, ProviderUrlError};
 pub use delta_stream::DeltaStream;
-pub use endpoint::{EmbeddingVectors, ForwardedContent, ForwardedRequest, SideEndpoint};
+pub use endpoint::{EmbeddingVectors, ForwardedContent, ForwardedRequest};
 pub use fallback_chain::{ChainAnswer, FallbackChain};
 pub use forwarded_headers::carry;
 pub(crate) use gen_ai_span::{provider_name, record_usage};
@@ -53,12 +55,14 @@ pub use model::ModelHandle;
 pub use pass_through::{
     PassThroughBody, PassThroughError, PassThroughRequest, StreamInterruption, usage,
 };
-pub use pool::{
-    FIRST_TOKEN_BUCKETS, FirstTokenTimes, LiveTarget, TargetCounts, TargetReport, TargetStatus,
-};
+pub use pool::LiveTarget;
 pub use realtime_calls::{CALLS_PATH, ProviderCallAnswer, ProviderCallError, ProviderCallRequest};
 pub use realtime_socket::{ProviderSocket, socket_config};
 pub(crate) use session_candidates::{LiveCandidate, dial_order};
+pub use side_endpoint::SideEndpoint;
+pub use target_health::{
+    FIRST_TOKEN_BUCKETS, FirstTokenTimes, TargetCounts, TargetReport, TargetStatus,
+};
 
 use endpoint::ModelEndpoint;
 use pool::{LiveTargets, Target, TargetPool};

@@ -28,6 +28,7 @@ mod replay;
 mod session;
 mod session_registry;
 mod session_request;
+mod session_start;
 pub mod silence;
 mod tier_hysteresis;
 mod tier_request;
@@ -48,6 +49,7 @@ pub use events::{
 pub use protocol::RealtimeProtocol;
 pub use session_registry::{
     MeasuredSilence, RealtimeSessionRegistry, SessionCommand, SessionCommandError, SessionEnds,
-    SessionSockets, SessionStatus, SessionSummary, SessionTotals,
+    SessionStatus, SessionSummary, SessionTotals,
 };
 pub use session_request::{SessionParty, SessionRequest, TierOverrideRight};
+pub use session_start::SessionSockets;

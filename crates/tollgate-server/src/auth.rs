@@ -21,6 +21,7 @@ use tollgate_store::keys::StoredKey;
 use crate::api_error::{ApiError, ApiErrorFormat};
 
 mod caller;
+pub(crate) mod client_secret;
 pub(crate) mod client_secrets;
 pub(crate) mod credentials;
 mod fingerprint;
@@ -33,17 +34,18 @@ pub mod oidc;
 mod rights;
 pub mod secret;
 
-pub(crate) use caller::{AuthenticatedCaller, CallerReach, ResolvedIdentity};
+pub(crate) use caller::{AuthenticatedCaller, ResolvedIdentity};
 pub(crate) use credentials::refuse_keys_in_query;
 pub use fingerprint::Fingerprint;
 use key::AccessPermissions;
 pub use key::{ApiKey, FormerSecret};
 pub(crate) use lease::CallerLease;
 pub(crate) use logins::{ConnectionPeer, TransportSecurity, line};
-pub(crate) use rights::NO_RIGHT;
+pub(crate) use rights::{CallerReach, NO_RIGHT};
 pub use rights::{KeyRole, Right, Rights};
 
-use client_secrets::{ClientSecretGrant, ClientSecrets};
+use client_secret::ClientSecretGrant;
+use client_secrets::ClientSecrets;
 use key_snapshot::{KeySnapshot, KeylessPolicy};
 use keyring::{KeySummary, Keyring, KeyringError};
 use logins::{BrowserLogins, LoginCookie, LoginPermit};

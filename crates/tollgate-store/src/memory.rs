@@ -21,13 +21,15 @@ mod postgres;
 mod records;
 mod simhash;
 mod sqlite;
+mod transfer;
 
 pub use database::{
     EmbeddingVector, EntityFilter, EntryContext, MAX_ROWS_PER_CALL, MemoryCounts, MemoryDatabase,
     MemoryForgetTarget, Page, TranscriptPage, UnreadTranscript,
 };
 pub use postgres::PostgresAddressError;
-pub use records::{ExportCursor, MemoryImport, MemoryLayer, MemoryRecord, RecordContent};
+pub use records::{ExportCursor, MemoryLayer, MemoryRecord, RecordContent};
+pub use transfer::MemoryImport;
 
 /// The memory in either database: all database operations, plus ranked search.
 #[derive(Clone)]

@@ -79,7 +79,9 @@ impl Gate {
         progress.leave(asking, self.clock.now());
         match waited {
             ApprovalWait::Decided(verdict) => self.apply_verdict(call, held, &verdict),
-            ApprovalWait::Expired => Err(Reply::Tool(expired_outcome(&held)).into()),
+            ApprovalWait::Expired => {
+                Err(Reply::Tool(answer::approval_expired_outcome(held.tool())).into())
+            }
             ApprovalWait::Wall => {
                 Err(self.answer_pending(turn, held.into_owned(), place, caller).into())
             }
@@ -256,16 +258,4 @@ fn queue_full_reply(full: ApprovalQueueFullError) -> Reply {
         retry: Again::Sensible { hint, after: Some(ApprovalQueueFullError::RETRY_AFTER) },
         ..outcome
     })
-}
-
-/// Nobody decided.
-pub(super) fn expired_outcome(held: &HeldRequest<'_>) -> Outcome {
-    let message = format!(
-        "nobody approved this call of `{}` in time, so it was not made. It can be requested again \
-         when somebody is available to approve it",
-        held.tool().exposed
-    );
-    let outcome = shaping::failure(CallStatus::Denied, &message, std::time::Duration::ZERO);
-    let hint = Some("try again when somebody is available to approve it".to_owned());
-    Outcome { retry: Again::Sensible { hint, after: None }, ..outcome }
 }

@@ -14,7 +14,7 @@ use tollgate_mcp::answer_budget::AnswerAccount;
 use tollgate_mcp::meta::ClientFacts;
 
 use super::late_results::{WHOLE, note_revoked};
-use super::{Gate, ask_approval, recheck};
+use super::{Gate, recheck};
 use crate::answer::{self, ReplyBuilder};
 use crate::approvals::ApprovalWaiter;
 use crate::audit::{self, AuditAction, AuditLedger, Decision, PendingAuditRow, RowDurability};
@@ -97,7 +97,7 @@ impl LateApprovedCall {
         of: notices::NoticeCall,
     ) {
         let outcome = match place.verdict().await {
-            None => ask_approval::expired_outcome(&held),
+            None => answer::approval_expired_outcome(held.tool()),
             Some(verdict) => self.apply_verdict(held, &verdict, &of).await,
         };
         let status = outcome.status;

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use tollgate_core::lease::RevocableLease;
 use tollgate_core::text::truncate_chars;
 use tollgate_core::trace::Trace;
-use tollgate_engine::revocations::until_revoked;
 
 use super::offer::{RoundRequest, ToolOffer};
-use super::run::CompletionRun;
-use super::{AgentTurn, ChatService, CompletionOutcome, CompletionRequest, CompletionSink};
+use super::{AgentTurn, ChatService, CompletionRequest};
 use crate::conversation::{ChatMessage, ChatRequest, ChatRole, ToolChoice};
 use crate::dialect::Dialect;
 use crate::error::{LlmError, LlmErrorKind, MAX_QUOTED_CHARS};
@@ -30,7 +28,7 @@ pub struct PreparedCompletion {
     pub(super) bounds: TurnBounds,
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) usage: ModelUsageContext,
-    lease: RevocableLease,
+    pub(super) lease: RevocableLease,
     facts: CompletionFacts,
 }
 
@@ -56,20 +54,6 @@ impl PreparedCompletion {
         let first = first.ok_or_else(|| LlmError::new(LlmErrorKind::UnknownModel, NO_MODEL))?;
         let RoundRequest { request, .. } = self.offer.round(&self.request, first)?;
         Ok(token_count::count(&request, first.dialect().unwrap_or(Dialect::OpenAiChat)))
-    }
-
-    /// Runs the completion. With a `voice`, the answer is also streamed to it. Dropping the future
-    /// cancels all work of the completion.
-    pub async fn run(self, voice: Option<CompletionSink>) -> Result<CompletionOutcome, LlmError> {
-        let lease = self.lease.clone();
-        let run =
-            until_revoked(&lease, Box::pin(CompletionRun::new(self, voice).run_to_end())).await;
-        run.unwrap_or_else(|why| {
-            Err(LlmError::new(
-                LlmErrorKind::Unauthenticated,
-                format!("stopped, access revoked: {why}"),
-            ))
-        })
     }
 }
 

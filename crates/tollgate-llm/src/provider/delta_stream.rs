@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::time::timeout;
 use tollgate_engine::spans::TraceSpan;
@@ -10,13 +10,12 @@ use tollgate_mcp::answer_budget::{AnswerAccount, AnswerPermit};
 
 use super::ask_error::AskError;
 use super::concurrency_limit::ProviderPermit;
-use super::endpoint::set_created;
 use super::error_mapping;
 use super::event_source::{EventSource, EventSourceError};
 use super::gen_ai_span;
 use super::label::ModelLabel;
-use super::pool::TargetAttempt;
 use super::remote::RemoteProvider;
+use super::target_health::TargetAttempt;
 use crate::conversation::ModelOrigin;
 use crate::delta::{PartOpening, ResponseDelta};
 use crate::dialect::Dialect;
@@ -216,5 +215,12 @@ impl ProviderEventStream {
         } else {
             Err(BrokenStreamError::Short)
         }
+    }
+}
+
+/// Some dialects do not tell the time, which others require.
+pub(super) fn set_created(created: &mut u64, wall: SystemTime) {
+    if *created == 0 {
+        *created = wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     }
 }

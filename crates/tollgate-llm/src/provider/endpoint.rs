@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response as HttpResponse, Uri, header};
@@ -18,12 +18,11 @@ use tollgate_mcp::offload::offload_if_large;
 use super::ask_error::AskError;
 use super::cloud_body;
 use super::config_error::ModelConfigError;
-use super::delta_stream::{DeltaStream, ProviderEventStream};
+use super::delta_stream::{DeltaStream, ProviderEventStream, set_created};
 use super::error_mapping;
 use super::event_source::{EventFraming, EventSource, StreamLimits};
 use super::forwarded_headers;
 use super::label::ModelLabel;
-use super::model::AttemptAnswer;
 use super::pass_through::{self, PassThroughBody};
 use super::remote::{RemoteProvider, trace_headers};
 use super::response_head::{self, ErrorFormat, ExpectedBody};
@@ -41,7 +40,7 @@ mod forward;
 mod pass;
 
 pub use embeddings::EmbeddingVectors;
-pub use forward::{ForwardedContent, ForwardedRequest, SideEndpoint};
+pub use forward::{ForwardedContent, ForwardedRequest};
 
 /// Size limit of a complete response.
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
@@ -83,6 +82,14 @@ struct EncodedForModel {
     /// What was left out or rewritten.
     lost: Vec<String>,
     names: ToolNames,
+}
+
+/// Result of one attempt, and the parts that the provider's dialect cannot express.
+pub(super) struct AttemptAnswer<T> {
+    pub(super) answer: T,
+    pub(super) lost: Vec<String>,
+    /// Origin of the URL that answered.
+    pub(super) from: Option<Uri>,
 }
 
 /// Failure of one attempt.
@@ -367,13 +374,6 @@ impl ModelEndpoint {
         lost.append(&mut written.lost);
         let sent = ProviderRequest { delivery, headers, body };
         Ok(EncodedForModel { sent, lost, names: fitted.names })
-    }
-}
-
-/// Some dialects do not tell the time, which others require.
-pub(super) fn set_created(created: &mut u64, wall: SystemTime) {
-    if *created == 0 {
-        *created = wall.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     }
 }
 

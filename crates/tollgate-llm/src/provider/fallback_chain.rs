@@ -12,8 +12,9 @@ use tollgate_engine::spans::{TraceScope, TraceSpan};
 
 use super::ask_error::{AskError, RetryTarget};
 use super::delta_stream::DeltaStream;
+use super::endpoint::AttemptAnswer;
 use super::gen_ai_span;
-use super::model::{AttemptAnswer, ModelHandle};
+use super::model::ModelHandle;
 use super::retry_backoff::{RetryProgress, retry_delay};
 use crate::conversation::{ChatRequest, ChatResponse, ResponseDelivery};
 use crate::error::{LlmError, LlmErrorKind};
@@ -106,7 +107,7 @@ impl FallbackChain<'_> {
     ) -> Result<AttemptAnswer<T>, AskError> {
         let mut failed = 0;
         loop {
-            let mut span = gen_ai_span::begin(self.follow, model, T::DELIVERY);
+            let mut span = model.begin_span(self.follow, T::DELIVERY);
             let trace = span.trace().cloned();
             let attempt = T::attempt(model, request, trace.as_deref(), self.until);
             let error = match self.in_time(model, attempt).await {

@@ -3,31 +3,39 @@
 use http::Uri;
 use tollgate_engine::spans::{SpanAttributes, SpanKind, TraceScope, TraceSpan};
 
-use super::model::ModelHandle;
 use crate::conversation::{ChatResponse, ResponseDelivery, StopReason, TokenUsage};
 use crate::error::LlmError;
 use crate::settings::ProviderKind;
 
+/// The model of a query.
+pub(super) struct QueriedModel<'m> {
+    pub(super) id: &'m str,
+    /// `None`: in process.
+    pub(super) provider: Option<ProviderKind>,
+    /// Of the provider's URL.
+    pub(super) origin: Option<&'m Uri>,
+}
+
 pub(super) fn begin(
     follow: &TraceScope,
-    model: &ModelHandle,
+    model: &QueriedModel<'_>,
     delivery: ResponseDelivery,
 ) -> TraceSpan {
-    let id = &model.settings.id;
-    let kind = match model.provider_kind() {
+    let id = model.id;
+    let kind = match model.provider {
         Some(_) => SpanKind::Client,
         None => SpanKind::Internal,
     };
     let mut span = follow.begin(kind, || format!("chat {id}").into());
-    span.tell(|said| {
-        said.set("gen_ai.operation.name", "chat");
-        said.set("gen_ai.provider.name", provider_name(model.provider_kind()));
-        said.set("gen_ai.request.model", id.clone());
+    span.tell(|attributes| {
+        attributes.set("gen_ai.operation.name", "chat");
+        attributes.set("gen_ai.provider.name", provider_name(model.provider));
+        attributes.set("gen_ai.request.model", id.to_owned());
         if delivery == ResponseDelivery::Streamed {
-            said.set("gen_ai.request.stream", true);
+            attributes.set("gen_ai.request.stream", true);
         }
-        if let Some(url) = model.origin() {
-            set_server(said, url);
+        if let Some(url) = model.origin {
+            set_server(attributes, url);
         }
     });
     span
@@ -35,13 +43,13 @@ pub(super) fn begin(
 
 /// The endpoint that answered, which need not be the first one of the model.
 pub(super) fn record_server(span: &mut TraceSpan, url: &Uri) {
-    span.tell(|said| set_server(said, url));
+    span.tell(|attributes| set_server(attributes, url));
 }
 
-fn set_server(said: &mut SpanAttributes, url: &Uri) {
+fn set_server(attributes: &mut SpanAttributes, url: &Uri) {
     let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
-    said.set_some("server.address", url.host().map(str::to_owned));
-    said.set("server.port", u64::from(url.port_u16().unwrap_or(usual)));
+    attributes.set_some("server.address", url.host().map(str::to_owned));
+    attributes.set("server.port", u64::from(url.port_u16().unwrap_or(usual)));
 }
 
 /// Provider name in the conventions.
@@ -60,32 +68,32 @@ pub(super) fn record_failure(span: &mut TraceSpan, failure: &LlmError) {
 }
 
 pub(super) fn record_response(span: &mut TraceSpan, response: &ChatResponse) {
-    span.tell(|said| {
-        record_identity(said, &response.id, &response.model);
-        record_end(said, &response.stop, &response.usage);
+    span.tell(|attributes| {
+        record_identity(attributes, &response.id, &response.model);
+        record_end(attributes, &response.stop, &response.usage);
     });
     span.complete();
 }
 
-pub(super) fn record_identity(said: &mut SpanAttributes, id: &str, model: &str) {
+pub(super) fn record_identity(attributes: &mut SpanAttributes, id: &str, model: &str) {
     let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    said.set_some("gen_ai.response.id", some(id));
-    said.set_some("gen_ai.response.model", some(model));
+    attributes.set_some("gen_ai.response.id", some(id));
+    attributes.set_some("gen_ai.response.model", some(model));
 }
 
-pub(super) fn record_end(said: &mut SpanAttributes, stop: &StopReason, usage: &TokenUsage) {
-    said.set("gen_ai.response.finish_reasons", vec![reason(stop)]);
-    record_usage(said, usage);
+pub(super) fn record_end(attributes: &mut SpanAttributes, stop: &StopReason, usage: &TokenUsage) {
+    attributes.set("gen_ai.response.finish_reasons", vec![reason(stop)]);
+    record_usage(attributes, usage);
 }
 
 /// Counts of 0 are omitted: they mean that nothing was counted.
-pub(crate) fn record_usage(said: &mut SpanAttributes, usage: &TokenUsage) {
+pub(crate) fn record_usage(attributes: &mut SpanAttributes, usage: &TokenUsage) {
     let some = |count: u64| Some(count).filter(|count| *count > 0);
-    said.set_some("gen_ai.usage.input_tokens", some(usage.input));
-    said.set_some("gen_ai.usage.output_tokens", some(usage.output));
-    said.set_some("gen_ai.usage.cache_read.input_tokens", some(usage.cache_read));
-    said.set_some("gen_ai.usage.cache_write.input_tokens", some(usage.cache_written));
-    said.set_some("gen_ai.usage.reasoning.output_tokens", some(usage.reasoning));
+    attributes.set_some("gen_ai.usage.input_tokens", some(usage.input));
+    attributes.set_some("gen_ai.usage.output_tokens", some(usage.output));
+    attributes.set_some("gen_ai.usage.cache_read.input_tokens", some(usage.cache_read));
+    attributes.set_some("gen_ai.usage.cache_write.input_tokens", some(usage.cache_written));
+    attributes.set_some("gen_ai.usage.reasoning.output_tokens", some(usage.reasoning));
 }
 
 fn reason(stop: &StopReason) -> String {

@@ -6,19 +6,21 @@ use std::time::Instant;
 use http::{Response as HttpResponse, Uri};
 use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
+use tollgate_engine::spans::{TraceScope, TraceSpan};
 
 use super::ask_error::AskError;
 use super::delta_stream::DeltaStream;
-use super::endpoint::{EmbeddingVectors, ForwardedRequest, SideEndpoint};
-use super::gen_ai_span;
+use super::endpoint::{AttemptAnswer, EmbeddingVectors, ForwardedRequest};
+use super::gen_ai_span::{self, QueriedModel};
 use super::pass_through::{PassThroughBody, PassThroughRequest};
 use super::pool::{
-    LiveTarget, LiveTargets, PassQuery, QueryTime, StreamQuery, TargetPool, TargetReport,
-    WholeQuery,
+    LiveTarget, LiveTargets, PassQuery, QueryTime, StreamQuery, TargetPool, WholeQuery,
 };
 use super::remote::RemoteProvider;
 use super::retry_backoff::{RetryProgress, retry_delay};
-use crate::conversation::{ChatRequest, ChatResponse};
+use super::side_endpoint::SideEndpoint;
+use super::target_health::TargetReport;
+use crate::conversation::{ChatRequest, ChatResponse, ResponseDelivery};
 use crate::dialect::Dialect;
 use crate::embedding::EmbeddingTexts;
 use crate::error::{LlmError, LlmErrorKind};
@@ -37,14 +39,6 @@ enum ModelBackend {
     Remote(Box<TargetPool>),
     /// For realtime sessions only.
     Live(Box<LiveTargets>),
-}
-
-/// Result of one attempt, and the parts that the provider's dialect cannot express.
-pub(super) struct AttemptAnswer<T> {
-    pub(super) answer: T,
-    pub(super) lost: Vec<String>,
-    /// Origin of the URL that answered.
-    pub(super) from: Option<Uri>,
 }
 
 impl ModelHandle {
@@ -161,7 +155,7 @@ impl ModelHandle {
     ) -> Result<HttpResponse<PassThroughBody>, AskError> {
         match &self.place {
             ModelBackend::Remote(pool) => {
-                let mut span = gen_ai_span::begin(&passed.follow, self, passed.delivery);
+                let mut span = self.begin_span(&passed.follow, passed.delivery);
                 passed.follow = passed.follow.within(&span);
                 let answer = self.pass_with_retries(pool, passed).await;
                 match &answer {
@@ -179,6 +173,16 @@ impl ModelHandle {
             }
             ModelBackend::Live(_) => Err(self.only_live()),
         }
+    }
+
+    /// The span of one query.
+    pub(super) fn begin_span(&self, follow: &TraceScope, delivery: ResponseDelivery) -> TraceSpan {
+        let queried = QueriedModel {
+            id: &self.settings.id,
+            provider: self.provider_kind(),
+            origin: self.origin(),
+        };
+        gen_ai_span::begin(follow, &queried, delivery)
     }
 
     /// Whether the provider of the model has this endpoint.

@@ -15,26 +15,23 @@ use tollgate_engine::clock::Clock;
 
 use super::ask_error::{AskError, RetryTarget};
 use super::endpoint::{DeclinedError, ModelEndpoint};
+use super::target_health::{
+    AttemptReason, TargetAttempt, TargetAvailability, TargetHealth, TargetReport,
+};
 use crate::conversation::ModelOrigin;
 use crate::dialect::Dialect;
 use crate::error::{LlmError, LlmErrorKind};
 use crate::settings::{ModelSettings, RoutePolicy};
 
-mod latency_estimate;
 mod live_targets;
 mod query;
-mod target_health;
 mod target_order;
 
 pub use live_targets::LiveTarget;
 pub(super) use live_targets::LiveTargets;
 pub(crate) use live_targets::SessionAttempt;
 pub(super) use query::{PassQuery, StreamQuery, TargetQuery, WholeQuery};
-pub use target_health::{FIRST_TOKEN_BUCKETS, FirstTokenTimes, TargetCounts, TargetStatus};
-pub(super) use target_health::{TargetAttempt, TargetHealth};
-pub(super) use target_order::TargetAvailability;
 
-use target_health::AttemptReason;
 use target_order::{TargetFacts, order_targets, shortest_wait};
 
 pub(super) struct TargetPool {
@@ -53,19 +50,6 @@ pub(super) struct Target {
     pub(super) weight: u32,
     pub(super) price: Option<u64>,
     pub(super) health: Arc<TargetHealth>,
-}
-
-/// A target, for people.
-#[derive(Debug, Clone)]
-pub struct TargetReport {
-    pub provider: String,
-    /// Name of the endpoint; `None` if the provider has only one.
-    pub endpoint: Option<String>,
-    /// The provider's name of the model; `None`: all that are not in the config.
-    pub id: Option<String>,
-    pub weight: u32,
-    pub price: Option<u64>,
-    pub status: TargetStatus,
 }
 
 /// Clock and deadline of a request.

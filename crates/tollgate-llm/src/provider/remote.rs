@@ -26,7 +26,7 @@ use super::concurrency_limit::{ProviderConcurrencyLimit, ProviderPermit};
 use super::config_error::{ModelConfigError, ProviderSetupError};
 use super::forwarded_headers;
 use super::label::ModelLabel;
-use super::pool::{TargetHealth, TargetReport};
+use super::target_health::{TargetHealth, TargetReport};
 use super::urls::{self, ProviderBaseUrl};
 use crate::error::{LlmError, LlmErrorKind};
 use crate::settings::{

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::model::ModelHandle;
-use super::pool::{LiveTarget, TargetAvailability};
+use super::pool::LiveTarget;
+use super::target_health::TargetAvailability;
 
 /// A model and a place of it to connect to.
 pub(crate) struct LiveCandidate {

@@ -4,7 +4,7 @@ use http::Uri;
 use tollgate_core::text::percent_encoded;
 
 use super::config_error::ProviderUrlError;
-use super::endpoint::SideEndpoint;
+use super::side_endpoint::SideEndpoint;
 use crate::conversation::ResponseDelivery;
 use crate::dialect::Dialect;
 use crate::settings::{

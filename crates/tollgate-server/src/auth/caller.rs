@@ -9,8 +9,8 @@ use tollgate_core::lease::LeaseTerm;
 use tollgate_core::rate::RateLimit;
 use tollgate_core::turn::{Principal, PrincipalGrant};
 
-use super::client_secrets::ClientSecret;
-use super::{ApiKey, CallerLease, Right, Rights};
+use super::client_secret::ClientSecret;
+use super::{ApiKey, CallerLease, CallerReach, Right, Rights};
 use crate::api_error::ApiError;
 
 /// Present in the extensions of every request that was authenticated.
@@ -47,14 +47,6 @@ pub(crate) struct ResolvedIdentity {
     pub(crate) rights: Rights,
     pub(crate) grant: Option<Arc<PrincipalGrant>>,
     pub(crate) lease: CallerLease,
-}
-
-/// The agents and models that a caller may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallerReach {
-    Everybody,
-    /// Some agents, and models only through them.
-    Agents,
 }
 
 const NOT_YOUR_AGENT: ApiError =

@@ -3,22 +3,18 @@
 //!
 //! In memory: they are known by their SHA-256 only, and do not survive a restart.
 
-use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroU32;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
-use tollgate_core::budget::Tier;
-use tollgate_core::filter::RequestFilter;
-use tollgate_core::id::AgentId;
 use tollgate_core::secret::Secret;
 use tollgate_core::turn::Principal;
 
+use super::client_secret::{ClientSecret, ClientSecretGrant};
 use super::secret::{self, SecretCheck, SecretKind};
-use super::{AuthenticatedCaller, CallerReach, Fingerprint};
+use super::{AuthenticatedCaller, Fingerprint};
 use crate::api_error::ApiError;
 
 /// The only paths that a client secret opens.
@@ -50,79 +46,12 @@ const EXPIRED: ApiError = ApiError::new(
     "expired_client_secret",
     "this client secret has expired; request a new one from `/v1/realtime/client_secrets`",
 );
-const USED_UP: ApiError = ApiError::new(
-    StatusCode::UNAUTHORIZED,
-    "used_client_secret",
-    "this client secret has been used as often as its `max_uses` allows; request a new one",
-);
 const OTHER_PATH: ApiError = ApiError::new(
     StatusCode::FORBIDDEN,
     "not_for_client_secrets",
     "a client secret opens live sessions only: `POST /v1/realtime/calls` and the WebSocket \
      `/v1/realtime`",
 );
-
-/// What a client secret allows, decided by the caller who requested it.
-#[derive(Debug)]
-pub(crate) struct ClientSecretGrant {
-    pub(crate) agent: AgentId,
-    /// The gateway's name of the model.
-    pub(crate) model: String,
-    /// Session configuration that a client may replace.
-    pub(crate) session: Map<String, Value>,
-    /// Approximate size of the configuration.
-    pub(crate) session_bytes: usize,
-    pub(crate) reach: CallerReach,
-    pub(crate) narrow: RequestFilter,
-    pub(crate) tier: Option<Tier>,
-    pub(crate) conversation: Option<String>,
-    pub(crate) variables: BTreeMap<String, String>,
-    /// `None`: until it expires.
-    pub(crate) max_uses: Option<NonZeroU32>,
-}
-
-/// A secret that was issued.
-#[derive(Debug)]
-pub(crate) struct ClientSecret {
-    pub(crate) grant: ClientSecretGrant,
-    until: SystemTime,
-    uses: Mutex<u32>,
-}
-
-/// One use of a secret. Dropping it gives the use back, unless it was kept.
-#[derive(Debug)]
-pub(crate) struct ClientSecretUse {
-    secret: Arc<ClientSecret>,
-    is_kept: bool,
-}
-
-impl ClientSecret {
-    /// For a session that is to begin.
-    pub(crate) fn begin_use(self: &Arc<Self>) -> Result<ClientSecretUse, ApiError> {
-        let mut uses = self.uses.lock();
-        if self.grant.max_uses.is_some_and(|most| *uses >= most.get()) {
-            return Err(USED_UP);
-        }
-        *uses = uses.saturating_add(1);
-        Ok(ClientSecretUse { secret: Arc::clone(self), is_kept: false })
-    }
-}
-
-impl ClientSecretUse {
-    /// The session has begun.
-    pub(crate) fn keep(mut self) {
-        self.is_kept = true;
-    }
-}
-
-impl Drop for ClientSecretUse {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            let mut uses = self.secret.uses.lock();
-            *uses = uses.saturating_sub(1);
-        }
-    }
-}
 
 #[derive(Default)]
 pub(super) struct ClientSecrets {
@@ -151,7 +80,7 @@ impl ClientSecrets {
         let text = secret::make(SecretKind::Client).ok_or_else(no_randomness)?;
         let fingerprint = Fingerprint::of(text.reveal().as_bytes());
         let until = now + lifetime;
-        let secret = Arc::new(ClientSecret { grant, until, uses: Mutex::new(0) });
+        let secret = Arc::new(ClientSecret::new(grant, until));
         let caller = caller.with_client_secret(&secret);
         issued.insert(fingerprint.place(), IssuedSecret { fingerprint, caller, secret });
         Ok(text)

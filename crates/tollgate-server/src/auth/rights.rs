@@ -20,6 +20,14 @@ pub enum Right {
     Admin,
 }
 
+/// The agents and models that a caller may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallerReach {
+    Everybody,
+    /// Some agents, and models only through them.
+    Agents,
+}
+
 /// Presets of rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRole {

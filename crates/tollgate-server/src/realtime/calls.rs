@@ -17,7 +17,7 @@ use super::session::PendingSession;
 use super::{secret_scope, session_config, share, target};
 use crate::api_error::{ApiError, ApiErrorFormat, FAULT, STOPPING};
 use crate::app_state::AppState;
-use crate::auth::client_secrets::ClientSecretUse;
+use crate::auth::client_secret::ClientSecretUse;
 use crate::call_registry::ProviderCallId;
 use crate::fields::{check_query, parameter};
 use crate::in_flight::InFlightPermit;

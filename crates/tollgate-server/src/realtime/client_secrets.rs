@@ -18,7 +18,7 @@ use super::session::PendingSession;
 use super::{legacy_session, session_config, target};
 use crate::api_error::{ApiError, ApiErrorFormat};
 use crate::app_state::AppState;
-use crate::auth::client_secrets::ClientSecretGrant;
+use crate::auth::client_secret::ClientSecretGrant;
 use crate::fields::{BodyFields, bad, check_query, parameter};
 
 /// Seconds until a secret expires.

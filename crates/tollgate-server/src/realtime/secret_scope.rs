@@ -9,7 +9,7 @@ use tollgate_core::text::truncate_chars;
 
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::auth::AuthenticatedCaller;
-use crate::auth::client_secrets::ClientSecret;
+use crate::auth::client_secret::ClientSecret;
 use crate::request_context::RequestContext;
 
 /// Headers whose values the caller who requested the secret has decided.

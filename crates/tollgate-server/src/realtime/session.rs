@@ -34,7 +34,7 @@ use super::{conversation, secret_scope, target};
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::auth::Right;
-use crate::auth::client_secrets::ClientSecret;
+use crate::auth::client_secret::ClientSecret;
 use crate::pressure::ConnectionMemory;
 use crate::realtime_threads::RealtimeThread;
 use crate::request_context::{RequestContext, queue_depth};

@@ -10,13 +10,14 @@ use tollgate_engine::clock::Clock;
 use tollgate_mcp::answer_budget::AnswerPermit;
 use tollgate_mcp::offload::offload_if_large;
 
-use super::{ACCEPT_JSON, MAX_RESPONSE_BYTES, ModelEndpoint, SideEndpoint, says_error};
+use super::{ACCEPT_JSON, MAX_RESPONSE_BYTES, ModelEndpoint, says_error};
 use crate::embedding::{EmbeddingApi, EmbeddingRequest, EmbeddingTexts, VectorEncoding};
 use crate::format::MalformedResponseError;
 use crate::provider::ask_error::AskError;
 use crate::provider::error_mapping;
 use crate::provider::response_head::{self, ExpectedBody};
 use crate::provider::retry_backoff::{RetryProgress, retry_delay};
+use crate::provider::side_endpoint::SideEndpoint;
 use crate::settings::ProviderKind;
 
 /// Maximum texts per request: the limit of Gemini's `batchEmbedContents`.

@@ -20,27 +20,11 @@ use crate::provider::pass_through::{self, PassThroughBody, PassThroughRequest};
 use crate::provider::remote::trace_headers;
 use crate::provider::response_head::ExpectedBody;
 use crate::provider::retry_backoff::{RetryProgress, retry_delay};
+use crate::provider::side_endpoint::SideEndpoint;
 use crate::provider::urls;
-use crate::settings::ProviderKind;
 
 const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
 const ACCEPT_ANY: HeaderValue = HeaderValue::from_static("*/*");
-
-/// An endpoint of a provider beside chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SideEndpoint {
-    /// OpenAI's `/embeddings`.
-    Embeddings,
-    /// OpenAI's `/audio/speech`.
-    Speech,
-    /// OpenAI's `/audio/transcriptions`.
-    Transcription,
-    /// Anthropic's `/v1/messages/count_tokens`.
-    CountTokens,
-    GeminiCountTokens,
-    GeminiEmbed,
-    GeminiBatchEmbed,
-}
 
 /// A request to forward. Its headers must not be logged.
 pub struct ForwardedRequest {
@@ -60,30 +44,6 @@ pub enum ForwardedContent {
 }
 
 impl SideEndpoint {
-    /// Whether it counts the tokens of a request that is not sent.
-    pub fn counts_tokens(self) -> bool {
-        matches!(self, Self::CountTokens | Self::GeminiCountTokens)
-    }
-
-    /// Kind of the providers that have it.
-    pub fn provider_kind(self) -> ProviderKind {
-        match self {
-            Self::Embeddings | Self::Speech | Self::Transcription => ProviderKind::OpenAi,
-            Self::CountTokens => ProviderKind::Anthropic,
-            Self::GeminiCountTokens | Self::GeminiEmbed | Self::GeminiBatchEmbed => {
-                ProviderKind::Gemini
-            }
-        }
-    }
-
-    fn dialect(self) -> Dialect {
-        match self {
-            Self::Embeddings | Self::Speech | Self::Transcription => Dialect::OpenAiChat,
-            Self::CountTokens => Dialect::Anthropic,
-            Self::GeminiCountTokens | Self::GeminiEmbed | Self::GeminiBatchEmbed => Dialect::Gemini,
-        }
-    }
-
     fn expected_body(self) -> ExpectedBody {
         match self {
             Self::Speech | Self::Transcription => ExpectedBody::Media,

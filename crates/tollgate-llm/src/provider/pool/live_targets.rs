@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use tollgate_engine::clock::Clock;
 
-use super::TargetReport;
-use super::target_health::{AttemptReason, TargetAttempt, TargetHealth};
-use super::target_order::{TargetAvailability, TargetFacts, order_targets};
+use super::target_order::{TargetFacts, order_targets};
 use crate::error::{LlmError, LlmErrorKind};
 use crate::provider::ask_error::AskError;
 use crate::provider::label::ModelLabel;
 use crate::provider::remote::RemoteProvider;
+use crate::provider::target_health::{
+    AttemptReason, TargetAttempt, TargetAvailability, TargetHealth, TargetReport,
+};
 use crate::settings::RoutePolicy;
 
 /// The places of one model.

@@ -6,14 +6,13 @@ use std::time::SystemTime;
 use http::Response;
 use tollgate_core::trace::Trace;
 
-use super::target_health::TargetAttempt;
 use crate::conversation::{
     ChatRequest, ChatResponse, ModelOrigin, ResponseDelivery, readable_reasoning,
 };
 use crate::provider::delta_stream::DeltaStream;
-use crate::provider::endpoint::{DeclinedError, ModelEndpoint};
-use crate::provider::model::AttemptAnswer;
+use crate::provider::endpoint::{AttemptAnswer, DeclinedError, ModelEndpoint};
 use crate::provider::pass_through::{PassThroughBody, PassThroughRequest};
+use crate::provider::target_health::TargetAttempt;
 
 /// A request that any target of a pool can answer.
 pub(in crate::provider) trait TargetQuery: Sync {

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::provider::target_health::TargetAvailability;
 use crate::settings::RoutePolicy;
 
 /// What is known of one target when a request comes.
@@ -17,21 +18,6 @@ pub(super) struct TargetFacts {
     /// It made the reasoning of the history, which others may be unable to read.
     pub(super) made_reasoning: bool,
     pub(super) availability: TargetAvailability,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::provider) enum TargetAvailability {
-    Ready,
-    /// All its slots are taken; further requests queue.
-    Full,
-    /// Its circuit breaker is open.
-    Broken {
-        until: Instant,
-    },
-    /// Its provider said when to come back.
-    RateLimited {
-        until: Instant,
-    },
 }
 
 /// Indexes of the targets to ask, best first.

@@ -8,10 +8,12 @@ use parking_lot::Mutex;
 use tollgate_core::circuit_breaker::{BreakerPermit, BreakerState, CircuitBreaker, Outcome};
 use tollgate_engine::clock::Clock;
 
-use super::latency_estimate::LatencyEstimate;
-use super::target_order::TargetAvailability;
+use super::ask_error::{AskError, RetryTarget};
 use crate::error::LlmErrorKind;
-use crate::provider::ask_error::{AskError, RetryTarget};
+
+mod latency_estimate;
+
+use latency_estimate::LatencyEstimate;
 
 /// Pause of a rate-limited target whose provider does not say how long.
 const UNSAID_RATE_LIMIT_PAUSE: Duration = Duration::from_secs(1);
@@ -21,7 +23,7 @@ pub const FIRST_TOKEN_BUCKETS: [u64; 9] =
     [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000];
 
 #[derive(Debug, Default)]
-pub(in crate::provider) struct TargetHealth(Mutex<HealthState>);
+pub(super) struct TargetHealth(Mutex<HealthState>);
 
 #[derive(Debug, Default)]
 struct HealthState {
@@ -74,6 +76,35 @@ pub struct TargetStatus {
     pub first_tokens: FirstTokenTimes,
 }
 
+/// A target, for people.
+#[derive(Debug, Clone)]
+pub struct TargetReport {
+    pub provider: String,
+    /// Name of the endpoint; `None` if the provider has only one.
+    pub endpoint: Option<String>,
+    /// The provider's name of the model; `None`: all that are not in the config.
+    pub id: Option<String>,
+    pub weight: u32,
+    pub price: Option<u64>,
+    pub status: TargetStatus,
+}
+
+/// Whether a target may be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TargetAvailability {
+    Ready,
+    /// All its slots are taken; further requests queue.
+    Full,
+    /// Its circuit breaker is open.
+    Broken {
+        until: Instant,
+    },
+    /// Its provider said when to come back.
+    RateLimited {
+        until: Instant,
+    },
+}
+
 /// What the choice of a target depends on.
 pub(super) struct HealthFacts {
     pub(super) expected: Option<Duration>,
@@ -103,7 +134,7 @@ impl TargetHealth {
         state.breaker.record(now, BreakerPermit::Ordinary, Outcome::Failed);
     }
 
-    pub(in crate::provider) fn status(&self, now: Instant) -> TargetStatus {
+    pub(super) fn status(&self, now: Instant) -> TargetStatus {
         let state = self.0.lock();
         let limited = state.limited_until.and_then(|until| until.checked_duration_since(now));
         TargetStatus {
@@ -127,7 +158,7 @@ pub(super) enum AttemptReason {
 }
 
 /// One request to a target. Dropped before its result is recorded, it counts as cancelled.
-pub(in crate::provider) struct TargetAttempt {
+pub(super) struct TargetAttempt {
     health: Arc<TargetHealth>,
     clock: Arc<dyn Clock>,
     began: Instant,
@@ -214,7 +245,7 @@ impl TargetAttempt {
     }
 
     /// The stream ended as it should.
-    pub(in crate::provider) fn record_end(&mut self, output_tokens: u64) {
+    pub(super) fn record_end(&mut self, output_tokens: u64) {
         let now = self.clock.now();
         let Some(first) = self.first_token.take() else { return };
         let took = now.saturating_duration_since(first);
@@ -222,7 +253,7 @@ impl TargetAttempt {
     }
 
     /// The stream broke off.
-    pub(in crate::provider) fn record_interruption(&mut self) {
+    pub(super) fn record_interruption(&mut self) {
         self.health.record_break(self.clock.now());
     }
 
