@@ -8,7 +8,7 @@ use super::yaml_tree::{ConfigScalarStyle, ConfigYamlData, ConfigYamlNode};
 pub(super) fn from_node(node: &ConfigYamlNode) -> Value {
     match &node.data {
         _ if node.is_null() => Value::Null,
-        ConfigYamlData::Scalar { text, style: ConfigScalarStyle::Plain } => plain(text),
+        ConfigYamlData::Scalar { text, style: ConfigScalarStyle::Plain } => plain_scalar(text),
         ConfigYamlData::Scalar { text, style: ConfigScalarStyle::Quoted } => {
             Value::String(text.clone())
         }
@@ -20,7 +20,7 @@ pub(super) fn from_node(node: &ConfigYamlNode) -> Value {
     }
 }
 
-fn plain(text: &str) -> Value {
+fn plain_scalar(text: &str) -> Value {
     match serde_json::from_str::<Value>(text) {
         Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
         _ => Value::String(text.to_owned()),

@@ -19,7 +19,7 @@ impl ConfigReport {
     pub fn render(&self, paint: ColorMode) -> String {
         let mut text = String::new();
         for found in &self.diagnostics {
-            self.one(found, paint, &mut text);
+            self.render_one(found, paint, &mut text);
             text.push('\n');
         }
         if let Some(summary) = self.summary() {
@@ -39,7 +39,7 @@ impl ConfigReport {
         })
     }
 
-    fn one(&self, found: &Diagnostic, paint: ColorMode, text: &mut String) {
+    fn render_one(&self, found: &Diagnostic, paint: ColorMode, text: &mut String) {
         let (word, colour) = match found.severity {
             Severity::Error => ("error", "31"),
             Severity::Warning => ("warning", "33"),

@@ -409,7 +409,7 @@ impl ReuseInner {
         }
         let assigned = self.executor.meters.assigned_tier(&tool.id)?;
         let figures = &assigned.figures;
-        figures.p95().filter(|_| figures.timed() >= ENOUGH_CALLS)
+        figures.p95().filter(|_| figures.timed_calls() >= ENOUGH_CALLS)
     }
 }
 

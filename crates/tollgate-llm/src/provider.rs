@@ -221,7 +221,7 @@ impl ModelRegistry {
             return Ok(ModelHandle::live(model, targets, clock));
         }
         match TargetPool::new(&model, targets) {
-            Some(pool) => Ok(ModelHandle::pooled(model, pool, clock)),
+            Some(pool) => Ok(ModelHandle::with_pool(model, pool, clock)),
             None => Ok(ModelHandle::in_process(model, clock)),
         }
     }

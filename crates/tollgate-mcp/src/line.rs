@@ -65,7 +65,7 @@ impl Patience {
         Self { left: WAIT_ALLOWANCE, since: now() }
     }
 
-    fn left(self) -> Duration {
+    fn time_left(self) -> Duration {
         (self.left + self.since.elapsed() / REGAIN_DIVISOR).min(WAIT_ALLOWANCE)
     }
 
@@ -179,7 +179,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             self.permit.charge_to(self.payer.as_ref().and_then(|payer| payer(&self.buffer)));
         }
         let began = now();
-        let covered = self.permit.cover_growing_within(length, self.patience.left()).await;
+        let covered = self.permit.cover_growing_within(length, self.patience.time_left()).await;
         self.patience.spend_since(began);
         self.expiry.get_or_insert(began + LARGE_LINE_TIMEOUT);
         covered

@@ -22,7 +22,7 @@ where
 /// Runs `future` to completion even if the caller stops waiting: for changes that must not be left
 /// half done. `None` if it panicked.
 #[expect(clippy::disallowed_methods, reason = "this is the place the lint points to")]
-pub async fn whole<T: Send + 'static>(
+pub async fn run_to_completion<T: Send + 'static>(
     name: &'static str,
     future: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
@@ -154,7 +154,7 @@ mod tests {
             begun.await.unwrap();
             done.send("whole").unwrap();
         };
-        let waiting = super::whole("change", change);
+        let waiting = super::run_to_completion("change", change);
         assert!(tokio::time::timeout(std::time::Duration::ZERO, waiting).await.is_err());
         go.send(()).unwrap();
         assert_eq!(ended.await.unwrap(), "whole");

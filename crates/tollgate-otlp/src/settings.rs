@@ -109,7 +109,7 @@ impl OtlpSettings {
             return Ok(None);
         }
         let milliseconds = |name: &str| -> Result<Option<Duration>, OtlpStartError> {
-            Ok(stated.whole(name)?.map(Duration::from_millis))
+            Ok(stated.whole_number(name)?.map(Duration::from_millis))
         };
         let spans_every = match configured.spans_every {
             Some(every) => every,
@@ -123,7 +123,7 @@ impl OtlpSettings {
         };
         let least = Duration::from_millis(10);
         let many = |name: &str, usual: usize| -> Result<usize, OtlpStartError> {
-            let stated = stated.whole(name)?.and_then(|it| usize::try_from(it).ok());
+            let stated = stated.whole_number(name)?.and_then(|it| usize::try_from(it).ok());
             Ok(stated.unwrap_or(usual).clamp(1, 1 << 20))
         };
         let queue = many("OTEL_BSP_MAX_QUEUE_SIZE", QUEUE)?;
@@ -160,7 +160,7 @@ impl OtlpSources<'_> {
         [own, all].into_iter().find_map(|name| Some((self.variable(&name)?, name)))
     }
 
-    fn whole(&self, name: &str) -> Result<Option<u64>, OtlpStartError> {
+    fn whole_number(&self, name: &str) -> Result<Option<u64>, OtlpStartError> {
         let Some(text) = self.variable(name) else { return Ok(None) };
         let invalid =
             |_| OtlpStartError::InvalidNumber { name: name.to_owned(), value: text.clone() };

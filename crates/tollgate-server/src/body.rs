@@ -102,7 +102,7 @@ impl BodyAdmission {
 /// Reads a JSON body. Its depth and size limits are checked before it is parsed.
 pub(crate) async fn json(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     check_type(&sent.headers, &JSON)?;
-    let whole = whole(sent, body, limits).await?;
+    let whole = read_whole(sent, body, limits).await?;
     let size = limits.json.check(&whole).map_err(|error| out_of_bounds(&error))?;
     if let Some(admission) = sent.extensions.get::<BodyAdmission>() {
         admission.reserve_for(whole.len().saturating_add(size.tree_bytes())).await?;
@@ -125,7 +125,7 @@ pub(crate) async fn reserve_conversation(
 
 /// Reads a form with files. Its media type was checked when its boundary was read.
 pub(crate) async fn form(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
-    let whole = whole(sent, body, limits).await?;
+    let whole = read_whole(sent, body, limits).await?;
     if let Some(admission) = sent.extensions.get::<BodyAdmission>() {
         // As received, as parts, and as sent to the provider.
         admission.reserve_for(whole.len().saturating_mul(FORM_COPIES)).await?;
@@ -140,12 +140,12 @@ pub(crate) async fn url_encoded(
     limits: &Limits,
 ) -> Result<Bytes, ApiError> {
     check_type(&sent.headers, &URL_ENCODED)?;
-    whole(sent, body, limits).await
+    read_whole(sent, body, limits).await
 }
 
 pub(crate) async fn yaml(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     check_type(&sent.headers, &YAML)?;
-    whole(sent, body, limits).await
+    read_whole(sent, body, limits).await
 }
 
 /// Required media type of a body, and the error for another one.
@@ -173,7 +173,7 @@ const URL_ENCODED: BodyMediaType = BodyMediaType {
     detail: "send `content-type: application/x-www-form-urlencoded`",
 };
 
-async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
+async fn read_whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, ApiError> {
     let declared = body.size_hint().lower();
     if declared > limits.body_bytes as u64 {
         // A client that sent `Expect: 100-continue` has not begun to send.

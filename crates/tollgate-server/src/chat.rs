@@ -44,11 +44,11 @@ mod visible_models;
 pub(crate) use audio::{speech, transcriptions};
 pub(crate) use embeddings::openai as embeddings;
 pub(crate) use error::ChatApiError;
-pub(crate) use gemini_models::{list as gemini_list, one as gemini_one};
+pub(crate) use gemini_models::{list as list_gemini, show as show_gemini};
 pub(crate) use headers::TurnResponseHeaders;
-pub(crate) use models::{list, one};
+pub(crate) use models::{list, show};
 pub(crate) use stored::{
-    delete as delete_response, items as response_items, one as stored_response,
+    delete as delete_response, items as response_items, show as stored_response,
 };
 pub(crate) use token_count::anthropic as count_tokens;
 

@@ -177,7 +177,7 @@ pub(crate) enum RestErrorReply {
     Problem(ApiError),
 }
 
-pub(crate) fn plain(error: &CallError) -> RestErrorReply {
+pub(crate) fn rest_reply(error: &CallError) -> RestErrorReply {
     let message = error.to_string();
     match error {
         CallError::Refused(PermitError::BadParams(_)) => RestErrorReply::Problem(

@@ -26,7 +26,10 @@ pub(crate) struct RevocableRequest<'r> {
 impl RevocableRequest<'_> {
     /// The response, or a revocation error. Handlers that detect the revocation themselves get a
     /// short grace to send a better error.
-    pub(crate) async fn answered(&self, answer: impl Future<Output = Response>) -> Response {
+    pub(crate) async fn answer_unless_revoked(
+        &self,
+        answer: impl Future<Output = Response>,
+    ) -> Response {
         let mut answer = std::pin::pin!(answer);
         let why = tokio::select! {
             biased;

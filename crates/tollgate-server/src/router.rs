@@ -52,7 +52,7 @@ fn routes() -> Router<Arc<AppState>> {
         .route("/api/servers/try", post(admin::servers::trial).merge(server_named_try()))
         .route(
             "/api/servers/{id}",
-            get(admin::servers::one).put(admin::servers::replace).delete(admin::servers::remove),
+            get(admin::servers::show).put(admin::servers::replace).delete(admin::servers::remove),
         )
         .route("/api/servers/{id}/disable", post(admin::servers::disable))
         .route("/api/servers/{id}/enable", post(admin::servers::enable))
@@ -61,10 +61,10 @@ fn routes() -> Router<Arc<AppState>> {
         .route("/api/servers/{id}/restart", post(admin::servers::restart))
         .route("/api/agents", get(admin::agents::list))
         .route("/api/models", get(admin::models::list))
-        .route("/api/agents/{name}", get(admin::agents::one))
+        .route("/api/agents/{name}", get(admin::agents::show))
         .route("/api/agents/{name}/render", post(admin::agents::render))
         .route("/api/approvals", get(admin::approvals::waiting))
-        .route("/api/approvals/{id}", get(admin::approvals::one).post(admin::approvals::decide))
+        .route("/api/approvals/{id}", get(admin::approvals::show).post(admin::approvals::decide))
         .route("/api/audit", get(admin::audit::audit))
         .route("/api/audit/tail", get(admin::audit::tail))
         .route("/api/audit/verify", get(admin::audit::verify))
@@ -119,11 +119,11 @@ fn conversing() -> Router<Arc<AppState>> {
         .route("/v1/audio/speech", post(chat::speech))
         .route("/v1/audio/transcriptions", post(chat::transcriptions))
         .route("/v1/models", get(chat::list))
-        .route("/v1/models/{*call}", get(chat::one).post(chat::generate))
-        .route("/v1beta/models", get(chat::gemini_list))
-        .route("/v1beta/models/{*call}", get(chat::gemini_one).post(chat::generate))
-        .route("/v1alpha/models", get(chat::gemini_list))
-        .route("/v1alpha/models/{*call}", get(chat::gemini_one).post(chat::generate))
+        .route("/v1/models/{*call}", get(chat::show).post(chat::generate))
+        .route("/v1beta/models", get(chat::list_gemini))
+        .route("/v1beta/models/{*call}", get(chat::show_gemini).post(chat::generate))
+        .route("/v1alpha/models", get(chat::list_gemini))
+        .route("/v1alpha/models/{*call}", get(chat::show_gemini).post(chat::generate))
         .route("/v1/realtime", get(realtime::openai))
         .route("/v1/realtime/calls", post(realtime::calls::create))
         .route("/v1/realtime/calls/{id}/accept", post(realtime::calls::accept))
@@ -156,9 +156,9 @@ fn telephony() -> Router<Arc<AppState>> {
 
 /// A server may have the same name as the route that tries one.
 fn server_named_try() -> MethodRouter<Arc<AppState>> {
-    use admin::servers::{one, remove, replace};
+    use admin::servers::{remove, replace, show};
     let name = || Path("try".to_owned());
-    get(move |front, request| one(front, name(), request))
+    get(move |front, request| show(front, name(), request))
         .put(move |front, request| replace(front, name(), request))
         .delete(move |front, request| remove(front, name(), request))
 }
@@ -182,7 +182,7 @@ fn memory() -> Router<Arc<AppState>> {
         .route("/api/memory/entities", get(entities::list).post(entities::add))
         .route(
             "/api/memory/entities/{id}",
-            get(entities::one).put(entities::put).delete(entities::forget),
+            get(entities::show).put(entities::put).delete(entities::forget),
         )
         .route("/api/memory/export", get(memory::export))
         .route("/api/memory/facts", get(facts::list).post(facts::add))
@@ -195,7 +195,7 @@ fn memory() -> Router<Arc<AppState>> {
         .route("/api/memory/sessions", get(sessions::list).post(sessions::append))
         .route(
             "/api/memory/sessions/{id}",
-            get(sessions::one).put(sessions::summarise).delete(sessions::forget),
+            get(sessions::show).put(sessions::summarise).delete(sessions::forget),
         )
 }
 

@@ -102,7 +102,7 @@ fn numbers(globals: &mut GlobalsBuilder) {
         }
         match (BigInt::unpack_value(number)?, ndigits) {
             (Some(whole), Some(digits @ ..0)) => {
-                Ok(heap.alloc(rounding::whole(&whole, digits.unsigned_abs())))
+                Ok(heap.alloc(rounding::round_to_power(&whole, digits.unsigned_abs())))
             }
             (Some(_), _) => Ok(number),
             (None, _) => {

@@ -2,11 +2,11 @@
 
 /// At most three, the most similar first.
 pub(crate) fn nearest<'a>(meant: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let meant = plain(meant);
+    let meant = normalize(meant);
     let most = (meant.chars().count() + 1) / 3;
     let mut found: Vec<(usize, &str)> = known
         .filter_map(|name| {
-            let other = plain(name);
+            let other = normalize(name);
             let within = meant.len() >= 3 && (other.contains(&meant) || meant.contains(&other));
             let distance = strsim::levenshtein(&meant, &other);
             (distance <= most || within && other.len() >= 3).then_some((distance, name))
@@ -27,7 +27,7 @@ pub(crate) fn join_names(names: &[&str]) -> String {
 }
 
 /// Treats `getIssue`, `get_issue` and `GET-ISSUE` as equal.
-fn plain(name: &str) -> String {
+fn normalize(name: &str) -> String {
     name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

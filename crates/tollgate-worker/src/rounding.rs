@@ -36,7 +36,7 @@ pub(crate) fn to_whole(number: f64) -> Result<BigInt, ProgramStopError> {
 }
 
 /// To a multiple of `10^zeros`.
-pub(crate) fn whole(number: &BigInt, zeros: u32) -> BigInt {
+pub(crate) fn round_to_power(number: &BigInt, zeros: u32) -> BigInt {
     // The number is far less than half of that; avoids computing a huge power for a small number.
     if u64::from(zeros) > number.bits() {
         return BigInt::ZERO;
@@ -59,7 +59,7 @@ fn tens(number: f64, zeros: u32) -> Result<f64, ProgramStopError> {
     if number.fract() != 0.0 {
         tenths += if number < 0.0 { -1 } else { 1 };
     }
-    let rounded: BigInt = whole(&tenths, zeros + 1) / 10;
+    let rounded: BigInt = round_to_power(&tenths, zeros + 1) / 10;
     match rounded.to_string().parse::<f64>() {
         Ok(rounded) if rounded.is_finite() => Ok(rounded.copysign(number)),
         _ => Err(ProgramStopError::bare(

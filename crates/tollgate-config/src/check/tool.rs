@@ -18,12 +18,12 @@ pub(super) fn tools(
     let one = |(name, fields): &(Spanned<String>, SectionFields)| {
         warn_of_repeats(server, fields, problems);
         warn_of_silence(fields, problems);
-        (ToolName::new(&name.value), one(fields, problems))
+        (ToolName::new(&name.value), tool_override(fields, problems))
     };
-    server.named_sections("tools").iter().map(one).collect()
+    server.named_sections("tools").iter().map(tool_override).collect()
 }
 
-fn one(fields: &SectionFields, problems: &mut Problems) -> ToolOverride {
+fn tool_override(fields: &SectionFields, problems: &mut Problems) -> ToolOverride {
     let text = |key: &str| fields.text(key).map(|text| text.value.to_owned());
     ToolOverride {
         expose_as: expose_as(fields, problems),

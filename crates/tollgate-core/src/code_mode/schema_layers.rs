@@ -45,7 +45,7 @@ impl<'a> SchemaRoot<'a> {
     }
 
     #[cfg(test)]
-    pub(super) fn spent(&self) -> usize {
+    pub(super) fn count_steps(&self) -> usize {
         MAX_STEPS - self.left.get()
     }
 

@@ -87,7 +87,7 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
         let found = self.alternatives(layers, alternatives, name);
         match found {
             Some(found) if !found.is_any() => found,
-            _ => self.plain(layers, name),
+            _ => self.read_plain(layers, name),
         }
     }
 
@@ -106,12 +106,12 @@ impl<'r, 'a> SchemaTypeReader<'r, 'a> {
             return None;
         }
         let found = each.iter().map(|it| {
-            if has_fields { self.plain(&layers.and(it), name) } else { self.read(it, name) }
+            if has_fields { self.read_plain(&layers.and(it), name) } else { self.read(it, name) }
         });
         found.reduce(PyType::or)
     }
 
-    fn plain(&mut self, layers: &SchemaLayers<'r, 'a>, name: &str) -> PyType {
+    fn read_plain(&mut self, layers: &SchemaLayers<'r, 'a>, name: &str) -> PyType {
         match layers.get("type") {
             Some(Value::String(kind)) => self.kind(layers, kind, name),
             Some(Value::Array(kinds)) => {

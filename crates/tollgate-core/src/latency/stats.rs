@@ -36,7 +36,7 @@ impl LatencyStats {
     }
 
     /// Number of calls that the percentiles are computed from.
-    pub fn timed(&self) -> usize {
+    pub fn timed_calls(&self) -> usize {
         self.micros.len()
     }
 

@@ -257,11 +257,11 @@ proptest! {
         let window = LatencyWindow::restore(&samples);
         let figures = LatencyStats::of(&window.latest(0));
         prop_assert_eq!(figures.count, samples.len().min(LatencyWindow::SIZE));
-        prop_assert_eq!(figures.timed() + figures.failed, figures.count);
+        prop_assert_eq!(figures.timed_calls() + figures.failed, figures.count);
         prop_assert!((0.0..=100.0).contains(&figures.error_rate()));
         prop_assert!(figures.p50() <= figures.p95() && figures.p95() <= figures.p99());
         prop_assert!(figures.percentile(percent) <= figures.surely(percent));
-        prop_assert_eq!(figures.percentile(percent).is_some(), figures.timed() > 0);
+        prop_assert_eq!(figures.percentile(percent).is_some(), figures.timed_calls() > 0);
     }
 
     #[test]

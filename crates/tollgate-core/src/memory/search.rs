@@ -104,12 +104,12 @@ impl QueryParser {
             if index % 2 == 1 && index + 1 < parts.len() {
                 self.phrase(part);
             } else {
-                self.plain(part);
+                self.add_words(part);
             }
         }
     }
 
-    fn plain(&mut self, text: &str) {
+    fn add_words(&mut self, text: &str) {
         words(text, &mut |word| {
             if word.kind == WordKind::Whole {
                 let raw = &text[word.at];

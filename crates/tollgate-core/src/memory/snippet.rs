@@ -28,11 +28,11 @@ pub(super) fn snippet(text: &str, matches: &[TermMatch]) -> String {
     let mut from = window.start;
     let inside = |it: &Range<usize>| it.start >= window.start && it.end <= window.end;
     for found in apart(matches).into_iter().filter(inside) {
-        line.plain(&text[from..found.start]);
+        line.push_plain(&text[from..found.start]);
         line.push_marked(&text[found.clone()]);
         from = found.end;
     }
-    line.plain(&text[from..window.end]);
+    line.push_plain(&text[from..window.end]);
     let mut line = line.text.trim_end().to_owned();
     if window.end < text.trim_end().len() {
         line.push('…');
@@ -115,7 +115,7 @@ struct SnippetLine {
 }
 
 impl SnippetLine {
-    fn plain(&mut self, text: &str) {
+    fn push_plain(&mut self, text: &str) {
         for letter in text.chars() {
             if letter.is_whitespace() || letter.is_control() {
                 if !self.after_space {
@@ -131,7 +131,7 @@ impl SnippetLine {
 
     fn push_marked(&mut self, text: &str) {
         self.text.push_str("**");
-        self.plain(text);
+        self.push_plain(text);
         self.text.push_str("**");
     }
 }

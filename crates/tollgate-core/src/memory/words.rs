@@ -197,15 +197,15 @@ impl WordSplitter<'_> {
                     self.end();
                 }
                 let plain = std::iter::once(letter).nfkc().next().unwrap_or(letter);
-                self.unspaced.push((at..end, plain));
+                self.unspaced.push((at..end, strip_stroke));
             }
             LetterClass::Picture => {
                 self.end();
-                self.one(at..end, letter.encode_utf8(&mut [0; 4]));
+                self.give_form(at..end, letter.encode_utf8(&mut [0; 4]));
             }
             LetterClass::HalfFlag => match self.flag.take() {
                 Some((from, first)) => {
-                    self.one(from..end, &String::from_iter([first, letter]));
+                    self.give_form(from..end, &String::from_iter([first, letter]));
                 }
                 None => {
                     self.end();
@@ -218,7 +218,7 @@ impl WordSplitter<'_> {
 
     fn end(&mut self) {
         if let Some((at, half)) = self.flag.take() {
-            self.one(at..at + half.len_utf8(), half.encode_utf8(&mut [0; 4]));
+            self.give_form(at..at + half.len_utf8(), half.encode_utf8(&mut [0; 4]));
         }
         if let Some(open) = self.open.take() {
             self.word(open);
@@ -251,7 +251,7 @@ impl WordSplitter<'_> {
         let raw = &self.text[at.clone()];
         let is_apostrophe = |it: char| matches!(LetterClass::of(it), LetterClass::Apostrophe);
         let Some((first, last)) = raw.rsplit_once(is_apostrophe) else {
-            return self.whole(at, raw);
+            return self.give_whole(at, raw);
         };
         if last.eq_ignore_ascii_case("s") {
             return self.word(at.start..at.start + first.len());
@@ -276,7 +276,7 @@ impl WordSplitter<'_> {
         self.place += 1;
     }
 
-    fn whole(&mut self, at: Range<usize>, raw: &str) {
+    fn give_whole(&mut self, at: Range<usize>, raw: &str) {
         if self.starts.may_have(raw) {
             self.form.clear();
             fold(raw, &mut self.form);
@@ -285,7 +285,7 @@ impl WordSplitter<'_> {
         self.place += 1;
     }
 
-    fn one(&mut self, at: Range<usize>, form: &str) {
+    fn give_form(&mut self, at: Range<usize>, form: &str) {
         self.form.clear();
         self.form.push_str(form);
         self.give(at, WordKind::Whole);
@@ -314,13 +314,13 @@ fn fold(raw: &str, form: &mut String) {
         form.extend(raw.chars().map(|it| it.to_ascii_lowercase()));
         return;
     }
-    let folded = raw.nfkd().flat_map(char::to_lowercase).flat_map(plain);
+    let folded = raw.nfkd().flat_map(char::to_lowercase).flat_map(strip_stroke);
     let is_retained = |it: &char| it.is_alphanumeric() || is_combining_mark(*it);
     form.extend(folded.filter(|it| !is_accent(*it) && is_retained(it)).nfc());
 }
 
 /// Letters without a decomposition that are also written without their stroke.
-fn plain(letter: char) -> impl Iterator<Item = char> {
+fn strip_stroke(letter: char) -> impl Iterator<Item = char> {
     let (first, second) = match letter {
         'ß' => ('s', Some('s')),
         'æ' => ('a', Some('e')),

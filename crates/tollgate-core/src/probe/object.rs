@@ -128,7 +128,7 @@ impl<'a> ProbeGenerator<'_, 'a> {
                 Err(spent) => vec![Err(spent)],
             }
         });
-        samples.chain((0..requested).map(text::plain).map(Ok))
+        samples.chain((0..requested).map(text::plain_text).map(Ok))
     }
 
     fn may_be_called(

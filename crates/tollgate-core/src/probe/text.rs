@@ -34,7 +34,7 @@ pub(super) fn candidates(
         let each = patterns.iter().filter_map(|it| pattern::samples(it, 1, 0).pop());
         texts.push(each.collect());
     }
-    texts.extend((1..=requested).map(|at| fit_length(&plain(at), sizes.least, sizes.most)));
+    texts.extend((1..=requested).map(|at| fit_length(&plain_text(at), sizes.least, sizes.most)));
     texts.extend((0..requested).map(|at| narrow(at, sizes.most.unwrap_or(1).min(8))));
     texts.retain(|text| {
         let length = text.chars().count();
@@ -44,7 +44,7 @@ pub(super) fn candidates(
 }
 
 /// `test`, `test2`, `test3` and so on.
-pub(super) fn plain(at: usize) -> String {
+pub(super) fn plain_text(at: usize) -> String {
     match at {
         0 => SAMPLE_WORD.to_owned(),
         at => format!("{SAMPLE_WORD}{}", at + 1),

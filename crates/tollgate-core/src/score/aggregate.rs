@@ -67,7 +67,7 @@ impl LatencyAggregate {
                 return Err(AggregateError::Twice(micros));
             }
         }
-        let timed = aggregate.timed();
+        let timed = aggregate.timed_calls();
         // A timeout counts as duration and as error; every other call is one of them.
         if timed > calls || timed + errors < calls {
             return Err(AggregateError::Spans { timed, errors, calls });
@@ -107,7 +107,7 @@ impl LatencyAggregate {
 
     /// By nearest rank, as in the window; errors other than timeouts have no duration.
     pub fn percentile(&self, percent: u8) -> Option<Duration> {
-        let mut left = rank(percent, self.timed())?;
+        let mut left = rank(percent, self.timed_calls())?;
         for (micros, count) in self.steps() {
             if left <= count {
                 return Some(Duration::from_micros(micros));
@@ -122,7 +122,7 @@ impl LatencyAggregate {
     }
 
     /// Number of calls that the percentiles are computed from.
-    pub fn timed(&self) -> u64 {
+    pub fn timed_calls(&self) -> u64 {
         self.steps.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 

@@ -49,6 +49,6 @@ mod tests {
     fn places_are_steps_of_shared_figures() {
         let steps = (0..PLACES).map(|place| (longest_micros(place), 1));
         let figures = LatencyAggregate::from_untrusted(PLACES as u64, 0, steps).unwrap();
-        assert_eq!(figures.timed(), PLACES as u64);
+        assert_eq!(figures.timed_calls(), PLACES as u64);
     }
 }

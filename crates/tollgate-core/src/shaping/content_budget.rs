@@ -29,7 +29,7 @@ pub(super) struct ContentBudget<'c> {
 pub(super) fn fit(content: &str, caps: &ResultCaps) -> bool {
     let Some(items) = ContentItems::read(content, caps.items) else { return true };
     let mut parts = ContentBudget { caps, text_left: caps.text_bytes, left: usize::MAX };
-    let is_whole = |item: &RawValue| matches!(parts.whole(item.get()), ItemFit::Fits);
+    let is_whole = |item: &RawValue| matches!(parts.charge_whole(item.get()), ItemFit::Fits);
     items.count == items.first.len() && items.first.into_iter().all(is_whole)
 }
 
@@ -54,7 +54,7 @@ impl ContentBudget<'_> {
     }
 
     fn item(&mut self, raw: &str, cuts: &mut CutLog) -> Option<String> {
-        let item = match self.whole(raw) {
+        let item = match self.charge_whole(raw) {
             ItemFit::Fits => return Some(raw.to_owned()),
             ItemFit::LeftOut(why) => {
                 cuts.add(why);
@@ -76,7 +76,7 @@ impl ContentBudget<'_> {
     }
 
     /// Charges the budget for an item, if it fits unchanged.
-    fn whole<'i>(&mut self, raw: &'i str) -> ItemFit<'i> {
+    fn charge_whole<'i>(&mut self, raw: &'i str) -> ItemFit<'i> {
         let size = raw.len();
         let fits = |room: &Self, text: usize| size < room.left && text <= room.text_left;
         let left_out =

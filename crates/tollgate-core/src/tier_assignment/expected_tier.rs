@@ -39,7 +39,7 @@ pub(super) fn judge_latency(
     facts: &TierFacts<'_>,
 ) -> ExpectedTier {
     let rules = facts.rules;
-    let calls = figures.timed();
+    let calls = figures.timed_calls();
     let percentile = rules.percentile.min(100);
     let measured = figures.percentile(percentile).filter(|_| calls >= enough);
     if let Some(expected) = measured {

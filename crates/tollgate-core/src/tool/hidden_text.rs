@@ -57,7 +57,7 @@ pub(crate) fn strip(
         let Some(c) = text[next..].chars().next() else { break };
         let mut end = next + c.len_utf8();
         let around = CharContext { text, at: next, c, before: kept.last(next), rtl: &rtl };
-        match around.hidden() {
+        match around.hiding_kind() {
             Some(kind) => {
                 if kind == FindingKind::Control && sequences == EscapeSequencePolicy::Removed {
                     end = next + terminal::sequence_bytes(&text[next..]);
@@ -166,7 +166,7 @@ struct CharContext<'a> {
 }
 
 impl CharContext<'_> {
-    fn hidden(&self) -> Option<FindingKind> {
+    fn hiding_kind(&self) -> Option<FindingKind> {
         let (kind, fine) = match self.c {
             '\n' | '\t' | '\r' => return None,
             '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => (FindingKind::Control, false),

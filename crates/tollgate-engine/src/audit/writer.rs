@@ -159,7 +159,7 @@ impl AuditWriter {
         let mut pause = self.clock.now() + SIBLING_PAUSE;
         for _ in 0..MAX_SIBLING_WAITS {
             let left = pause.min(until).saturating_duration_since(self.clock.now());
-            let is_enough = self.batch.len() >= MAX_ROWS_PER_COMMIT || self.expected() == 0;
+            let is_enough = self.batch.len() >= MAX_ROWS_PER_COMMIT || self.rows_to_come() == 0;
             if is_enough || self.is_closing() || left.is_zero() {
                 return;
             }
@@ -173,7 +173,7 @@ impl AuditWriter {
     }
 
     /// Calls that still run and have reserved a slot.
-    fn expected(&self) -> usize {
+    fn rows_to_come(&self) -> usize {
         let taken = self.rows.max_capacity() - self.rows.capacity();
         taken.saturating_sub(self.rows.len())
     }

@@ -98,7 +98,7 @@ impl BuiltinTool for Roll {
             "rolls": rolled.kept_faces(),
             "total": rolled.total,
         });
-        let dropped = rolled.dropped();
+        let dropped = rolled.dropped_faces();
         if !dropped.is_empty() {
             structured["dropped"] = json!(dropped);
         }

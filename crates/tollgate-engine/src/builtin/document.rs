@@ -199,7 +199,7 @@ impl<'n> DocumentFields<'n> {
         self.get(key).map(|node| node.text(key, most_bytes)).transpose()
     }
 
-    pub(crate) fn required(
+    pub(crate) fn require_text(
         &self,
         key: &str,
         most_bytes: usize,

@@ -24,7 +24,7 @@ pub(crate) struct ResultPicture {
 /// The pictures of a result, recognized by their first bytes.
 pub(crate) fn find(result: &RawValue) -> Vec<ResultPicture> {
     let picture = |(item, raw): (usize, &&RawValue)| {
-        let data = encoded(raw)?;
+        let data = picture_data(raw)?;
         let head = data.get(..HEAD_CHARS.min(data.len() / 4 * 4))?;
         let format = ImageFormat::of(&BASE64_STANDARD.decode(head).ok()?)?;
         let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
@@ -36,7 +36,7 @@ pub(crate) fn find(result: &RawValue) -> Vec<ResultPicture> {
 
 /// The content of the image at this index, whatever it is.
 pub(crate) fn decode(result: &RawValue, item: usize) -> Option<Vec<u8>> {
-    let data = with_items(result, |items| encoded(items.get(item)?));
+    let data = with_items(result, |items| picture_data(items.get(item)?));
     BASE64_STANDARD.decode(data?).ok()
 }
 
@@ -50,7 +50,7 @@ fn with_items<T>(result: &RawValue, look: impl FnOnce(&[&RawValue]) -> T) -> T {
 }
 
 /// The base64 of an item that is an image.
-fn encoded(item: &RawValue) -> Option<String> {
+fn picture_data(item: &RawValue) -> Option<String> {
     let item = Object::parse(item.get()).ok()?;
     let is_image = item.string("type").as_deref() == Some("image");
     is_image.then(|| item.string("data").map(std::borrow::Cow::into_owned)).flatten()

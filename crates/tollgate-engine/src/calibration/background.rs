@@ -248,7 +248,7 @@ impl BackgroundProber {
 
 fn facts(gate: &Gate, tool: &ToolId) -> ProbeFacts {
     let assigned = gate.meters.assigned_tier(tool);
-    let timed = assigned.map_or(0, |assigned| assigned.figures.timed());
+    let timed = assigned.map_or(0, |assigned| assigned.figures.timed_calls());
     let enough = usize::try_from(gate.probes_that_count()).unwrap_or(usize::MAX);
     ProbeFacts {
         now: gate.clock.now(),

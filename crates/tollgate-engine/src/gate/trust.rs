@@ -139,11 +139,9 @@ impl Gate {
         let by = by.as_str().to_owned();
         let decision = Decision { tool: tool.clone(), hash, definition, state, by, at };
         let gate = Arc::clone(self);
-        let carried_out =
-            tasks::whole(
-                "decision on a tool",
-                async move { gate.write_decision(row, decision).await },
-            );
+        let carried_out = tasks::run_to_completion("decision on a tool", async move {
+            gate.write_decision(row, decision).await
+        });
         let gone = || tollgate_store::Error::Failed("the decision was interrupted".to_owned());
         carried_out.await.unwrap_or_else(|| Err(gone().into()))
     }

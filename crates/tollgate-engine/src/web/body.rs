@@ -39,7 +39,7 @@ pub(crate) async fn read(answered: Answered, most: usize) -> Result<BodyContent,
             return Ok(unpacked.cut());
         }
     }
-    unpacked.whole()
+    unpacked.read_whole()
 }
 
 enum BodyDecoder {
@@ -80,7 +80,7 @@ impl BodyDecoder {
         Ok(BodyEnd::Whole)
     }
 
-    fn whole(self) -> Result<BodyContent, FetchError> {
+    fn read_whole(self) -> Result<BodyContent, FetchError> {
         let capped = match self {
             Self::Plain(capped) => capped,
             Self::Gzip(mut packed) => {

@@ -45,7 +45,7 @@ impl AllowedHost {
         }
         // The URL parser drops the default port 80, so parse it from the text.
         let named = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-        Ok(Self { host: plain(target.host_str()).to_owned(), port: named })
+        Ok(Self { host: without_trailing_dot(target.host_str()).to_owned(), port: named })
     }
 
     fn covers(&self, target: &TargetUrl) -> bool {
@@ -53,12 +53,12 @@ impl AllowedHost {
             Some(port) => port == target.port(),
             None => target.has_usual_port(),
         };
-        port && self.host == plain(target.host_str())
+        port && self.host == without_trailing_dot(target.host_str())
     }
 }
 
 /// Without the trailing dot: `localhost.` is `localhost`.
-fn plain(host: &str) -> &str {
+fn without_trailing_dot(host: &str) -> &str {
     host.strip_suffix('.').unwrap_or(host)
 }
 

@@ -170,7 +170,7 @@ impl AccessTokens {
             }
         });
         let (parts, incoming) = sent?.into_parts();
-        let body = body::whole(incoming, MAX_RESPONSE_BYTES).await.unwrap_or_default();
+        let body = body::read_whole(incoming, MAX_RESPONSE_BYTES).await.unwrap_or_default();
         let body = serde_json::from_slice::<Value>(&body).unwrap_or_default();
         if parts.status != StatusCode::OK {
             let code = body["error"].as_str().filter(|code| is_code(code)).map(str::to_owned);

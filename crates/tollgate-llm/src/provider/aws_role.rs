@@ -161,7 +161,7 @@ impl AwsRole {
             request.headers_mut().insert(header::AUTHORIZATION, self.secret_value(&token)?);
         }
         let body = self.send(request).await?;
-        read_json_credentials(&body).map_err(|why| self.malformed(why))
+        read_json_credentials(&body).map_err(|why| self.malformed_error(why))
     }
 
     /// IMDSv2 only: without a session, the service is open to whoever makes the gateway send a
@@ -184,7 +184,7 @@ impl AwsRole {
         let role = roles.lines().next().map(str::trim).filter(|role| !role.is_empty());
         let role = role.ok_or(AwsRoleError::NoRole)?;
         let body = get(&format!("{ROLE_PATH}{}", percent_encoded(role))).await?;
-        read_json_credentials(&body).map_err(|why| self.malformed(why))
+        read_json_credentials(&body).map_err(|why| self.malformed_error(why))
     }
 
     async fn assume_role(&self, fields: &[(&str, &str)]) -> Result<Credentials, AwsRoleError> {
@@ -195,7 +195,7 @@ impl AwsRole {
         *request.uri_mut() = self.url.clone();
         request.headers_mut().insert(header::CONTENT_TYPE, FORM);
         let body = self.send(request).await?;
-        read_xml_credentials(&body).map_err(|why| self.malformed(why))
+        read_xml_credentials(&body).map_err(|why| self.malformed_error(why))
     }
 
     fn request(&self, method: Method, url: Uri) -> Request<Full<Bytes>> {
@@ -213,7 +213,7 @@ impl AwsRole {
             }
         });
         let (parts, incoming) = sent?.into_parts();
-        let body = body::whole(incoming, MAX_RESPONSE_BYTES).await;
+        let body = body::read_whole(incoming, MAX_RESPONSE_BYTES).await;
         if parts.status != StatusCode::OK {
             let body = body.unwrap_or_default();
             let code = xml_field(&String::from_utf8_lossy(&body), "Code").filter(|it| is_code(it));
@@ -225,17 +225,17 @@ impl AwsRole {
     fn url_of(&self, path: &str) -> Result<Uri, AwsRoleError> {
         let base = self.url.to_string();
         let url = format!("{}{path}", base.trim_end_matches('/'));
-        url.parse().map_err(|_| self.malformed("the name of its role is invalid"))
+        url.parse().map_err(|_| self.malformed_error("the name of its role is invalid"))
     }
 
     fn secret_value(&self, token: &str) -> Result<HeaderValue, AwsRoleError> {
         let mut value = HeaderValue::try_from(token)
-            .map_err(|_| self.malformed("its token has invalid characters"))?;
+            .map_err(|_| self.malformed_error("its token has invalid characters"))?;
         value.set_sensitive(true);
         Ok(value)
     }
 
-    fn malformed(&self, why: &'static str) -> AwsRoleError {
+    fn malformed_error(&self, why: &'static str) -> AwsRoleError {
         AwsRoleError::Malformed { place: self.place(), why }
     }
 

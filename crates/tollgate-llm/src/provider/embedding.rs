@@ -188,7 +188,7 @@ impl RemoteEmbedder {
         let errors = ErrorFormat::Dialect(self.format);
         let response =
             response_head::check_head(response, errors, &self.label, expected, wall).await?;
-        response_head::whole(response.into_body(), MAX_RESPONSE_BYTES, &self.label).await
+        response_head::read_whole(response.into_body(), MAX_RESPONSE_BYTES, &self.label).await
     }
 
     /// Validates the vectors: all must have the requested dimensions, and the same as earlier ones.

@@ -273,7 +273,7 @@ impl ModelEndpoint {
         let refused = response_head::read_refusal(&parts, body, self.errors, wall).await;
         let error = refused.to_ask_error(&self.label);
         let passes = refused.may_be_passed(&self.label);
-        let words = passes.then(|| Box::new(pass_through::whole(&parts, refused.body)));
+        let words = passes.then(|| Box::new(pass_through::whole_response(&parts, refused.body)));
         DeclinedError { error, words }
     }
 
@@ -310,7 +310,7 @@ impl ModelEndpoint {
 
     async fn read(&self, response: HttpResponse<Incoming>) -> Result<ChatResponse, AskError> {
         let body = response.into_body();
-        let bytes = response_head::whole(body, MAX_RESPONSE_BYTES, &self.label).await?;
+        let bytes = response_head::read_whole(body, MAX_RESPONSE_BYTES, &self.label).await?;
         let answer = bytes.clone();
         let value = offload_if_large(bytes.len(), move || parse_answer(&answer)).await;
         let response = value.and_then(|value| self.format.read_response(value));

@@ -75,7 +75,7 @@ impl EventSource {
         match self {
             Self::Sse(events) => Some(events.next().await?.map_err(|fault| match fault {
                 SseError::NoRoom => EventSourceError::NoRoom,
-                fault => malformed(fault.to_string()),
+                fault => malformed_error(fault.to_string()),
             })),
             Self::Aws(events) => events.next().await,
         }
@@ -123,7 +123,7 @@ impl AwsEventSource {
                     let reported = BrokenStreamError::Reported(report);
                     return Some(Err(EventSourceError::Broken(reported)));
                 }
-                Some(Err(fault)) => return Some(Err(malformed(fault.to_string()))),
+                Some(Err(fault)) => return Some(Err(malformed_error(fault.to_string()))),
                 None => {}
             }
             let buffered = self.decoder.buffered_bytes();
@@ -147,7 +147,7 @@ impl AwsEventSource {
             match self.left.checked_sub(chunk.len()) {
                 Some(left) => self.left = left,
                 None => {
-                    return Some(Err(malformed(
+                    return Some(Err(malformed_error(
                         SseError::TooMuch { limit: self.limit }.to_string(),
                     )));
                 }
@@ -164,6 +164,6 @@ impl AwsEventSource {
     }
 }
 
-fn malformed(why: String) -> EventSourceError {
+fn malformed_error(why: String) -> EventSourceError {
     EventSourceError::Broken(BrokenStreamError::Malformed(MalformedResponseError(why)))
 }

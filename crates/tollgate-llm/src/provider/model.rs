@@ -54,7 +54,7 @@ impl ModelHandle {
         Self { settings, place: ModelBackend::Live(Box::new(targets)), clock }
     }
 
-    pub(super) fn pooled(
+    pub(super) fn with_pool(
         settings: settings::ModelSettings,
         pool: TargetPool,
         clock: Arc<dyn Clock>,

@@ -177,7 +177,7 @@ pub(super) fn through(
 }
 
 /// A response that was read completely.
-pub(super) fn whole(parts: &Parts, body: Bytes) -> Response<PassThroughBody> {
+pub(super) fn whole_response(parts: &Parts, body: Bytes) -> Response<PassThroughBody> {
     client_response(parts, PassThroughBody::whole(body))
 }
 

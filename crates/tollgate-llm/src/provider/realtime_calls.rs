@@ -94,7 +94,7 @@ async fn post(
     if response.status().is_success() {
         let (parts, body) = response.into_parts();
         check_success(label, &parts)?;
-        let body = response_head::whole(body, MAX_ANSWER_BYTES, label).await;
+        let body = response_head::read_whole(body, MAX_ANSWER_BYTES, label).await;
         let location = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
         let location = location.map(str::to_owned);
         return Ok(ProviderCallAnswer { location, body: body.map_err(|it| it.failure)? });

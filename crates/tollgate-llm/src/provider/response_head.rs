@@ -87,12 +87,12 @@ pub(super) async fn check_head(
 }
 
 /// Reads a complete response body.
-pub(super) async fn whole(
+pub(super) async fn read_whole(
     body: Incoming,
     limit: usize,
     label: &ModelLabel,
 ) -> Result<Bytes, AskError> {
-    let bytes = body::whole(body, limit).await;
+    let bytes = body::read_whole(body, limit).await;
     bytes.map_err(|unread| match unread {
         BodyReadError::TooLarge { limit } => {
             let what = format!("sent a response larger than {limit} bytes");
@@ -194,7 +194,7 @@ pub(super) async fn read_refusal(
     errors: ErrorFormat,
     wall: SystemTime,
 ) -> ProviderRefusal {
-    let body = body::whole(body, MAX_ERROR_BYTES).await.unwrap_or_default();
+    let body = body::read_whole(body, MAX_ERROR_BYTES).await.unwrap_or_default();
     let is_json = matches!(kind(&parts.headers), BodyContentType::Json) && !body.is_empty();
     let mut reported = errors.read(parts, &body);
     if matches!(parts.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {

@@ -37,7 +37,7 @@ impl ModelHandle {
     fn ordered_live_targets(&self) -> Vec<(LiveTarget, TargetAvailability)> {
         match self.live_targets() {
             Some(targets) => {
-                let ordered = targets.ordered(self.now()).into_iter();
+                let ordered = targets.in_route_order(self.now()).into_iter();
                 ordered.map(|(target, state)| (target.clone(), state)).collect()
             }
             None => {

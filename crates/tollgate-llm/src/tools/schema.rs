@@ -63,7 +63,7 @@ pub(super) fn fit_strict(schema: &Value, at: &str) -> Result<FittedSchema, Schem
     modern::modernise(&mut schema);
     refs::gather(&mut schema, &mut log)?;
     let Value::Object(mut fields) = schema else { return Err(SchemaFitError::NotASchema) };
-    root_schema::plain(&mut fields, form, &mut log)?;
+    root_schema::fit_plain(&mut fields, form, &mut log)?;
     let fields = strict::bind(fields, &mut log)?;
     let SchemaFitLog { notes: told, lost, renames, .. } = log;
     Ok(FittedSchema { schema: Some(Value::Object(fields)), notes: told, lost, renames })
@@ -94,7 +94,7 @@ pub(super) fn fit(
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    root_schema::plain(&mut fields, form, &mut log)?;
+    root_schema::fit_plain(&mut fields, form, &mut log)?;
     keys::rename(&mut fields, form.keys(), &mut log);
     let fields = match form {
         ToolFormat::GeminiLive => subset::narrow(fields, &mut log),
@@ -126,7 +126,7 @@ pub(crate) fn flatten_root(schema: &Value) -> Option<Result<FlatRoot, SchemaFitE
         modern::modernise(&mut schema);
         refs::gather(&mut schema, &mut log)?;
         let Value::Object(mut fields) = schema else { return Err(SchemaFitError::NotASchema) };
-        root_schema::plain(&mut fields, ToolFormat::Anthropic, &mut log)?;
+        root_schema::fit_plain(&mut fields, ToolFormat::Anthropic, &mut log)?;
         Ok(FlatRoot { schema: Value::Object(fields), limits: log.notes })
     })
 }

@@ -35,7 +35,7 @@ pub fn is_event_stream(headers: &HeaderMap) -> bool {
 }
 
 /// The whole body, if it is not larger than `limit`. Waits while there is no memory for it.
-pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadError> {
+pub async fn read_whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadError> {
     let too_large = || BodyReadError::TooLarge { limit };
     // The declared length; zero if unknown.
     let stated = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
@@ -70,7 +70,7 @@ pub async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, BodyReadEr
 
 /// Reads the rest of the body, within limits, so that the connection can be reused.
 pub async fn discard(response: Response<Incoming>) {
-    let _ = tokio::time::timeout(DRAIN, whole(response.into_body(), 64 << 10)).await;
+    let _ = tokio::time::timeout(DRAIN, read_whole(response.into_body(), 64 << 10)).await;
 }
 
 /// The events of a response.

@@ -130,9 +130,9 @@ impl<'s> SourceLexer<'s> {
             b'{' => Some(self.open_bracket(b'}')),
             b')' | b']' | b'}' => self.close_bracket(byte),
             b'\t' => Some(SourceToken::Tab),
-            b',' => Some(self.one(SourceToken::Comma)),
-            b';' => Some(self.one(SourceToken::Semicolon)),
-            b':' => Some(self.one(SourceToken::Colon)),
+            b',' => Some(self.advance_over(SourceToken::Comma)),
+            b';' => Some(self.advance_over(SourceToken::Semicolon)),
+            b':' => Some(self.advance_over(SourceToken::Colon)),
             _ if byte.is_ascii() => Some(self.symbol()),
             _ => self.rest().chars().next().map(SourceToken::Odd),
         }
@@ -203,7 +203,7 @@ impl<'s> SourceLexer<'s> {
 
     fn open_bracket(&mut self, closing: u8) -> SourceToken<'s> {
         self.open.push(OpenDelimiter::Bracket(closing));
-        self.one(SourceToken::Open)
+        self.advance_over(SourceToken::Open)
     }
 
     fn close_bracket(&mut self, byte: u8) -> Option<SourceToken<'s>> {
@@ -212,7 +212,7 @@ impl<'s> SourceLexer<'s> {
             OpenDelimiter::Hole(quote) if byte == b'}' => self.place = LexerState::Text(quote),
             OpenDelimiter::Bracket(_) | OpenDelimiter::Hole(_) => return None,
         }
-        Some(self.one(SourceToken::Close))
+        Some(self.advance_over(SourceToken::Close))
     }
 
     /// From an opening quote to the closing one; `None` if it is unterminated.
@@ -237,7 +237,7 @@ impl<'s> SourceLexer<'s> {
                 (b'{', _) => {
                     self.place = LexerState::Code;
                     self.open.push(OpenDelimiter::Hole(quote));
-                    return Some((at, self.one(SourceToken::Hole)));
+                    return Some((at, self.advance_over(SourceToken::Hole)));
                 }
                 (b'}', _) => return None,
                 (b'\\', _) => self.escape(),
@@ -275,7 +275,7 @@ impl<'s> SourceLexer<'s> {
         self.at += if windows { 2 } else { next };
     }
 
-    fn one(&mut self, token: SourceToken<'s>) -> SourceToken<'s> {
+    fn advance_over(&mut self, token: SourceToken<'s>) -> SourceToken<'s> {
         self.at += 1;
         token
     }

@@ -39,7 +39,7 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     }))
 }
 
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,

@@ -46,7 +46,7 @@ pub(crate) async fn waiting(State(front): State<Arc<AppState>>, request: Request
     api_response(answered.await)
 }
 
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,

@@ -159,7 +159,7 @@ async fn change<T: Send + 'static>(
         refreshed?;
         Ok(done)
     };
-    tasks::whole("change of a key", whole).await.unwrap_or(Err(FAULT))
+    tasks::run_to_completion("change of a key", whole).await.unwrap_or(Err(FAULT))
 }
 
 const NOT_HERE: ApiError =

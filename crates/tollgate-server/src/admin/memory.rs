@@ -124,10 +124,10 @@ impl MemoryAdminRequest {
 }
 
 /// Runs to completion even if the client disconnects, so that every change gets its audit row.
-async fn whole<T: Send + 'static>(
+async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, ApiError>> + Send + 'static,
 ) -> Result<T, ApiError> {
-    tasks::whole("change of the memory", work).await.unwrap_or(Err(FAULT))
+    tasks::run_to_completion("change of the memory", work).await.unwrap_or(Err(FAULT))
 }
 
 fn agent(text: &str) -> Result<AgentId, ApiError> {
@@ -161,7 +161,7 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
     let answered = async {
         let admin = MemoryAdminRequest::open(&front, &sent, &["author", "before", "confirm"])?;
         let ForgetRequest { target, about, detail } = parse_forget(&admin)?;
-        let gone = whole(async move {
+        let gone = run_to_completion(async move {
             let store = admin.memory.store();
             let named = admin.query.text("namespace")?.is_some();
             if !named && admin.agent.is_some() {

@@ -17,7 +17,7 @@ use tollgate_mcp::tasks;
 pub(crate) mod details;
 pub(crate) mod trial;
 
-pub(crate) use details::{one, replace};
+pub(crate) use details::{replace, show};
 pub(crate) use trial::trial;
 
 use super::api_response;
@@ -121,7 +121,7 @@ pub(crate) async fn restart(
         let upstream = front.gate.upstream(&name).ok_or_else(unknown)?;
         let by = front.keys.visitor(&sent)?.principal;
         let gate = Arc::clone(&front.gate);
-        let restarted = tasks::whole("restart by command", async move {
+        let restarted = tasks::run_to_completion("restart by command", async move {
             let restarted = upstream.restart().await;
             if restarted {
                 let row = Decision::new(AuditAction::Server, &by, "restarted").about(&name);

@@ -104,7 +104,7 @@ pub(super) async fn answer(
     headers.facts(prepared.facts());
     let order = deliver::ChatDelivery { opened, seen, headers, keeping, transcript, prepared };
     match delivery {
-        ResponseDelivery::Whole => deliver::whole(order).await,
+        ResponseDelivery::Whole => deliver::send_whole(order).await,
         ResponseDelivery::Streamed => deliver::stream_answer(&front, order).await,
     }
 }

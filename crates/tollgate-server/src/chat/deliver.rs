@@ -39,7 +39,7 @@ pub(super) struct ChatDelivery {
     pub(super) prepared: PreparedCompletion,
 }
 
-pub(super) async fn whole(order: ChatDelivery) -> Result<Response, ChatApiError> {
+pub(super) async fn send_whole(order: ChatDelivery) -> Result<Response, ChatApiError> {
     let ChatDelivery { opened, seen, mut headers, keeping, mut transcript, prepared } = order;
     let mut answer = prepared.run(None).await?;
     if let Some(transcript) = &mut transcript {

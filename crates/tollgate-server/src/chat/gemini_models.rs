@@ -30,7 +30,7 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     listed.unwrap_or_else(|refused| refused.response(Dialect::Gemini))
 }
 
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,

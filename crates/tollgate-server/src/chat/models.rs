@@ -35,13 +35,13 @@ pub(crate) async fn list(State(front): State<Arc<AppState>>, request: Request) -
     listed.unwrap_or_else(|refused| refused.response(Dialect::OpenAiChat))
 }
 
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     if is_google(&request) {
-        return gemini_models::one(State(front), Path(name), request).await;
+        return gemini_models::show(State(front), Path(name), request).await;
     }
     let (sent, _) = request.into_parts();
     let found = checked_models(&front, &sent).and_then(|models| {

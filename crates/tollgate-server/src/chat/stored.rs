@@ -22,7 +22,7 @@ use crate::request_context::{RequestContext, RequestOverrides};
 const DEFAULT_ITEMS: usize = 20;
 const MAX_ITEMS: usize = 100;
 
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,

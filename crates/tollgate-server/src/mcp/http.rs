@@ -90,7 +90,7 @@ async fn handle_post(front: Arc<AppState>, agent: Option<String>, request: Reque
     let mut exchange =
         Exchange::new(ExchangeChannel::new(accepted), |line| serve(front, post, line));
     match exchange.next().await {
-        ExchangeStep::Done(answer) => plain(answer),
+        ExchangeStep::Done(answer) => plain_response(answer),
         ExchangeStep::Say(first) => {
             let is_listening = exchange.is_listening();
             let mut response = stream::response(exchange, Some(first), keep_alive);
@@ -265,7 +265,7 @@ impl SessionLookupError {
                 response
             }
             Self::Problem(problem) => problem.response(ApiErrorFormat::JsonRpc),
-            Self::Refused(refused) => plain(ExchangeAnswer::from_error(None, refused)),
+            Self::Refused(refused) => plain_response(ExchangeAnswer::from_error(None, refused)),
         }
     }
 }
@@ -284,7 +284,7 @@ fn session_for(
     Ok((session, who))
 }
 
-fn plain(answer: ExchangeAnswer) -> Response {
+fn plain_response(answer: ExchangeAnswer) -> Response {
     let ExchangeAnswer { status, session, text } = answer;
     let Some(text) = text else { return status.into_response() };
     let mut response = Response::new(text.into_body());

@@ -69,7 +69,7 @@ impl SessionClient<'_> {
     ) -> McpRequestSpan {
         let tracer = front.gate.tracer();
         if !tracer.is_on() {
-            return McpRequestSpan::disabled();
+            return McpRequestSpan::without_recording();
         }
         let inner = ask.params.object("_meta").and_then(|mut meta| meta::take_trace(&mut meta));
         let who = self.who.clone().part_of(inner);

@@ -26,7 +26,7 @@ pub(super) struct McpSpanInfo<'a> {
 }
 
 impl McpRequestSpan {
-    pub(super) fn disabled() -> Self {
+    pub(super) fn without_recording() -> Self {
         Self(None)
     }
 

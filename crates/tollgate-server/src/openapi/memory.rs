@@ -42,7 +42,7 @@ fn with_paging(operation: Operation) -> Operation {
     )
 }
 
-fn forgotten() -> Value {
+fn deleted_items() -> Value {
     object(&[("forgotten", schema_ref("Counts"))], &[])
 }
 
@@ -76,7 +76,7 @@ fn all() -> Vec<Operation> {
         .query("author", text(), "everything of this author")
         .query("before", text(), "transcripts before this time")
         .query("confirm", text(), "the name of the namespace again, to delete all of it")
-        .gives(200, "the deleted items", forgotten()),
+        .gives(200, "the deleted items", deleted_items()),
         scoped_operation(
             "get",
             "/api/memory/export",
@@ -156,7 +156,7 @@ fn entities() -> Vec<Operation> {
             "Deletes it and its relations",
         )
         .header("if-match", tag(), "the version to delete")
-        .gives(200, "the deleted items", forgotten())
+        .gives(200, "the deleted items", deleted_items())
         .refuses(&unknown)
         .refuses(&[
             (409, "`conflict`: it is being changed by another request"),
@@ -198,7 +198,7 @@ fn facts_and_relations() -> Vec<Operation> {
             .gives(201, "saved", object(&[("id", or_null(whole()))], &[]))
             .refuses(&[(404, "`unknown_entity`: its subject")]),
         scoped_operation("delete", "/api/memory/facts/{id}", "forgetFact", "Deletes a fact")
-            .gives(200, "the deleted items", forgotten())
+            .gives(200, "the deleted items", deleted_items())
             .refuses(&[(404, "`unknown_fact`")]),
         with_paging(scoped_operation(
             "get",
@@ -225,7 +225,7 @@ fn facts_and_relations() -> Vec<Operation> {
             .require("type")
             .query("target", text(), "to this entity")
             .require("target")
-            .gives(200, "the deleted items", forgotten())
+            .gives(200, "the deleted items", deleted_items())
             .refuses(&[(404, "`unknown_relation`")]),
     ]
 }
@@ -284,7 +284,7 @@ fn sessions() -> Vec<Operation> {
             "forgetTranscript",
             "Deletes it with its transcript",
         )
-        .gives(200, "the deleted items", forgotten())
+        .gives(200, "the deleted items", deleted_items())
         .refuses(&unknown),
     ]
 }

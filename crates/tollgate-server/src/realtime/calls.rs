@@ -63,7 +63,7 @@ async fn create_call(front: &Arc<AppState>, request: Request) -> Result<Response
     let front = Arc::clone(front);
     // A client that disconnects must not leave a call without its session.
     let creating = async move { create_at_provider(front, new, &sdp, &config).await };
-    tasks::whole("new call", creating).await.unwrap_or(Err(FAULT))
+    tasks::run_to_completion("new call", creating).await.unwrap_or(Err(FAULT))
 }
 
 /// A permit for one more live session.

@@ -222,7 +222,7 @@ pub(crate) fn into_outcome(reply: Result<Reply, CallError>) -> Result<Outcome, A
             let message = "the tool requires user input, which a single call cannot give";
             Ok(shaping::failure(call::CallStatus::Error, message, Duration::ZERO))
         }
-        Err(error) => match error_mapping::plain(&error) {
+        Err(error) => match error_mapping::rest_reply(&error) {
             RestErrorReply::Outcome { status, message } => {
                 Ok(shaping::failure(status, &message, Duration::ZERO))
             }

@@ -164,7 +164,7 @@ async fn serve_admitted(
         });
         let answered = async {
             match &underway {
-                Some(underway) => underway.answered(answered).await,
+                Some(underway) => underway.answer_unless_revoked(answered).await,
                 None => answered.await,
             }
         };

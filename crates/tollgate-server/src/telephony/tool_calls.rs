@@ -115,10 +115,10 @@ async fn run(front: &AppState, turn: &Turn, call: DeliveredCall) -> ToolAnswer {
     let outcome = replied.unwrap_or_else(|problem| {
         shaping::failure(CallStatus::Error, &problem.detail, Duration::ZERO)
     });
-    spoken(turn, &call.tool, &outcome, caps)
+    tool_answer(turn, &call.tool, &outcome, caps)
 }
 
-fn spoken(turn: &Turn, tool: &str, outcome: &Outcome, caps: ResultCaps) -> ToolAnswer {
+fn tool_answer(turn: &Turn, tool: &str, outcome: &Outcome, caps: ResultCaps) -> ToolAnswer {
     let spoken = gate::render_speech(turn, tool, outcome, caps.wording);
     let is_error =
         !matches!(outcome.status, CallStatus::Ok | CallStatus::NoResults | CallStatus::Pending);

@@ -25,7 +25,7 @@ pub(super) async fn read_json(
     body: Body,
     limits: &Limits,
 ) -> Result<Bytes, ApiError> {
-    body::json(sent, body, &bounded(limits, MAX_BODY_BYTES)).await
+    body::json(sent, body, &with_body_limit(limits, MAX_BODY_BYTES)).await
 }
 
 pub(super) async fn read_form(
@@ -33,10 +33,10 @@ pub(super) async fn read_form(
     body: Body,
     limits: &Limits,
 ) -> Result<Bytes, ApiError> {
-    body::url_encoded(sent, body, &bounded(limits, MAX_FORM_BYTES)).await
+    body::url_encoded(sent, body, &with_body_limit(limits, MAX_FORM_BYTES)).await
 }
 
-fn bounded(limits: &Limits, most: usize) -> Limits {
+fn with_body_limit(limits: &Limits, most: usize) -> Limits {
     Limits { body_bytes: limits.body_bytes.min(most), ..limits.clone() }
 }
 

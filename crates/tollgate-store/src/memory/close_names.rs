@@ -22,7 +22,7 @@ impl CloseNameSearch {
     }
 
     /// How many more names are compared.
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn room_left(&self) -> usize {
         self.left
     }
 

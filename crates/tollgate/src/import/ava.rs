@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::collector::ImportCollector;
-use super::common_keys::{ImportedTransport, whole};
+use super::common_keys::{ImportedTransport, command_words};
 use super::provider::{self, ImportedProvider};
 use super::server_draft::ServerDraft;
 use super::source_map::SourceMap;
@@ -17,7 +17,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     if let Some(mut mcp) = top.inner("mcp") {
         let enabled = mcp.flag("enabled").unwrap_or(true);
         for (name, server) in mcp.named_maps("servers") {
-            one(&name, server, &mut tools, sheet);
+            import_server(&name, server, &mut tools, sheet);
             if !enabled {
                 sheet.last_key("enabled", json!(false));
             }
@@ -42,7 +42,7 @@ struct AvaToolNames {
     exposed: Vec<String>,
 }
 
-fn one(
+fn import_server(
     name: &str,
     mut source: SourceMap,
     tools: &mut AvaToolNames,
@@ -57,7 +57,7 @@ fn one(
     }
     let mut draft = ServerDraft::new(sheet, name);
     let command = source.texts("command").unwrap_or_default();
-    let words = whole(command, source.texts("args"));
+    let words = command_words(command, source.texts("args"));
     if words.is_empty() {
         sheet.drop(&source.at, "it has neither a command nor a URL");
         return;

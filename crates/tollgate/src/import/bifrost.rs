@@ -20,7 +20,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     if let Some(mut mcp) = top.inner("mcp") {
         let timeout = manager(&mut mcp, sheet);
         for (name, client) in mcp.named_maps("client_configs") {
-            one(&name, client, empty, timeout, sheet);
+            import_server(&name, client, empty, timeout, sheet);
         }
         sheet.leave(mcp);
     }
@@ -75,7 +75,7 @@ fn span(value: &Value) -> Option<f64> {
     }
 }
 
-fn one(
+fn import_server(
     name: &str,
     mut source: SourceMap,
     empty: EmptyListMeaning,

@@ -11,12 +11,12 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     // Even if another program was named: the units of its timeouts are those of Codex.
     sheet.client = ClientApp::find("codex");
     for (name, server) in top.named_maps("mcp_servers") {
-        one(&name, server, sheet);
+        import_server(&name, server, sheet);
     }
     sheet.blame(top);
 }
 
-fn one(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
+fn import_server(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
     let forwarded = forwarded_variables(&mut source);
     source.merge("env", forwarded.into_iter().map(|name| (name.clone(), reference(&name))));
     let headers = source.table("http_headers");

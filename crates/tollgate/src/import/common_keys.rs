@@ -83,7 +83,7 @@ fn reach(source: &mut SourceMap, draft: &mut ServerDraft, sheet: &mut ImportColl
             if url.is_some() {
                 sheet.drop(source.path("url"), "it also has a command, which was imported");
             }
-            let words = whole(words, source.texts("args"));
+            let words = command_words(words, source.texts("args"));
             draft.command(sheet, &words);
             let env = source.table("env");
             draft.env(sheet, env);
@@ -125,7 +125,7 @@ pub(super) fn is_spoken(url: &str, sheet: &ImportCollector<'_>) -> bool {
 
 /// The words of a command: `npx -y x` in one string is split, unless there are separate arguments
 /// or it is the path of a program.
-pub(super) fn whole(command: Vec<String>, arguments: Option<Vec<String>>) -> Vec<String> {
+pub(super) fn command_words(command: Vec<String>, arguments: Option<Vec<String>>) -> Vec<String> {
     let split = match (command.as_slice(), &arguments) {
         ([text], None) if !is_path(text) => shell_words::split(text).ok(),
         _ => None,

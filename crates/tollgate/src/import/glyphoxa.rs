@@ -11,7 +11,7 @@ use super::source_map::SourceMap;
 pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     if let Some(mut mcp) = top.inner("mcp") {
         for (name, server) in mcp.named_maps("servers") {
-            one(&name, server, sheet);
+            import_server(&name, server, sheet);
         }
         sheet.leave(mcp);
     }
@@ -24,7 +24,7 @@ pub(super) fn read(mut top: SourceMap, sheet: &mut ImportCollector<'_>) {
     sheet.leave(top);
 }
 
-fn one(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
+fn import_server(name: &str, mut source: SourceMap, sheet: &mut ImportCollector<'_>) {
     let Some(mut auth) = source.inner("auth") else {
         return common_keys::server(name, source, sheet);
     };

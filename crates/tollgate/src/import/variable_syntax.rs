@@ -50,7 +50,7 @@ pub(super) fn rewrite_variables(text: &str, spelling: VariableSyntax) -> (String
             rest = inside;
             continue;
         };
-        let (written, note) = one(&inside[..end], spelling);
+        let (written, note) = replacement(&inside[..end], spelling);
         out.push_str(&written);
         notes.extend(note);
         rest = &inside[end + 1..];
@@ -60,7 +60,7 @@ pub(super) fn rewrite_variables(text: &str, spelling: VariableSyntax) -> (String
 }
 
 /// The replacement of `${inside}`.
-fn one(inside: &str, spelling: VariableSyntax) -> (String, Option<String>) {
+fn replacement(inside: &str, spelling: VariableSyntax) -> (String, Option<String>) {
     let name = inside.strip_prefix("env:").unwrap_or(inside);
     let bare = name.split_once(":-").map_or(name, |(name, _)| name);
     if is_variable(bare) && !name.contains("${") {

@@ -226,7 +226,7 @@ fn shown_to(
                 paste: ManualInstructions { words, yaml: None },
             });
         }
-        let mut tools = match &edit::thing(old, "agents", agent).ok_or_else(missing)?["tools"] {
+        let mut tools = match &edit::entry(old, "agents", agent).ok_or_else(missing)?["tools"] {
             Value::Array(tools) => tools.clone(),
             _ => Vec::new(),
         };

@@ -40,7 +40,7 @@ fn cue(lines: &[(u64, &str)]) -> Result<Option<TranscriptLine>, TranscriptError>
     let text: Vec<&str> = lines[at + 1..].iter().map(|(_, line)| *line).collect();
     let text = text.join(" ");
     let voice = voice(&text);
-    let plain = plain(&text);
+    let plain = strip_markup(&text);
     let (speaker, text) = match (voice, split_speaker(&plain)) {
         (Some(voice), _) => (voice, plain.as_str()),
         (None, Some((speaker, text))) => (speaker, text),
@@ -63,7 +63,7 @@ fn voice(text: &str) -> Option<&str> {
 }
 
 /// Without tags, and with entities decoded.
-fn plain(text: &str) -> String {
+fn strip_markup(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, tag)) = rest.split_once('<') {

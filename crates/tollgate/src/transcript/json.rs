@@ -34,7 +34,8 @@ pub(super) fn read(text: &str) -> Result<ImportedTranscript, TranscriptError> {
     let date = first(about, DATES).and_then(Value::as_str).and_then(date::parse);
     let mut lines = Vec::new();
     for (item, number) in list.iter().zip(1..) {
-        let said_here = one(item).map_err(|why| bad(None, format!("entry {number}: {why}")))?;
+        let said_here =
+            read_line(item).map_err(|why| bad(None, format!("entry {number}: {why}")))?;
         lines.extend(said_here);
     }
     Ok(ImportedTranscript { date, lines })
@@ -52,7 +53,7 @@ enum TranscriptEntryError {
 }
 
 /// `None`: it has no text.
-fn one(item: &Value) -> Result<Option<TranscriptLine>, TranscriptEntryError> {
+fn read_line(item: &Value) -> Result<Option<TranscriptLine>, TranscriptEntryError> {
     let fields = item.as_object().ok_or(TranscriptEntryError::NotAnObject)?;
     let text = match first(fields, TEXTS) {
         Some(Value::String(text)) => text.clone(),

@@ -114,7 +114,7 @@ pub(super) fn check_endpoint_region(
 }
 
 /// The text of a key, if it is not blank.
-fn filled<'a>(fields: &'a SectionFields, key: &str) -> Option<&'a str> {
+fn non_blank<'a>(fields: &'a SectionFields, key: &str) -> Option<&'a str> {
     fields.text(key).map(|text| text.value.trim()).filter(|text| !text.is_empty())
 }
 

@@ -26,7 +26,7 @@ fn fan(wide: usize) -> Value {
 fn check_kinds(schema: &Value, expected: JsonTypeSet) -> usize {
     let root = SchemaRoot::new(schema);
     assert_eq!(SchemaLayers::of(&root, schema).kinds(), expected, "{:.200}", schema.to_string());
-    root.spent()
+    root.count_steps()
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn nothing_is_looked_through_for_each_that_refers_to_it() {
             reader.remark(field);
             SchemaLayers::of(&root, field).kinds();
         }
-        assert_eq!(root.spent(), ALL);
+        assert_eq!(root.count_steps(), ALL);
     }
 }
 
@@ -111,5 +111,5 @@ fn ordinary_schemas_are_read_to_their_end() {
         assert!(reader.remark(field).unwrap().starts_with("What kind"));
         assert_eq!(SchemaLayers::of(&root, field).kinds(), JsonTypeSet::STRING | JsonTypeSet::NULL);
     }
-    assert!(root.spent() < ORDINARY, "{}", root.spent());
+    assert!(root.count_steps() < ORDINARY, "{}", root.count_steps());
 }

@@ -24,7 +24,7 @@ fn nothing_that_is_taken_out_begins_with_a_byte_that_is_passed_over() {
             let last = before.chars().next_back();
             let around =
                 super::CharContext { text: &text, at: before.len(), c, before: last, rtl: &rtl };
-            assert_eq!(around.hidden(), None, "{c:?}");
+            assert_eq!(around.hiding_kind(), None, "{c:?}");
         }
     }
 }

@@ -68,10 +68,10 @@ fn a_row_without_siblings_waits_for_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let (mut writer, mut places) = writer(&directory);
     places.pop().unwrap().send(waited_for());
-    assert_eq!(writer.expected(), CALLS - 1);
+    assert_eq!(writer.rows_to_come(), CALLS - 1);
     drop(places);
     writer.fill();
-    assert_eq!(writer.expected(), 0);
+    assert_eq!(writer.rows_to_come(), 0);
     writer.gather();
     assert_eq!(writer.batch.len(), 1);
 }

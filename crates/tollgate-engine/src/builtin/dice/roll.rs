@@ -21,7 +21,7 @@ impl RollResult {
     }
 
     /// The faces that were rerolled or dropped.
-    pub(crate) fn dropped(&self) -> Vec<i64> {
+    pub(crate) fn dropped_faces(&self) -> Vec<i64> {
         self.faces(|fallen| &fallen.dropped)
     }
 

@@ -89,7 +89,7 @@ pub(super) fn read_list(node: &DocumentNode) -> Result<TableWithLines, DocumentL
         let (text, weight) = match &item.data {
             DocumentData::Map(_) => {
                 let fields = item.fields(&["text", "weight"])?;
-                (fields.required("text", MAX_TEXT_BYTES)?, fields.whole("weight")?.unwrap_or(1))
+                (fields.require_text("text", MAX_TEXT_BYTES)?, fields.whole("weight")?.unwrap_or(1))
             }
             DocumentData::Nothing | DocumentData::Scalar(_) | DocumentData::List(_) => {
                 (item.text("text", MAX_TEXT_BYTES)?, 1)

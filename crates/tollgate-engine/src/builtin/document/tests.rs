@@ -100,7 +100,7 @@ fn keys_and_kinds_are_checked() {
         ("c", "`f`, line 3: `c` must have 1 to 9 bytes"),
         ("f", "`f`, line 1: `f` is missing"),
     ] {
-        assert_eq!(describe(&fields.required(key, 9).unwrap_err()), expected);
+        assert_eq!(describe(&fields.require_text(key, 9).unwrap_err()), expected);
     }
     assert_eq!(fields.whole("d").unwrap(), Some(12));
     assert_eq!(fields.whole("f").unwrap(), None);

@@ -214,7 +214,7 @@ fn track(node: &DocumentNode) -> Result<Track, DocumentLineError> {
     };
     let seconds = fields.whole("length_s")?;
     Ok(Track {
-        title: fields.required("title", MAX_TITLE_BYTES)?.to_owned(),
+        title: fields.require_text("title", MAX_TITLE_BYTES)?.to_owned(),
         place,
         moods,
         seconds,

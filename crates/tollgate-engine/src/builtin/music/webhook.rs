@@ -70,7 +70,7 @@ impl Webhook {
             inner.waiting.fetch_sub(1, Ordering::Relaxed);
             return WebhookDelivery::No(format!("its queue is full ({MAX_QUEUED_EVENTS} events)"));
         }
-        let telling = tasks::whole("music webhook", async move {
+        let telling = tasks::run_to_completion("music webhook", async move {
             let sent = inner.post_twice(&event).await;
             inner.waiting.fetch_sub(1, Ordering::Relaxed);
             sent

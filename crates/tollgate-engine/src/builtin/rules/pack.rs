@@ -117,10 +117,10 @@ fn rule(
     let others = others.iter().map(|node| node.text("also", MAX_NAME_BYTES).map(str::to_owned));
     Ok(GameRule {
         id: word(&fields, "id")?.ok_or_else(missing)?,
-        name: fields.required("name", MAX_NAME_BYTES)?.to_owned(),
+        name: fields.require_text("name", MAX_NAME_BYTES)?.to_owned(),
         also: others.collect::<Result<_, _>>()?,
         category: word(&fields, "category")?.unwrap_or_else(|| usual.to_owned()),
-        text: fields.required("text", MAX_TEXT_BYTES)?.to_owned(),
+        text: fields.require_text("text", MAX_TEXT_BYTES)?.to_owned(),
         pack: Arc::clone(pack),
     })
 }

@@ -50,7 +50,7 @@ pub(super) fn read(searcher: SearchProvider, body: &Value) -> Option<Vec<WebSear
     };
     let mut found: Vec<WebSearchResult> = Vec::new();
     for result in results {
-        let Some(next) = one(result, snippet) else { continue };
+        let Some(next) = read_result(result, snippet) else { continue };
         if found.len() < MAX_RESULTS && found.iter().all(|known| known.url != next.url) {
             found.push(next);
         }
@@ -58,7 +58,7 @@ pub(super) fn read(searcher: SearchProvider, body: &Value) -> Option<Vec<WebSear
     Some(found)
 }
 
-fn one(result: &Value, snippet: &str) -> Option<WebSearchResult> {
+fn read_result(result: &Value, snippet: &str) -> Option<WebSearchResult> {
     let text = |key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default();
     let url =
         Url::parse(text("url")).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;

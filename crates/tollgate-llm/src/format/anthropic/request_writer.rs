@@ -182,7 +182,7 @@ fn options(
     }
     for (key, number) in [("top_p", top_p), ("top_k", top_k)] {
         if let Some(number) = number {
-            body.insert(key.to_owned(), whole(number).into());
+            body.insert(key.to_owned(), without_fraction(number).into());
         }
     }
     if !stop.is_empty() {
@@ -215,7 +215,7 @@ fn clamp_temperature(temperature: &Number, writing: &mut AnthropicBlockWriter) -
 }
 
 /// Other dialects write 40.0 where Anthropic expects 40.
-fn whole(number: &Number) -> Number {
+fn without_fraction(number: &Number) -> Number {
     match number.as_f64() {
         Some(float) if number.is_f64() && float.fract() == 0.0 && (1.0..1e9).contains(&float) => {
             format!("{float:.0}").parse().unwrap_or_else(|_| number.clone())

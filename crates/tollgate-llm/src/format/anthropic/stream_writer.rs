@@ -203,7 +203,7 @@ impl AnthropicStreamWriter {
             PartOpening::Whole(PartContent::Opaque { dialect: OWN, value }) => {
                 (Some(value.clone()), BlockDeltaKind::None)
             }
-            PartOpening::Whole(content) => (whole(content), BlockDeltaKind::None),
+            PartOpening::Whole(content) => (whole_block(content), BlockDeltaKind::None),
         };
         let number = block.map(|block| self.block(with(block, extra)));
         self.current = Some(AnthropicOpenPart { part, block: number, growth, citations: 0 });
@@ -321,7 +321,7 @@ impl AnthropicStreamWriter {
 }
 
 /// The block of a part that arrived in one piece.
-fn whole(content: &PartContent) -> Option<Value> {
+fn whole_block(content: &PartContent) -> Option<Value> {
     if matches!(content, PartContent::Media(_) | PartContent::Result(_)) {
         return None;
     }

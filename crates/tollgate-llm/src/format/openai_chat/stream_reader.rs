@@ -186,7 +186,7 @@ impl OpenAiChatStreamReader {
             self.calls.read(call, &mut self.parts, out)?;
         }
         for image in response::read_images(&mut delta)? {
-            self.parts.whole(image, out);
+            self.parts.push_whole(image, out);
         }
         let Value::Object(mut left) = delta.into_value() else { return Ok(Map::new()) };
         left.retain(|_, value| !value.is_null());
@@ -214,7 +214,7 @@ impl OpenAiChatStreamReader {
                 self.parts.refused = true;
                 self.parts.say(ChatTextKind::Refusal, text.to_owned(), out);
             } else if let Ok(part) = part_reader::read(piece, "content".to_owned()) {
-                self.parts.whole(part, out);
+                self.parts.push_whole(part, out);
             }
         }
         Ok(())
@@ -301,7 +301,7 @@ impl OpenAiChatParts {
         index
     }
 
-    fn whole(&mut self, part: MessagePart, out: &mut Vec<ResponseDelta>) {
+    fn push_whole(&mut self, part: MessagePart, out: &mut Vec<ResponseDelta>) {
         let MessagePart { content, extra } = part;
         let index = self.open(PartOpening::Whole(content), extra, out);
         out.push(ResponseDelta::Close { index });

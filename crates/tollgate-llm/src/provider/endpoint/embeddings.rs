@@ -98,7 +98,8 @@ impl ModelEndpoint {
             response.map_err(|failed| error_mapping::send_error(&self.label, &failed))?;
         let response = self.check_head(response, ExpectedBody::Json, clock.wall()).await?;
         let answer =
-            response_head::whole(response.into_body(), MAX_RESPONSE_BYTES, &self.label).await?;
+            response_head::read_whole(response.into_body(), MAX_RESPONSE_BYTES, &self.label)
+                .await?;
         let count = texts.len();
         let read = answer.clone();
         let vectors = offload_if_large(answer.len(), move || read_vectors(api, &read, count)).await;

@@ -66,14 +66,14 @@ impl ModelEndpoint {
     ) -> Result<HttpResponse<PassThroughBody>, AskError> {
         let response = self.check_head(response, ExpectedBody::Json, wall).await?;
         let (parts, body) = response.into_parts();
-        let bytes = response_head::whole(body, MAX_RESPONSE_BYTES, &self.label).await?;
+        let bytes = response_head::read_whole(body, MAX_RESPONSE_BYTES, &self.label).await?;
         let checked = bytes.clone();
         let checked = offload_if_large(bytes.len(), move || check_object(&checked)).await;
         checked.map_err(|malformed| error_mapping::malformed_error(&self.label, &malformed))?;
         if says_error(&bytes) {
             return Err(response_head::error_in_ok_response(&bytes, self.format, &self.label));
         }
-        Ok(pass_through::whole(&parts, bytes))
+        Ok(pass_through::whole_response(&parts, bytes))
     }
 
     async fn pass_events(

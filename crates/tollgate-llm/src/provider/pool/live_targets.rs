@@ -64,7 +64,7 @@ impl LiveTargets {
 
     /// In the order of the model's route. One whose breaker is open or that is rate limited comes
     /// last, with that state.
-    pub(in crate::provider) fn ordered(
+    pub(in crate::provider) fn in_route_order(
         &self,
         now: Instant,
     ) -> Vec<(&LiveTarget, TargetAvailability)> {

@@ -75,7 +75,7 @@ impl SessionObserver for OpenAiObserver {
                 Observation::default()
             }
             "input_audio_buffer.speech_started" => Observation::of_speech(SpeechEvent::CallerBegan),
-            "input_audio_buffer.speech_stopped" => Observation::of_speech(self.stopped(text)),
+            "input_audio_buffer.speech_stopped" => Observation::of_speech(self.end_of_speech(text)),
             "response.created" => Observation::of_speech(SpeechEvent::ResponseBegan),
             "response.done" => {
                 let tokens = openai_tokens(&parse(text)["response"]["usage"]);
@@ -84,7 +84,7 @@ impl SessionObserver for OpenAiObserver {
             }
             "output_audio_buffer.started" => Observation::of_speech(SpeechEvent::AgentHeard),
             "conversation.item.input_audio_transcription.completed" => {
-                self.transcribed(&parse(text)["usage"])
+                self.transcription_usage(&parse(text)["usage"])
             }
             _ => Observation::default(),
         }
@@ -111,14 +111,14 @@ impl OpenAiObserver {
     }
 
     /// The provider says where in the audio the speech ended, after it has waited for more.
-    fn stopped(&self, text: &str) -> SpeechEvent {
+    fn end_of_speech(&self, text: &str) -> SpeechEvent {
         let end = parse(text)["audio_end_ms"].as_u64().map(Duration::from_millis);
         let hangover = end.and_then(|end| self.sent.checked_sub(end));
         SpeechEvent::CallerEnded { hangover: hangover.filter(|it| *it <= MAX_HANGOVER) }
     }
 
     /// Some providers transcribe for nothing, and count nothing.
-    fn transcribed(&self, usage: &Value) -> Observation {
+    fn transcription_usage(&self, usage: &Value) -> Observation {
         if usage.is_null() {
             return Observation::default();
         }

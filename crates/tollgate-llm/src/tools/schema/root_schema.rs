@@ -22,7 +22,7 @@ fn forbidden(form: ToolFormat) -> &'static [&'static str] {
     }
 }
 
-pub(super) fn plain(
+pub(super) fn fit_plain(
     fields: &mut Map<String, Value>,
     form: ToolFormat,
     log: &mut SchemaFitLog,

@@ -62,13 +62,14 @@ impl PendingResponse<'_> {
     ) -> Result<PostReply, RequestError> {
         let status = response.status();
         if status != StatusCode::OK {
-            let body = body::whole(response.into_body(), REFUSAL_LIMIT).await.unwrap_or_default();
+            let body =
+                body::read_whole(response.into_body(), REFUSAL_LIMIT).await.unwrap_or_default();
             return Ok(PostReply::Refused(status, error_in(&body)));
         }
         if body::is_event_stream(response.headers()) {
             return self.read_stream(EventStream::new(response, self.limit)).await;
         }
-        let bytes = body::whole(response.into_body(), self.limit).await?;
+        let bytes = body::read_whole(response.into_body(), self.limit).await?;
         Ok(match self.take_any(bytes).await {
             StreamMessage::Answer(outcome) => PostReply::Answer(outcome),
             StreamMessage::Broken(reason) => PostReply::Nonsense(reason),

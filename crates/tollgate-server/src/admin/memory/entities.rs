@@ -14,7 +14,8 @@ use tollgate_store::memory::{EntityFilter, MemoryForgetTarget, Page};
 use super::json_lines::attributes;
 use super::query_params::next;
 use super::{
-    MemoryAdminRequest, api_response, check_same, gone_or, in_words, memory_json, missing, whole,
+    MemoryAdminRequest, api_response, check_same, gone_or, in_words, memory_json, missing,
+    run_to_completion,
 };
 use crate::admin::config::if_match;
 use crate::api_error::ApiError;
@@ -135,7 +136,7 @@ async fn keep(
     entity: NewEntity,
     expected: EntityPrecondition,
 ) -> Result<Response, ApiError> {
-    whole(async move {
+    run_to_completion(async move {
         let id = entity.id.clone();
         let _edit =
             front.edits.begin((admin.namespace.clone(), admin.agent.clone(), id.clone()))?;
@@ -165,7 +166,7 @@ async fn own(admin: &MemoryAdminRequest, id: &EntityId) -> Result<Option<Entity>
 }
 
 /// `GET /api/memory/entities/{id}`: the entity, its relations, and the newest facts about it.
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
@@ -205,7 +206,7 @@ pub(crate) async fn forget(
         let version = if_match(&sent.headers)?;
         let entity = EntityId::parse(&id)?;
         let none = missing("unknown_entity", "entity", &id);
-        let gone = whole(async move {
+        let gone = run_to_completion(async move {
             let subject = (admin.namespace.clone(), admin.agent.clone(), entity.clone());
             let _edit = front.edits.begin(subject)?;
             if let Some(version) = version {

@@ -12,7 +12,7 @@ use tollgate_store::memory::{MemoryForgetTarget, MemoryItem};
 
 use super::json_lines::{fact, moment};
 use super::query_params::next;
-use super::{MemoryAdminRequest, api_response, gone_or, memory_json, missing, whole};
+use super::{MemoryAdminRequest, api_response, gone_or, memory_json, missing, run_to_completion};
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::body;
@@ -67,7 +67,7 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
         let fields = BodyFields::read(&body, &["text", "about", "topic", "session", "at"])?;
         let at = moment(&fields, "at")?.unwrap_or_else(|| admin.memory.now());
         let fact = fact(&fields, at)?;
-        let written = whole(async move {
+        let written = run_to_completion(async move {
             let store = admin.memory.store();
             if let Some(about) = &fact.entity
                 && store.snapshot(&admin.scope(), about, 0).await?.is_none()
@@ -97,7 +97,7 @@ pub(crate) async fn forget(
         let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
         let none = missing("unknown_fact", "fact", &id);
         let number: u64 = id.parse().map_err(|_| none.clone())?;
-        let gone = whole(async move {
+        let gone = run_to_completion(async move {
             let what = MemoryForgetTarget::Fact(FactId(number));
             let gone = admin.memory.store().forget(&admin.scope(), &what).await?;
             admin.note("forgotten", &id, "a fact").await;

@@ -13,7 +13,7 @@ use tollgate_core::memory::{Audience, AuthorTrust, Namespace};
 use tollgate_store::memory::{MemoryCounts, MemoryImport, MemoryRecord, RecordContent};
 
 use super::json_lines::{self, ImportPrecedence, MemoryImportDefaults};
-use super::{MemoryAdminRequest, api_response, counts_json, in_words, sum, whole};
+use super::{MemoryAdminRequest, api_response, counts_json, in_words, run_to_completion, sum};
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::body::json_lines::JsonLinesBody;
@@ -39,7 +39,7 @@ pub(crate) async fn import(State(front): State<Arc<AppState>>, request: Request)
         };
         let mut lines = JsonLinesBody::of(&sent.headers, body, &front.limits)?;
         let intake = MemoryImportRun::new(admin, mode)?;
-        let written = whole(async move { intake.all(&mut lines).await });
+        let written = run_to_completion(async move { intake.import_all(&mut lines).await });
         Ok(Json(written.await?).into_response())
     };
     api_response(answered.await)
@@ -87,7 +87,7 @@ impl MemoryImportRun {
         Ok(Self { admin, mode, usual, imports, waiting, into, seen: 0, read, stored })
     }
 
-    async fn all(mut self, lines: &mut JsonLinesBody) -> Result<Value, ApiError> {
+    async fn import_all(mut self, lines: &mut JsonLinesBody) -> Result<Value, ApiError> {
         let taken = self.take(lines).await;
         // Good lines are kept, even if a later one is bad.
         let flushed = self.flush().await;
@@ -115,7 +115,7 @@ impl MemoryImportRun {
                 Ok(read) => read,
                 Err(why) => return Err((number, why)),
             };
-            self.read = sum(self.read, one(&record.content));
+            self.read = sum(self.read, count_record(&record.content));
             if self.mode == MemoryImportMode::Try {
                 continue;
             }
@@ -147,7 +147,7 @@ impl MemoryImportRun {
     }
 }
 
-fn one(content: &RecordContent) -> MemoryCounts {
+fn count_record(content: &RecordContent) -> MemoryCounts {
     let none = MemoryCounts::default();
     match content {
         RecordContent::Utterance(_) => MemoryCounts { entries: 1, ..none },

@@ -12,7 +12,7 @@ use tollgate_store::memory::MemoryForgetTarget;
 
 use super::json_lines::{attributes, provenance};
 use super::query_params::next;
-use super::{MemoryAdminRequest, api_response, gone_or, memory_json, whole};
+use super::{MemoryAdminRequest, api_response, gone_or, memory_json, run_to_completion};
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::body;
@@ -50,7 +50,7 @@ pub(crate) async fn add(State(front): State<Arc<AppState>>, request: Request) ->
         let relation = NewRelation::new(source, &kind, target, admin.memory.now())?
             .with(attributes(&fields)?)?
             .with_provenance(provenance(&fields)?)?;
-        let answer = whole(async move {
+        let answer = run_to_completion(async move {
             let answer = json!({
                 "source": relation.source.as_str(),
                 "type": relation.kind,
@@ -78,7 +78,7 @@ pub(crate) async fn forget(State(front): State<Arc<AppState>>, request: Request)
         let source = EntityId::parse(admin.query.require("source")?)?;
         let target = EntityId::parse(admin.query.require("target")?)?;
         let kind = admin.query.require("type")?.trim().to_lowercase();
-        let gone = whole(async move {
+        let gone = run_to_completion(async move {
             let name = relation_name(&source, &kind, &target);
             let what = MemoryForgetTarget::Relation { source, kind, target };
             let gone = admin.memory.store().forget(&admin.scope(), &what).await?;

@@ -15,7 +15,9 @@ use tollgate_store::memory::{MAX_ROWS_PER_CALL, MemoryForgetTarget, TranscriptPa
 
 use super::json_lines::moment;
 use super::query_params::next;
-use super::{MemoryAdminRequest, api_response, check_same, gone_or, memory_json, missing, whole};
+use super::{
+    MemoryAdminRequest, api_response, check_same, gone_or, memory_json, missing, run_to_completion,
+};
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::body;
@@ -68,7 +70,7 @@ pub(crate) async fn append(State(front): State<Arc<AppState>>, request: Request)
         let fields = BodyFields::read(&body, &["session", "entries"])?;
         let session = SessionId::parse(&fields.needed_text("session")?)?;
         let entries = entries(&admin, &session, &fields)?;
-        let written = whole(async move {
+        let written = run_to_completion(async move {
             let count = entries.len();
             let name = session.as_str().to_owned();
             let ids = admin
@@ -112,7 +114,7 @@ fn entries(
 }
 
 /// `GET /api/memory/sessions/{id}`: the transcript, from the beginning or after an entry.
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(front): State<Arc<AppState>>,
     Path(id): Path<String>,
     request: Request,
@@ -150,7 +152,7 @@ pub(crate) async fn summarise(
         check_same(&id, fields.text("id")?.as_deref())?;
         let session = SessionId::parse(&id)?;
         let summary = normalize_text("summary", &fields.needed_text("summary")?, MAX_TEXT_BYTES)?;
-        let written = whole(async move {
+        let written = run_to_completion(async move {
             let store = admin.memory.store();
             let place = admin.place(AuthorTrust::Operator);
             if !store.summarise(&place, &session, &summary).await? {
@@ -176,7 +178,7 @@ pub(crate) async fn forget(
         let admin = MemoryAdminRequest::open(&front, &sent, &[])?;
         let session = SessionId::parse(&id)?;
         let none = unknown(&id);
-        let gone = whole(async move {
+        let gone = run_to_completion(async move {
             let what = MemoryForgetTarget::Session(session);
             let gone = admin.memory.store().forget(&admin.scope(), &what).await?;
             admin.note("forgotten", &id, &super::in_words(&gone)).await;

@@ -26,7 +26,7 @@ use crate::ops::{ServerJson, for_observers};
 use crate::wire_schema::{ServerStateWord, Time};
 
 /// `GET /api/servers/{id}`: status and history, and for admins the config entry.
-pub(crate) async fn one(
+pub(crate) async fn show(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,

@@ -121,7 +121,7 @@ pub(super) async fn accept_incoming(
         accepted.await.map_err(problem)?;
         front.calls.start(CallSession::new(&front, call, pending, request, permit).run())
     };
-    tasks::whole("accepted call", accepting).await.unwrap_or(Err(FAULT))
+    tasks::run_to_completion("accepted call", accepting).await.unwrap_or(Err(FAULT))
 }
 
 async fn reject_call(

@@ -32,7 +32,7 @@ pub(super) async fn find(
              ORDER BY {order} LIMIT $5",
         );
         for partition in &shelves {
-            let left = size(search.left());
+            let left = size(search.room_left());
             let values: [SqlParam<'_>; 5] = [partition, &from, &to, &kind, &left];
             let rows = lease.rows(&select, &values).await?;
             // A microsecond each; others have their turn between partitions.

@@ -57,7 +57,7 @@ fn compare(
         names.range,
     );
     let mut query = connection.prepare_cached(&select)?;
-    let values = (partition.id, names.from, names.to, names.kind, size(search.left()));
+    let values = (partition.id, names.from, names.to, names.kind, size(search.room_left()));
     let mut rows = query.query(values)?;
     while let Some(row) = rows.next()? {
         search.compare(row.get(0)?, row.get_ref(1)?.as_str().unwrap_or_default());

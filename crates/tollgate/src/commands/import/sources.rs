@@ -38,7 +38,7 @@ pub(super) fn find(
     };
     if typed == "-" {
         let text = text_of(io::stdin().lock(), "standard input")?;
-        return Ok(vec![plain("standard input", text)]);
+        return Ok(vec![text_source("standard input", text)]);
     }
     let path = Path::new(typed);
     if let (Some(client), false) = (ClientApp::find(typed), typed.contains(['/', '.'])) {
@@ -54,7 +54,7 @@ pub(super) fn find(
         || typed.contains(char::is_whitespace)
         || typed.starts_with('{')
     {
-        return Ok(vec![plain("the command line", typed.to_owned())]);
+        return Ok(vec![text_source("the command line", typed.to_owned())]);
     }
     Err(unknown(typed, "a file, a program or a command line in quotes"))
 }
@@ -99,7 +99,7 @@ fn read(path: &Path) -> Result<ImportSource, CommandError> {
     let file = File::open(path);
     let file = file.map_err(|why| CommandError::new(format!("cannot read `{label}`: {why}")))?;
     let text = text_of(file, &label)?;
-    Ok(plain(&label, text))
+    Ok(text_source(&label, text))
 }
 
 fn text_of(from: impl io::Read, label: &str) -> Result<String, CommandError> {
@@ -110,6 +110,6 @@ fn text_of(from: impl io::Read, label: &str) -> Result<String, CommandError> {
         .map_err(|_| CommandError::new(format!("`{label}` is not UTF-8; save it as UTF-8")))
 }
 
-fn plain(label: &str, text: String) -> ImportSource {
+fn text_source(label: &str, text: String) -> ImportSource {
     ImportSource { label: label.to_owned(), text, file: None, client: None }
 }

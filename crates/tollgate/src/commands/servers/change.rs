@@ -47,9 +47,11 @@ pub(crate) async fn run(
                 None => add::request_change(&add, environment)?,
             }
         }
-        Typed::Remove(named) => plain(&named, ConfigChange::Remove { name: named.name.clone() }),
-        Typed::Enable(named) => plain(&named, switch(&named, ServerSwitch::On)),
-        Typed::Disable(named) => plain(&named, switch(&named, ServerSwitch::Off)),
+        Typed::Remove(named) => {
+            without_input(&named, ConfigChange::Remove { name: named.name.clone() })
+        }
+        Typed::Enable(named) => without_input(&named, switch(&named, ServerSwitch::On)),
+        Typed::Disable(named) => without_input(&named, switch(&named, ServerSwitch::Off)),
     };
     let edits = match &wish.change {
         ConfigChange::Add { name, server, .. } => {
@@ -109,7 +111,7 @@ enum TrialMode {
     None,
 }
 
-fn plain(named: &ServerNameArgs, change: ConfigChange) -> RequestedServerChange {
+fn without_input(named: &ServerNameArgs, change: ConfigChange) -> RequestedServerChange {
     let mode = if named.dry_run { ApplyMode::Try } else { ApplyMode::Apply };
     RequestedServerChange { change, mode, given: Vec::new() }
 }

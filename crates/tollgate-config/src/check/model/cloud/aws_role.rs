@@ -45,7 +45,7 @@ impl RoleKey<'_> {
 
     /// `environment`: an access key, which may be temporary.
     fn access_key(&self, problems: &mut Problems) -> Option<AwsCredentials> {
-        let access_key_id = self.needed("AWS_ACCESS_KEY_ID", problems)?;
+        let access_key_id = self.require_variable("AWS_ACCESS_KEY_ID", problems)?;
         let secret_access_key = self.secret("AWS_SECRET_ACCESS_KEY", problems);
         let secret_access_key =
             secret_access_key.or_else(|| self.report_unset("AWS_SECRET_ACCESS_KEY", problems))?;
@@ -83,8 +83,8 @@ impl RoleKey<'_> {
     }
 
     fn web_identity(&self, url: Option<String>, problems: &mut Problems) -> Option<AwsRoleSource> {
-        let role_arn = self.needed("AWS_ROLE_ARN", problems)?;
-        let token_file = self.needed("AWS_WEB_IDENTITY_TOKEN_FILE", problems)?;
+        let role_arn = self.require_variable("AWS_ROLE_ARN", problems)?;
+        let token_file = self.require_variable("AWS_WEB_IDENTITY_TOKEN_FILE", problems)?;
         let session_name = self.variable("AWS_ROLE_SESSION_NAME");
         Some(AwsRoleSource::WebIdentity {
             role_arn,
@@ -106,7 +106,7 @@ impl RoleKey<'_> {
         Some(Secret::new(value))
     }
 
-    fn needed(&self, name: &str, problems: &mut Problems) -> Option<String> {
+    fn require_variable(&self, name: &str, problems: &mut Problems) -> Option<String> {
         self.variable(name).or_else(|| self.report_unset(name, problems))
     }
 

@@ -29,9 +29,9 @@ pub(super) fn bedrock(
     refuse_api_key(provider, "Bedrock", "write it in `bedrock`", problems);
     let credentials = credentials(bedrock, environment, problems);
     let endpoints = provider.entries("endpoints");
-    let first = endpoints.iter().find_map(|endpoint| filled(endpoint, "region"));
-    let region = filled(bedrock, "region");
-    let is_given = endpoints.iter().all(|endpoint| filled(endpoint, "region").is_some());
+    let first = endpoints.iter().find_map(|endpoint| non_blank(endpoint, "region"));
+    let region = non_blank(bedrock, "region");
+    let is_given = endpoints.iter().all(|endpoint| non_blank(endpoint, "region").is_some());
     let region = region.or(first.filter(|_| is_given));
     let Some(region) = region else {
         problems
@@ -60,7 +60,7 @@ fn credentials(
     const KEYS: [&str; 2] = ["access_key_id", "secret_access_key"];
     if let Some(named) = bedrock.text("credentials") {
         let others = KEYS.into_iter().chain(["session_token", "api_key"]);
-        if let Some(other) = others.into_iter().find(|key| filled(bedrock, key).is_some()) {
+        if let Some(other) = others.into_iter().find(|key| non_blank(bedrock, key).is_some()) {
             let message = format!("`{other}` and `credentials` exclude each other");
             problems.error(named.at, &bedrock.path("credentials"), message).help(HELP);
         }
@@ -71,30 +71,30 @@ fn credentials(
         let path = bedrock.path("credentials_url");
         problems.error(bedrock.place("credentials_url"), &path, message).help(HELP);
     }
-    let session_token = filled(bedrock, "session_token");
+    let session_token = non_blank(bedrock, "session_token");
     let first =
-        KEYS.into_iter().chain(["session_token"]).find(|key| filled(bedrock, key).is_some());
-    if let (Some(key), Some(first)) = (filled(bedrock, "api_key"), first) {
+        KEYS.into_iter().chain(["session_token"]).find(|key| non_blank(bedrock, key).is_some());
+    if let (Some(key), Some(first)) = (non_blank(bedrock, "api_key"), first) {
         let message = format!("`api_key` and `{first}` exclude each other");
         problems.error(bedrock.place(first), &bedrock.path(first), message).help(HELP);
         return Some(AwsCredentials::ApiKey(Secret::new(key)));
     }
-    if let Some(key) = filled(bedrock, "api_key") {
+    if let Some(key) = non_blank(bedrock, "api_key") {
         return Some(AwsCredentials::ApiKey(Secret::new(key)));
     }
     if first.is_none() {
         problems.error(bedrock.at, &bedrock.path, "Bedrock needs credentials").help(HELP);
         return None;
     }
-    if let Some(missing) = KEYS.into_iter().find(|key| filled(bedrock, key).is_none()) {
+    if let Some(missing) = KEYS.into_iter().find(|key| non_blank(bedrock, key).is_none()) {
         problems
             .error(bedrock.at, &bedrock.path(missing), format!("`{missing}` is missing"))
             .help(HELP);
         return None;
     }
     Some(AwsCredentials::AccessKey {
-        access_key_id: filled(bedrock, KEYS[0])?.to_owned(),
-        secret_access_key: Secret::new(filled(bedrock, KEYS[1])?),
+        access_key_id: non_blank(bedrock, KEYS[0])?.to_owned(),
+        secret_access_key: Secret::new(non_blank(bedrock, KEYS[1])?),
         session_token: session_token.map(Secret::new),
     })
 }

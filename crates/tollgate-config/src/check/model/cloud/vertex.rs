@@ -33,7 +33,7 @@ pub(super) fn vertex(
     }
     let help = "write `credentials`, `access_token` or `metadata` in `vertex`";
     refuse_api_key(provider, "Vertex AI", help, problems);
-    let location = filled(vertex, "location").unwrap_or(USUAL_LOCATION);
+    let location = non_blank(vertex, "location").unwrap_or(USUAL_LOCATION);
     if !is_name(location) {
         let message = format!("`{location}` is not a location");
         problems
@@ -41,7 +41,7 @@ pub(super) fn vertex(
             .help("like `europe-west1`, `eu` or `global`");
     }
     let key = service_account(vertex, problems);
-    let project = filled(vertex, "project").map(str::to_owned);
+    let project = non_blank(vertex, "project").map(str::to_owned);
     let project = project.or_else(|| key.as_ref()?.project.clone());
     let credentials = credentials(vertex, key, problems)?;
     let Some(project) = project else {
@@ -61,7 +61,7 @@ fn credentials(
 ) -> Option<GoogleCredentials> {
     let is_set = |key: &&str| match *key {
         "metadata" => vertex.flag("metadata") == Some(true),
-        key => filled(vertex, key).is_some(),
+        key => non_blank(vertex, key).is_some(),
     };
     let set: Vec<&str> = CREDENTIALS.into_iter().filter(|key| is_set(key)).collect();
     let token_url = vertex.text("token_url");
@@ -79,7 +79,7 @@ fn credentials(
             Some(GoogleCredentials::ServiceAccount(account))
         }
         ["access_token"] => {
-            Some(GoogleCredentials::AccessToken(Secret::new(filled(vertex, "access_token")?)))
+            Some(GoogleCredentials::AccessToken(Secret::new(non_blank(vertex, "access_token")?)))
         }
         ["metadata"] => Some(GoogleCredentials::Metadata { url: token_url }),
         [first, second, ..] => {
@@ -100,7 +100,7 @@ struct ServiceAccountFile {
 
 /// Also `None` after an error, which has been reported.
 fn service_account(vertex: &SectionFields, problems: &mut Problems) -> Option<ServiceAccountFile> {
-    let text = filled(vertex, "credentials")?;
+    let text = non_blank(vertex, "credentials")?;
     match read_key_file(text) {
         Ok(key) => Some(key),
         Err(why) => {

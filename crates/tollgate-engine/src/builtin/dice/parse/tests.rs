@@ -151,7 +151,8 @@ fn survives(text: &str, seed: u64) -> bool {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         u32::try_from((state >> 33) % u64::from(sides)).expect("less than the sides") + 1
     });
-    rolled.kept_faces().len() + rolled.dropped().len() <= (MAX_DICE + MAX_EXTRA_ROLLS) as usize
+    rolled.kept_faces().len() + rolled.dropped_faces().len()
+        <= (MAX_DICE + MAX_EXTRA_ROLLS) as usize
 }
 
 const TOKENS: &[&str] = &[

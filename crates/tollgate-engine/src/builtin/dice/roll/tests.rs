@@ -17,7 +17,7 @@ fn fall(expression: &str, falls: &[u32]) -> RollResult {
 fn check(expression: &str, falls: &[u32], retained: &[i64], dropped: &[i64], total: i64) {
     let rolled = fall(expression, falls);
     assert_eq!(rolled.kept_faces(), retained, "`{expression}`");
-    assert_eq!(rolled.dropped(), dropped, "`{expression}`");
+    assert_eq!(rolled.dropped_faces(), dropped, "`{expression}`");
     assert_eq!(rolled.total, total, "`{expression}`");
 }
 
@@ -71,7 +71,10 @@ fn explosions_and_rerolls_end_at_a_limit() {
         let face = if expression.contains('!') { 2 } else { 1 };
         let rolled = roll(&parse(expression).unwrap(), &mut |_| face);
         assert_eq!(rolled.extra, ExtraRolls::RanOut, "`{expression}`");
-        assert!(rolled.kept_faces().len() + rolled.dropped().len() <= 2_000, "`{expression}`");
+        assert!(
+            rolled.kept_faces().len() + rolled.dropped_faces().len() <= 2_000,
+            "`{expression}`"
+        );
     }
     assert_eq!(fall("2d6!", &[1, 2]).extra, ExtraRolls::Enough);
 }

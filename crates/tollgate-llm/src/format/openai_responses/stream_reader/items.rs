@@ -145,7 +145,7 @@ impl ResponsesStreamItems {
                     indices.map(|index| ResponseDelta::Extra { index, extra: extra.clone() }),
                 );
                 let of_item = |part: MessagePart| MessagePart { extra: extra.clone(), ..part };
-                self.whole(unannounced.into_iter().map(of_item).collect());
+                self.add_whole_parts(unannounced.into_iter().map(of_item).collect());
             }
             None | Some(ResponsesStreamItem::Message { .. }) => {
                 self.items.insert(at, ResponsesStreamItem::Done);
@@ -153,7 +153,7 @@ impl ResponsesStreamItems {
                     self.calls.insert(id.clone(), at);
                     self.unannounced_call = Some(id);
                 }
-                self.whole(item_reader::read(value, "item".to_owned())?);
+                self.add_whole_parts(item_reader::read(value, "item".to_owned())?);
             }
             Some(ResponsesStreamItem::Call(spoken)) => {
                 let index = spoken.index;
@@ -195,7 +195,7 @@ impl ResponsesStreamItems {
     }
 
     /// Parts for which only the final event arrived.
-    pub(super) fn whole(&mut self, parts: Vec<MessagePart>) {
+    pub(super) fn add_whole_parts(&mut self, parts: Vec<MessagePart>) {
         for part in parts {
             self.note_part(&part);
             let (opening, text, signature) = match part.content {

@@ -120,7 +120,7 @@ impl TypeSchema {
         let Value::Number(number) = &value else { return };
         let (plain, step) =
             if keyword == "exclusiveMinimum" { ("minimum", 1) } else { ("maximum", -1) };
-        match whole(number).filter(|_| self.kind == "integer") {
+        match as_integer(number).filter(|_| self.kind == "integer") {
             Some(whole) => self.keep_stricter(plain, whole.saturating_add(step).into()),
             None => {
                 self.limit(writer, keyword, &value, at);
@@ -304,7 +304,7 @@ impl TypeSchema {
 }
 
 /// The integer value of a number without a fraction.
-fn whole(number: &Number) -> Option<i64> {
+fn as_integer(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15)?;
         format!("{float:.0}").parse().ok()
