@@ -194,12 +194,15 @@ impl BuiltinTool for GetSummary {
             None => {
                 let entity = match look_up_entity(&self.0, scope, named).await? {
                     EntityLookup::Found(entity) => *entity,
-                    EntityLookup::Close(mut close) => {
+                    EntityLookup::Several(alike) => return Err(ambiguous_name(named, &alike)),
+                    EntityLookup::Missing(similar) => {
+                        let mut close = close_to(&self.0, scope, named, &similar).await?;
+                        if close.is_empty() {
+                            return Err(unknown_entity(named, &similar));
+                        }
                         close_match = true;
                         close.swap_remove(0)
                     }
-                    EntityLookup::Several(alike) => return Err(ambiguous_name(named, &alike)),
-                    EntityLookup::Nobody(alike) => return Err(unknown_entity(named, &alike)),
                 };
                 let found = store.snapshot(scope, &entity.id, MAX_LINKS).await?;
                 found.ok_or_else(|| BuiltinToolError::new(format!("`{named}` was just deleted")))?
@@ -242,7 +245,7 @@ pub(super) async fn find(
     match look_up_entity(memory_service, scope, named).await? {
         EntityLookup::Found(entity) => Ok(Some(*entity)),
         EntityLookup::Several(alike) => Err(ambiguous_name(named, &alike)),
-        EntityLookup::Close(_) | EntityLookup::Nobody(_) => Ok(None),
+        EntityLookup::Missing(_) => Ok(None),
     }
 }
 
@@ -256,8 +259,9 @@ pub(super) async fn require_entity(
     match look_up_entity(memory_service, scope, named).await? {
         EntityLookup::Found(entity) => Ok(*entity),
         EntityLookup::Several(alike) => Err(ambiguous_name(named, &alike)),
-        EntityLookup::Close(alike) | EntityLookup::Nobody(alike) => {
-            Err(unknown_entity(named, &alike))
+        EntityLookup::Missing(similar) => {
+            let close = close_to(memory_service, scope, named, &similar).await?;
+            Err(unknown_entity(named, if close.is_empty() { &similar } else { &close }))
         }
     }
 }
@@ -265,10 +269,8 @@ pub(super) async fn require_entity(
 enum EntityLookup {
     Found(Box<Entity>),
     Several(Vec<Entity>),
-    /// Not found; entities with close names, closest first.
-    Close(Vec<Entity>),
-    /// Not found; entities with similar names.
-    Nobody(Vec<Entity>),
+    /// Not found; entities whose names have words of it.
+    Missing(Vec<Entity>),
 }
 
 async fn look_up_entity(
@@ -280,19 +282,30 @@ async fn look_up_entity(
     if let Some(snapshot) = memory_service.store().snapshot(scope, &id, 0).await? {
         return Ok(EntityLookup::Found(Box::new(snapshot.entity)));
     }
-    let filter = EntityFilter { name: Some(named.to_owned()), kind: None };
     let page = Page { skip: 0, most: MAX_HINTS };
-    let found = memory_service.store().find_entities(scope, &filter, page).await?;
+    let found = memory_service.store().find_entities(scope, &named_filter(named), page).await?;
     let lowered = named.trim().to_lowercase();
     let is_same = |entity: &Entity| entity.name.to_lowercase() == lowered;
     let (mut same, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_same);
-    match same.len() {
-        0 => {}
-        1 => return Ok(EntityLookup::Found(Box::new(same.remove(0)))),
-        _ => return Ok(EntityLookup::Several(same)),
-    }
-    let close = close_entities(memory_service, scope, &filter, &others).await?;
-    Ok(if close.is_empty() { EntityLookup::Nobody(others) } else { EntityLookup::Close(close) })
+    Ok(match same.len() {
+        0 => EntityLookup::Missing(others),
+        1 => EntityLookup::Found(Box::new(same.remove(0))),
+        _ => EntityLookup::Several(same),
+    })
+}
+
+fn named_filter(named: &str) -> EntityFilter {
+    EntityFilter { name: Some(named.to_owned()), kind: None }
+}
+
+/// Entities whose names are close to one that was not found, closest first.
+async fn close_to(
+    memory_service: &MemoryService,
+    scope: &MemoryScope,
+    named: &str,
+    similar: &[Entity],
+) -> Result<Vec<Entity>, BuiltinToolError> {
+    close_entities(memory_service, scope, &named_filter(named), similar).await
 }
 
 /// Entities with a name close to that of the filter, if none of those found by its words has all

@@ -184,19 +184,24 @@ pub(super) async fn with(
     Ok(SearchCandidates { found, texts: lists.texts(), with: lists.with() })
 }
 
+/// The columns of a fact.
+const SELECT: &str = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
+                             s.owner, a.name, a.via, a.trust";
+/// Its partition and its author.
+const JOIN: &str = "JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author";
+
 /// Those that exist in these partitions, in that order.
 pub(super) async fn get(
     lease: &PgLease,
     shelves: &[i32],
     facts: &[i64],
 ) -> Result<Vec<Fact>, MemoryError> {
-    let select = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
-                         s.owner, a.name, a.via, a.trust
-                  FROM unnest($1::bigint[]) WITH ORDINALITY AS chosen (id, place)
-                  JOIN facts f ON f.id = chosen.id AND f.shelf = ANY ($2)
-                  JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author
-                  ORDER BY chosen.place";
-    let rows = lease.rows(select, &[&facts, &shelves]).await?;
+    let select = format!(
+        "{SELECT} FROM unnest($1::bigint[]) WITH ORDINALITY AS chosen (id, place)
+         JOIN facts f ON f.id = chosen.id AND f.shelf = ANY ($2) {JOIN}
+         ORDER BY chosen.place"
+    );
+    let rows = lease.rows(&select, &[&facts, &shelves]).await?;
     rows.iter().map(fact).collect()
 }
 
@@ -206,19 +211,7 @@ pub(super) async fn list(
     scope: &MemoryScope,
     page: Page,
 ) -> Result<Vec<Fact>, MemoryError> {
-    let shelves = partitions::visible_partitions(lease, scope).await?;
-    let select = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
-                         s.owner, a.name, a.via, a.trust
-                  FROM unnest($1::integer[]) AS seen (id)
-                  CROSS JOIN LATERAL (
-                      SELECT * FROM facts WHERE shelf = seen.id
-                      ORDER BY at DESC, id DESC LIMIT $2
-                  ) f
-                  JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author
-                  ORDER BY f.at DESC, f.id DESC LIMIT $2";
-    let rows = lease.rows(select, &[&ids(&shelves), &page.end()]).await?;
-    let found: Vec<Fact> = rows.iter().map(fact).collect::<Result<_, _>>()?;
-    Ok(page.of(found).collect())
+    newest(lease, scope, None, page).await
 }
 
 /// Those about one entity, newest first.
@@ -228,17 +221,30 @@ pub(super) async fn about(
     entity: &EntityId,
     page: Page,
 ) -> Result<Vec<Fact>, MemoryError> {
-    let shelves = partitions::visible_partitions(lease, scope).await?;
-    let select = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
-                         s.owner, a.name, a.via, a.trust
-                  FROM unnest($1::integer[]) AS seen (id)
-                  CROSS JOIN LATERAL (
-                      SELECT * FROM facts WHERE shelf = seen.id AND entity = $3
-                      ORDER BY at DESC, id DESC LIMIT $2
-                  ) f
-                  JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author
-                  ORDER BY f.at DESC, f.id DESC LIMIT $2";
-    let rows = lease.rows(select, &[&ids(&shelves), &page.end(), &entity.as_str()]).await?;
+    newest(lease, scope, Some(entity), page).await
+}
+
+async fn newest(
+    lease: &PgLease,
+    scope: &MemoryScope,
+    about: Option<&EntityId>,
+    page: Page,
+) -> Result<Vec<Fact>, MemoryError> {
+    let shelves = ids(&partitions::visible_partitions(lease, scope).await?);
+    let end = page.end();
+    let entity = about.map(EntityId::as_str);
+    let mut values: Vec<SqlParam<'_>> = vec![&shelves, &end];
+    values.extend(entity.as_ref().map(|entity| entity as SqlParam<'_>));
+    let filter = if entity.is_some() { "AND entity = $3" } else { "" };
+    let select = format!(
+        "{SELECT} FROM unnest($1::integer[]) AS seen (id)
+         CROSS JOIN LATERAL (
+             SELECT * FROM facts WHERE shelf = seen.id {filter}
+             ORDER BY at DESC, id DESC LIMIT $2
+         ) f {JOIN}
+         ORDER BY f.at DESC, f.id DESC LIMIT $2"
+    );
+    let rows = lease.rows(&select, &values).await?;
     let found: Vec<Fact> = rows.iter().map(fact).collect::<Result<_, _>>()?;
     Ok(page.of(found).collect())
 }
