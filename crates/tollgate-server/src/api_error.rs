@@ -90,6 +90,22 @@ impl ApiErrorFormat {
     }
 }
 
+/// An error that a handler returns to a client of OpenAI's API.
+#[derive(Debug)]
+pub(crate) struct OpenAiApiError(ApiError);
+
+impl From<ApiError> for OpenAiApiError {
+    fn from(problem: ApiError) -> Self {
+        Self(problem)
+    }
+}
+
+impl IntoResponse for OpenAiApiError {
+    fn into_response(self) -> Response {
+        self.0.response(ApiErrorFormat::OpenAi)
+    }
+}
+
 impl ApiError {
     pub(crate) const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
         Self { status, code, detail: Cow::Borrowed(detail), retry_after: None, more: None }

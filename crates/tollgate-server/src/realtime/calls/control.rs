@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::extract::{Path, Request, State};
 use http::StatusCode;
 use http::request::Parts;
 use serde_json::{Map, Value, json};
@@ -18,7 +16,7 @@ use super::super::session::PendingSession;
 use super::super::{session_config, target};
 use super::sideband::CallSession;
 use super::{CallPath, enter};
-use crate::api_error::{ApiError, ApiErrorFormat, FAULT};
+use crate::api_error::{ApiError, FAULT, OpenAiApiError};
 use crate::app_state::AppState;
 use crate::call_registry::{LiveCall, NO_SUCH_CALL, ProviderCallId, to_call};
 use crate::fields::{BodyFields, bad, check_query, parameter};
@@ -31,68 +29,23 @@ const MAX_TARGET_BYTES: usize = 512;
 /// `POST /v1/realtime/calls/{id}/accept`: answers an incoming SIP call with the agent.
 pub(crate) async fn accept(
     State(front): State<Arc<AppState>>,
-    id: CallPath,
+    Path(id): CallPath,
     request: Request,
-) -> Response {
+) -> Result<StatusCode, OpenAiApiError> {
     let (sent, body) = request.into_parts();
-    respond(accept_call(&front, &id.0, &sent, body).await)
-}
-
-/// `POST /v1/realtime/calls/{id}/reject`: declines an incoming SIP call.
-pub(crate) async fn reject(
-    State(front): State<Arc<AppState>>,
-    id: CallPath,
-    request: Request,
-) -> Response {
-    let (sent, body) = request.into_parts();
-    respond(reject_call(&front, &id.0, &sent, body).await)
-}
-
-/// `POST /v1/realtime/calls/{id}/refer`: transfers a SIP call.
-pub(crate) async fn refer(
-    State(front): State<Arc<AppState>>,
-    id: CallPath,
-    request: Request,
-) -> Response {
-    let (sent, body) = request.into_parts();
-    respond(refer_call(&front, &id.0, &sent, body).await)
-}
-
-/// `POST /v1/realtime/calls/{id}/hangup`: ends a call.
-pub(crate) async fn hangup(
-    State(front): State<Arc<AppState>>,
-    id: CallPath,
-    request: Request,
-) -> Response {
-    let (sent, _) = request.into_parts();
-    respond(hang_up(&front, &id.0, &sent).await)
-}
-
-fn respond(done: Result<(), ApiError>) -> Response {
-    match done {
-        Ok(()) => StatusCode::OK.into_response(),
-        Err(problem) => problem.response(ApiErrorFormat::OpenAi),
-    }
-}
-
-async fn accept_call(
-    front: &Arc<AppState>,
-    id: &str,
-    sent: &Parts,
-    body: Body,
-) -> Result<(), ApiError> {
-    let id = ProviderCallId::parse(id).ok_or(NO_SUCH_CALL)?;
+    let id = ProviderCallId::parse(&id).ok_or(NO_SUCH_CALL)?;
     check_query(&sent.uri, &["agent", "model", "tier"])?;
-    let body = session_config::read_body(sent, body, &front.limits).await?;
+    let body = session_config::read_body(&sent, body, &front.limits).await?;
     let session = session_config::parse(&body)?;
     let named = session_config::model(&session).map(str::to_owned);
     let named = named.or_else(|| parameter(&sent.uri, "model"));
-    let who = target::who(front, sent, named.as_deref())?;
-    let permit = enter(front, &who)?;
+    let who = target::who(&front, &sent, named.as_deref())?;
+    let permit = enter(&front, &who)?;
     let protocol = RealtimeProtocol::OpenAiSideband;
-    let pending = PendingSession::new(front, sent, who, protocol, ProviderSessionTarget::New)?;
+    let pending = PendingSession::new(&front, &sent, who, protocol, ProviderSessionTarget::New)?;
     let request = pending.session_request(named.as_deref())?;
-    accept_incoming(front, IncomingCall { id, pending, request, permit, session }).await
+    accept_incoming(&front, IncomingCall { id, pending, request, permit, session }).await?;
+    Ok(StatusCode::OK)
 }
 
 /// An incoming call, and the session that it is to have.
@@ -124,53 +77,61 @@ pub(super) async fn accept_incoming(
     tasks::run_to_completion("accepted call", accepting).await.unwrap_or(Err(FAULT))
 }
 
-async fn reject_call(
-    front: &Arc<AppState>,
-    id: &str,
-    sent: &Parts,
-    body: Body,
-) -> Result<(), ApiError> {
-    let id = ProviderCallId::parse(id).ok_or(NO_SUCH_CALL)?;
+/// `POST /v1/realtime/calls/{id}/reject`: declines an incoming SIP call.
+pub(crate) async fn reject(
+    State(front): State<Arc<AppState>>,
+    Path(id): CallPath,
+    request: Request,
+) -> Result<StatusCode, OpenAiApiError> {
+    let (sent, body) = request.into_parts();
+    let id = ProviderCallId::parse(&id).ok_or(NO_SUCH_CALL)?;
     check_query(&sent.uri, &["agent", "model"])?;
-    let body = session_config::read_body(sent, body, &front.limits).await?;
+    let body = session_config::read_body(&sent, body, &front.limits).await?;
     let fields = BodyFields::read(&body, &["status_code"])?;
     let status = fields.count("status_code")?.unwrap_or(DEFAULT_REJECT_STATUS);
     if !(300..=699).contains(&status) {
-        return Err(bad("`status_code` is a SIP status, 300 to 699".to_owned()));
+        return Err(bad("`status_code` is a SIP status, 300 to 699".to_owned()).into());
     }
     let named = parameter(&sent.uri, "model");
-    let who = target::who(front, sent, named.as_deref())?;
+    let who = target::who(&front, &sent, named.as_deref())?;
     let protocol = RealtimeProtocol::OpenAiSideband;
-    let pending = PendingSession::new(front, sent, who, protocol, ProviderSessionTarget::New)?;
+    let pending = PendingSession::new(&front, &sent, who, protocol, ProviderSessionTarget::New)?;
     let request = pending.session_request(named.as_deref())?;
     let call = front.calls.claim(&id, &request.party.principal, &request.model)?;
     let body = json!({ "status_code": status }).to_string();
-    relay(front, &call, "reject", body).await
+    relay(&front, &call, "reject", body).await
 }
 
-async fn refer_call(
-    front: &Arc<AppState>,
-    id: &str,
-    sent: &Parts,
-    body: Body,
-) -> Result<(), ApiError> {
+/// `POST /v1/realtime/calls/{id}/refer`: transfers a SIP call.
+pub(crate) async fn refer(
+    State(front): State<Arc<AppState>>,
+    Path(id): CallPath,
+    request: Request,
+) -> Result<StatusCode, OpenAiApiError> {
+    let (sent, body) = request.into_parts();
     check_query(&sent.uri, &[])?;
-    let call = own_call(front, id, &principal(front, sent)?)?;
-    let body = session_config::read_body(sent, body, &front.limits).await?;
+    let call = own_call(&front, &id, &principal(&front, &sent)?)?;
+    let body = session_config::read_body(&sent, body, &front.limits).await?;
     let target = BodyFields::read(&body, &["target_uri"])?.needed_text("target_uri")?;
     if !is_phone_uri(&target) {
         let detail = "`target_uri` must be a `tel:` or `sip:` URI of at most 512 characters";
-        return Err(bad(detail.to_owned()));
+        return Err(bad(detail.to_owned()).into());
     }
-    relay(front, &call, "refer", json!({ "target_uri": target }).to_string()).await
+    relay(&front, &call, "refer", json!({ "target_uri": target }).to_string()).await
 }
 
-async fn hang_up(front: &Arc<AppState>, id: &str, sent: &Parts) -> Result<(), ApiError> {
+/// `POST /v1/realtime/calls/{id}/hangup`: ends a call.
+pub(crate) async fn hangup(
+    State(front): State<Arc<AppState>>,
+    Path(id): CallPath,
+    request: Request,
+) -> Result<StatusCode, OpenAiApiError> {
+    let (sent, _) = request.into_parts();
     check_query(&sent.uri, &[])?;
-    let call = own_call(front, id, &principal(front, sent)?)?;
-    relay(front, &call, "hangup", String::new()).await?;
+    let call = own_call(&front, &id, &principal(&front, &sent)?)?;
+    let done = relay(&front, &call, "hangup", String::new()).await?;
     call.ended.cancel();
-    Ok(())
+    Ok(done)
 }
 
 fn principal(front: &AppState, sent: &Parts) -> Result<Principal, ApiError> {
@@ -187,10 +148,10 @@ async fn relay(
     call: &LiveCall,
     verb: &str,
     body: String,
-) -> Result<(), ApiError> {
+) -> Result<StatusCode, OpenAiApiError> {
     let posted = call.model.post_call(to_call(&call.id, verb, body), None, front.clock.wall());
     posted.await.map_err(problem)?;
-    Ok(())
+    Ok(StatusCode::OK)
 }
 
 fn is_phone_uri(text: &str) -> bool {

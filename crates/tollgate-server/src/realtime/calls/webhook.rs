@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
@@ -22,7 +21,7 @@ use super::super::session::PendingSession;
 use super::super::session_config;
 use super::control::{IncomingCall, accept_incoming};
 use super::enter;
-use crate::api_error::{ApiError, ApiErrorFormat};
+use crate::api_error::{ApiError, OpenAiApiError};
 use crate::app_state::AppState;
 use crate::auth::{CallerLease, CallerReach, Right};
 use crate::call_registry::ProviderCallId;
@@ -38,12 +37,10 @@ pub(crate) async fn receive(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
-) -> Response {
+) -> Result<StatusCode, OpenAiApiError> {
     let (sent, body) = request.into_parts();
-    match receive_event(&front, &name, &sent, body).await {
-        Ok(()) => StatusCode::OK.into_response(),
-        Err(problem) => problem.response(ApiErrorFormat::OpenAi),
-    }
+    receive_event(&front, &name, &sent, body).await?;
+    Ok(StatusCode::OK)
 }
 
 async fn receive_event(
