@@ -158,7 +158,8 @@ impl TurnRequest<'_> {
 }
 
 impl Gate {
-    /// Runs one request through all stages. Dropping the future cancels it at the server.
+    /// Runs one request through all stages: its secrets are screened, it is permitted, and then the
+    /// stages of [`Self::run`]. Dropping the future cancels it at the server.
     pub async fn call(
         &self,
         turn: &Turn,
@@ -178,7 +179,8 @@ impl Gate {
         Self::finish_recording(recording, reply).await
     }
 
-    /// The stages that every permitted request passes. Losing a right stops it at any of them.
+    /// The stages of a permitted request, in sequence. Each takes what the one before it returned, or
+    /// ends the call with a [`StageExit`].
     async fn run(
         &self,
         turn: &Turn,
@@ -190,11 +192,10 @@ impl Gate {
         let progress = recording.mark_permitted(&permitted);
         let progress = progress.map_err(|why| answer::refuse_unaudited(&permitted, &why))?;
         let leased = self.lease_for_tool(turn, &permitted);
-        recording.set_lease(&leased.lease);
         let call = CallContext { turn: &leased, caller, progress: &progress };
-        let account = AnswerAccount::for_part();
         let stages = async {
-            let approved = match self.returning_approval(&leased, &permitted, caller) {
+            let approved = match self.returning_approval(call.turn, &permitted, caller) {
+                // It was admitted when it came first.
                 Some(id) => Box::pin(self.resume_approved(call, id)).await?,
                 None => {
                     let (admitted, permit) = self.admit(call, permitted)?;
@@ -209,11 +210,24 @@ impl Gate {
             Ok::<Reply, StageExit>(self.shape(call, &planned, completion).await?)
         };
         // Pinned here: passed by value, it would be in the future of each call twice.
-        let stages = std::pin::pin!(stages);
-        let reply = until_revoked(&leased.lease, account.scope(stages)).await;
+        self.until_call_revoked(turn, call, std::pin::pin!(stages), recording).await
+    }
+
+    /// Losing a right ends a call at any stage. `turn` has no lease for the tool: who loses only that
+    /// gets a result.
+    async fn until_call_revoked(
+        &self,
+        turn: &Turn,
+        call: CallContext<'_>,
+        stages: impl Future<Output = StageResult<Reply>>,
+        recording: &mut CallRecording<'_>,
+    ) -> StageResult<Reply> {
+        recording.set_lease(&call.turn.lease);
+        let account = AnswerAccount::for_part();
+        let reply = until_revoked(&call.turn.lease, account.scope(stages)).await;
         let reply = reply.unwrap_or_else(|why| {
             recording.mark_revoked(&why);
-            let took = self.clock.now().saturating_duration_since(progress.began);
+            let took = self.clock.now().saturating_duration_since(call.progress.began);
             Err(answer::revocation_reply(turn, why, took).into())
         });
         account.settle(reply.as_ref().map_or(0, Reply::result_bytes));
