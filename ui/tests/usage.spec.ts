@@ -18,7 +18,7 @@ test("what a model was used for is summed up by key, agent and model", async ({ 
   const table = page.getByRole("table", { name: "Usage" });
   await expect(table.getByRole("row").nth(1)).toContainText("admin");
   await expect(table.getByRole("row").nth(1)).toContainText("$0.0000");
-  await page.getByLabel("Sum up by").selectOption("model");
+  await page.getByLabel("Group by").selectOption("model");
   await expect(page).toHaveURL(/by=model/);
   await expect(table.getByRole("row").nth(1)).toContainText("offline");
   await expect(table.getByRole("row").nth(1).getByRole("cell").nth(1)).toHaveText("3");

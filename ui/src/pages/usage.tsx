@@ -37,7 +37,7 @@ export default function UsagePage() {
     >
       <div className="bar">
         <select
-          aria-label="Sum up by"
+          aria-label="Group by"
           value={by}
           onChange={(event) => setQuery({ by: event.target.value })}
         >
