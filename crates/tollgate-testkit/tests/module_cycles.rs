@@ -90,7 +90,7 @@ impl ModuleTree {
                 for path in paths(&taken[1]) {
                     let path = path.strip_prefix(&["self".to_owned()][..]).unwrap_or(&path);
                     let [child, .., name] = path else { continue };
-                    if code.contains_key(&joined(module, child)) {
+                    if code.contains_key(&join(module, child)) {
                         exports.insert((module.clone(), name.clone()), child.clone());
                     }
                 }
@@ -125,7 +125,7 @@ impl ModuleTree {
             match name.as_str() {
                 "crate" | "self" => {}
                 "super" => drop(at.pop()),
-                _ if self.code.contains_key(&joined(&at, name)) => at.push(name.clone()),
+                _ if self.code.contains_key(&join(&at, name)) => at.push(name.clone()),
                 _ => match self.exports.get(&(at.clone(), name.clone())) {
                     Some(child) => at.push(child.clone()),
                     None => return at,
@@ -142,7 +142,7 @@ fn module_path(file: &str) -> ModulePath {
     names.map(str::to_owned).collect()
 }
 
-fn joined(module: &[String], name: &str) -> ModulePath {
+fn join(module: &[String], name: &str) -> ModulePath {
     module.iter().cloned().chain([name.to_owned()]).collect()
 }
 

@@ -18,7 +18,7 @@ fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
 }
 
 /// Keys of a section of the config with their defaults, from the generated manual.
-fn documented<'t>(manual: &'t str, section: &str) -> Vec<(String, &'t str)> {
+fn document_sections<'t>(manual: &'t str, section: &str) -> Vec<(String, &'t str)> {
     let (_, after) =
         manual.split_once(&format!("\n## `{section}`\n")).expect("the section is there");
     let table = after.split("\n## ").next().unwrap_or_default();
@@ -37,7 +37,7 @@ fn every_limit_of_the_config_is_in_security_md_with_its_default() {
     let security = read("SECURITY.md");
     let mut known = BTreeSet::new();
     for section in ["limits", "shutdown", "approvals"] {
-        for (key, default) in documented(&manual, section) {
+        for (key, default) in document_sections(&manual, section) {
             let cell = format!("`{key}`");
             let row = rows(&security).find(|cells| cells.get(2) == Some(&cell.as_str()));
             let row = row.unwrap_or_else(|| panic!("SECURITY.md has no row for `{key}`"));

@@ -754,7 +754,7 @@ fn s_06_samples_pin_what_they_run() {
     let mut pinned = 0;
     for source in &samples {
         for line in source.text.lines() {
-            for package in fetched(line) {
+            for package in fetched_packages(line) {
                 let version = package.trim_start_matches('@').split_once('@');
                 let is_pinned = version
                     .is_some_and(|(_, version)| version.starts_with(|c: char| c.is_ascii_digit()))
@@ -768,7 +768,7 @@ fn s_06_samples_pin_what_they_run() {
 }
 
 /// The packages that `npx` and its like fetch in this line: the first word behind them that is no option.
-fn fetched(line: &str) -> Vec<&str> {
+fn fetched_packages(line: &str) -> Vec<&str> {
     const RUNNERS: [&str; 5] = ["npx", "bunx", "pnpx", "uvx", "pipx"];
     let separators = |c: char| c.is_whitespace() || "\"'`,[]{}()".contains(c);
     let mut words = line.split(separators).filter(|word| !word.is_empty());

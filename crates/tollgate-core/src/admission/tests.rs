@@ -104,7 +104,7 @@ const B: TestCall = TestCall { kind: RequestKind::CallTool, name: "s_b" };
 const PROMPT: TestCall = TestCall { kind: RequestKind::GetPrompt, name: "s_hello" };
 
 /// Tool `a` may be called twice in a minute, the agent may call three times, the principal four.
-fn limited() -> Turn {
+fn limited_turn() -> Turn {
     let agent = Agent { rate_limit: Some(limit(3)), ..Agent::implicit() };
     let turn = turn(&agent, &[tool("a"), tool("b")], |rules| {
         let overrides = ToolOverride { rate_limit: Some(limit(2)), ..ToolOverride::default() };
@@ -117,7 +117,7 @@ fn limited() -> Turn {
 #[test]
 fn the_tool_the_agent_and_the_principal_each_have_their_limit() {
     let buckets = TestBuckets::new();
-    let turn = limited();
+    let turn = limited_turn();
     let ask = |call| buckets.ask(&turn, Decider::Client, call);
     assert_eq!([ask(A), ask(A)], ["ok", "ok"]);
     let refused = "this tool may be called 2 times in a minute; try again in 30 s";
@@ -130,7 +130,7 @@ fn the_tool_the_agent_and_the_principal_each_have_their_limit() {
 #[test]
 fn another_principal_has_its_own_limit_but_the_same_tool() {
     let buckets = TestBuckets::new();
-    let ada = limited();
+    let ada = limited_turn();
     let bob = Turn { principal: Principal::from_name("bob"), ..limited() };
     let once = PrincipalGrant { rate_limit: Some(limit(1)), ..PrincipalGrant::default() };
     let eve =
@@ -149,7 +149,7 @@ fn another_principal_has_its_own_limit_but_the_same_tool() {
 fn measurements_and_calls_without_limits_ask_for_no_bucket() {
     let none = |_: &RateLimitKey| -> Arc<TokenBucket> { panic!("there is no limit") };
     let buckets = TestBuckets::new();
-    let turn = limited();
+    let turn = limited_turn();
     for _ in 0..10 {
         let permitted = permitted(&turn, RequestKind::CallTool, "s_a");
         assert!(admit(&turn, Decider::Gateway, permitted, none, buckets.now).is_ok());

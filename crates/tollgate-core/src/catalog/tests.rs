@@ -33,7 +33,7 @@ fn offer(server: &str, tools: &[Value]) -> ServerOffer {
     ServerOffer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
 }
 
-fn ruled(mut offer: ServerOffer, change: impl FnOnce(&mut ServerRules)) -> ServerOffer {
+fn with_rules(mut offer: ServerOffer, change: impl FnOnce(&mut ServerRules)) -> ServerOffer {
     change(Arc::make_mut(&mut offer.rules));
     offer
 }
@@ -129,7 +129,7 @@ fn b_sc_13_of_a_tool_listed_twice_the_first_counts() {
 
 #[test]
 fn allow_and_deny_go_by_the_servers_own_names() {
-    let offer = ruled(offer("s", &tools(&["read_a", "read_b", "write_a"])), |rules| {
+    let offer = with_rules(offer("s", &tools(&["read_a", "read_b", "write_a"])), |rules| {
         rules.allow = vec![Glob::new("read_*"), Glob::new("write_*")];
         rules.deny = vec![Glob::new("*_b")];
     });
@@ -138,7 +138,7 @@ fn allow_and_deny_go_by_the_servers_own_names() {
 
 #[test]
 fn an_empty_list_of_allowed_tools_allows_none() {
-    let offer = ruled(offer("s", &tools(&["a", "b"])), |rules| rules.allow.clear());
+    let offer = with_rules(offer("s", &tools(&["a", "b"])), |rules| rules.allow.clear());
     assert_eq!(summary(&fresh(&[offer])), "");
 }
 
@@ -153,7 +153,7 @@ fn the_operator_names_describes_and_limits_a_tool() {
         rate_limit: Some(RateLimit { calls: 5, per: Duration::from_secs(1) }),
         ..ToolOverride::default()
     };
-    let offer = ruled(offer("s", &tools(&["search"])), |rules| {
+    let offer = with_rules(offer("s", &tools(&["search"])), |rules| {
         rules.tools.insert(ToolName::new("search"), overrides);
         rules.tools.insert(ToolName::new("serach"), ToolOverride::default());
     });
@@ -188,7 +188,7 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
     assert_eq!(terms.estimated, Some(Estimate::Claimed(Duration::from_millis(5))));
     assert_eq!(terms.max, Some(Duration::from_secs(2)));
     let trusted =
-        fresh(&[ruled(offer("s", std::slice::from_ref(&claims)), |it| it.trusted = true)]);
+        fresh(&[with_rules(offer("s", std::slice::from_ref(&claims)), |it| it.trusted = true)]);
     let terms = &trusted.tools[0].terms;
     assert_eq!(terms.effect, ToolEffect::ReadOnly);
     assert!(terms.idempotent);
@@ -202,7 +202,7 @@ fn the_operators_estimate_is_believed_whatever_the_server_claims() {
     claims["_meta"] = json!({"dev.tollgate/latency": {"estimatedDurationMs": 5000}});
     let overrides =
         ToolOverride { estimated: Some(Duration::from_millis(200)), ..ToolOverride::default() };
-    let catalog = fresh(&[ruled(offer("s", &[claims]), |it| {
+    let catalog = fresh(&[with_rules(offer("s", &[claims]), |it| {
         it.tools.insert(ToolName::new("t"), overrides);
     })]);
     let believed = Estimate::Believed(Duration::from_millis(200));
@@ -223,7 +223,7 @@ fn effects_follow_the_defaults_of_mcp() {
         let offered = offer("s", &[definition]);
         let evil = fresh(std::slice::from_ref(&offered));
         assert_eq!(evil.tools[0].terms.effect, ToolEffect::Destructive, "{annotations}");
-        let trusted = fresh(&[ruled(offered, |it| it.trusted = true)]);
+        let trusted = fresh(&[with_rules(offered, |it| it.trusted = true)]);
         assert_eq!(trusted.tools[0].terms.effect, expected, "{annotations}");
     }
 }
@@ -238,7 +238,7 @@ fn a_trusted_tool_that_reads_and_destroys_is_not_believed_to_read() {
     ] {
         let mut definition = tool("t");
         definition["annotations"] = annotations.clone();
-        let catalog = fresh(&[ruled(offer("s", &[definition]), |it| it.trusted = true)]);
+        let catalog = fresh(&[with_rules(offer("s", &[definition]), |it| it.trusted = true)]);
         let terms = &catalog.tools[0].terms;
         assert_eq!((terms.effect, terms.idempotent), (effect, idempotent), "{annotations}");
     }
@@ -334,7 +334,7 @@ fn an_unchanged_tool_is_taken_over_and_a_changed_one_is_not() {
     assert!(Arc::ptr_eq(&first.tools[0], &second.tools[0]));
     assert!(!Arc::ptr_eq(&first.tools[1], &second.tools[1]));
     assert_ne!(first.tools[1].hash, second.tools[1].hash);
-    let trusted = ruled(offer("s", &changed), |rules| rules.timeout = Duration::from_secs(1));
+    let trusted = with_rules(offer("s", &changed), |rules| rules.timeout = Duration::from_secs(1));
     let third = build(&[trusted], &mut owners, Some(&second));
     assert!(!Arc::ptr_eq(&second.tools[0], &third.tools[0]));
     assert!(Arc::ptr_eq(&second.tools[0].definition, &third.tools[0].definition));

@@ -124,7 +124,7 @@ fn any_samples() -> impl Strategy<Value = Vec<Sample>> {
     prop::collection::vec(sample, 0..100)
 }
 
-fn merged(parts: &[&LatencyAggregate]) -> LatencyAggregate {
+fn merge(parts: &[&LatencyAggregate]) -> LatencyAggregate {
     let mut sum = LatencyAggregate::default();
     parts.iter().for_each(|part| sum.merge(part));
     sum
@@ -139,9 +139,9 @@ proptest! {
     ) {
         let together = LatencyAggregate::of(&[a.clone(), b.clone(), c.clone()].concat());
         let [a, b, c] = [a, b, c].map(|it| LatencyAggregate::of(&it));
-        prop_assert_eq!(&merged(&[&a, &b, &c]), &together);
-        prop_assert_eq!(&merged(&[&c, &a, &b]), &together);
-        prop_assert_eq!(&merged(&[&a, &merged(&[&b, &c])]), &together);
+        prop_assert_eq!(&merge(&[&a, &b, &c]), &together);
+        prop_assert_eq!(&merge(&[&c, &a, &b]), &together);
+        prop_assert_eq!(&merge(&[&a, &merge(&[&b, &c])]), &together);
     }
 
     #[test]

@@ -33,7 +33,7 @@ fn request(front: Dialect, fields: &Value) -> ChatRequest {
 }
 
 /// What a provider of `dialect` gets for it, and what was changed or lost.
-fn sent(front: Dialect, fields: &Value, dialect: Dialect, model: &str) -> (Value, Vec<String>) {
+fn convert(front: Dialect, fields: &Value, dialect: Dialect, model: &str) -> (Value, Vec<String>) {
     let FittedRequest { request, mut changes, .. } =
         fit(Cow::Owned(request(front, fields)), dialect, model).unwrap();
     let written = format::of(dialect).write_request(&request).unwrap();
@@ -52,28 +52,28 @@ fn sampling_is_left_out_where_it_is_refused() {
     for (dialect, model) in
         [(CHAT, "gpt-6-sol"), (RESPONSES, "gpt-6.1-sol"), (ANTHROPIC, "claude-opus-5-5")]
     {
-        let (body, lost) = sent(CHAT, &both, dialect, model);
+        let (body, lost) = convert(CHAT, &both, dialect, model);
         assert!(body.get("temperature").is_none() && body.get("top_p").is_none(), "{body}");
         let wanted =
             ["`temperature`: the model does not take it", "`top_p`: the model does not take it"];
         assert_eq!(lost, wanted, "{model}");
     }
-    let (body, lost) = sent(CHAT, &both, ANTHROPIC, "claude-haiku-4-5");
+    let (body, lost) = convert(CHAT, &both, ANTHROPIC, "claude-haiku-4-5");
     assert_eq!((&body["temperature"], body.get("top_p")), (&json!(0.5), None));
     assert_eq!(lost, ["`top_p`: the model takes either it or `temperature`"]);
-    let (body, lost) = sent(CHAT, &both, CHAT, "llama3.1");
+    let (body, lost) = convert(CHAT, &both, CHAT, "llama3.1");
     assert_eq!((&body["temperature"], &body["top_p"]), (&json!(0.5), &json!(0.5)));
     assert!(lost.is_empty(), "{lost:?}");
-    let (body, lost) = sent(CHAT, &json!({"temperature": 1, "top_p": 1.0}), CHAT, "gpt-6-sol");
+    let (body, lost) = convert(CHAT, &json!({"temperature": 1, "top_p": 1.0}), CHAT, "gpt-6-sol");
     assert!(body.get("temperature").is_none() && lost.is_empty(), "defaults: {lost:?}");
 }
 
 #[test]
 fn a_model_that_need_not_reason_takes_sampling_while_it_does_not() {
     let temperature = json!({"temperature": 0.5});
-    assert_eq!(sent(CHAT, &temperature, CHAT, "gpt-5.5").0["temperature"], 0.5);
+    assert_eq!(convert(CHAT, &temperature, CHAT, "gpt-5.5").0["temperature"], 0.5);
     let reasoning = json!({"temperature": 0.5, "reasoning_effort": "low", "logprobs": true});
-    let (body, lost) = sent(CHAT, &reasoning, RESPONSES, "gpt-5.5");
+    let (body, lost) = convert(CHAT, &reasoning, RESPONSES, "gpt-5.5");
     assert_eq!((body.get("temperature"), &body["reasoning"]["effort"]), (None, &json!("low")));
     let wanted =
         ["`temperature`: the model does not take it", "`logprobs`: the model does not take it"];
@@ -83,7 +83,7 @@ fn a_model_that_need_not_reason_takes_sampling_while_it_does_not() {
 #[test]
 fn penalties_and_stops_are_left_out_where_models_refuse_them() {
     let options = json!({"presence_penalty": 0.5, "frequency_penalty": 0, "stop": ["a"]});
-    let (body, lost) = sent(CHAT, &options, CHAT, "o4-mini");
+    let (body, lost) = convert(CHAT, &options, CHAT, "o4-mini");
     for key in ["presence_penalty", "frequency_penalty", "stop"] {
         assert!(body.get(key).is_none(), "{key}");
     }
@@ -95,89 +95,89 @@ fn penalties_and_stops_are_left_out_where_models_refuse_them() {
 #[test]
 fn efforts_are_fitted() {
     let effort = |level: &str| json!({"reasoning_effort": level});
-    let (body, lost) = sent(CHAT, &effort("minimal"), CHAT, "gpt-5.5");
+    let (body, lost) = convert(CHAT, &effort("minimal"), CHAT, "gpt-5.5");
     assert_eq!(body["reasoning_effort"], "low");
     assert_eq!(lost, ["effort `minimal`: sent as `low`"]);
-    let (body, lost) = sent(CHAT, &effort("low"), ANTHROPIC, "claude-haiku-4-5");
+    let (body, lost) = convert(CHAT, &effort("low"), ANTHROPIC, "claude-haiku-4-5");
     assert_eq!(body.get("output_config"), None);
     assert_eq!(lost, ["effort `low`: the model does not have it"]);
-    let (body, lost) = sent(CHAT, &effort("made-up"), CHAT, "some-server");
+    let (body, lost) = convert(CHAT, &effort("made-up"), CHAT, "some-server");
     assert_eq!(body["reasoning_effort"], "made-up");
     assert!(lost.is_empty());
-    assert_eq!(sent(CHAT, &effort("made-up"), CHAT, "gpt-5.5").0.get("reasoning_effort"), None);
-    let gemini = sent(CHAT, &effort("none"), GEMINI, "gemini-2.5-flash").0;
+    assert_eq!(convert(CHAT, &effort("made-up"), CHAT, "gpt-5.5").0.get("reasoning_effort"), None);
+    let gemini = convert(CHAT, &effort("none"), GEMINI, "gemini-2.5-flash").0;
     assert_eq!(gemini["generationConfig"]["thinkingConfig"], json!({"thinkingBudget": 0}));
-    let gemini = sent(CHAT, &effort("xhigh"), GEMINI, "gemini-3.8-flash").0;
+    let gemini = convert(CHAT, &effort("xhigh"), GEMINI, "gemini-3.8-flash").0;
     assert_eq!(gemini["generationConfig"]["thinkingConfig"], json!({"thinkingLevel": "HIGH"}));
 }
 
 #[test]
 fn effort_none_switches_the_thinking_of_a_claude_off() {
     let none = json!({"reasoning_effort": "none"});
-    let (body, lost) = sent(CHAT, &none, ANTHROPIC, "claude-sonnet-5");
+    let (body, lost) = convert(CHAT, &none, ANTHROPIC, "claude-sonnet-5");
     assert_eq!(
         (&body["thinking"], body.get("output_config")),
         (&json!({"type": "disabled"}), None)
     );
     assert!(lost.is_empty(), "{lost:?}");
-    let (body, lost) = sent(CHAT, &none, ANTHROPIC, "claude-opus-4-8");
+    let (body, lost) = convert(CHAT, &none, ANTHROPIC, "claude-opus-4-8");
     assert_eq!((body.get("thinking"), lost.len()), (None, 0), "it does not think by itself");
-    let (body, _) = sent(CHAT, &none, ANTHROPIC, "claude-fable-5-2");
+    let (body, _) = convert(CHAT, &none, ANTHROPIC, "claude-fable-5-2");
     assert_eq!(body["output_config"]["effort"], "low", "it always thinks");
 }
 
 #[test]
 fn thinking_becomes_what_a_model_takes() {
     let budget = json!({"thinking": {"type": "enabled", "budget_tokens": 2048}});
-    let (body, lost) = sent(ANTHROPIC, &budget, ANTHROPIC, "claude-opus-4-8");
+    let (body, lost) = convert(ANTHROPIC, &budget, ANTHROPIC, "claude-opus-4-8");
     assert_eq!(body["thinking"], json!({"type": "adaptive"}));
     assert_eq!(body["output_config"]["effort"], "low");
     assert_eq!(lost, ["`thinking.type` `enabled`: sent as `adaptive`"]);
-    let kept = sent(ANTHROPIC, &budget, ANTHROPIC, "claude-haiku-4-5").0;
+    let kept = convert(ANTHROPIC, &budget, ANTHROPIC, "claude-haiku-4-5").0;
     assert_eq!(kept["thinking"], budget["thinking"]);
     let disabled = json!({"thinking": {"type": "disabled"}});
-    let (body, lost) = sent(ANTHROPIC, &disabled, ANTHROPIC, "claude-opus-5-5");
+    let (body, lost) = convert(ANTHROPIC, &disabled, ANTHROPIC, "claude-opus-5-5");
     assert_eq!(body.get("thinking"), None);
     assert_eq!(lost, ["`thinking.type` `disabled`: the model does not take it"]);
     let high = json!({"thinking": {"type": "disabled"}, "output_config": {"effort": "max"}});
-    let body = sent(ANTHROPIC, &high, ANTHROPIC, "claude-opus-5").0;
+    let body = convert(ANTHROPIC, &high, ANTHROPIC, "claude-opus-5").0;
     assert_eq!(
         (&body["thinking"]["type"], &body["output_config"]["effort"]),
         (&json!("disabled"), &json!("high"))
     );
-    let responses = sent(ANTHROPIC, &budget, RESPONSES, "gpt-6.1-sol").0;
+    let responses = convert(ANTHROPIC, &budget, RESPONSES, "gpt-6.1-sol").0;
     assert_eq!(responses["reasoning"]["effort"], "low");
 }
 
 #[test]
 fn a_thinking_budget_of_gemini_becomes_a_level() {
     let budget = json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 20_000, "includeThoughts": true}}});
-    let (body, lost) = sent(GEMINI, &budget, GEMINI, "gemini-4-argon");
+    let (body, lost) = convert(GEMINI, &budget, GEMINI, "gemini-4-argon");
     let config = json!({"thinkingLevel": "HIGH", "includeThoughts": true});
     assert_eq!(body["generationConfig"]["thinkingConfig"], config);
     assert_eq!(lost, ["`thinkingBudget` 20000: sent as effort `high`"]);
-    let kept = sent(GEMINI, &budget, GEMINI, "gemini-2.5-flash").0;
+    let kept = convert(GEMINI, &budget, GEMINI, "gemini-2.5-flash").0;
     assert_eq!(kept["generationConfig"]["thinkingConfig"]["thinkingBudget"], 20_000);
-    let (body, lost) = sent(GEMINI, &budget, CHAT, "gpt-5.5");
+    let (body, lost) = convert(GEMINI, &budget, CHAT, "gpt-5.5");
     assert_eq!(body["reasoning_effort"], "high");
     assert_eq!(lost, ["field `generationConfig.thinkingConfig.includeThoughts`"]);
 }
 
 #[test]
 fn limits_are_fitted() {
-    let (body, lost) = sent(CHAT, &json!({"max_tokens": 5}), RESPONSES, "gpt-4.1");
+    let (body, lost) = convert(CHAT, &json!({"max_tokens": 5}), RESPONSES, "gpt-4.1");
     assert_eq!(body["max_output_tokens"], 16);
     assert_eq!(lost, ["the limit of 5 output tokens: sent as 16"]);
-    let body = sent(CHAT, &json!({"max_tokens": 5}), CHAT, "gpt-5.5").0;
+    let body = convert(CHAT, &json!({"max_tokens": 5}), CHAT, "gpt-5.5").0;
     assert_eq!((body.get("max_tokens"), &body["max_completion_tokens"]), (None, &json!(5)));
-    let body = sent(CHAT, &json!({"max_tokens": 5}), CHAT, "llama3.1").0;
+    let body = convert(CHAT, &json!({"max_tokens": 5}), CHAT, "llama3.1").0;
     assert_eq!(body["max_tokens"], 5);
     let five = json!({"stop_sequences": ["a", "b", "c", "d", "e"]});
-    let (body, lost) = sent(ANTHROPIC, &five, CHAT, "gpt-4.1");
+    let (body, lost) = convert(ANTHROPIC, &five, CHAT, "gpt-4.1");
     assert_eq!(body["stop"], json!(["a", "b", "c", "d"]));
     assert_eq!(lost, ["`stop`: only the first 4 of 5 sequences are sent"]);
-    assert_eq!(sent(ANTHROPIC, &five, CHAT, "vllm").0["stop"], five["stop_sequences"]);
-    let warm = sent(ANTHROPIC, &json!({"max_tokens": 0}), ANTHROPIC, "claude-opus-4-8").0;
+    assert_eq!(convert(ANTHROPIC, &five, CHAT, "vllm").0["stop"], five["stop_sequences"]);
+    let warm = convert(ANTHROPIC, &json!({"max_tokens": 0}), ANTHROPIC, "claude-opus-4-8").0;
     assert_eq!(warm["max_tokens"], 0, "writes the cache only");
 }
 
@@ -185,16 +185,16 @@ fn limits_are_fitted() {
 fn json_without_a_schema_is_asked_for_in_words() {
     let json = json!({"generationConfig": {"responseMimeType": "application/json"}});
     for dialect in [CHAT, RESPONSES] {
-        let (body, lost) = sent(GEMINI, &json, dialect, "gpt-4.1");
+        let (body, lost) = convert(GEMINI, &json, dialect, "gpt-4.1");
         let input = body.get("messages").or(body.get("input")).unwrap();
         assert!(input.to_string().contains("JSON"), "{body}");
         assert!(lost.is_empty(), "{lost:?}");
     }
-    let (body, lost) = sent(GEMINI, &json, ANTHROPIC, "claude-opus-4-8");
+    let (body, lost) = convert(GEMINI, &json, ANTHROPIC, "claude-opus-4-8");
     assert_eq!(body["system"], "Answer with one JSON object and nothing else.");
     assert_eq!(lost, ["JSON as the form of the answer: sent as an instruction"]);
     let said = json!({"response_format": {"type": "json_object"}, "messages": [{"role": "user", "content": "As JSON."}]});
-    assert_eq!(sent(CHAT, &said, CHAT, "gpt-4.1").0["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(convert(CHAT, &said, CHAT, "gpt-4.1").0["messages"].as_array().unwrap().len(), 1);
 }
 
 fn with_schema(schema: &Value) -> Value {
@@ -213,7 +213,7 @@ fn the_schema_of_an_answer_is_closed_for_claude() {
             "l": {"type": "array", "items": {"type": "string"}, "minItems": 3},
         },
     });
-    let (body, lost) = sent(CHAT, &with_schema(&open), ANTHROPIC, "claude-opus-4-8");
+    let (body, lost) = convert(CHAT, &with_schema(&open), ANTHROPIC, "claude-opus-4-8");
     let wanted = json!({
         "type": "object",
         "properties": {
@@ -231,7 +231,7 @@ fn the_schema_of_an_answer_is_closed_for_claude() {
     assert_eq!(body["output_config"]["format"]["schema"], wanted);
     assert_eq!(lost, ["keywords of the answer's schema: sent as its description"]);
     let closed = json!({"type": "object", "properties": {}, "additionalProperties": false});
-    assert!(sent(CHAT, &with_schema(&closed), ANTHROPIC, "claude-opus-4-8").1.is_empty());
+    assert!(convert(CHAT, &with_schema(&closed), ANTHROPIC, "claude-opus-4-8").1.is_empty());
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_recursive_schema_becomes_an_instruction_for_claude() {
         "properties": {"next": {"$ref": "#/$defs/Node"}},
         "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}},
     });
-    let (body, lost) = sent(CHAT, &with_schema(&list), ANTHROPIC, "claude-opus-4-8");
+    let (body, lost) = convert(CHAT, &with_schema(&list), ANTHROPIC, "claude-opus-4-8");
     assert_eq!(body.get("output_config"), None);
     assert!(body["system"].as_str().unwrap().contains("$defs"), "{body}");
     assert_eq!(lost, ["the answer's schema: sent as an instruction"]);
@@ -255,7 +255,7 @@ fn b_ch_03_many_references_to_one_definition_are_followed_once() {
     let mut definitions: Value = (0..last).map(|name| (name.to_string(), both(name + 1))).collect();
     definitions[last.to_string()] = json!({"type": "integer"});
     let wide = json!({"type": "object", "properties": {"a": refer(0)}, "$defs": definitions});
-    let (body, _) = sent(CHAT, &with_schema(&wide), ANTHROPIC, "claude-opus-4-8");
+    let (body, _) = convert(CHAT, &with_schema(&wide), ANTHROPIC, "claude-opus-4-8");
     assert_eq!(body["output_config"]["format"]["schema"]["properties"]["a"], refer(0));
 }
 
@@ -266,11 +266,11 @@ fn gemini_gets_bare_references() {
         "properties": {"n": {"$ref": "#/$defs/N", "title": "A number", "description": "It."}},
         "$defs": {"N": {"type": "integer"}},
     });
-    let body = sent(CHAT, &with_schema(&referring), GEMINI, "gemini-3.8-flash").0;
+    let body = convert(CHAT, &with_schema(&referring), GEMINI, "gemini-3.8-flash").0;
     let wanted = json!({"$ref": "#/$defs/N", "description": "It. (title: \"A number\")"});
     assert_eq!(body["generationConfig"]["responseJsonSchema"]["properties"]["n"], wanted);
     let tool = json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": referring}}]});
-    let body = sent(CHAT, &tool, GEMINI, "gemini-3.8-flash").0;
+    let body = convert(CHAT, &tool, GEMINI, "gemini-3.8-flash").0;
     let declared = &body["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"];
     assert_eq!(declared["properties"]["n"], wanted);
 }
@@ -283,7 +283,7 @@ fn openai_fields_pass_between_its_two_apis() {
             {"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "low"}},
         ]}],
     });
-    let (body, lost) = sent(CHAT, &chat, RESPONSES, "gpt-4.1");
+    let (body, lost) = convert(CHAT, &chat, RESPONSES, "gpt-4.1");
     assert_eq!(body["text"]["verbosity"], "low");
     assert_eq!(body["include"], json!(["message.output_text.logprobs"]));
     assert_eq!(body["top_logprobs"], 3);
@@ -295,7 +295,7 @@ fn openai_fields_pass_between_its_two_apis() {
             {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "low"},
         ]}],
     });
-    let (body, lost) = sent(RESPONSES, &responses, CHAT, "gpt-4.1");
+    let (body, lost) = convert(RESPONSES, &responses, CHAT, "gpt-4.1");
     assert_eq!((&body["verbosity"], &body["logprobs"]), (&json!("low"), &json!(true)));
     assert_eq!(body["top_logprobs"], 3);
     assert_eq!(body["messages"][0]["content"][0]["image_url"]["detail"], "low");

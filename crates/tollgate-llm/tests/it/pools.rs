@@ -18,7 +18,7 @@ use crate::wire::{ANSWER, EVENTS, INVALID, NO_KEY, NO_MODEL, OVERLOADED, TOO_OFT
 
 const CHAT_ANSWER: &str = r#"{"id":"c1","object":"chat.completion","created":1,"model":"gpt","choices":[{"index":0,"message":{"role":"assistant","content":"From chat"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}"#;
 
-fn limited(after: &str) -> Vec<Act> {
+fn rate_limit(after: &str) -> Vec<Act> {
     let headers = [("content-type", "application/json"), ("retry-after", after)];
     vec![Act::Send(response(429, &headers, TOO_OFTEN))]
 }
@@ -30,7 +30,7 @@ async fn an_endpoint_that_fails_is_not_the_clients_problem() {
         json(529, OVERLOADED),
         json(401, NO_KEY),
         json(404, NO_MODEL),
-        limited("60"),
+        rate_limit("60"),
         vec![Act::Close],
         vec![Act::Send(response(200, &[("content-type", "text/html")], "<p>"))],
     ] {
@@ -83,8 +83,8 @@ async fn a_wrong_request_is_sent_once() {
 
 #[tokio::test]
 async fn a_rate_limited_key_is_left_alone_until_its_time() {
-    let first = Fake::start(vec![limited("60")]).await;
-    let second = Fake::start(vec![json(200, ANSWER), limited("40")]).await;
+    let first = Fake::start(vec![rate_limit("60")]).await;
+    let second = Fake::start(vec![json(200, ANSWER), rate_limit("40")]).await;
     let pool = Pool::new(&endpoints(&[&first, &second], route(RoutePolicy::Order)));
     pool.ask(None).await.unwrap();
     let failure = pool.ask(None).await.unwrap_err();
@@ -237,7 +237,7 @@ async fn errors_name_the_endpoint_and_where_its_key_is() {
 
 #[tokio::test]
 async fn health_is_kept_when_the_config_is_reloaded() {
-    let first = Fake::start(vec![limited("60")]).await;
+    let first = Fake::start(vec![rate_limit("60")]).await;
     let second = Fake::start(vec![json(200, ANSWER)]).await;
     let settings = endpoints(&[&first, &second], route(RoutePolicy::Order));
     let before = Pool::new(&settings);

@@ -7,7 +7,7 @@ use tollgate_mcp::tasks;
 use crate::support::{Connected, legacy};
 
 /// What listing tools comes to when the server answers page after page like this.
-async fn listed(page: impl Fn(usize, &Value) -> Value + Send + 'static) -> String {
+async fn list(page: impl Fn(usize, &Value) -> Value + Send + 'static) -> String {
     let Connected { client, mut peer, .. } = legacy().await;
     let _server = tasks::spawn("server", async move {
         let mut number = 0;
@@ -28,31 +28,30 @@ async fn listed(page: impl Fn(usize, &Value) -> Value + Send + 'static) -> Strin
 
 #[tokio::test(start_paused = true)]
 async fn pages_are_joined_and_items_stay_as_they_came() {
-    let two = listed(|number, cursor| match number {
+    let two = list(|number, cursor| match number {
         0 => json!({"tools": [{"z": 1, "a": 2}], "nextCursor": "c"}),
         _ => json!({"tools": [{"cursor": cursor}], "nextCursor": ""}),
     });
     assert_eq!(two.await, r#"{"z":1,"a":2} {"cursor":"c"}"#);
-    assert_eq!(listed(|_, _| json!({"tools": []})).await, "");
+    assert_eq!(list(|_, _| json!({"tools": []})).await, "");
 }
 
 #[tokio::test(start_paused = true)]
 async fn lists_without_end_are_given_up() {
-    let same = listed(|_, _| json!({"tools": [{}], "nextCursor": "c"}));
+    let same = list(|_, _| json!({"tools": [{}], "nextCursor": "c"}));
     assert_eq!(same.await, "`tools/list` gave a repeated cursor");
-    let circle = listed(|number, _| json!({"tools": [], "nextCursor": (number % 3).to_string()}));
+    let circle = list(|number, _| json!({"tools": [], "nextCursor": (number % 3).to_string()}));
     assert_eq!(circle.await, "`tools/list` gave a repeated cursor");
-    let endless = listed(|number, _| json!({"tools": [], "nextCursor": number.to_string()}));
+    let endless = list(|number, _| json!({"tools": [], "nextCursor": number.to_string()}));
     assert_eq!(endless.await, "`tools/list` gave too many pages");
-    let many = listed(
-        |number, _| json!({"tools": vec![json!({}); 3000], "nextCursor": number.to_string()}),
-    );
+    let many =
+        list(|number, _| json!({"tools": vec![json!({}); 3000], "nextCursor": number.to_string()}));
     assert_eq!(many.await, "`tools/list` gave too many items");
 }
 
 #[tokio::test(start_paused = true)]
 async fn pages_that_are_none_are_errors() {
     for page in [json!({}), json!({"tools": null}), json!({"tools": {}}), json!({"tools": 7})] {
-        assert!(listed(move |_, _| page.clone()).await.starts_with("`tools/list` gave"));
+        assert!(list(move |_, _| page.clone()).await.starts_with("`tools/list` gave"));
     }
 }

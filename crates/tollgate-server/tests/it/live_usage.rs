@@ -80,7 +80,7 @@ async fn sessions(stage: &Stage) -> Value {
     stage.request("GET", "/api/sessions").by_admin().send().await.json()["sessions"].clone()
 }
 
-async fn shown(stage: &Stage, id: &str) -> Value {
+async fn session_json(stage: &Stage, id: &str) -> Value {
     let reply = stage.request("GET", &format!("/api/sessions/{id}")).by_admin().send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply.json()
@@ -255,7 +255,7 @@ async fn a_silence_before_an_answer_is_attributed_and_shown() {
     client.await_event("response.output_audio.delta").await;
     client.await_event("response.done").await;
     let listed = sessions(&theatre.stage).await;
-    let session = shown(&theatre.stage, listed[0]["id"].as_str().unwrap()).await;
+    let session = session_json(&theatre.stage, listed[0]["id"].as_str().unwrap()).await;
     let silences = session["silences"].as_array().unwrap();
     assert_eq!(silences.len(), 1, "{session}");
     let ms = |key: &str| silences[0][key].as_u64().unwrap();

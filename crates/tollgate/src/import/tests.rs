@@ -19,11 +19,11 @@ fn import_context() -> ImportContext<'static> {
     }
 }
 
-fn imported(text: &str) -> ImportedConfig {
+fn import_text(text: &str) -> ImportedConfig {
     read(text, &import_context()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn refused(text: &str) -> ImportError {
+fn refusal(text: &str) -> ImportError {
     match read(text, &import_context()) {
         Ok(imported) => panic!("{imported:?}"),
         Err(error) => error,
@@ -37,7 +37,7 @@ fn servers(imported: &ImportedConfig) -> Value {
 }
 
 /// `what: why`, one on each line.
-fn dropped(imported: &ImportedConfig) -> String {
+fn dropped_keys(imported: &ImportedConfig) -> String {
     let lines = imported.dropped.iter().map(|it| format!("{}: {}\n", it.what, it.why));
     lines.collect()
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::terminal::Terminal;
-use crate::{Run, fed};
+use crate::{Run, run_with_input};
 
 /// Asks before it rolls.
 const CAREFUL: &str = r#"
@@ -33,7 +33,7 @@ fn folder() -> TempDir {
 }
 
 fn pipe(folder: &Path, input: &str, arguments: &[&str]) -> Run {
-    fed(folder, &[&["chat"], arguments].concat(), input)
+    run_with_input(folder, &[&["chat"], arguments].concat(), input)
 }
 
 const ROLL: &str = "call roll {\"expression\": \"2d1\"}";

@@ -5,11 +5,11 @@ use std::fs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Run, fed, tollgate};
+use crate::{Run, run_with_input, tollgate};
 
 fn pipe(input: &str, arguments: &[&str]) -> Run {
     let folder = TempDir::new().expect("a folder");
-    fed(folder.path(), &[&["convert"], arguments].concat(), input)
+    run_with_input(folder.path(), &[&["convert"], arguments].concat(), input)
 }
 
 fn listing() -> Value {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::running::Served;
-use crate::{Run, fed, tollgate_with};
+use crate::{Run, run_with_input, tollgate_with};
 
 const CONFIG: &str = "# mine\nlisten: 127.0.0.1:1\nservers:\n  web:\n    url: https://x.test/mcp\n";
 
@@ -99,14 +99,14 @@ fn a_variable_of_the_config_is_not_given_to_another_secret() {
         json!({"mcpServers": {"h": {"command": "h", "args": [word], "env": {"OTHER_TOKEN": secret}}}})
             .to_string()
     };
-    let first = fed(folder, &["import", "-"], &server("a", "aaaa1234bbb"));
+    let first = run_with_input(folder, &["import", "-"], &server("a", "aaaa1234bbb"));
     assert_eq!(first.code, Some(0), "{}", first.stderr);
     let text = config(folder);
     for more in [&["import", "-"][..], &["import", "-", "--rename"]] {
-        let again = fed(folder, more, &server("a", "aaaa1234bbb"));
+        let again = run_with_input(folder, more, &server("a", "aaaa1234bbb"));
         assert_eq!((again.code, config(folder)), (Some(0), text.clone()), "{}", again.stderr);
     }
-    let other = fed(folder, &["import", "-", "--rename"], &server("b", "cccc1234ddd"));
+    let other = run_with_input(folder, &["import", "-", "--rename"], &server("b", "cccc1234ddd"));
     assert_eq!(other.code, Some(0), "{}", other.stderr);
     for words in [
         "  h:\n",
@@ -120,7 +120,7 @@ fn a_variable_of_the_config_is_not_given_to_another_secret() {
     assert!(other.stderr.contains("needs `H_OTHER_TOKEN_2`"), "{}", other.stderr);
     assert!(!other.stderr.contains("needs `H_OTHER_TOKEN` "), "{}", other.stderr);
     // What is replaced leaves its variable to what replaces it.
-    let over = fed(folder, &["import", "-", "--overwrite"], &server("c", "eeee1234fff"));
+    let over = run_with_input(folder, &["import", "-", "--overwrite"], &server("c", "eeee1234fff"));
     assert_eq!(over.code, Some(0), "{}", over.stderr);
     assert_eq!(config(folder).matches("${H_OTHER_TOKEN}").count(), 1, "{}", config(folder));
     // Whoever has it set knows that it is another.
@@ -136,11 +136,11 @@ fn names_that_are_alike_clash() {
     let folder = folder();
     let folder = folder.path();
     let alike = r#"{"mcpServers": {"WEB": {"url": "https://a.test/mcp"}}}"#;
-    assert_eq!(fed(folder, &["import", "-"], alike).code, Some(1));
-    let renamed = fed(folder, &["import", "-", "--rename"], alike);
+    assert_eq!(run_with_input(folder, &["import", "-"], alike).code, Some(1));
+    let renamed = run_with_input(folder, &["import", "-", "--rename"], alike);
     assert_eq!(renamed.code, Some(0), "{}", renamed.stderr);
     assert!(config(folder).contains("  WEB_2:\n"), "{}", config(folder));
-    let over = fed(folder, &["import", "-", "--overwrite"], alike);
+    let over = run_with_input(folder, &["import", "-", "--overwrite"], alike);
     assert_eq!(over.code, Some(0), "{}", over.stderr);
     assert!(config(folder).contains("  web:\n    url: https://a.test/mcp\n"), "{}", config(folder));
 }
@@ -176,7 +176,7 @@ fn a_name_that_was_made_free_is_taken_for_the_next() {
     let folder = folder();
     let folder = folder.path();
     let more = r#"{"mcpServers": {"web": {"url": "https://a.test/mcp"}, "web_2": {"url": "https://b.test/mcp"}}}"#;
-    let renamed = fed(folder, &["import", "-", "--rename"], more);
+    let renamed = run_with_input(folder, &["import", "-", "--rename"], more);
     assert_eq!(renamed.code, Some(0), "{}", renamed.stderr);
     let text = config(folder);
     assert!(text.contains("  web_2:\n    url: https://a.test/mcp\n"), "{text}");
@@ -243,7 +243,7 @@ fn lines_files_and_standard_input_are_sources_too() {
     assert_eq!(file.code, Some(0), "{}", file.stderr);
     assert!(file.stdout.contains("+ agents.Old_Sage"), "{}", file.stdout);
     assert!(config(folder).contains("\nagents:\n  Old_Sage:\n"), "{}", config(folder));
-    let piped = fed(folder, &["import", "-"], r#"{"url": "https://piped.test/mcp"}"#);
+    let piped = run_with_input(folder, &["import", "-"], r#"{"url": "https://piped.test/mcp"}"#);
     assert_eq!(piped.code, Some(0), "{}", piped.stderr);
     assert!(config(folder).contains("  piped:\n"), "{}", config(folder));
     assert_eq!(run(folder, &["check"]).code, Some(0));

@@ -86,7 +86,7 @@ fn tollgate_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) 
 }
 
 /// The same with something on its standard input.
-fn fed(folder: &Path, arguments: &[&str], input: &str) -> Run {
+fn run_with_input(folder: &Path, arguments: &[&str], input: &str) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
         .args(arguments)
         .current_dir(folder)

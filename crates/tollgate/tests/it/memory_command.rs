@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::running::Served;
-use crate::{fed, tollgate};
+use crate::{run_with_input, tollgate};
 
 /// Whom a command asks.
 #[derive(Clone, Copy)]
@@ -172,6 +172,7 @@ fn what_is_wrong_is_named_with_its_file_and_line() {
     }
     let piped =
         ["memory", "import", "-", "--format", "text", "--session", "s", "--date", "2026-01-01"];
-    let run = fed(folder.path(), &[&piped[..], &["--data", "./data"]].concat(), TRANSCRIPT);
+    let run =
+        run_with_input(folder.path(), &[&piped[..], &["--data", "./data"]].concat(), TRANSCRIPT);
     assert_eq!((run.code, run.stdout.contains("2 entries of session `s`")), (Some(0), true));
 }

@@ -11,11 +11,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::running::Served;
-use crate::{Run, fed, tollgate};
+use crate::{Run, run_with_input, tollgate};
 
 fn ran(program: &str) -> Run {
     tollgate_testkit::worker();
-    fed(TempDir::new().unwrap().path(), &["code", "-"], program)
+    run_with_input(TempDir::new().unwrap().path(), &["code", "-"], program)
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn b_st_12_a_tool_outside_the_view_is_not_there() {
         "code.executeToolCode(code=\"x = 1\")",
         "executeToolCode(code=\"x = 1\")",
     ] {
-        let run = fed(folder.path(), &["code", "-", "--agent", "assistant"], program);
+        let run = run_with_input(folder.path(), &["code", "-", "--agent", "assistant"], program);
         assert_eq!(run.code, Some(1), "{program}: {}", run.stderr);
         assert!(run.stderr.ends_with("0 calls\n"), "{program}: {}", run.stderr);
     }
@@ -83,7 +83,7 @@ fn what_is_unbounded_is_ended_and_the_kind_says_by_what() {
         ("x = \"a\" * 1000000000", "memory"),
         ("def f():\n    f()\nf()", "depth"),
     ] {
-        let run = fed(folder.path(), &["code", "-", "--json"], program);
+        let run = run_with_input(folder.path(), &["code", "-", "--json"], program);
         let answer: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!((run.code, &answer["error"]["kind"]), (Some(1), &Value::from(kind)), "{answer}");
         assert!(answer["error"]["hint"].is_string(), "{answer}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{ServerOffer, build, fresh, offer, ruled, summary, tools};
+use super::{ServerOffer, build, fresh, offer, summary, tools, with_rules};
 use crate::catalog::{Catalog, CatalogInputs};
 use crate::id::{ExposedName, ToolName};
 use crate::names::{NameOwners, NamePattern};
@@ -21,7 +21,7 @@ fn s_26_the_first_server_keeps_a_name_and_the_second_is_told_so() {
 
 #[test]
 fn s_26_built_in_tools_come_before_any_server() {
-    let bare = ruled(offer("evil", &tools(&["r"])), |rules| {
+    let bare = with_rules(offer("evil", &tools(&["r"])), |rules| {
         let overrides =
             ToolOverride { expose_as: ExposedName::parse("roll").ok(), ..ToolOverride::default() };
         rules.tools.insert(ToolName::new("r"), overrides);

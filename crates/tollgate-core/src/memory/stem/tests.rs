@@ -1,6 +1,6 @@
 use super::stem;
 
-fn stemmed(word: &str) -> String {
+fn stem_text(word: &str) -> String {
     let mut word = word.to_owned();
     stem(&mut word);
     word
@@ -95,7 +95,7 @@ const FORMS: &[&str] = &[
 #[test]
 fn the_forms_of_a_word_meet() {
     for forms in FORMS {
-        let mut stems: Vec<String> = forms.split(' ').map(stemmed).collect();
+        let mut stems: Vec<String> = forms.split(' ').map(stem_text).collect();
         stems.dedup();
         assert_eq!(stems.len(), 1, "{forms}: {stems:?}");
     }
@@ -132,7 +132,7 @@ fn names_stay_apart() {
         "evening even",
     ] {
         let names: Vec<&str> = names.split(' ').collect();
-        let mut stems: Vec<String> = names.iter().map(|it| stemmed(it)).collect();
+        let mut stems: Vec<String> = names.iter().map(|it| stem_text(it)).collect();
         stems.sort();
         stems.dedup();
         assert_eq!(stems.len(), names.len(), "{names:?}: {stems:?}");
@@ -143,6 +143,6 @@ fn names_stay_apart() {
 fn what_is_no_plain_word_stays() {
     for word in ["", "s", "is", "bus", "gas", "class", "status", "analysis", "2d6s", "éing", "ring"]
     {
-        assert_eq!(stemmed(word), word);
+        assert_eq!(stem_text(word), word);
     }
 }

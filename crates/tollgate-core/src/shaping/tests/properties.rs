@@ -79,7 +79,7 @@ fn caps() -> impl Strategy<Value = ResultCaps> {
 }
 
 /// As the fronts show it.
-fn shown(outcome: &Outcome, caps: &ResultCaps) -> String {
+fn delivered_text(outcome: &Outcome, caps: &ResultCaps) -> String {
     let data = data(outcome);
     json!({
         "status": outcome.status.as_str(),
@@ -113,7 +113,7 @@ proptest! {
     fn those_who_listen_get_no_more_than_their_total(result in result()) {
         for (name, caps) in ResultCaps::TABLE.iter().filter(|(_, caps)| caps.total_bytes < 1 << 20) {
             let outcome = outcome(&result.to_string(), caps);
-            let shown = shown(&outcome, caps);
+            let shown = delivered_text(&outcome, caps);
             prop_assert!(shown.len() <= caps.total_bytes, "{name}: {}", shown.len());
         }
     }

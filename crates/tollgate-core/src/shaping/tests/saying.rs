@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const EARS: MessageWording = MessageWording::Spoken { bytes: 600 };
 
-fn spoken(
+fn speak(
     result: &str,
     template: Option<&str>,
     field: Option<&str>,
@@ -22,8 +22,8 @@ fn spoken(
 #[test]
 fn a_sentence_comes_from_template_then_field_then_text_then_nowhere() {
     let check = |result: &str, template: Option<&str>, field: Option<&str>, expected: &str| {
-        assert_eq!(spoken(result, template, field, MessageWording::AsWritten), expected);
-        assert_eq!(spoken(result, template, field, EARS), expected);
+        assert_eq!(speak(result, template, field, MessageWording::AsWritten), expected);
+        assert_eq!(speak(result, template, field, EARS), expected);
     };
     let atis = text(r#"{"icao":"EDDF","wind":{"kt":7}}"#);
     check(&atis, Some("{icao} has {wind.kt} knots."), Some("icao"), "EDDF has 7 knots.");
@@ -68,7 +68,7 @@ fn templates_take_paths_numbers_lists_and_braces() {
         ("{ä.b}", "Done."),
         ("{n\u{200b}}", "Done."),
     ] {
-        assert_eq!(spoken(&result, Some(template), None, EARS), expected, "{template}");
+        assert_eq!(speak(&result, Some(template), None, EARS), expected, "{template}");
     }
 }
 
@@ -76,19 +76,19 @@ fn templates_take_paths_numbers_lists_and_braces() {
 fn a_rule_finds_its_field_in_the_text_if_the_structure_lacks_it() {
     let wrapped = r#"{"content":[{"type":"text","text":"{\"icao\":\"EDDF\"}"}],
         "structuredContent":{"result":"{\"icao\":\"EDDF\"}"}}"#;
-    assert_eq!(spoken(wrapped, Some("{icao}."), None, EARS), "EDDF.");
-    assert_eq!(spoken(wrapped, None, Some("icao"), EARS), "EDDF");
-    assert_eq!(spoken(wrapped, None, Some("result"), EARS), "Done.", "JSON is not read out");
+    assert_eq!(speak(wrapped, Some("{icao}."), None, EARS), "EDDF.");
+    assert_eq!(speak(wrapped, None, Some("icao"), EARS), "EDDF");
+    assert_eq!(speak(wrapped, None, Some("result"), EARS), "Done.", "JSON is not read out");
 }
 
 #[test]
 fn json_is_not_read_out_even_if_it_is_broken() {
     for code in [r#"{"a":1}"#, r#"{"a":1"#, r#"[{"a":"#, "[[1", r#"["x""#, "[1,2]", "{}x"] {
-        assert!(spoken(&text(code), None, None, EARS).ends_with('.'), "{code}");
+        assert!(speak(&text(code), None, None, EARS).ends_with('.'), "{code}");
     }
     let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
-    assert_eq!(spoken(&text(&deep), None, None, EARS), "Done.");
-    assert_eq!(spoken(&text("[1] A footnote."), None, None, EARS), "[1] A footnote.");
+    assert_eq!(speak(&text(&deep), None, None, EARS), "Done.");
+    assert_eq!(speak(&text("[1] A footnote."), None, None, EARS), "[1] A footnote.");
 }
 
 #[test]
@@ -112,22 +112,22 @@ fn what_is_heard_has_no_markup_and_nothing_hidden() {
         ("[unclosed ](", "[unclosed ]("),
         ("#hashtag stays", "#hashtag stays"),
     ] {
-        assert_eq!(spoken(&text(written), None, None, EARS), expected);
+        assert_eq!(speak(&text(written), None, None, EARS), expected);
     }
     let brackets = "[".repeat(100_000);
-    assert!(spoken(&text(&format!("x{brackets}")), None, None, EARS).len() <= 600);
+    assert!(speak(&text(&format!("x{brackets}")), None, None, EARS).len() <= 600);
 }
 
 #[test]
 fn what_is_seen_keeps_its_lines() {
     let listing = "**a**\n\tb\u{202e}\u{7}\n";
-    assert_eq!(spoken(&text(listing), None, None, MessageWording::AsWritten), "**a**\n\tb\n");
+    assert_eq!(speak(&text(listing), None, None, MessageWording::AsWritten), "**a**\n\tb\n");
 }
 
 #[test]
 fn what_is_heard_ends_with_a_sentence() {
     let short = |text: &str, bytes: usize| {
-        spoken(&super::text(text), None, None, MessageWording::Spoken { bytes })
+        speak(&super::text(text), None, None, MessageWording::Spoken { bytes })
     };
     assert_eq!(short("One two. Three four. Five six.", 24), "One two. Three four.");
     assert_eq!(short("One two. Three four.", 20), "One two. Three four.");
@@ -153,15 +153,15 @@ fn notes_and_handles_are_not_read_out() {
 #[test]
 fn errors_are_explained_to_readers() {
     let error = text(r#"{"ok":false,"error":{"message":"no such channel"}}"#);
-    assert_eq!(spoken(&error, None, None, MessageWording::AsWritten), "no such channel");
-    assert_eq!(spoken(&error, None, None, EARS), "That did not work.");
+    assert_eq!(speak(&error, None, None, MessageWording::AsWritten), "no such channel");
+    assert_eq!(speak(&error, None, None, EARS), "That did not work.");
     for (document, expected) in [
         (r#"{"success":false,"message":"No seat is left.","flight":"LH 400"}"#, "No seat is left."),
         (r#"{"success":false,"message":"{\"code\":7}"}"#, "That did not work."),
         (r#"{"success":false,"message":7}"#, "That did not work."),
         (r#"{"success":true,"message":"Booked."}"#, "Done."),
     ] {
-        assert_eq!(spoken(&text(document), None, None, EARS), expected, "{document}");
+        assert_eq!(speak(&text(document), None, None, EARS), expected, "{document}");
     }
     let late = failure(CallStatus::Timeout, "`s_t` did not answer within 500 ms", Duration::ZERO);
     let content = message(&SpeechTemplate::default(), &late, &data(&late), EARS);

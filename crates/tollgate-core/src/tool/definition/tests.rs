@@ -13,7 +13,7 @@ fn intake(tool: &Value) -> Result<ToolDefinition, DefinitionError> {
     ToolDefinition::intake(&raw_value(tool))
 }
 
-fn refused(tool: &Value) -> DefinitionError {
+fn refusal(tool: &Value) -> DefinitionError {
     intake(tool).expect_err("a refused tool")
 }
 
@@ -72,7 +72,7 @@ fn s_25_the_hash_sees_every_change_and_no_mere_order() {
 
 #[test]
 fn b_sc_01_an_input_schema_must_be_an_object_of_type_object() {
-    assert_eq!(refused(&json!({"name": "t"})), DefinitionError::Missing("inputSchema"));
+    assert_eq!(refusal(&json!({"name": "t"})), DefinitionError::Missing("inputSchema"));
     for schema in [
         json!(null),
         json!(true),
@@ -82,7 +82,7 @@ fn b_sc_01_an_input_schema_must_be_an_object_of_type_object() {
         json!({"type": ["object", "null"]}),
         json!([{"type": "object"}]),
     ] {
-        assert_eq!(refused(&with_schema(&schema)), DefinitionError::NotAnObject, "{schema}");
+        assert_eq!(refusal(&with_schema(&schema)), DefinitionError::NotAnObject, "{schema}");
     }
 }
 
@@ -98,12 +98,12 @@ fn fields_of_the_wrong_type_are_refused_and_null_is_absence() {
     ] {
         let mut tool = with_schema(&json!({"type": "object"}));
         tool[field] = value.clone();
-        assert!(matches!(refused(&tool), DefinitionError::Type { .. }), "{field} {value}");
+        assert!(matches!(refusal(&tool), DefinitionError::Type { .. }), "{field} {value}");
         tool[field] = Value::Null;
         assert!(intake(&tool).is_ok(), "{field}");
     }
     for whole in [json!(null), json!([]), json!("x"), json!(1)] {
-        assert!(matches!(refused(&whole), DefinitionError::Malformed(_)), "{whole}");
+        assert!(matches!(refusal(&whole), DefinitionError::Malformed(_)), "{whole}");
     }
 }
 
@@ -127,7 +127,7 @@ fn keys_that_stand_twice_or_only_look_alike_are_refused() {
     for twin in ["Name", "deſcription", "INPUTSCHEMA", "Annotations"] {
         let mut tool = with_schema(&json!({"type": "object"}));
         tool[twin] = json!("x");
-        assert!(matches!(refused(&tool), DefinitionError::Twin(_)), "{twin}");
+        assert!(matches!(refusal(&tool), DefinitionError::Twin(_)), "{twin}");
     }
 }
 
@@ -141,10 +141,10 @@ fn b_sc_05_long_descriptions_are_cut_and_large_schemas_refused() {
     assert_eq!(definition.findings[0].kind, FindingKind::Cut);
     assert_eq!(definition.fields.string("description").unwrap(), description);
     let large = json!({"type": "object", "enum": ["x".repeat(70_000)]});
-    assert!(matches!(refused(&with_schema(&large)), DefinitionError::TooLong { .. }));
+    assert!(matches!(refusal(&with_schema(&large)), DefinitionError::TooLong { .. }));
     let mut tool = with_schema(&json!({"type": "object"}));
     tool["icons"] = json!("x".repeat(300_000));
-    assert!(matches!(refused(&tool), DefinitionError::TooLong { .. }));
+    assert!(matches!(refusal(&tool), DefinitionError::TooLong { .. }));
     let deep = format!(
         r#"{{"name":"t","inputSchema":{{"type":"object","default":{}{}}}}}"#,
         "[".repeat(10_000),
@@ -201,9 +201,9 @@ fn b_sc_09_header_parameters_follow_the_rules_of_mcp() {
         assert!(matches!(of(broken.clone()), Err(DefinitionError::Header { .. })), "{broken}");
     }
     let root = json!({"type": "object", "x-mcp-header": "A"});
-    assert!(matches!(refused(&with_schema(&root)), DefinitionError::Header { .. }));
+    assert!(matches!(refusal(&with_schema(&root)), DefinitionError::Header { .. }));
     let hidden = json!({"type": "object", "$defs": {"d": text("A")}});
-    assert!(matches!(refused(&with_schema(&hidden)), DefinitionError::Header { .. }));
+    assert!(matches!(refusal(&with_schema(&hidden)), DefinitionError::Header { .. }));
 }
 
 #[test]
@@ -216,11 +216,11 @@ fn b_sc_12_names_are_kept_as_they_are_within_their_length() {
     assert_eq!(named(&"x".repeat(129)).unwrap_err(), DefinitionError::NameLength(129));
     assert_eq!(named(&"x".repeat(10_000)).unwrap_err(), DefinitionError::NameLength(10_000));
     assert_eq!(
-        refused(&json!({"inputSchema": {"type": "object"}})),
+        refusal(&json!({"inputSchema": {"type": "object"}})),
         DefinitionError::Missing("name")
     );
     let number = json!({"name": 7, "inputSchema": {"type": "object"}});
-    assert!(matches!(refused(&number), DefinitionError::Type { field: "name", .. }));
+    assert!(matches!(refusal(&number), DefinitionError::Type { field: "name", .. }));
 }
 
 #[test]

@@ -7,15 +7,15 @@ use super::{DocumentData, DocumentLineError, DocumentNode, json, yaml};
 use crate::builtin::scratch::ScratchDir;
 
 /// The tree on one line, each value with its line number.
-fn shown(node: &DocumentNode) -> String {
+fn describe_node(node: &DocumentNode) -> String {
     let data = match &node.data {
         DocumentData::Nothing => "-".to_owned(),
         DocumentData::Scalar(text) => text.clone(),
         DocumentData::List(items) => {
-            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" "))
+            format!("[{}]", items.iter().map(describe_node).collect::<Vec<_>>().join(" "))
         }
         DocumentData::Map(pairs) => {
-            let pairs = pairs.iter().map(|(key, node)| format!("{key}={}", shown(node)));
+            let pairs = pairs.iter().map(|(key, node)| format!("{key}={}", describe_node(node)));
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(" "))
         }
     };
@@ -30,14 +30,14 @@ fn describe(wrong: &DocumentLineError) -> String {
 fn yaml_and_json_give_the_same_tree() {
     let expected = "1:{a=1:x b=2:[3:1 4:true] c=5:- d=6:{e=6:ä\nö}}";
     let block = yaml("a: x\nb:\n  - 1\n  - true\nc:\nd: { e: \"ä\\nö\" }\n").unwrap();
-    assert_eq!(shown(&block), expected);
+    assert_eq!(describe_node(&block), expected);
     let object = json::read(
         "{\"a\": \"x\",\n\"b\": [\n1,\ntrue],\n\"c\": null,\n\"d\": {\"e\": \"ä\\nö\"}}",
     )
     .unwrap();
-    assert_eq!(shown(&object), expected);
+    assert_eq!(describe_node(&object), expected);
     let pair = json::read("\u{feff}\"\\ud83d\\ude00\"").unwrap();
-    assert_eq!(shown(&pair), "1:😀");
+    assert_eq!(describe_node(&pair), "1:😀");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn actor(name: &str) -> Actor {
 }
 
 /// A link of ada's to a picture with this content.
-async fn linked(links: &FileLinks, scratch: &ScratchDir, content: &[u8]) -> FileLink {
+async fn link_file(links: &FileLinks, scratch: &ScratchDir, content: &[u8]) -> FileLink {
     let folder = files::folder(scratch.path());
     let link = links.issue(&actor("ada")).unwrap();
     folder.save("images/a.png", content.to_vec(), 1 << 20).await.unwrap();
@@ -41,7 +41,7 @@ async fn a_link_opens_its_picture_for_fifteen_minutes() {
     let scratch = ScratchDir::new();
     let pending = links.issue(&actor("ada")).unwrap();
     assert_eq!(open(&links, &pending).await, "pending");
-    let link = linked(&links, &scratch, PNG).await;
+    let link = link_file(&links, &scratch, PNG).await;
     assert_eq!(open(&links, &link).await, "image/png 18");
     tokio::time::advance(LINK_LIFE - Duration::from_secs(1)).await;
     assert_eq!(open(&links, &link).await, "image/png 18");
@@ -56,7 +56,7 @@ async fn a_link_opens_its_picture_for_fifteen_minutes() {
 async fn ids_cannot_be_guessed_and_nothing_else_opens_a_file() {
     let links = FileLinks::default();
     let scratch = ScratchDir::new();
-    let link = linked(&links, &scratch, PNG).await;
+    let link = link_file(&links, &scratch, PNG).await;
     let other = links.issue(&actor("bob")).unwrap();
     assert_eq!(link.path().len(), "/v1/files/".len() + 64);
     assert!(link.0.bytes().all(|byte| byte.is_ascii_hexdigit()) && link != other);
@@ -73,7 +73,7 @@ async fn ids_cannot_be_guessed_and_nothing_else_opens_a_file() {
 async fn only_a_picture_is_served_and_only_while_it_is_there() {
     let links = FileLinks::default();
     let scratch = ScratchDir::new();
-    let link = linked(&links, &scratch, PNG).await;
+    let link = link_file(&links, &scratch, PNG).await;
     for content in [&b"<svg onload='x'/>"[..], b"<html>", b"", &[PNG, PNG].concat()] {
         std::fs::write(scratch.path().join("images/a.png"), content).unwrap();
         assert_eq!(open(&links, &link).await, "unknown", "{content:?}");
@@ -96,7 +96,7 @@ async fn a_link_ends_with_the_credentials_of_its_owner() {
     let folder = files::folder(scratch.path());
     folder.save("a.png", PNG.to_vec(), 1 << 20).await.unwrap();
     links.complete(&link, folder, "a.png".to_owned(), PNG.len());
-    let adas = linked(&links, &scratch, PNG).await;
+    let adas = link_file(&links, &scratch, PNG).await;
     assert_eq!(open(&links, &link).await, "image/png 18");
     term.end(RevokedError::because("her key was revoked"));
     assert_eq!(open(&links, &link).await, "unknown");
@@ -107,7 +107,7 @@ async fn a_link_ends_with_the_credentials_of_its_owner() {
 async fn one_owner_cannot_take_the_links_of_another() {
     let links = FileLinks::default();
     let scratch = ScratchDir::new();
-    let adas = linked(&links, &scratch, PNG).await;
+    let adas = link_file(&links, &scratch, PNG).await;
     let first = links.issue(&actor("bob")).unwrap();
     for _ in 0..MAX_LINKS_OF_OWNER {
         tokio::time::advance(Duration::from_millis(1)).await;

@@ -17,7 +17,7 @@ fn json_answer(body: &Value) -> Script {
     response("200 OK\ncontent-type: application/json", body.to_string())
 }
 
-fn packed(content: &[u8]) -> Script {
+fn answer_packed(content: &[u8]) -> Script {
     json_answer(&json!({ "created": 1, "data": [{ "b64_json": STANDARD.encode(content) }] }))
 }
 
@@ -59,7 +59,7 @@ async fn a_picture_is_made_and_saved_by_what_it_is() {
         (&b"RIFF\0\0\0\0WEBPrest"[..], "webp", "image/webp"),
         (&b"GIF89arest"[..], "gif", "image/gif"),
     ] {
-        let site = Site::start(move |_| packed(content)).await;
+        let site = Site::start(move |_| answer_packed(content)).await;
         let scratch = ScratchDir::new();
         let reply = paint(&site, &scratch).await.unwrap().structured.unwrap();
         let path = reply["path"].as_str().unwrap();
@@ -81,7 +81,7 @@ async fn a_picture_is_made_and_saved_by_what_it_is() {
 
 #[tokio::test]
 async fn a_style_is_put_to_the_description() {
-    let site = Site::start(|_| packed(PNG)).await;
+    let site = Site::start(|_| answer_packed(PNG)).await;
     let arguments = json!({ "prompt": "cat", "style": " ink " });
     run_tool(&site, &ScratchDir::new(), arguments).await.unwrap();
     assert!(site.requests()[0].contains(r#""prompt":"cat\n\nStyle: ink""#));
@@ -111,7 +111,7 @@ async fn s_19_a_url_to_a_metadata_service_is_not_followed() {
 
 #[tokio::test]
 async fn whoever_cannot_wait_is_told_where_it_will_be() {
-    let Script::Says(answer) = packed(PNG) else { panic!() };
+    let Script::Says(answer) = answer_packed(PNG) else { panic!() };
     let late = Duration::from_millis(600);
     let site = Site::start(move |_| Script::Late(late, answer.clone())).await;
     let scratch = ScratchDir::new();
@@ -141,8 +141,8 @@ async fn what_cannot_be_a_picture_is_refused_and_not_saved() {
         assert_eq!(files_of(&scratch), [""; 0]);
     };
     let none = "the image service returned something other than a picture; try again";
-    check(packed(b"<svg onload='x'/>"), none).await;
-    check(packed(b""), none).await;
+    check(answer_packed(b"<svg onload='x'/>"), none).await;
+    check(answer_packed(b""), none).await;
     let broken = "the image service returned a picture that cannot be decoded";
     check(json_answer(&json!({ "data": [{ "b64_json": "%%%" }] })), broken).await;
     check(json_answer(&json!({ "data": [] })), "the image service answered without a picture")

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::{ClosedFiles, OpenedPath, is_copy};
 
 /// The names below `folder` that stay open when `closed` is not.
-fn opened(folder: &Path, closed: &[&str]) -> Vec<String> {
+fn open_files(folder: &Path, closed: &[&str]) -> Vec<String> {
     let closed: Vec<PathBuf> = closed.iter().map(|name| folder.join(name)).collect();
     let mut names = Vec::new();
     let note = |opened: OpenedPath| {
@@ -45,7 +45,7 @@ fn folder() -> TempDir {
 #[test]
 fn directories_that_lead_to_closed_files_are_opened_entry_by_entry() {
     let folder = folder();
-    let names = opened(folder.path(), &["project/.tollgate", "project/tollgate.yaml"]);
+    let names = open_files(folder.path(), &["project/.tollgate", "project/tollgate.yaml"]);
     assert_eq!(names, ["?", "other/", "project/main.py", "project/src/", "project?"]);
 }
 
@@ -58,15 +58,15 @@ fn links_open_nothing_and_hide_nothing() {
     symlink(".", at("self")).unwrap();
     let expected =
         ["?", "other/", "project/main.py", "project/src/", "project/tollgate.yaml", "project?"];
-    assert_eq!(opened(folder.path(), &["data"]), expected);
+    assert_eq!(open_files(folder.path(), &["data"]), expected);
     assert_eq!(
-        opened(folder.path(), &["other/up/self/data"])[..3],
+        open_files(folder.path(), &["other/up/self/data"])[..3],
         ["?", "other?", "project/main.py"]
     );
     // `other` is on the way as it is written: it could be replaced by a link to elsewhere.
     let expected =
         ["?", "other?", "project/main.py", "project/src/", "project/tollgate.yaml", "project?"];
-    assert_eq!(opened(folder.path(), &["other/../project/./.tollgate"]), expected);
+    assert_eq!(open_files(folder.path(), &["other/../project/./.tollgate"]), expected);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn what_is_not_there_yet_and_copies_beside_are_closed() {
     {
         fs::write(folder.path().join("project").join(name), "x").unwrap();
     }
-    let names = opened(folder.path(), &["project/new/data", "project/tollgate.yaml"]);
+    let names = open_files(folder.path(), &["project/new/data", "project/tollgate.yaml"]);
     let expected = [
         "?",
         "other/",

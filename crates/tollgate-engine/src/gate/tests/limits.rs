@@ -13,7 +13,7 @@ fn limit(calls: u32) -> RateLimit {
 }
 
 /// Tool `a` may be called twice in a minute.
-async fn limited(agent: Agent) -> TestGate {
+async fn limited_gate(agent: Agent) -> TestGate {
     let mut rules = ServerRules::new(ServerId::parse("s").unwrap(), ServerOrigin::Upstream);
     let twice = ToolOverride { rate_limit: Some(limit(2)), ..ToolOverride::default() };
     rules.tools.insert(ToolName::new("a"), twice);
@@ -31,7 +31,7 @@ async fn limited(agent: Agent) -> TestGate {
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_is_called_too_often_says_when_to_come_back() {
-    let test = limited(Agent::implicit()).await;
+    let test = limited_gate(Agent::implicit()).await;
     let client = nobody();
     let call = async || test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
     assert_eq!(describe_reply(&call().await), "ok done");
@@ -54,7 +54,7 @@ async fn a_tool_that_is_called_too_often_says_when_to_come_back() {
 
 #[tokio::test(start_paused = true)]
 async fn s_33_a_principal_cannot_call_more_often_than_granted() {
-    let test = limited(Agent::implicit()).await;
+    let test = limited_gate(Agent::implicit()).await;
     let client = nobody();
     let grant = PrincipalGrant { rate_limit: Some(limit(3)), ..PrincipalGrant::default() };
     let turn = Turn { grant: Some(Arc::new(grant)), ..test.turn() };
@@ -72,7 +72,7 @@ async fn s_33_a_principal_cannot_call_more_often_than_granted() {
 
 #[tokio::test(start_paused = true)]
 async fn measurements_are_not_counted_but_an_agent_is_by_what_runs_at_once() {
-    let test = limited(Agent { concurrent: Some(2), ..Agent::implicit() }).await;
+    let test = limited_gate(Agent { concurrent: Some(2), ..Agent::implicit() }).await;
     let client = nobody();
     for _ in 0..5 {
         let caller = Caller { decided_by: Decider::Gateway, ..Caller::silent(&client) };

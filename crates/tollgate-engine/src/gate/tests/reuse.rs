@@ -96,7 +96,7 @@ impl Reusing {
 
     /// Calls and shows what it says, and what of the cache.
     async fn show(&self, params: &str, caller: Caller<'_>) -> String {
-        shown(&self.call(params, caller).await)
+        describe(&self.call(params, caller).await)
     }
 
     /// Lets tasks that were told to end do so.
@@ -108,7 +108,7 @@ impl Reusing {
 }
 
 /// `ok 1, hit at 250 of 60000 ms`.
-fn shown(reply: &Result<Reply, CallError>) -> String {
+fn describe(reply: &Result<Reply, CallError>) -> String {
     let text = describe_reply(reply);
     let Ok(Reply::Tool(outcome)) = reply else { return text };
     let result: Value = serde_json::from_str(outcome.result.get()).unwrap();

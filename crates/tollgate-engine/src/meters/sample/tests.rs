@@ -17,7 +17,7 @@ fn plenty(took: u64) -> CallTiming {
     }
 }
 
-fn shown(sample: Option<Sample>) -> String {
+fn describe(sample: Option<Sample>) -> String {
     match sample {
         Some(Sample { span, ending }) => format!("{ending:?} {} µs", span.as_micros()),
         None => "nothing".to_owned(),
@@ -27,7 +27,11 @@ fn shown(sample: Option<Sample>) -> String {
 #[test]
 fn results_measure_by_their_status() {
     let check = |status: CallStatus, expected: &str| {
-        assert_eq!(shown(sample(MeasuredReturn::Result(status), &plenty(7))), expected, "{status}");
+        assert_eq!(
+            describe(sample(MeasuredReturn::Result(status), &plenty(7))),
+            expected,
+            "{status}"
+        );
     };
     check(CallStatus::Ok, "Answered 7000 µs");
     check(CallStatus::NoResults, "Answered 7000 µs");
@@ -44,7 +48,7 @@ fn results_measure_by_their_status() {
 fn failures_measure_what_is_the_fault_of_the_tool() {
     let check = |failure: BackendError, expected: &str| {
         assert_eq!(
-            shown(sample(MeasuredReturn::Failure(&failure), &plenty(3))),
+            describe(sample(MeasuredReturn::Failure(&failure), &plenty(3))),
             expected,
             "{failure}"
         );
@@ -72,7 +76,7 @@ fn check_late(had: u64, own: u64, ceiling: u64, expected: &str) {
     let own = millis(own);
     let ceiling = millis(ceiling);
     let spent = CallTiming { took: had, had, own, ceiling, waited_for: WaitsFor::Server };
-    let shown = shown(sample(MeasuredReturn::Late, &spent));
+    let shown = describe(sample(MeasuredReturn::Late, &spent));
     assert_eq!(shown, expected, "{had:?} of {own:?} under {ceiling:?}");
 }
 

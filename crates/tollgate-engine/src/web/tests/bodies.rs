@@ -11,7 +11,7 @@ use crate::clock::{Clock as _, SystemClock};
 
 const SMALL: PageRequest = PageRequest { most_bytes: 64 << 10, ..ANYTHING };
 
-fn packed(content: &[u8]) -> Vec<u8> {
+fn pack(content: &[u8]) -> Vec<u8> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
     packer.write_all(content).unwrap();
     packer.finish().unwrap()
@@ -37,7 +37,7 @@ async fn b_fe_5_an_endless_body_ends_at_the_limit() {
 
 #[tokio::test]
 async fn b_fe_5_a_gzip_bomb_ends_at_the_limit() {
-    let bomb = packed(&vec![0; 16 << 20]);
+    let bomb = pack(&vec![0; 16 << 20]);
     assert!(bomb.len() < 20_000);
     let site = Site::start(move |_| gzip(&bomb)).await;
     let page = got(&site, "/", &SMALL).await.unwrap();
@@ -46,7 +46,7 @@ async fn b_fe_5_a_gzip_bomb_ends_at_the_limit() {
 
 #[tokio::test]
 async fn packed_pages_are_unpacked_and_broken_ones_refused() {
-    let whole = packed(b"hello");
+    let whole = pack(b"hello");
     let check = async |body: Vec<u8>, expected: Result<&str, FetchError>| {
         let site = Site::start(move |_| gzip(&body)).await;
         let got = got(&site, "/", &SMALL).await;

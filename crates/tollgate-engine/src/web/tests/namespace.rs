@@ -187,7 +187,7 @@ fn read_question(question: &[u8]) -> (String, u16) {
 fn chain(name: &str, length: usize, end: &str) -> Vec<Vec<u8>> {
     let link = |nth: usize| if nth == 0 { name.to_owned() } else { format!("c{nth}.example") };
     let mut records: Vec<Vec<u8>> =
-        (0..length).map(|nth| record(&link(nth), CNAME, &encoded(&link(nth + 1)))).collect();
+        (0..length).map(|nth| record(&link(nth), CNAME, &encode_name(&link(nth + 1)))).collect();
     records.push(address(&link(length), end));
     records
 }
@@ -203,10 +203,10 @@ fn address(name: &str, address: &str) -> Vec<u8> {
 fn record(name: &str, kind: u16, data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(data.len()).unwrap();
     let fixed = [&kind.to_be_bytes()[..], &[0, 1, 0, 0, 0, 0], &length.to_be_bytes()].concat();
-    [encoded(name), fixed, data.to_vec()].concat()
+    [encode_name(name), fixed, data.to_vec()].concat()
 }
 
-fn encoded(name: &str) -> Vec<u8> {
+fn encode_name(name: &str) -> Vec<u8> {
     let labels = name
         .split('.')
         .flat_map(|label| [&[u8::try_from(label.len()).unwrap()][..], label.as_bytes()].concat());

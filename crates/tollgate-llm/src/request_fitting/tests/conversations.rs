@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANTHROPIC, CHAT, GEMINI, RESPONSES, sent};
+use super::{ANTHROPIC, CHAT, GEMINI, RESPONSES, convert};
 
 const OLD_CLAUDE: &str = "claude-haiku-4-5";
 const NEW_CLAUDE: &str = "claude-opus-4-8";
@@ -24,13 +24,13 @@ fn a_late_system_message_is_user_text_for_older_claudes() {
         text("developer", "S"),
         text("user", "C"),
     ]);
-    let (body, lost) = sent(CHAT, &late, ANTHROPIC, OLD_CLAUDE);
+    let (body, lost) = convert(CHAT, &late, ANTHROPIC, OLD_CLAUDE);
     assert_eq!(body["system"], "P");
     let last =
         json!([{"type": "text", "text": "<system>\nS\n</system>"}, {"type": "text", "text": "C"}]);
     assert_eq!(body["messages"][2], json!({"role": "user", "content": last}));
     assert_eq!(lost, ["a system message within the conversation: sent as user text"]);
-    let (body, lost) = sent(CHAT, &late, ANTHROPIC, NEW_CLAUDE);
+    let (body, lost) = convert(CHAT, &late, ANTHROPIC, NEW_CLAUDE);
     assert_eq!(body["messages"][2], text("user", "C"));
     assert_eq!(body["messages"][3], text("system", "S"), "behind the user's turn");
     assert!(lost.is_empty(), "{lost:?}");
@@ -39,7 +39,7 @@ fn a_late_system_message_is_user_text_for_older_claudes() {
 #[test]
 fn a_claude_is_asked_before_it_answers() {
     let fields = messages(&[text("assistant", "B"), text("user", "A")]);
-    let body = sent(CHAT, &fields, ANTHROPIC, NEW_CLAUDE).0;
+    let body = convert(CHAT, &fields, ANTHROPIC, NEW_CLAUDE).0;
     let roles: Vec<&Value> =
         body["messages"].as_array().unwrap().iter().map(|it| &it["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
@@ -48,7 +48,7 @@ fn a_claude_is_asked_before_it_answers() {
 #[test]
 fn blank_texts_are_not_sent_to_claude() {
     let fields = messages(&[text("user", "A"), text("assistant", " \n"), text("user", "C")]);
-    let body = sent(CHAT, &fields, ANTHROPIC, NEW_CLAUDE).0;
+    let body = convert(CHAT, &fields, ANTHROPIC, NEW_CLAUDE).0;
     assert_eq!(body["messages"].as_array().unwrap().len(), 1);
     assert!(!body.to_string().contains("\" \\n\""), "{body}");
 }
@@ -56,10 +56,10 @@ fn blank_texts_are_not_sent_to_claude() {
 #[test]
 fn a_prefill_is_continued_or_asked_for() {
     let fields = messages(&[text("user", "A"), text("assistant", "B: ")]);
-    let (body, lost) = sent(CHAT, &fields, ANTHROPIC, OLD_CLAUDE);
+    let (body, lost) = convert(CHAT, &fields, ANTHROPIC, OLD_CLAUDE);
     assert_eq!(body["messages"][1], text("assistant", "B:"));
     assert!(lost.is_empty(), "{lost:?}");
-    let (body, lost) = sent(CHAT, &fields, ANTHROPIC, NEW_CLAUDE);
+    let (body, lost) = convert(CHAT, &fields, ANTHROPIC, NEW_CLAUDE);
     assert_eq!(body["messages"][2]["role"], "user");
     assert!(body["messages"][2]["content"].as_str().unwrap().starts_with("Continue"));
     assert_eq!(lost, ["an assistant message at the end: the model is told to continue it"]);
@@ -78,7 +78,7 @@ fn results_follow_their_calls_on_chat() {
     let fields = json!({"input": [
         text("user", "A"), call("1"), text("user", "?"), call("2"), output("2"), output("1"),
     ]});
-    let body = sent(RESPONSES, &fields, CHAT, "gpt-4.1").0;
+    let body = convert(RESPONSES, &fields, CHAT, "gpt-4.1").0;
     let list = body["messages"].as_array().unwrap();
     let shape: Vec<String> = list
         .iter()
@@ -96,7 +96,7 @@ fn calls_end_the_turn_of_a_claude() {
     let fields = json!({"input": [
         text("user", "A"), call("1"), text("assistant", "and"), call("2"), output("1"), output("2"),
     ]});
-    let body = sent(RESPONSES, &fields, ANTHROPIC, NEW_CLAUDE).0;
+    let body = convert(RESPONSES, &fields, ANTHROPIC, NEW_CLAUDE).0;
     let kinds: Vec<&Value> =
         body["messages"][1]["content"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
     assert_eq!(kinds, ["text", "tool_use", "tool_use"]);
@@ -148,7 +148,7 @@ fn an_id_is_used_once_in_every_dialect() {
                 ],
             ),
         ] {
-            let body = sent(CHAT, &fields, dialect, model).0;
+            let body = convert(CHAT, &fields, dialect, model).0;
             let ids = paths.map(|path| {
                 body[list]
                     .pointer(path)
@@ -173,15 +173,15 @@ fn long_ids_are_shortened_for_openai() {
         result(&ids[0]),
         result(&ids[1]),
     ]);
-    let body = sent(CHAT, &fields, RESPONSES, "gpt-4.1").0;
+    let body = convert(CHAT, &fields, RESPONSES, "gpt-4.1").0;
     let id = |at: usize| body["input"][at]["call_id"].as_str().unwrap();
     assert!(id(1).len() == 64 && id(2).len() == 64 && id(1) != id(2));
     assert_eq!((id(1), id(2)), (id(3), id(4)));
-    let chat = sent(CHAT, &fields, CHAT, "gpt-4.1").0;
+    let chat = convert(CHAT, &fields, CHAT, "gpt-4.1").0;
     assert_eq!(chat["messages"][2]["tool_call_id"].as_str().unwrap().len(), 40);
-    let other = sent(CHAT, &fields, CHAT, "kimi-k2").0;
+    let other = convert(CHAT, &fields, CHAT, "kimi-k2").0;
     assert_eq!(other["messages"][2]["tool_call_id"], ids[0].as_str());
-    assert!(sent(CHAT, &fields, GEMINI, "gemini-3.8-flash").0.to_string().contains(&ids[0]));
+    assert!(convert(CHAT, &fields, GEMINI, "gemini-3.8-flash").0.to_string().contains(&ids[0]));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn enabled_thinking_ends_where_another_model_began_the_turn() {
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "1"}]},
         ],
     });
-    let (body, lost) = sent(ANTHROPIC, &fields, ANTHROPIC, OLD_CLAUDE);
+    let (body, lost) = convert(ANTHROPIC, &fields, ANTHROPIC, OLD_CLAUDE);
     assert_eq!(body.get("thinking"), None);
     assert_eq!(lost, ["`thinking`: another model began this turn"]);
 }

@@ -49,7 +49,7 @@ pub(crate) fn source(number: u64) -> String {
     let mut dice = Dice::new(number);
     let program = grammar::program(&mut dice);
     match dice.below(3) {
-        0 => mutation::mutated(&program, &mut dice),
+        0 => mutation::mutate(&program, &mut dice),
         _ => program,
     }
 }

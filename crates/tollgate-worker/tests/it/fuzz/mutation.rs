@@ -11,7 +11,7 @@ const WORDS: &[&str] = &[
     "é", "😀", "\\x", "\\u", "\\U0010ffff", "%s", "%(a)s", "{0}", "{a!r}",
 ];
 
-pub(crate) fn mutated(text: &str, dice: &mut Dice) -> String {
+pub(crate) fn mutate(text: &str, dice: &mut Dice) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for _ in 0..=dice.below(6) {
         let at = dice.below(bytes.len());

@@ -6,37 +6,37 @@ use serde_json::json;
 use tollgate_config::{ConfigRequest, Environment, load_text};
 
 use super::super::{ImportContext, ImportError, read};
-use super::{dropped, import_context, imported, refused, servers};
+use super::{dropped_keys, import_context, import_text, refusal, servers};
 use crate::client_apps::ClientApp;
 
 #[test]
 fn b_cf_1_nothing_is_said_to_be_nothing() {
     for text in ["", "  \n ", "\u{feff}", "# only a comment", "// only\n", "{}", "[]"] {
-        let why = refused(text);
+        let why = refusal(text);
         assert!(!matches!(why, ImportError::Shell(_)), "{text:?}: {why}");
     }
     let marked = "\u{feff}{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
-    assert_eq!(servers(&imported(marked)), json!({"a": {"command": ["x"]}}));
+    assert_eq!(servers(&import_text(marked)), json!({"a": {"command": ["x"]}}));
 }
 
 #[test]
 fn b_cf_2_depth_and_size_have_an_end() {
     for text in ["[".repeat(100_000), "{\"a\":".repeat(100_000), "a: [".repeat(100_000)] {
-        assert!(matches!(refused(&text), ImportError::Syntax(_)));
+        assert!(matches!(refusal(&text), ImportError::Syntax(_)));
     }
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nservers: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
-    assert!(matches!(refused(bomb), ImportError::Syntax(_)));
-    assert_eq!(refused(&" ".repeat((16 << 20) + 1)), ImportError::TooLarge(16));
+    assert!(matches!(refusal(bomb), ImportError::Syntax(_)));
+    assert_eq!(refusal(&" ".repeat((16 << 20) + 1)), ImportError::TooLarge(16));
 }
 
 #[test]
 fn b_cf_3_keys_that_stand_twice_are_named() {
     let json = "{\"mcpServers\": {\n\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"y\"}}}";
-    assert_eq!(refused(json).to_string(), "line 3, column 1: duplicate key `a`");
+    assert_eq!(refusal(json).to_string(), "line 3, column 1: duplicate key `a`");
     let yaml = "servers:\n  a: {url: x}\n  a: {url: y}\n";
-    assert!(refused(yaml).to_string().contains("duplicate key `a`"));
+    assert!(refusal(yaml).to_string().contains("duplicate key `a`"));
     let toml = "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a]\ncommand = \"y\"\n";
-    assert!(refused(toml).to_string().starts_with("line 3: "), "{}", refused(toml));
+    assert!(refusal(toml).to_string().starts_with("line 3: "), "{}", refusal(toml));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn b_cf_6_ids_are_made_to_fit_and_stay_apart() {
         "..": {"command": "a"}, "": {"command": "b"}, "Würfel": {"command": "c"}, "A b": {"command": "d"},
         "a-b": {"command": "e"}, long: {"command": "f"}, "1st": {"command": "g"}, "<b>": {"command": "h"},
     }});
-    let imported = imported(&text.to_string());
+    let imported = import_text(&text.to_string());
     let names: Vec<&str> = imported.servers.iter().map(|it| it.name.as_str()).collect();
     let long = "x".repeat(64);
     assert_eq!(names, ["server", "server_2", "W_rfel", "A_b", "a-b_2", &long, "s_1st", "b"]);
@@ -64,7 +64,7 @@ fn b_cf_7_what_cannot_be_reached_is_left_behind_with_the_reason() {
         "args": {"command": "x", "args": [1, {"a": 2}]},
         "blank": {"command": "  "}, "socket": {"url": "ws://x.test"}, "later": {"url": "${URL}"}
     }}"#;
-    let imported = imported(text);
+    let imported = import_text(text);
     assert_eq!(
         servers(&imported),
         json!({
@@ -72,7 +72,7 @@ fn b_cf_7_what_cannot_be_reached_is_left_behind_with_the_reason() {
             "later": {"url": "${URL}"},
         })
     );
-    let dropped = dropped(&imported);
+    let dropped = dropped_keys(&imported);
     for line in [
         "mcpServers.none: it has neither a command nor a URL",
         "mcpServers.both.url: it also has a command, which was imported",
@@ -93,7 +93,7 @@ fn b_cf_9_times_that_make_no_sense_are_left_behind() {
     for timeout in ["0", "-1", "1e300", "\"5 parsecs\"", "[]"] {
         let text =
             format!(r#"{{"mcpServers": {{"a": {{"command": "x", "timeout": {timeout}}}}}}}"#);
-        let imported = imported(&text);
+        let imported = import_text(&text);
         assert_eq!(servers(&imported), json!({"a": {"command": ["x"]}}), "{timeout}");
         assert_eq!(imported.dropped.len(), 1, "{timeout}");
     }
@@ -117,11 +117,11 @@ fn broken_texts_are_refused_with_the_place() {
         ("// nothing", "it ends unexpectedly"),
         ("{\"a\": \"\\x\"}", "this is not a JSON string"),
     ] {
-        let found = refused(text).to_string();
+        let found = refusal(text).to_string();
         assert!(found.contains(why), "{text}: {found}");
     }
     let strange = "{\"users\": {\"a\": {\"name\": \"b\"}}}";
-    assert_eq!(refused(strange), ImportError::Unknown);
+    assert_eq!(refusal(strange), ImportError::Unknown);
 }
 
 /// Whoever wrote the file would be sent what is in it.
@@ -155,8 +155,8 @@ fn files_are_read_only_for_those_whose_syntax_has_them() {
             "c": {"command": trick, "args": [trick, "--token", trick], "env": {"K": trick}, "cwd": trick},
         }});
         for imported in [
-            imported(&text.to_string()),
-            imported(
+            import_text(&text.to_string()),
+            import_text(
                 &text.to_string().replace("clientId", "client_id").replace("excludeTools", "y"),
             ),
         ] {
@@ -165,15 +165,15 @@ fn files_are_read_only_for_those_whose_syntax_has_them() {
         }
     }
     let one = r#"{"mcpServers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
-    let one = imported(one);
+    let one = import_text(one);
     assert_eq!(servers(&one)["a"]["headers"]["X"], "$${file:/x}");
     assert_eq!(one.servers[0].notes, ["`${file:/x}` has no meaning here and is kept unchanged"]);
     let own = r#"{"servers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
-    assert_eq!(servers(&imported(own))["a"]["headers"]["X"], "${file:/x}");
+    assert_eq!(servers(&import_text(own))["a"]["headers"]["X"], "${file:/x}");
     let theirs = ImportContext { client: ClientApp::find("vscode"), ..import_context() };
     assert_eq!(servers(&read(own, &theirs).unwrap())["a"]["headers"]["X"], "$${file:/x}");
     let opencode = r#"{"mcp": {"a": {"type": "remote", "url": "https://x.test", "headers": {"X": "{file:/x}", "Y": "{file:~/y}"}}}}"#;
-    let opencode = imported(opencode);
+    let opencode = import_text(opencode);
     assert_eq!(servers(&opencode)["a"]["headers"], json!({"X": "${file:/x}", "Y": "{file:~/y}"}));
     let note = "`{file:~/y}` is kept unchanged; write `${file:/…}` instead";
     assert_eq!(opencode.servers[0].notes, [note]);
@@ -186,12 +186,12 @@ fn a_list_of_no_tools_allows_none() {
         r#"{"mcpServers": {"a": {"command": "x", "tools": []}}}"#,
         r#"{"mcpServers": {"a": {"command": "x", "includeTools": [], "excludeTools": ["b"]}}}"#,
     ] {
-        let imported = imported(text);
+        let imported = import_text(text);
         assert_eq!(servers(&imported), json!({"a": {"command": ["x"], "deny": ["*"]}}), "{text}");
         assert_eq!(imported.servers[0].notes, ["all of its tools are disabled there"]);
     }
     let goose = "extensions:\n  a: {type: stdio, cmd: x, available_tools: []}\n";
-    assert_eq!(servers(&imported(goose)), json!({"a": {"command": ["x"]}}));
+    assert_eq!(servers(&import_text(goose)), json!({"a": {"command": ["x"]}}));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn one_way_to_authorize_is_kept() {
         "both": {"url": "https://b.test", "headers": {"Authorization": "Bearer ${T}"}, "oauth": {}},
         "basic": {"url": "https://c.test", "headers": {"authorization": "Basic ${T}"}, "oauth": {}}
     }}"#;
-    let imported = imported(text);
+    let imported = import_text(text);
     assert_eq!(
         servers(&imported),
         json!({
@@ -212,7 +212,7 @@ fn one_way_to_authorize_is_kept() {
     );
     let why = "it authenticates with a header, which was imported";
     assert_eq!(
-        dropped(&imported),
+        dropped_keys(&imported),
         format!("mcpServers.both.oauth: {why}\nmcpServers.basic.oauth: {why}\n")
     );
 }

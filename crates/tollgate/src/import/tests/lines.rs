@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::{ImportContext, read};
-use super::{dropped, import_context, imported, refused, servers};
+use super::{dropped_keys, import_context, import_text, refusal, servers};
 
 #[expect(clippy::needless_pass_by_value, reason = "it is written where it is called")]
 fn check(text: &str, expected: Value) {
-    assert_eq!(servers(&imported(text)), expected, "{text}");
+    assert_eq!(servers(&import_text(text)), expected, "{text}");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_url_is_a_server_with_a_name_from_its_host() {
         read("https://x.test/mcp", &ImportContext { name: Some("mine"), ..import_context() })
             .unwrap();
     assert_eq!(named.servers[0].name, "mine");
-    let spoken = imported("https://user:canary@x.test/mcp");
+    let spoken = import_text("https://user:canary@x.test/mcp");
     assert_eq!(servers(&spoken), json!({"x": {"url": "https://x.test/mcp"}}));
     assert_eq!(spoken.dropped.len(), 1);
 }
@@ -94,20 +94,21 @@ fn lines_that_add_servers_elsewhere_add_them_here() {
 
 #[test]
 fn flags_of_others_do_not_become_names() {
-    let claude = imported(
+    let claude = import_text(
         "claude mcp add --transport http --client-id abc --callback-port 8080 --client-secret x https://x.test/mcp",
     );
     assert_eq!(
         servers(&claude),
         json!({"x": {"url": "https://x.test/mcp", "auth": {"login": true, "client_id": "abc"}}})
     );
-    assert_eq!(dropped(&claude), "--client-secret: is an unknown flag\n");
-    let gemini = imported("gemini mcp add --include-tools a,b --exclude-tools=c --trust x npx y");
+    assert_eq!(dropped_keys(&claude), "--client-secret: is an unknown flag\n");
+    let gemini =
+        import_text("gemini mcp add --include-tools a,b --exclude-tools=c --trust x npx y");
     assert_eq!(
         servers(&gemini),
         json!({"x": {"command": ["npx", "y"], "allow": ["a", "b"], "deny": ["c"]}})
     );
-    assert!(dropped(&gemini).starts_with("--trust: "));
+    assert!(dropped_keys(&gemini).starts_with("--trust: "));
 }
 
 #[test]
@@ -167,16 +168,16 @@ fn links_that_install_are_opened() {
             json!({"pg": {"url": "https://pg.test/mcp"}}),
         );
         for query in ["name=x", "config=%zz", ""] {
-            let why = refused(&format!("https://{host}/redirect/mcp/install?{query}")).to_string();
+            let why = refusal(&format!("https://{host}/redirect/mcp/install?{query}")).to_string();
             assert_eq!(why, "the link contains no valid data");
         }
     }
     for text in ["cursor://anysphere.cursor-deeplink/mcp/install?name=x", "vscode:mcp/install?%zz"]
     {
-        assert_eq!(refused(text).to_string(), "the link contains no valid data");
+        assert_eq!(refusal(text).to_string(), "the link contains no valid data");
     }
     let nested = "vscode:mcp/install?".repeat(100_000);
-    assert_eq!(refused(&nested).to_string(), "the link contains another link");
+    assert_eq!(refusal(&nested).to_string(), "the link contains another link");
 }
 
 #[test]
@@ -205,8 +206,8 @@ fn nothing_is_left_to_a_shell() {
         ("npx `id`", "`id`"),
         ("a; b", "a;"),
     ] {
-        let why = refused(text).to_string();
+        let why = refusal(text).to_string();
         assert!(why.starts_with(&format!("`{word}` needs a shell")), "{why}");
     }
-    assert_eq!(refused("npx 'a").to_string(), "a quote in the command line is not closed");
+    assert_eq!(refusal("npx 'a").to_string(), "a quote in the command line is not closed");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tollgate_config::{ConfigRequest, Environment, load_text};
 
 use super::super::{ImportContext, ImportedConfig, SecretPlacement, read};
-use super::{dropped, import_context, imported, servers};
+use super::{dropped_keys, import_context, import_text, servers};
 use crate::client_apps::ClientApp;
 
 const CLAUDE_CODE: &str = include_str!("samples/claude-code.json");
@@ -34,7 +34,7 @@ fn others(imported: &ImportedConfig, section: &str) -> Value {
 
 #[test]
 fn claude_code_keeps_its_variables_and_its_projects() {
-    let imported = imported(CLAUDE_CODE);
+    let imported = import_text(CLAUDE_CODE);
     assert_eq!(
         servers(&imported),
         json!({
@@ -59,7 +59,7 @@ fn claude_code_keeps_its_variables_and_its_projects() {
 
 #[test]
 fn claude_desktop_has_names_that_become_ids_and_secrets_that_leave() {
-    let imported = imported(CLAUDE_DESKTOP);
+    let imported = import_text(CLAUDE_DESKTOP);
     assert_eq!(
         servers(&imported),
         json!({
@@ -78,7 +78,7 @@ fn claude_desktop_has_names_that_become_ids_and_secrets_that_leave() {
 
 #[test]
 fn cursor_has_comments_commas_too_many_and_its_own_variables() {
-    let imported = imported(CURSOR);
+    let imported = import_text(CURSOR);
     assert_eq!(
         servers(&imported),
         json!({
@@ -90,14 +90,14 @@ fn cursor_has_comments_commas_too_many_and_its_own_variables() {
         })
     );
     assert_eq!(
-        dropped(&imported),
+        dropped_keys(&imported),
         "mcpServers.local.envFile: env files are not read; write its variables into `env`\n"
     );
 }
 
 #[test]
 fn what_vscode_asks_a_person_for_becomes_a_variable() {
-    let imported = imported(VSCODE);
+    let imported = import_text(VSCODE);
     assert_eq!(imported.format, "VS Code");
     assert_eq!(
         servers(&imported),
@@ -115,16 +115,16 @@ fn what_vscode_asks_a_person_for_becomes_a_variable() {
         "{notes:?}"
     );
     assert_eq!(
-        dropped(&imported),
+        dropped_keys(&imported),
         "servers.perplexity.dev: is only for the author of the server\n"
     );
     let settings = format!("{{\"editor.tabSize\": 2, \"mcp\": {VSCODE}}}");
-    assert_eq!(servers(&super::imported(&settings)), servers(&imported));
+    assert_eq!(servers(&super::import_text(&settings)), servers(&imported));
 }
 
 #[test]
 fn copilot_says_which_tools_there_are() {
-    let imported = imported(COPILOT);
+    let imported = import_text(COPILOT);
     assert_eq!(imported.format, "GitHub Copilot CLI");
     assert_eq!(
         servers(&imported),
@@ -133,12 +133,12 @@ fn copilot_says_which_tools_there_are() {
             "docs": {"url": "https://docs.example.com/mcp", "allow": ["search", "read"]},
         })
     );
-    assert_eq!(dropped(&imported), "");
+    assert_eq!(dropped_keys(&imported), "");
 }
 
 #[test]
 fn codex_names_variables_where_others_have_values() {
-    let imported = imported(CODEX);
+    let imported = import_text(CODEX);
     assert_eq!(imported.format, "Codex");
     assert_eq!(
         servers(&imported),
@@ -160,7 +160,7 @@ fn codex_names_variables_where_others_have_values() {
         })
     );
     assert_eq!(
-        dropped(&imported),
+        dropped_keys(&imported),
         "mcp_servers.context7.startup_timeout_sec: a server that is slow to start does not block \
          here\n"
     );
@@ -168,7 +168,7 @@ fn codex_names_variables_where_others_have_values() {
 
 #[test]
 fn gemini_has_two_words_for_a_url_and_bare_variables() {
-    let imported = imported(GEMINI);
+    let imported = import_text(GEMINI);
     assert_eq!(imported.format, "Gemini CLI");
     assert_eq!(
         servers(&imported),
@@ -185,7 +185,8 @@ fn gemini_has_two_words_for_a_url_and_bare_variables() {
         })
     );
     assert!(
-        dropped(&imported).starts_with("mcpServers.http.trust: set `auto_execute` of an agent")
+        dropped_keys(&imported)
+            .starts_with("mcpServers.http.trust: set `auto_execute` of an agent")
     );
 }
 
@@ -245,17 +246,22 @@ fn windsurf_zed_and_opencode_have_their_own_words() {
             }),
         ),
     ] {
-        let imported = imported(text);
+        let imported = import_text(text);
         assert_eq!(imported.format, format);
         assert_eq!(servers(&imported), expected, "{format}");
     }
-    assert!(dropped(&imported(ZED)).contains("mcp-server-puppeteer: is an extension of Zed"));
-    assert_eq!(dropped(&imported(GOOSE)), "extensions.developer: `builtin` is a part of Goose\n");
+    assert!(
+        dropped_keys(&import_text(ZED)).contains("mcp-server-puppeteer: is an extension of Zed")
+    );
+    assert_eq!(
+        dropped_keys(&import_text(GOOSE)),
+        "extensions.developer: `builtin` is a part of Goose\n"
+    );
 }
 
 #[test]
 fn bifrost_brings_its_servers_providers_and_models() {
-    let imported = imported(BIFROST);
+    let imported = import_text(BIFROST);
     assert_eq!(
         servers(&imported),
         json!({
@@ -284,7 +290,7 @@ fn bifrost_brings_its_servers_providers_and_models() {
     );
     let models = json!({"gpt-4o-mini": {"provider": "openai"}, "gpt-4o": {"provider": "openai"}});
     assert_eq!(others(&imported, "models"), models);
-    let dropped = dropped(&imported);
+    let dropped = dropped_keys(&imported);
     for line in [
         "mcp.client_configs.filesystem.tools_to_auto_execute: set `auto_execute` of an agent",
         "mcp.client_configs.inside: `inprocess` runs inside Bifrost",
@@ -300,7 +306,7 @@ fn bifrost_brings_its_servers_providers_and_models() {
 
 #[test]
 fn ava_brings_its_contexts_as_agents() {
-    let imported = imported(AVA);
+    let imported = import_text(AVA);
     assert_eq!(imported.format, "AVA");
     let atis = &servers(&imported)["aviation_atis"];
     assert_eq!(atis["restart"], json!({"enabled": true, "max_restarts": 5, "backoff_ms": 1000}));
@@ -320,7 +326,7 @@ fn ava_brings_its_contexts_as_agents() {
         others(&imported, "models"),
         json!({"gpt-4o-realtime-preview": {"provider": "openai_realtime", "api": "realtime"}})
     );
-    let dropped = dropped(&imported);
+    let dropped = dropped_keys(&imported);
     for line in [
         "contexts.aviation_support.tools: transfer: is a tool of AVA itself",
         "contexts.other.provider: `local` has no model",
@@ -332,7 +338,7 @@ fn ava_brings_its_contexts_as_agents() {
 
 #[test]
 fn glyphoxa_brings_its_characters_as_agents() {
-    let imported = imported(GLYPHOXA);
+    let imported = import_text(GLYPHOXA);
     assert_eq!(imported.format, "Glyphoxa");
     assert_eq!(
         servers(&imported),
@@ -370,14 +376,15 @@ fn glyphoxa_brings_its_characters_as_agents() {
     );
     assert_eq!(others(&imported, "providers")["openai"]["api_key"], "${OPENAI_API_KEY}");
     assert!(
-        dropped(&imported).contains("providers.stt: speech input and output are not supported")
+        dropped_keys(&imported)
+            .contains("providers.stt: speech input and output are not supported")
     );
     assert!(!format!("{imported:?}").contains("canary"), "{imported:?}");
 }
 
 #[test]
 fn frugalroute_sends_its_key_as_a_bearer_token() {
-    let imported = imported(FRUGALROUTE);
+    let imported = import_text(FRUGALROUTE);
     assert_eq!(imported.format, "FrugalRoute");
     assert_eq!(
         servers(&imported),
@@ -388,7 +395,7 @@ fn frugalroute_sends_its_key_as_a_bearer_token() {
             },
         })
     );
-    assert_eq!(dropped(&imported), "routes: model selection is set by `models` of agents\n");
+    assert_eq!(dropped_keys(&imported), "routes: model selection is set by `models` of agents\n");
 }
 
 /// Every variable is set, so that only the keys are judged.
@@ -424,7 +431,7 @@ fn what_comes_out_of_every_sample_is_a_good_config() {
         GLYPHOXA,
         FRUGALROUTE,
     ] {
-        let imported = imported(text);
+        let imported = import_text(text);
         let mut config = json!({ "servers": servers(&imported) });
         for section in ["agents", "providers", "models"] {
             let of = others(&imported, section);

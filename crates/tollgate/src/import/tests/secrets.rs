@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{imported, servers};
+use super::{import_text, servers};
 
 #[test]
 fn no_literal_secret_comes_through() {
@@ -16,7 +16,7 @@ fn no_literal_secret_comes_through() {
         "url": "https://b.test/mcp?token=canary-7#x",
         "headers": {"X-Api-Key": "canary-8", "Authorization": "Basic canary-9", "X-Plain": "sk-canary0123456789abcdefghijklmnopqrstuvwx"}
     }}}"#;
-    let imported = imported(text);
+    let imported = import_text(text);
     let written = servers(&imported);
     assert!(!written.to_string().contains("canary"), "{written:#}");
     assert_eq!(
@@ -48,7 +48,7 @@ fn names_that_are_alike_get_variables_of_their_own() {
         "a_b": {"url": "https://b.test/mcp", "headers": {"Authorization": "Bearer canary-2"}},
         "a.b": {"url": "https://c.test/mcp", "headers": {"Authorization": "Bearer canary-1"}}
     }}"#;
-    let imported = imported(text);
+    let imported = import_text(text);
     let written = servers(&imported);
     assert_eq!(written["a-b"]["auth"]["token"], "${A_B_TOKEN}");
     assert_eq!(written["a_b_2"]["auth"]["token"], "${A_B_2_TOKEN}");
@@ -60,7 +60,7 @@ fn variables_of_others_are_read_and_nothing_else_is_expanded() {
     let text = r#"{"mcpServers": {"a": {"command": "x", "args": [
         "${A}", "${A:-b c}", "${env:B}", "${input:my id}", "${file:/run/secrets/x}", "${command:do}",
         "${A", "$${C}", "${${D}}", "${pathSeparator}", "{env:NOT}", "$NOT"]}}}"#;
-    let words = servers(&imported(text))["a"]["command"].clone();
+    let words = servers(&import_text(text))["a"]["command"].clone();
     assert_eq!(
         words,
         json!([
@@ -88,7 +88,7 @@ fn a_default_that_is_a_secret_is_not_written_down() {
         "args": ["--header=X-Api-Key:canary-1", "--dir=a:b", "${API_KEY:-canary-2}", "${MODE:-fast}", "$${T:-x}"],
         "env": {"DB_PASSWORD": "${PW:-canary-3}", "TOKEN_FILE": "${TOKEN_FILE:-/run/x}", "A_TOKEN": "${B:-true}"}
     }, "b": {"url": "https://b.test", "headers": {"Authorization": "Bearer ${K:-canary-4}"}}}}"#;
-    let imported = imported(text);
+    let imported = import_text(text);
     assert_eq!(
         servers(&imported),
         json!({

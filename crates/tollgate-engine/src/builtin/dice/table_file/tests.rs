@@ -8,7 +8,7 @@ use crate::builtin::document;
 use crate::builtin::scratch::ScratchDir;
 
 /// What each roll gives.
-fn shown(table: &RandomTable) -> Vec<String> {
+fn describe_rows(table: &RandomTable) -> Vec<String> {
     let found =
         |roll: u32| RandomTables::of(table.clone()).roll("it", &mut |_| roll).unwrap().result;
     (1..=table.sides()).map(found).collect()
@@ -32,13 +32,13 @@ fn describe(wrong: DocumentLineError) -> String {
 #[test]
 fn lines_without_ranges_are_equally_likely() {
     let table = read_lines("# taverns\nThe Broken Oar\n\n  The Owl: an inn \n").unwrap();
-    assert_eq!(shown(&table), ["The Broken Oar", "The Owl: an inn"]);
+    assert_eq!(describe_rows(&table), ["The Broken Oar", "The Owl: an inn"]);
 }
 
 #[test]
 fn lines_with_ranges_are_as_likely_as_their_range() {
     let table = read_lines("1-2: rain\n3: 5: snow\n").unwrap();
-    assert_eq!(shown(&table), ["rain", "rain", "5: snow"]);
+    assert_eq!(describe_rows(&table), ["rain", "rain", "5: snow"]);
 }
 
 #[test]
@@ -61,13 +61,13 @@ fn ranges_must_cover_every_roll_once() {
 fn percentile_tables_end_with_00() {
     let table = read_lines("\u{feff}01–98: rain\n99-00: snow\n").unwrap();
     assert_eq!(table.sides(), 100);
-    assert_eq!(shown(&table)[97..], ["rain", "snow", "snow"]);
+    assert_eq!(describe_rows(&table)[97..], ["rain", "snow", "snow"]);
 }
 
 #[test]
 fn lists_hold_texts_with_or_without_weight() {
     let table = read_yaml("- a\n- { text: b, weight: 2 }\n- { text: c }\n- 7\n").unwrap();
-    assert_eq!(shown(&table), ["a", "b", "b", "c", "7"]);
+    assert_eq!(describe_rows(&table), ["a", "b", "b", "c", "7"]);
     for (text, problem) in [
         ("{}", "line 1: a table is a list of entries"),
         ("[]", "a table has 1 to 1000 entries"),
@@ -98,8 +98,8 @@ fn a_directory_adds_tables_and_reports_what_it_leaves_out() {
     let (tables, flaws) = RandomTables::with_directory(scratch.path());
     let names: Vec<&str> = tables.names().collect();
     assert_eq!(names, ["random_encounter", "taverns", "treasure_hoard", "weather", "wild_magic"]);
-    assert_eq!(shown(tables.get("taverns").unwrap()), ["The Owl"]);
-    assert_eq!(shown(tables.get("wild_magic").unwrap()), ["nothing happens"]);
+    assert_eq!(describe_rows(tables.get("taverns").unwrap()), ["The Owl"]);
+    assert_eq!(describe_rows(tables.get("wild_magic").unwrap()), ["nothing happens"]);
     let folder = format!("`{}/", scratch.path().display());
     let lines: Vec<String> =
         flaws.iter().map(|flaw| flaw.to_string().replace(&folder, "")).collect();

@@ -15,7 +15,7 @@ fn json_answer(body: &Value) -> crate::web::tests::Script {
     response("200 OK\ncontent-type: application/json", body.to_string())
 }
 
-async fn found(
+async fn search_titles(
     searcher: SearchProvider,
     url: String,
     query: &str,
@@ -42,7 +42,7 @@ async fn a_searxng_service_is_asked() {
     });
     let site = Site::start(move |_| json_answer(&answer)).await;
     let url = format!("http://127.0.0.1:{}", site.port());
-    let reply = found(SearchProvider::Searxng, url, " elves & dwarves ").await.unwrap();
+    let reply = search_titles(SearchProvider::Searxng, url, " elves & dwarves ").await.unwrap();
     let query = site.requests().remove(0);
     assert!(
         query.starts_with("GET /search?q=elves%20%26%20dwarves&format=json HTTP/1.1\r\n"),
@@ -66,7 +66,7 @@ async fn a_brave_service_is_asked_with_its_token() {
     });
     let site = Site::start(move |_| json_answer(&answer)).await;
     let url = format!("http://127.0.0.1:{}/res/v1/web/search", site.port());
-    let reply = found(SearchProvider::Brave, url, "x").await.unwrap();
+    let reply = search_titles(SearchProvider::Brave, url, "x").await.unwrap();
     let query = site.requests().remove(0);
     assert!(query.starts_with("GET /res/v1/web/search?q=x&count=10 HTTP/1.1\r\n"), "{query}");
     assert!(query.contains("x-subscription-token: canary-key\r\n"), "{query}");
@@ -84,8 +84,9 @@ async fn nothing_found_is_an_answer() {
         (SearchProvider::Brave, json!({"type": "search", "query": {}})),
     ] {
         let site = Site::start(move |_| json_answer(&answer)).await;
-        let reply =
-            found(searcher, format!("http://127.0.0.1:{}/", site.port()), "q").await.unwrap();
+        let reply = search_titles(searcher, format!("http://127.0.0.1:{}/", site.port()), "q")
+            .await
+            .unwrap();
         assert_eq!(reply.text, "Nothing was found for `q`.");
     }
 }
@@ -96,7 +97,8 @@ async fn long_answers_are_bounded() {
     let answer = json!({"results": (0..50).map(one).collect::<Vec<_>>()});
     let site = Site::start(move |_| json_answer(&answer)).await;
     let reply =
-        found(SearchProvider::Searxng, format!("http://127.0.0.1:{}", site.port()), "q").await;
+        search_titles(SearchProvider::Searxng, format!("http://127.0.0.1:{}", site.port()), "q")
+            .await;
     assert_eq!(
         reply.unwrap_err().message,
         "the search service is unavailable: the answer is larger than 1048576 bytes"
@@ -104,7 +106,8 @@ async fn long_answers_are_bounded() {
     let answer = json!({"results": (0..15).map(one).collect::<Vec<_>>()});
     let site = Site::start(move |_| json_answer(&answer)).await;
     let reply =
-        found(SearchProvider::Searxng, format!("http://127.0.0.1:{}", site.port()), "q").await;
+        search_titles(SearchProvider::Searxng, format!("http://127.0.0.1:{}", site.port()), "q")
+            .await;
     assert!(reply.unwrap().text.len() < 3_000);
 }
 
@@ -114,7 +117,7 @@ async fn trouble_with_the_service_is_told_without_the_key() {
         let body = format!("<p>{KEY}</p>");
         let site = Site::start(move |_| response(head, &body)).await;
         let url = format!("http://127.0.0.1:{}/s", site.port());
-        assert_eq!(found(searcher, url, "q").await.unwrap_err().message, expected);
+        assert_eq!(search_titles(searcher, url, "q").await.unwrap_err().message, expected);
     };
     let key = "the search service rejected the key; the operator must check `builtin.web.api_key`";
     check(SearchProvider::Brave, "401 Unauthorized", key).await;
@@ -133,7 +136,7 @@ async fn trouble_with_the_service_is_told_without_the_key() {
     let html = "the search service did not answer in JSON; `json` must be in its `search.formats`";
     check(SearchProvider::Searxng, "200 OK\ncontent-type: text/html", html).await;
     check(SearchProvider::Brave, "500 No", "the search service answered with status 500").await;
-    let gone = found(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "q")
+    let gone = search_titles(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "q")
         .await
         .unwrap_err()
         .message;
@@ -141,7 +144,7 @@ async fn trouble_with_the_service_is_told_without_the_key() {
         gone,
         "the search service is unavailable: `127.0.0.1` cannot be reached: connection refused"
     );
-    let empty = found(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "  ")
+    let empty = search_titles(SearchProvider::Brave, "http://127.0.0.1:9/".to_owned(), "  ")
         .await
         .unwrap_err()
         .message;
@@ -154,7 +157,7 @@ async fn b_fe_3_the_key_follows_no_redirect() {
     let to = format!("http://127.0.0.1:{}/", thief.port());
     let site = Site::start(move |_| redirect(&to)).await;
     let url = format!("http://127.0.0.1:{}/s", site.port());
-    let error = found(SearchProvider::Brave, url, "q").await.unwrap_err().message;
+    let error = search_titles(SearchProvider::Brave, url, "q").await.unwrap_err().message;
     assert_eq!(
         error,
         "the search service redirected the request; the operator must correct `builtin.web.url`"

@@ -29,12 +29,12 @@ fn check(events: &[Value], expected: &str) {
     all.extend(events.iter().map(Value::to_string));
     all.push(complete());
     let response = test_fixtures::whole(&read_all(&all).unwrap());
-    let mut words: Vec<String> = response.parts.iter().map(shown).collect();
+    let mut words: Vec<String> = response.parts.iter().map(describe).collect();
     words.push(format!("{:?} {}/{}", response.stop, response.usage.input, response.usage.output));
     assert_eq!(words.join(" | "), expected);
 }
 
-fn shown(part: &MessagePart) -> String {
+fn describe(part: &MessagePart) -> String {
     match &part.content {
         PartContent::Text(text) => format!("text {text}"),
         PartContent::Refusal(text) => format!("refusal {text}"),
@@ -71,7 +71,7 @@ fn recorded_streams_say_what_they_say() {
         let steps =
             test_fixtures::steps(&OpenAiResponsesCodec, &test_fixtures::events(&sse)).unwrap();
         let parts = test_fixtures::whole(&steps).parts;
-        assert_eq!(parts.iter().map(shown).collect::<Vec<_>>().join(" | "), expected);
+        assert_eq!(parts.iter().map(describe).collect::<Vec<_>>().join(" | "), expected);
     }
     let (_, sse) = test_fixtures::files(FOLDER, "stream_own_kinds").remove(0);
     let steps = test_fixtures::steps(&OpenAiResponsesCodec, &test_fixtures::events(&sse)).unwrap();
@@ -268,7 +268,7 @@ fn calls_that_overlap_keep_their_places() {
         test_fixtures::steps(&OpenAiResponsesCodec, &encode_stream(&make_request(), &steps))
             .unwrap();
     let parts = test_fixtures::whole(&again).parts;
-    assert_eq!(parts.iter().map(shown).collect::<Vec<_>>(), ["a f[]", "b f{}"]);
+    assert_eq!(parts.iter().map(describe).collect::<Vec<_>>(), ["a f[]", "b f{}"]);
 }
 
 /// Reasoning that nothing follows is refused when a client sends it back.
