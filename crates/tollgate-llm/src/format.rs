@@ -66,7 +66,7 @@ pub trait DialectCodec: Send + Sync {
         &self,
         response: &ChatResponse,
         request: &ChatRequest,
-        told: Option<&GatewayReport>,
+        report: Option<&GatewayReport>,
     ) -> Value;
 
     /// Decoder for the events of a provider's stream.
@@ -118,7 +118,7 @@ pub trait StreamWriter: Send {
     fn write(&mut self, delta: &ResponseDelta) -> Vec<ChatSseEvent>;
     /// Call after the last delta. `told` goes into the last event that has room for it: writers
     /// hold back the content of [`ResponseDelta::End`] until then.
-    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent>;
+    fn end(&mut self, report: Option<&GatewayReport>) -> Vec<ChatSseEvent>;
     /// Ends the stream with an error.
     fn fail(&mut self, failure: &LlmError) -> Vec<ChatSseEvent>;
 }

@@ -53,9 +53,9 @@ impl DialectCodec for AnthropicCodec {
         &self,
         response: &ChatResponse,
         _: &ChatRequest,
-        told: Option<&GatewayReport>,
+        report: Option<&GatewayReport>,
     ) -> Value {
-        response::write(response, told)
+        response::write(response, report)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {

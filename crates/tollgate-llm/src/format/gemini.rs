@@ -59,9 +59,9 @@ impl DialectCodec for GeminiCodec {
         &self,
         response: &ChatResponse,
         _: &ChatRequest,
-        told: Option<&GatewayReport>,
+        report: Option<&GatewayReport>,
     ) -> Value {
-        response::write(response, told)
+        response::write(response, report)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {

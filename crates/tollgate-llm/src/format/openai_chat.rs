@@ -55,9 +55,9 @@ impl DialectCodec for OpenAiChatCodec {
         &self,
         response: &ChatResponse,
         request: &ChatRequest,
-        told: Option<&GatewayReport>,
+        report: Option<&GatewayReport>,
     ) -> Value {
-        response::write(response, request, told)
+        response::write(response, request, report)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
@@ -86,8 +86,8 @@ impl DialectCodec for OpenAiChatCodec {
 }
 
 /// The `tollgate` field.
-fn report_json(told: &GatewayReport) -> Value {
-    told.json(history::for_client(&told.history))
+fn report_json(report: &GatewayReport) -> Value {
+    report.json(history::for_client(&report.history))
 }
 
 #[cfg(test)]

@@ -81,9 +81,9 @@ impl DialectCodec for OpenAiResponsesCodec {
         &self,
         response: &ChatResponse,
         request: &ChatRequest,
-        told: Option<&GatewayReport>,
+        report: Option<&GatewayReport>,
     ) -> Value {
-        response::write(response, request, told)
+        response::write(response, request, report)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
@@ -113,8 +113,8 @@ impl DialectCodec for OpenAiResponsesCodec {
 }
 
 /// The `tollgate` field.
-fn report_json(told: &GatewayReport) -> Value {
-    told.json(history::for_client(&told.history).into())
+fn report_json(report: &GatewayReport) -> Value {
+    report.json(history::for_client(&report.history).into())
 }
 
 /// The kept fields of an item.

@@ -44,7 +44,7 @@ pub(super) fn malformed_response(failure: LlmError) -> MalformedResponseError {
     MalformedResponseError(failure.message)
 }
 
-pub(super) fn write(response: &ChatResponse, told: Option<&GatewayReport>) -> Value {
+pub(super) fn write(response: &ChatResponse, report: Option<&GatewayReport>) -> Value {
     let mut writing = AnthropicBlockWriter::for_client();
     let content: Vec<Value> = response
         .parts
@@ -63,8 +63,8 @@ pub(super) fn write(response: &ChatResponse, told: Option<&GatewayReport>) -> Va
     message.insert("stop_sequence".to_owned(), sequence.into());
     message.insert("usage".to_owned(), usage_json(&response.usage));
     response.extra.write_into(OWN, &mut message);
-    if let Some(told) = told {
-        message.insert("tollgate".to_owned(), told.json(history::history(&told.history)));
+    if let Some(report) = report {
+        message.insert("tollgate".to_owned(), report.json(history::history(&report.history)));
     }
     message.into()
 }

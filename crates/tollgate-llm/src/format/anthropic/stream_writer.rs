@@ -122,7 +122,7 @@ impl StreamWriter for AnthropicStreamWriter {
         std::mem::take(&mut self.frames)
     }
 
-    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
+    fn end(&mut self, report: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
         self.begin_unasked();
         while self.current.is_some() {
             self.close();
@@ -132,7 +132,7 @@ impl StreamWriter for AnthropicStreamWriter {
         let (stop, usage, extra) =
             ended.unwrap_or_else(|| (StopReason::End, TokenUsage::default(), Extra::none()));
         self.frames
-            .push(ChatSseEvent::with_name("message_delta", &last(&stop, &usage, &extra, told)));
+            .push(ChatSseEvent::with_name("message_delta", &last(&stop, &usage, &extra, report)));
         self.frames.push(ChatSseEvent::with_name("message_stop", &json!({"type": "message_stop"})));
         std::mem::take(&mut self.frames)
     }
@@ -337,7 +337,7 @@ fn last(
     stop: &StopReason,
     usage: &TokenUsage,
     extra: &Extra,
-    told: Option<&GatewayReport>,
+    report: Option<&GatewayReport>,
 ) -> Value {
     let (reason, sequence) = stop_words(stop, extra);
     let mut delta = json!({"stop_reason": reason, "stop_sequence": sequence});
@@ -357,8 +357,8 @@ fn last(
         }
     }
     event.insert("delta".to_owned(), delta);
-    if let Some(told) = told {
-        event.insert("tollgate".to_owned(), told.json(history::history(&told.history)));
+    if let Some(report) = report {
+        event.insert("tollgate".to_owned(), report.json(history::history(&report.history)));
     }
     event.into()
 }

@@ -137,7 +137,7 @@ pub(super) fn stop_word<'s>(stop: &'s StopReason, extra: &'s Extra) -> &'s str {
     }
 }
 
-pub(super) fn write(response: &ChatResponse, told: Option<&GatewayReport>) -> Value {
+pub(super) fn write(response: &ChatResponse, report: Option<&GatewayReport>) -> Value {
     let mut body = Map::new();
     let feedback = response.extra.get(OWN, "promptFeedback").is_some_and(is_blocked);
     if !(feedback && response.parts.is_empty()) {
@@ -159,8 +159,8 @@ pub(super) fn write(response: &ChatResponse, told: Option<&GatewayReport>) -> Va
     body.insert("responseId".to_owned(), response.id.clone().into());
     response.extra.write_into(OWN, &mut body);
     drop_details(&mut body);
-    if let Some(told) = told {
-        body.insert("tollgate".to_owned(), told.json(history::history(&told.history)));
+    if let Some(report) = report {
+        body.insert("tollgate".to_owned(), report.json(history::history(&report.history)));
     }
     body.into()
 }

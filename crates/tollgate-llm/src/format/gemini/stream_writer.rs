@@ -102,7 +102,7 @@ impl StreamWriter for GeminiStreamWriter {
         part.map(|part| self.chunk(&part)).into_iter().collect()
     }
 
-    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
+    fn end(&mut self, report: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
         let mut frames = Vec::new();
         while let Some(index) = self.open.keys().next().copied() {
             if let Some(part) = self.close(index) {
@@ -114,8 +114,8 @@ impl StreamWriter for GeminiStreamWriter {
             ended.unwrap_or_else(|| (StopReason::End, TokenUsage::default(), Extra::none()));
         let last = self.last(&stop, &usage, &extra);
         let Value::Object(mut last) = last else { return frames };
-        if let Some(told) = told {
-            last.insert("tollgate".to_owned(), told.json(history::history(&told.history)));
+        if let Some(report) = report {
+            last.insert("tollgate".to_owned(), report.json(history::history(&report.history)));
         }
         frames.push(ChatSseEvent::data(&last.into()));
         frames

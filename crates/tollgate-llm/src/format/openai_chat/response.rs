@@ -110,7 +110,7 @@ pub(super) fn is_legacy(request: &ChatRequest) -> bool {
 pub(super) fn write(
     response: &ChatResponse,
     request: &ChatRequest,
-    told: Option<&GatewayReport>,
+    report: Option<&GatewayReport>,
 ) -> Value {
     let legacy = is_legacy(request);
     let refused = response.parts.iter().any(|part| matches!(part.content, PartContent::Refusal(_)));
@@ -139,8 +139,8 @@ pub(super) fn write(
         let of_responses = logprobs::whole_for_chat(response);
         choice.entry("logprobs").or_insert(of_responses.unwrap_or_default());
     }
-    if let Some(told) = told {
-        body.insert("tollgate".to_owned(), report_json(told));
+    if let Some(report) = report {
+        body.insert("tollgate".to_owned(), report_json(report));
     }
     Value::Object(body)
 }

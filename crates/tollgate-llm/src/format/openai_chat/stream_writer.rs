@@ -281,15 +281,15 @@ impl StreamWriter for OpenAiChatStreamWriter {
         chunk.into_iter().collect()
     }
 
-    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
+    fn end(&mut self, report: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
         let (stop, used, extra) =
             self.end.take().unwrap_or((StopReason::End, TokenUsage::default(), Extra::none()));
         let (extra, counted) = end_fields(&extra);
         let details = self.thoughts.take(None);
         let mut last = self.chunk(&json!({}), &extra);
         last["choices"][0]["finish_reason"] = self.reason(&stop).into();
-        if let Some(told) = told {
-            last.insert("tollgate".to_owned(), report_json(told));
+        if let Some(report) = report {
+            last.insert("tollgate".to_owned(), report_json(report));
         }
         let details = details.map(|details| self.chunk(&details, &Extra::none()));
         let mut frames: Vec<ChatSseEvent> =

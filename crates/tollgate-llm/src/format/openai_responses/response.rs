@@ -89,12 +89,12 @@ impl ResponsesEnd {
 pub(super) fn write(
     response: &ChatResponse,
     request: &ChatRequest,
-    told: Option<&GatewayReport>,
+    report: Option<&GatewayReport>,
 ) -> Value {
     let mut writer = stream_writer::OpenAiResponsesStreamWriter::new(request);
     for step in delta::steps(&logprobs::placed_in_text(response)) {
         writer.step(&step);
     }
-    let last = writer.finish(told).pop();
+    let last = writer.finish(report).pop();
     last.map(stream_writer::ResponsesEvent::into_response).unwrap_or_default()
 }

@@ -89,7 +89,7 @@ impl OpenAiResponsesStreamWriter {
     }
 
     /// The last events; the very last contains the whole response.
-    pub(super) fn finish(&mut self, told: Option<&GatewayReport>) -> Vec<ResponsesEvent> {
+    pub(super) fn finish(&mut self, report: Option<&GatewayReport>) -> Vec<ResponsesEvent> {
         let (stop, used) = self.end.take().unwrap_or((StopReason::End, TokenUsage::default()));
         let ending = ResponsesFinalStatus::of(&stop, self.items.refusal());
         let mut events = self.items.finish(ending.status);
@@ -97,8 +97,8 @@ impl OpenAiResponsesStreamWriter {
         if let Some(reason) = ending.reason {
             body.insert("incomplete_details".to_owned(), json!({"reason": reason}));
         }
-        if let Some(told) = told {
-            body.insert("tollgate".to_owned(), report_json(told));
+        if let Some(report) = report {
+            body.insert("tollgate".to_owned(), report_json(report));
         }
         events.push(ResponsesEvent::new(ending.event(), json!({"response": body})));
         events
@@ -120,8 +120,8 @@ impl StreamWriter for OpenAiResponsesStreamWriter {
         self.frames(events)
     }
 
-    fn end(&mut self, told: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
-        let events = self.finish(told);
+    fn end(&mut self, report: Option<&GatewayReport>) -> Vec<ChatSseEvent> {
+        let events = self.finish(report);
         self.frames(events)
     }
 
