@@ -59,12 +59,12 @@ pub struct TraceHeaders<'s> {
 
 impl Trace {
     /// `None` if nothing is valid. State without a parent is dropped.
-    pub fn read(said: TraceHeaders<'_>) -> Option<Self> {
-        let context = said.parent.and_then(SpanContext::parse).map(|context| {
-            let state = said.state.and_then(state::normalize).map(Into::into);
+    pub fn read(headers: TraceHeaders<'_>) -> Option<Self> {
+        let context = headers.parent.and_then(SpanContext::parse).map(|context| {
+            let state = headers.state.and_then(state::normalize).map(Into::into);
             SpanContext { state, ..context }
         });
-        let baggage = said.baggage.and_then(baggage::validate).map(Into::into);
+        let baggage = headers.baggage.and_then(baggage::validate).map(Into::into);
         (context.is_some() || baggage.is_some()).then_some(Self { context, baggage })
     }
 

@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn a_server_is_told_when_the_first_comes_and_the_last_leaves() {
         let server = ServerId::parse("docs").unwrap();
-        let told = Arc::new(RecordingWatchTarget::default());
-        let watched: Arc<dyn WatchTarget> = Arc::<RecordingWatchTarget>::clone(&told);
+        let recorder = Arc::new(RecordingWatchTarget::default());
+        let watched: Arc<dyn WatchTarget> = Arc::<RecordingWatchTarget>::clone(&recorder);
         let watches = Arc::new(ResourceWatches::new(HashMap::from([(server.clone(), watched)])));
         let first = watches.hold(&server, "a:1").unwrap();
         let second = watches.hold(&server, "a:1").unwrap();
@@ -119,7 +119,7 @@ mod tests {
         drop(first);
         drop(other);
         drop(second);
-        assert_eq!(*told.0.lock(), ["a:1", "a:1 b:2", "a:1", ""]);
+        assert_eq!(*recorder.0.lock(), ["a:1", "a:1 b:2", "a:1", ""]);
     }
 
     #[test]

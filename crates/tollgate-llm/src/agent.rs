@@ -110,18 +110,18 @@ impl CompletionSink {
     /// Queues at most `room` events for a client that does not read; then the answer waits for it
     /// (back-pressure).
     pub fn new(room: usize) -> (Self, mpsc::Receiver<CompletionEvent>) {
-        let (sender, said) = mpsc::channel(room);
-        (Self(sender), said)
+        let (sender, events) = mpsc::channel(room);
+        (Self(sender), events)
     }
 
     /// Drops the event if the queue is full.
-    fn try_say(&self, said: CompletionEvent) {
-        let _ = self.0.try_send(said);
+    fn try_say(&self, event: CompletionEvent) {
+        let _ = self.0.try_send(event);
     }
 
     /// A send error is ignored: a client that no longer reads drops the whole answer.
-    async fn say(&self, said: CompletionEvent) {
-        let _ = self.0.send(said).await;
+    async fn say(&self, event: CompletionEvent) {
+        let _ = self.0.send(event).await;
     }
 }
 

@@ -14,8 +14,8 @@ pub(super) fn usual(top: &SectionFields) -> TrustPolicy {
 
 /// The section `trust` of `fields`, on top of `usual`.
 pub(super) fn policy(fields: &SectionFields, usual: TrustPolicy) -> TrustPolicy {
-    let Some(said) = fields.section("trust") else { return usual };
-    let word = |key: &str| said.text(key).map(|text| text.value);
+    let Some(section) = fields.section("trust") else { return usual };
+    let word = |key: &str| section.text(key).map(|text| text.value);
     TrustPolicy {
         pin: match word("pin") {
             Some("first_use") => Pinning::FirstUse,

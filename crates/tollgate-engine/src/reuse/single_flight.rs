@@ -132,7 +132,7 @@ impl Flight {
     {
         let PlannedCall { turn, planned, caller, call_progress } = call.call;
         let flights = &call.parts.flights;
-        let (events, said) = caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
+        let (events, receiver) = caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let payload = Arc::new(Payload {
             turn: turn.clone(),
             planned: planned.on_its_own(),
@@ -159,7 +159,7 @@ impl Flight {
         });
         let completed = completed.shared();
         let flight = Self { _task: task, completed, payload, late: Mutex::new(None) };
-        Subscriber { flight: Arc::new(flight), events: said }
+        Subscriber { flight: Arc::new(flight), events: receiver }
     }
 
     /// Its deadline.
@@ -221,9 +221,9 @@ impl Subscriber {
     }
 }
 
-async fn next(said: &mut Option<mpsc::Receiver<Event>>) -> Option<Event> {
-    match said {
-        Some(said) => said.recv().await,
+async fn next(receiver: &mut Option<mpsc::Receiver<Event>>) -> Option<Event> {
+    match receiver {
+        Some(receiver) => receiver.recv().await,
         None => std::future::pending().await,
     }
 }

@@ -9,10 +9,10 @@ pub(super) fn begin_agent_span(follow: &TraceScope, acting: Option<&AgentTurn>) 
     let Some(acting) = acting else { return TraceSpan::part_of(follow.trace.as_ref()) };
     let agent = acting.agent.id.as_str();
     let mut span = follow.begin(SpanKind::Internal, || format!("invoke_agent {agent}").into());
-    span.tell(|said| {
-        said.set("gen_ai.operation.name", "invoke_agent");
-        said.set("gen_ai.agent.name", agent.to_owned());
-        said.set("tollgate.tier", acting.turn.view.tier.as_str());
+    span.tell(|attributes| {
+        attributes.set("gen_ai.operation.name", "invoke_agent");
+        attributes.set("gen_ai.agent.name", agent.to_owned());
+        attributes.set("tollgate.tier", acting.turn.view.tier.as_str());
     });
     span
 }

@@ -94,10 +94,10 @@ impl Opener {
         if !self.is_over() {
             return;
         }
-        let Some(said) = self.unrecorded.take() else { return };
+        let Some(text) = self.unrecorded.take() else { return };
         let is_thought = |part: &&MessagePart| matches!(part.content, PartContent::Thinking { .. });
         let thoughts = response.parts.iter().take_while(is_thought).count();
-        response.parts.insert(thoughts, MessagePart::text(said));
+        response.parts.insert(thoughts, MessagePart::text(text));
     }
 
     /// Speaks while the work is done.

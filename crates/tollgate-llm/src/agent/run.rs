@@ -164,9 +164,9 @@ impl CompletionRun {
     fn end_span(&mut self, failure: Option<&LlmError>) {
         let usage = &self.usage;
         let rounds = self.rounds;
-        self.span.tell(|said| {
-            record_usage(said, usage);
-            said.set("tollgate.rounds", u64::from(rounds));
+        self.span.tell(|attributes| {
+            record_usage(attributes, usage);
+            attributes.set("tollgate.rounds", u64::from(rounds));
         });
         match failure {
             None => self.span.complete(),

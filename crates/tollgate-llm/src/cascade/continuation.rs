@@ -150,10 +150,10 @@ impl Continuation {
 
     /// At least three of four words are the opener's, in its order; or all are, and there are at
     /// least [`MIN_COMPARED_WORDS`].
-    fn is_repeated(&self, said: &[TextWord]) -> bool {
-        let common = common(said, &self.opener);
-        let is_part = common == said.len() && said.len() >= MIN_COMPARED_WORDS;
-        let longer = said.len().max(self.opener.len());
+    fn is_repeated(&self, words: &[TextWord]) -> bool {
+        let common = common(words, &self.opener);
+        let is_part = common == words.len() && words.len() >= MIN_COMPARED_WORDS;
+        let longer = words.len().max(self.opener.len());
         common > 0 && (is_part || common * 4 >= longer * 3)
     }
 
@@ -211,8 +211,8 @@ fn is_unspaced(letter: char) -> bool {
         | '\u{0e00}'..='\u{0e7f}')
 }
 
-fn greets(said: &[TextWord]) -> bool {
-    let text = |at: usize| said.get(at).map(|word| word.text.as_str());
+fn greets(words: &[TextWord]) -> bool {
+    let text = |at: usize| words.get(at).map(|word| word.text.as_str());
     is_greeting(text(0), text(1))
 }
 
@@ -225,9 +225,9 @@ fn is_greeting(first: Option<&str>, second: Option<&str>) -> bool {
 }
 
 /// Length of the longest common subsequence of words.
-fn common(said: &[TextWord], opener: &[String]) -> usize {
+fn common(words: &[TextWord], opener: &[String]) -> usize {
     let mut row = vec![0; opener.len() + 1];
-    for word in said {
+    for word in words {
         let mut diagonal = 0;
         for (at, other) in opener.iter().enumerate() {
             let longest = if word.text == *other { diagonal + 1 } else { row[at].max(row[at + 1]) };

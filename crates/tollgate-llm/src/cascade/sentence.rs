@@ -147,8 +147,8 @@ fn is_closing(letter: char) -> bool {
 }
 
 /// Whether the dot at the end belongs to its word: `Dr.`, `J.`, `3.`.
-fn is_own_dot(said: &str) -> bool {
-    let Some(rest) = said.strip_suffix('.') else { return false };
+fn is_own_dot(text: &str) -> bool {
+    let Some(rest) = text.strip_suffix('.') else { return false };
     let word = rest.rsplit(|letter: char| letter.is_whitespace() || letter == '(').next();
     let word = word.unwrap_or_default();
     let mut letters = word.chars();

@@ -100,7 +100,7 @@ impl EncodingLosses {
     pub fn retract(&mut self, field: &str) {
         let field = in_words(field);
         if self.seen.remove(&self.hashes.hash_one(field.as_str())) {
-            self.texts.retain(|said| *said != field);
+            self.texts.retain(|text| *text != field);
         }
     }
 

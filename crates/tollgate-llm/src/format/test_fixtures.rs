@@ -209,40 +209,40 @@ fn picture_of(data: String) -> ChatMedia {
 
 /// What a conversation says, whatever the dialect it went through: turns of one role are one.
 pub(super) fn meaning(messages: &[Arc<ChatMessage>]) -> String {
-    let mut said = String::new();
+    let mut text_form = String::new();
     let mut last = None;
     for message in messages {
         if last != Some(message.role) {
-            let _ = writeln!(said, "{:?}:", message.role);
+            let _ = writeln!(text_form, "{:?}:", message.role);
             last = Some(message.role);
         }
         for part in &message.parts {
             match &part.content {
                 PartContent::Text(text) if text.is_empty() => {}
                 PartContent::Text(text) | PartContent::Refusal(text) => {
-                    let _ = writeln!(said, "  text {text:?}");
+                    let _ = writeln!(text_form, "  text {text:?}");
                 }
                 PartContent::Thinking { text, .. } => {
-                    let _ = writeln!(said, "  thought {text:?}");
+                    let _ = writeln!(text_form, "  thought {text:?}");
                 }
                 PartContent::Media(media) => {
-                    let _ = writeln!(said, "  {:?} {:?}", media.kind, media.source);
+                    let _ = writeln!(text_form, "  {:?} {:?}", media.kind, media.source);
                 }
                 PartContent::Call(FunctionCall { id, name, arguments }) => {
                     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-                    let _ = writeln!(said, "  call {id} {name} {arguments}");
+                    let _ = writeln!(text_form, "  call {id} {name} {arguments}");
                 }
                 PartContent::Result(CallResult { call_id, parts, end, .. }) => {
                     let text: String = parts.iter().filter_map(MessagePart::as_text).collect();
-                    let _ = writeln!(said, "  result {call_id} {end:?} {text:?}");
+                    let _ = writeln!(text_form, "  result {call_id} {end:?} {text:?}");
                 }
                 PartContent::Opaque { value, .. } => {
-                    let _ = writeln!(said, "  opaque {value}");
+                    let _ = writeln!(text_form, "  opaque {value}");
                 }
             }
         }
     }
-    said
+    text_form
 }
 
 /// Answers as any dialect can give them.

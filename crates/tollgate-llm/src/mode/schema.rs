@@ -181,17 +181,17 @@ fn explanation(functions: &[Function], may: AllowedAnswer) -> String {
 }
 
 /// Appends to the existing system prompt: many models accept only one.
-fn prompt(messages: &mut MessageList, said: &str) {
+fn prompt(messages: &mut MessageList, instructions: &str) {
     let has_prompt = messages.first().is_some_and(|message| message.role == ChatRole::System);
     match messages.first_mut().filter(|_| has_prompt) {
         Some(system) => match system.parts.last_mut().map(|part| &mut part.content) {
             Some(PartContent::Text(text)) => {
                 text.push_str("\n\n");
-                text.push_str(said);
+                text.push_str(instructions);
             }
-            _ => system.parts.push(MessagePart::text(said)),
+            _ => system.parts.push(MessagePart::text(instructions)),
         },
-        None => messages.insert(0, ChatMessage::text(ChatRole::System, said)),
+        None => messages.insert(0, ChatMessage::text(ChatRole::System, instructions)),
     }
 }
 

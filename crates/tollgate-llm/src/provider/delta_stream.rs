@@ -73,11 +73,11 @@ impl DeltaStream {
     /// Attaches a span to the stream. The first delta has arrived by now.
     pub(super) fn with_span(mut self, mut span: TraceSpan) -> Self {
         let first = span.elapsed();
-        span.tell(|said| {
-            said.set_some("gen_ai.response.time_to_first_chunk", first);
+        span.tell(|attributes| {
+            attributes.set_some("gen_ai.response.time_to_first_chunk", first);
             for delta in &self.ready {
                 if let ResponseDelta::Start { id, model, .. } = delta {
-                    gen_ai_span::record_identity(said, id, model);
+                    gen_ai_span::record_identity(attributes, id, model);
                 }
             }
         });
@@ -90,7 +90,7 @@ impl DeltaStream {
         loop {
             if let Some(delta) = self.ready.pop_front() {
                 if let ResponseDelta::End { stop, usage, .. } = &delta {
-                    self.span.tell(|said| gen_ai_span::record_end(said, stop, usage));
+                    self.span.tell(|attributes| gen_ai_span::record_end(attributes, stop, usage));
                     self.span.complete();
                     drop(std::mem::take(&mut self.span));
                     let source = self.source.as_mut();

@@ -28,30 +28,30 @@ impl RequestFitting<'_> {
     }
 
     fn fit_effort(&mut self) {
-        let Some(said) = self.request.options.effort.clone() else { return };
+        let Some(requested) = self.request.options.effort.clone() else { return };
         if self.switches_thinking_off() {
             return;
         }
-        let effort = match Effort::parse(&said) {
+        let effort = match Effort::parse(&requested) {
             Some(effort) => self.takes.efforts.nearest(effort),
             None if self.takes.efforts == EffortLevels::Any => return,
             None => None,
         };
         let Some(effort) = effort else {
             self.edit().options.effort = None;
-            self.report(format!("effort `{said}`: the model does not have it"));
+            self.report(format!("effort `{requested}`: the model does not have it"));
             return;
         };
         if self.refuses_effort_with_tools() && effort != Effort::None {
             self.edit().options.effort = None;
             self.report(format!(
-                "effort `{said}`: the model does not take it beside tools in Chat Completions; \
+                "effort `{requested}`: the model does not take it beside tools in Chat Completions; \
                  `api: responses` does"
             ));
             return;
         }
-        if effort.as_str() != said {
-            self.report(format!("effort `{said}`: sent as `{}`", effort.as_str()));
+        if effort.as_str() != requested {
+            self.report(format!("effort `{requested}`: sent as `{}`", effort.as_str()));
             self.edit().options.effort = Some(effort.as_str().to_owned());
         }
     }

@@ -189,7 +189,7 @@ fn describe(schema: &mut Map<String, Value>, notes: &[String]) {
     }
     let notes = notes.join(", ");
     let description = match schema.get("description").and_then(Value::as_str) {
-        Some(said) => format!("{said} ({notes})"),
+        Some(description) => format!("{description} ({notes})"),
         None => format!("({notes})"),
     };
     schema.insert("description".to_owned(), json!(description));

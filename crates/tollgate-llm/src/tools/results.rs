@@ -145,9 +145,9 @@ fn link(item: &Object<'_>) -> String {
     let text = |key| item.string(key).unwrap_or_default();
     let mut link = format!("{}: {}", text("name"), shorten_uri(&text("uri")));
     for (key, start, end) in [("mimeType", " (", ")"), ("description", ", ", "")] {
-        if let Some(said) = item.string(key).filter(|said| !said.is_empty()) {
+        if let Some(text) = item.string(key).filter(|text| !text.is_empty()) {
             link.push_str(start);
-            link.push_str(&truncate_chars(&said, 1_000));
+            link.push_str(&truncate_chars(&text, 1_000));
             link.push_str(end);
         }
     }

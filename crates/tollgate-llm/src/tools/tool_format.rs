@@ -142,7 +142,10 @@ mod tests {
         ] {
             assert_eq!(ToolFormat::parse(given).unwrap_err().to_string(), expected);
         }
-        let told = ToolFormat::parse(&"x".repeat(10_000)).unwrap_err().to_string();
-        assert!(told.len() < 250 && told.contains("the known ones are `mcp`, `openai`"), "{told}");
+        let message = ToolFormat::parse(&"x".repeat(10_000)).unwrap_err().to_string();
+        assert!(
+            message.len() < 250 && message.contains("the known ones are `mcp`, `openai`"),
+            "{message}"
+        );
     }
 }

@@ -77,7 +77,7 @@ pub(super) async fn stream_answer(
         early: Some(Vec::new()),
     };
     let format = opened.format();
-    let (voice, said) = CompletionSink::new(QUEUE);
+    let (voice, events) = CompletionSink::new(QUEUE);
     let ended = async move {
         let mut ended = prepared.run(Some(voice)).await;
         if let (Some(transcript), Ok(answer)) = (&mut transcript, &ended) {
@@ -90,7 +90,8 @@ pub(super) async fn stream_answer(
         }
         ChatStreamStep::Ended(ended.map(Box::new))
     };
-    let mut steps = Box::pin(events::before(ended, said, |said| Some(ChatStreamStep::Event(said))));
+    let mut steps =
+        Box::pin(events::before(ended, events, |event| Some(ChatStreamStep::Event(event))));
     let mut first = Vec::new();
     while let Some(step) = steps.next().await {
         match step {

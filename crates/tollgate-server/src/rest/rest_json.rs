@@ -74,7 +74,7 @@ impl<'a> ViewToolJson<'a> {
             category: gate.category(&tool.id.server),
             title: tool.definition.title.as_deref(),
             description: tool.description.as_deref(),
-            estimated_duration_ms: tool.terms.estimated.map(|said| said.span().as_millis()),
+            estimated_duration_ms: tool.terms.estimated.map(|estimate| estimate.span().as_millis()),
             max_duration_ms: tool.terms.max.map(|span| span.as_millis()),
             hash: tool.hash.to_string(),
             effect: match tool.terms.effect {

@@ -23,7 +23,7 @@ pub(super) fn read(status: u16, body: &[u8]) -> ProviderErrorReport {
     let text = |key: &str| error.and_then(|error| error.get(key)).and_then(Value::as_str);
     let code = text("status");
     let message = match text("message").filter(|it| !it.is_empty()) {
-        Some(said) => said.to_owned(),
+        Some(message) => message.to_owned(),
         None => generic_error::without_words(status, body),
     };
     let numbered = error.and_then(|error| error.get("code")).and_then(Value::as_u64);

@@ -246,7 +246,7 @@ impl OpenAiChatStreamWriter {
 impl StreamWriter for OpenAiChatStreamWriter {
     fn write(&mut self, delta: &ResponseDelta) -> Vec<ChatSseEvent> {
         let none = Extra::none();
-        let (said, extra) = match delta {
+        let (content, extra) = match delta {
             ResponseDelta::Start { id, model, created, extra } => {
                 self.head = head(id, model, *created);
                 extra.write_into(DIALECT, &mut self.head);
@@ -277,7 +277,8 @@ impl StreamWriter for OpenAiChatStreamWriter {
                 (None, &none)
             }
         };
-        let chunk = said.map(|said| ChatSseEvent::data(&Value::Object(self.chunk(&said, extra))));
+        let chunk =
+            content.map(|content| ChatSseEvent::data(&Value::Object(self.chunk(&content, extra))));
         chunk.into_iter().collect()
     }
 
@@ -311,13 +312,13 @@ impl StreamWriter for OpenAiChatStreamWriter {
 }
 
 /// One delta of both.
-fn merge(details: Option<Value>, said: Option<Value>) -> Option<Value> {
-    match (details, said) {
-        (Some(Value::Object(mut details)), Some(Value::Object(said))) => {
-            details.extend(said);
+fn merge(details: Option<Value>, more: Option<Value>) -> Option<Value> {
+    match (details, more) {
+        (Some(Value::Object(mut details)), Some(Value::Object(more))) => {
+            details.extend(more);
             Some(details.into())
         }
-        (details, said) => said.or(details),
+        (details, more) => more.or(details),
     }
 }
 

@@ -47,8 +47,8 @@ fn last(bytes: &[u8]) -> Option<Value> {
     })
 }
 
-fn read(said: &Value) -> TokenUsage {
-    let count = |path: &str| said.pointer(path).and_then(Value::as_u64);
+fn read(body: &Value) -> TokenUsage {
+    let count = |path: &str| body.pointer(path).and_then(Value::as_u64);
     let first = |paths: &[&str]| paths.iter().find_map(|path| count(path)).unwrap_or(0);
     // Anthropic counts cached tokens separately from the input.
     let beside = first(&["/cache_read_input_tokens"]);

@@ -11,8 +11,8 @@ const MAX_LIMITS_CHARS: usize = 2_000;
 /// Adds `(limits: …)` to the description of a schema.
 pub(super) fn tell(fields: &mut Map<String, Value>, limits: &[String]) {
     let description = fields.get("description").and_then(Value::as_str);
-    if let (Some(told), false) = (beside(description, limits), limits.is_empty()) {
-        fields.insert("description".to_owned(), told.into());
+    if let (Some(sentence), false) = (beside(description, limits), limits.is_empty()) {
+        fields.insert("description".to_owned(), sentence.into());
     }
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn beside(description: Option<&str>, limits: &[String]) -> Option<Str
         limits.iter().map(|limit| truncate_chars(limit, MAX_LIMIT_CHARS)).collect();
     let limits = truncate_chars(&format!("(limits: {}", each.join("; ")), MAX_LIMITS_CHARS);
     Some(match description {
-        Some(said) if !said.is_empty() => format!("{said} {limits})"),
+        Some(text) if !text.is_empty() => format!("{text} {limits})"),
         _ => format!("{limits})"),
     })
 }

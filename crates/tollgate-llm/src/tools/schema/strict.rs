@@ -42,7 +42,7 @@ pub(super) fn bind(
     fields.entry("properties").or_insert_with(|| json!({}));
     // A tool accepts only the properties that it names.
     fields.entry("additionalProperties").or_insert(Value::Bool(false));
-    let (mut root, told) = writer.single(fields, "object", &at, 1)?;
+    let (mut root, notes) = writer.single(fields, "object", &at, 1)?;
     let mut bound = Map::new();
     let mut waiting = Vec::new();
     references(&Value::Object(root.clone()), &mut waiting);
@@ -61,7 +61,7 @@ pub(super) fn bind(
             format!("null for `{key}` may be a value or mean absent; it is taken as a value");
         log.lost.push(ConversionLoss::new(ConversionLossKind::Limit, at.clone(), what));
     }
-    log.notes.extend(told);
+    log.notes.extend(notes);
     if !bound.is_empty() {
         root.insert("$defs".to_owned(), Value::Object(bound));
     }
@@ -156,7 +156,7 @@ impl StrictSchemaWriter<'_, '_> {
         let (mut written, more) = match names.as_slice() {
             [] if is_nullable => {
                 let mut null = StrictSchemaFields::from_iter([("type".to_owned(), "null".into())]);
-                null.extend(fields.get("description").map(|said| description_field(said.clone())));
+                null.extend(fields.get("description").map(|text| description_field(text.clone())));
                 (null, Vec::new())
             }
             [] => return Err(not_strict_error(at, "it may be anything")),
@@ -180,12 +180,12 @@ impl StrictSchemaWriter<'_, '_> {
         level: usize,
     ) -> Result<(StrictSchemaFields, Vec<String>), SchemaFitError> {
         let mut written = StrictSchemaFields::new();
-        written.extend(fields.get("description").map(|said| description_field(said.clone())));
+        written.extend(fields.get("description").map(|text| description_field(text.clone())));
         let mut each = Vec::new();
         for name in names {
-            let (mut form, told) = self.single(fields.clone(), name, at, level)?;
+            let (mut form, notes) = self.single(fields.clone(), name, at, level)?;
             form.shift_remove("description");
-            limits::tell(&mut form, &told);
+            limits::tell(&mut form, &notes);
             each.push(Value::Object(form));
         }
         written.insert("anyOf".to_owned(), each.into());
@@ -216,11 +216,11 @@ impl StrictSchemaWriter<'_, '_> {
         branches: Vec<Value>,
         at: &str,
         level: usize,
-        told: &[String],
+        notes: &[String],
     ) -> Result<StrictSchemaFields, SchemaFitError> {
         let mut written = StrictSchemaFields::new();
         for note in ["description", "title"] {
-            written.extend(fields.shift_remove(note).map(|said| (note.to_owned(), said)));
+            written.extend(fields.shift_remove(note).map(|text| (note.to_owned(), text)));
         }
         let mut forms = Vec::new();
         for (index, branch) in branches.into_iter().enumerate() {
@@ -236,7 +236,7 @@ impl StrictSchemaWriter<'_, '_> {
             forms.push(Value::Object(self.schema(branch, &at, level)?));
         }
         written.insert("anyOf".to_owned(), forms.into());
-        limits::tell(&mut written, told);
+        limits::tell(&mut written, notes);
         Ok(written)
     }
 
@@ -352,8 +352,8 @@ fn choice(written: &StrictSchemaFields, keyword: &str, value: Value, kind: &str)
     values.into_iter().filter(|it| is_of(it, kind) && is_left(it)).collect()
 }
 
-fn description_field(said: Value) -> (String, Value) {
-    ("description".to_owned(), said)
+fn description_field(text: Value) -> (String, Value) {
+    ("description".to_owned(), text)
 }
 
 #[cfg(test)]

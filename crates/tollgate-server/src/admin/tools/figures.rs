@@ -175,7 +175,7 @@ impl ToolDetailsJson {
 impl From<&CallTerms> for DeclaredTermsJson {
     fn from(terms: &CallTerms) -> Self {
         Self {
-            estimated_duration_ms: terms.estimated.map(|said| said.span().as_millis()),
+            estimated_duration_ms: terms.estimated.map(|estimate| estimate.span().as_millis()),
             max_duration_ms: terms.max.map(|span| span.as_millis()),
             idempotent: terms.idempotent,
             cacheable_seconds: terms.cacheable.as_secs(),
