@@ -156,17 +156,17 @@ async fn accept_session(
     let session = if says_more {
         session::start_after_first_message(Arc::clone(front), knock)
     } else {
-        let mut visit = knock.session_request(parameter(&sent.uri, "model").as_deref())?;
-        visit.reserve(front.gate.model_usage()).map_err(target::problem)?;
+        let mut request = knock.session_request(parameter(&sent.uri, "model").as_deref())?;
+        request.reserve(front.gate.model_usage()).map_err(target::problem)?;
         let dialled = async move {
-            let provider = visit.dial().await;
-            (visit, provider)
+            let provider = request.dial().await;
+            (request, provider)
         };
-        let (visit, provider) = thread.run(dialled.boxed()).await;
+        let (request, provider) = thread.run(dialled.boxed()).await;
         session::start_with_provider(
             Arc::clone(front),
             knock,
-            visit,
+            request,
             provider.map_err(target::problem)?,
         )
     };
