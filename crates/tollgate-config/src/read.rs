@@ -90,7 +90,7 @@ impl SectionReader<'_> {
             KeyKind::Text(text) => self.text(node, *text, path).map(RawConfigValue::Text),
             KeyKind::Flag => self.flag(node, path).map(RawConfigValue::Flag),
             KeyKind::Whole(range) => {
-                self.read_whole_number(node, *range, path).map(RawConfigValue::Whole)
+                self.read_number(node, *range, path).map(RawConfigValue::Whole)
             }
             KeyKind::Choice(choices) => self.choice(node, choices, path).map(RawConfigValue::Text),
             KeyKind::Words => self.words(node, path).map(RawConfigValue::Words),
@@ -194,12 +194,7 @@ impl SectionReader<'_> {
         None
     }
 
-    fn read_whole_number(
-        &mut self,
-        node: &ConfigYamlNode,
-        range: KeyRange,
-        path: &str,
-    ) -> Option<u64> {
+    fn read_number(&mut self, node: &ConfigYamlNode, range: KeyRange, path: &str) -> Option<u64> {
         let ConfigYamlData::Scalar { text, style } = &node.data else {
             self.wrong(node, &describe_range(range), path);
             return None;

@@ -121,7 +121,7 @@ impl TargetHealth {
         let broken = state.breaker.refusal(now);
         let broken = broken.map(|left| TargetAvailability::Broken { until: now + left });
         HealthFacts {
-            expected: state.latency.expected(now),
+            expected: state.latency.estimate(now),
             running: state.running,
             out: limited.or(broken),
         }

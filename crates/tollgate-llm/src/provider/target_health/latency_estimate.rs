@@ -54,7 +54,7 @@ impl LatencyEstimate {
     }
 
     /// Expected time of a streamed answer of usual length; without streams, of a whole one.
-    pub(super) fn expected(&self, now: Instant) -> Option<Duration> {
+    pub(super) fn estimate(&self, now: Instant) -> Option<Duration> {
         let per_token = self.per_token.at(now).unwrap_or(0.0);
         let streamed = self.first_token.at(now).map(|first| first + COMPARED_TOKENS * per_token);
         streamed.or_else(|| self.whole.at(now)).and_then(to_duration)
@@ -110,7 +110,7 @@ mod tests {
     fn older_samples_count_less() {
         let mut estimate = LatencyEstimate::default();
         let now = start();
-        assert_eq!(estimate.expected(now), None);
+        assert_eq!(estimate.estimate(now), None);
         estimate.record_first_token(now, millis(900));
         assert_eq!(estimate.first_token(now), Some(millis(900)));
         // Counts half by now: (900 / 2 + 300) / 1.5.
@@ -123,8 +123,8 @@ mod tests {
         let mut estimate = LatencyEstimate::default();
         let now = start();
         estimate.record_first_token(now, millis(900));
-        assert_eq!(estimate.expected(now + MAX_AGE), Some(millis(900)));
-        assert_eq!(estimate.expected(now + MAX_AGE + millis(1)), None);
+        assert_eq!(estimate.estimate(now + MAX_AGE), Some(millis(900)));
+        assert_eq!(estimate.estimate(now + MAX_AGE + millis(1)), None);
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let mut steady = LatencyEstimate::default();
         steady.record_first_token(now, millis(900));
         steady.record_tokens(now, 501, Duration::from_secs(5));
-        assert!(steady.expected(now) < early.expected(now), "1.9 s against 10.1 s");
+        assert!(steady.estimate(now) < early.estimate(now), "1.9 s against 10.1 s");
         early.record_tokens(now, 1, Duration::from_secs(60));
         assert_eq!(early.tokens_per_second(now), Some(10.0), "one token has no rate");
     }
@@ -163,8 +163,8 @@ mod tests {
         let now = start();
         let mut estimate = LatencyEstimate::default();
         estimate.record_whole(now, millis(2_000));
-        assert_eq!(estimate.expected(now), Some(millis(2_000)));
+        assert_eq!(estimate.estimate(now), Some(millis(2_000)));
         estimate.record_first_token(now, millis(300));
-        assert_eq!(estimate.expected(now), Some(millis(300)));
+        assert_eq!(estimate.estimate(now), Some(millis(300)));
     }
 }
