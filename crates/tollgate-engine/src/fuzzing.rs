@@ -41,7 +41,7 @@ pub fn roll(text: &str, random: &mut dyn FnMut(u32) -> u32) -> Result<DiceRoll, 
     Ok(DiceRoll {
         total: rolled.total,
         kept_dice: rolled.kept_faces().len(),
-        dropped: rolled.dropped().len(),
+        dropped: rolled.dropped_faces().len(),
         sentence: speech::sentence(text, &rolled),
     })
 }

@@ -197,7 +197,7 @@ impl WordSplitter<'_> {
                     self.end();
                 }
                 let plain = std::iter::once(letter).nfkc().next().unwrap_or(letter);
-                self.unspaced.push((at..end, strip_stroke));
+                self.unspaced.push((at..end, plain));
             }
             LetterClass::Picture => {
                 self.end();

@@ -116,7 +116,7 @@ impl OpenAiResponsesStreamReader {
         self.items.close()?;
         // Some servers send everything in the last event.
         if self.items.is_empty() {
-            self.items.whole(response::read_output(items)?);
+            self.items.add_whole_parts(response::read_output(items)?);
         }
         let ResponsesEnd { stop, usage, extra } =
             ResponsesEnd::take(response, self.items.plain_stop())?;

@@ -124,7 +124,7 @@ impl ChatCallAssembler {
     ) -> Result<(), MalformedResponseError> {
         for slot in &mut self.slots {
             match slot.opaque.take() {
-                Some(call) => parts.whole(opaque_call(Value::Object(call)), out),
+                Some(call) => parts.push_whole(opaque_call(Value::Object(call)), out),
                 None if slot.part.is_none() => {
                     return Err(MalformedResponseError("a tool call has no name".to_owned()));
                 }
