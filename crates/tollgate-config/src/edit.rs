@@ -107,11 +107,11 @@ pub fn diff(file: &Path, old: &str, new: &str) -> String {
 
 /// Whether a configured server is enabled. `None` if there is none of this name.
 pub fn is_enabled(config: &Value, name: &str) -> Option<bool> {
-    entry(config, "servers", name).map(|server| server["enabled"] != Value::Bool(false))
+    named_entry(config, "servers", name).map(|server| server["enabled"] != Value::Bool(false))
 }
 
 /// The values of a named entry.
-pub fn entry<'c>(config: &'c Value, section: &str, name: &str) -> Option<&'c Value> {
+pub fn named_entry<'c>(config: &'c Value, section: &str, name: &str) -> Option<&'c Value> {
     match &config[section] {
         Value::Object(known) => known.get(name),
         Value::Array(items) => items.iter().find(|item| item["name"] == name),

@@ -87,12 +87,12 @@ pub(crate) fn config_edit(data: &[u8]) {
     }
     for name in edit::names(&before, "servers") {
         if name != edit.name() {
-            let old = edit::entry(&before, "servers", &name);
-            let new = edit::entry(&after, "servers", &name);
+            let old = edit::named_entry(&before, "servers", &name);
+            let new = edit::named_entry(&after, "servers", &name);
             assert_eq!(new, old, "`servers.{name}` changed:\n{edited}");
         }
     }
-    let server = edit::entry(&after, "servers", edit.name());
+    let server = edit::named_entry(&after, "servers", edit.name());
     match &edit {
         ConfigEdit::Remove { .. } => assert!(server.is_none(), "it is still there:\n{edited}"),
         ConfigEdit::Set { key, value, .. } => {

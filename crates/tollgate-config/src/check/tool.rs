@@ -20,7 +20,7 @@ pub(super) fn tools(
         warn_of_silence(fields, problems);
         (ToolName::new(&name.value), tool_override(fields, problems))
     };
-    server.named_sections("tools").iter().map(tool_override).collect()
+    server.named_sections("tools").iter().map(one).collect()
 }
 
 fn tool_override(fields: &SectionFields, problems: &mut Problems) -> ToolOverride {

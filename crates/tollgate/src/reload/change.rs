@@ -194,7 +194,7 @@ fn replacing(
     old: &str,
 ) -> Result<Vec<ConfigEdit>, ConfigChangeError> {
     let shown = config::values(&masks.cover(path, old)?);
-    let before = edit::entry(&shown, name);
+    let before = edit::named_entry(&shown, name);
     let before = before.ok_or_else(|| edit::ConfigEditError::Unknown(name.to_owned()))?;
     let mut new = requested.clone();
     new.retain(|key, value| before.get(key) != Some(value));
@@ -226,7 +226,8 @@ fn shown_to(
                 paste: ManualInstructions { words, yaml: None },
             });
         }
-        let mut tools = match &edit::entry(old, "agents", agent).ok_or_else(missing)?["tools"] {
+        let mut tools = match &edit::named_entry(old, "agents", agent).ok_or_else(missing)?["tools"]
+        {
             Value::Array(tools) => tools.clone(),
             _ => Vec::new(),
         };

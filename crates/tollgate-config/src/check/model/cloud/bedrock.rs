@@ -4,7 +4,7 @@ use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{AwsCredentials, BedrockSettings, CloudSettings};
 
 use super::aws_role::RoleKey;
-use super::{filled, is_name, refuse_api_key};
+use super::{is_name, non_blank, refuse_api_key};
 use crate::diagnostic::Problems;
 use crate::expand::Environment;
 use crate::raw::SectionFields;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{CloudSettings, GoogleCredentials, ServiceAccountKey, VertexSettings};
 
-use super::{filled, is_name, refuse_api_key};
+use super::{is_name, non_blank, refuse_api_key};
 use crate::check::endpoint;
 use crate::diagnostic::Problems;
 use crate::raw::SectionFields;
