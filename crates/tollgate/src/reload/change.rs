@@ -194,7 +194,7 @@ fn replacing(
     old: &str,
 ) -> Result<Vec<ConfigEdit>, ConfigChangeError> {
     let shown = config::values(&masks.cover(path, old)?);
-    let before = edit::named_entry(&shown, name);
+    let before = edit::entry(&shown, name);
     let before = before.ok_or_else(|| edit::ConfigEditError::Unknown(name.to_owned()))?;
     let mut new = requested.clone();
     new.retain(|key, value| before.get(key) != Some(value));

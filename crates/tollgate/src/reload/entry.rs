@@ -17,8 +17,8 @@ pub(super) fn show(
     name: &str,
 ) -> Result<Option<ServerConfigEntry>, ConfigChangeError> {
     let shown = change::show(origin, masks)?;
-    let entry = edit::named_entry(&shown.values, name).map(|keys| ServerConfigEntry {
-        yaml: edit::named_entry_source(&shown.text, name, &keys),
+    let entry = edit::entry(&shown.values, name).map(|keys| ServerConfigEntry {
+        yaml: edit::entry_source(&shown.text, name, &keys),
         keys,
         version: shown.version,
         writable: shown.writable,
