@@ -131,10 +131,10 @@ fn the_tool_the_agent_and_the_principal_each_have_their_limit() {
 fn another_principal_has_its_own_limit_but_the_same_tool() {
     let buckets = TestBuckets::new();
     let ada = limited_turn();
-    let bob = Turn { principal: Principal::from_name("bob"), ..limited() };
+    let bob = Turn { principal: Principal::from_name("bob"), ..limited_turn() };
     let once = PrincipalGrant { rate_limit: Some(limit(1)), ..PrincipalGrant::default() };
     let eve =
-        Turn { principal: Principal::from_name("eve"), grant: Some(once.into()), ..limited() };
+        Turn { principal: Principal::from_name("eve"), grant: Some(once.into()), ..limited_turn() };
     assert_eq!(buckets.ask(&eve, Decider::Model, B), "ok");
     assert_eq!(
         buckets.ask(&eve, Decider::Model, B),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{NameKind, NameOwners, NamePattern, NamePatternError, OwnedName, ServerOrigin, expose};
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 
-fn expose(pattern: &str, server: &str, tool: &str) -> String {
+fn expose_name(pattern: &str, server: &str, tool: &str) -> String {
     let pattern = NamePattern::parse(pattern).unwrap();
     let server = ServerId::parse(server).unwrap();
     expose(&pattern, ServerOrigin::Upstream, &server, &ToolName::new(tool)).to_string()
@@ -28,7 +28,7 @@ fn patterns_join_server_and_tool() {
         ("{tool}", "search"),
         ("x{tool}", "xsearch"),
     ] {
-        assert_eq!(expose(pattern, "web", "search"), expected);
+        assert_eq!(expose_name(pattern, "web", "search"), expected);
     }
     assert_eq!(NamePattern::default(), NamePattern::parse("{server}_{tool}").unwrap());
     assert_eq!(NamePattern::parse("{tool}"), Ok(NamePattern::PassThrough));
@@ -64,33 +64,33 @@ fn b_sc_12_any_name_becomes_one_that_providers_take() {
         ("搜索", "s___"),
         ("🎲", "s__"),
     ] {
-        assert_eq!(expose("{server}_{tool}", "s", tool), expected, "{tool}");
+        assert_eq!(expose_name("{server}_{tool}", "s", tool), expected, "{tool}");
     }
-    assert_eq!(expose("x_{tool}", "my-server", "t"), "x_t");
-    assert_eq!(expose("{server}_{tool}", "my-server", "t"), "my_server_t");
-    assert_eq!(expose("{tool}_{server}", "s", "9lives"), "t_9lives_s");
+    assert_eq!(expose_name("x_{tool}", "my-server", "t"), "x_t");
+    assert_eq!(expose_name("{server}_{tool}", "my-server", "t"), "my_server_t");
+    assert_eq!(expose_name("{tool}_{server}", "s", "9lives"), "t_9lives_s");
 }
 
 #[test]
 fn long_names_keep_their_head_and_end_in_a_mark_of_their_own() {
-    let one = expose("{server}_{tool}", "s", &"x".repeat(300));
-    let two = expose("{server}_{tool}", "s", &("x".repeat(299) + "y"));
+    let one = expose_name("{server}_{tool}", "s", &"x".repeat(300));
+    let two = expose_name("{server}_{tool}", "s", &("x".repeat(299) + "y"));
     assert_eq!(one.len(), 64);
     assert_eq!(one[..55], two[..55]);
     assert_ne!(one, two);
-    assert_eq!(one, expose("{server}_{tool}", "s", &"x".repeat(300)));
-    assert_eq!(expose("{server}_{tool}", "s", &"x".repeat(62)).len(), 64);
-    assert!(expose("{server}_{tool}", "s", &"x".repeat(62)).ends_with("xx"));
+    assert_eq!(one, expose_name("{server}_{tool}", "s", &"x".repeat(300)));
+    assert_eq!(expose_name("{server}_{tool}", "s", &"x".repeat(62)).len(), 64);
+    assert!(expose_name("{server}_{tool}", "s", &"x".repeat(62)).ends_with("xx"));
 }
 
 #[test]
 fn passed_through_names_stay_as_they_are_where_mcp_allows_them() {
     for tool in ["Get-Weather", "a.b/c", "9lives", &"x".repeat(128)] {
-        assert_eq!(expose("{tool}", "s", tool), tool);
+        assert_eq!(expose_name("{tool}", "s", tool), tool);
     }
-    assert_eq!(expose("{tool}", "s", "a b"), "a_b");
-    assert_eq!(expose("{tool}", "s", "é"), "t__");
-    assert_eq!(expose("{tool}", "s", &"x".repeat(129)).len(), 64);
+    assert_eq!(expose_name("{tool}", "s", "a b"), "a_b");
+    assert_eq!(expose_name("{tool}", "s", "é"), "t__");
+    assert_eq!(expose_name("{tool}", "s", &"x".repeat(129)).len(), 64);
 }
 
 #[test]
@@ -104,7 +104,10 @@ fn built_in_tools_have_bare_names() {
 #[test]
 fn s_26_two_servers_cannot_make_one_name() {
     // The known attack: `a_b` + `c` and `a` + `b_c` join to the same text.
-    assert_eq!(expose("{server}_{tool}", "a_b", "c"), expose("{server}_{tool}", "a", "b_c"));
+    assert_eq!(
+        expose_name("{server}_{tool}", "a_b", "c"),
+        expose_name("{server}_{tool}", "a", "b_c")
+    );
     let mut owners = NameOwners::default();
     let first = id("a_b", "c");
     let second = id("a", "b_c");
@@ -149,7 +152,7 @@ fn what_was_written_down_is_read_back_the_same() {
 #[test]
 fn s_26_twins_by_form_case_and_look_make_one_name() {
     let same = |one: &str, two: &str| {
-        let [one, two] = [one, two].map(|it| expose("{server}_{tool}", "s", it));
+        let [one, two] = [one, two].map(|it| expose_name("{server}_{tool}", "s", it));
         assert_eq!(one.to_ascii_lowercase(), two.to_ascii_lowercase());
     };
     same("search", "𝐬𝐞𝐚𝐫𝐜𝐡");

@@ -12,7 +12,7 @@ fn table(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn render(template: &str, request: &[(&str, &str)], own: &[(&str, &str)]) -> String {
+fn render_with(template: &str, request: &[(&str, &str)], own: &[(&str, &str)]) -> String {
     let persona = Persona { variables: table(own), ..Persona::default() };
     let agent = Agent { id: AgentId::parse("sage").unwrap(), persona, ..Agent::implicit() };
     let request = table(request);
@@ -33,7 +33,7 @@ fn the_request_goes_before_the_agent_and_the_agent_before_what_is_built_in() {
         ("{call_id}", &[("call_id", "theirs")], &[], "theirs"),
         ("{a}{a}{b}", &[("a", "1"), ("b", "2")], &[], "112"),
     ] {
-        assert_eq!(render(template, request, own), expected, "{template}");
+        assert_eq!(render_with(template, request, own), expected, "{template}");
     }
 }
 
@@ -58,27 +58,27 @@ fn what_is_unknown_or_broken_stays_as_it_is() {
         "a { b } c",
         "{\n}",
     ] {
-        assert_eq!(render(text, &[], &[]), text);
+        assert_eq!(render_with(text, &[], &[]), text);
     }
-    assert_eq!(render("{{caller_name}}", &[], &[]), "{there}");
-    assert_eq!(render("{caller_name{caller_name}", &[], &[]), "{caller_namethere");
+    assert_eq!(render_with("{{caller_name}}", &[], &[]), "{there}");
+    assert_eq!(render_with("{caller_name{caller_name}", &[], &[]), "{caller_namethere");
     let json = r#"{"name": "{caller_name}"}"#;
-    assert_eq!(render(json, &[], &[]), r#"{"name": "there"}"#);
+    assert_eq!(render_with(json, &[], &[]), r#"{"name": "there"}"#);
 }
 
 #[test]
 fn b_ch_12_values_bring_no_placeholders() {
     let request = [("a", "{b}"), ("b", "{a}{caller_name}"), ("c", "{"), ("d", "call_id}")];
-    assert_eq!(render("{a} {b}", &request, &[]), "{b} {a}{caller_name}");
-    assert_eq!(render("{c}{d}", &request, &[]), "{call_id}", "not even in two halves");
+    assert_eq!(render_with("{a} {b}", &request, &[]), "{b} {a}{caller_name}");
+    assert_eq!(render_with("{c}{d}", &request, &[]), "{call_id}", "not even in two halves");
 }
 
 #[test]
 fn a_text_has_an_end() {
     let long = "ö".repeat(MAX_PROMPT_BYTES / 2);
-    let text = render(&"{a}".repeat(50), &[("a", &long)], &[]);
+    let text = render_with(&"{a}".repeat(50), &[("a", &long)], &[]);
     assert_eq!(text.len(), MAX_PROMPT_BYTES);
-    let odd = render("x{a}{a}", &[("a", &long)], &[]);
+    let odd = render_with("x{a}{a}", &[("a", &long)], &[]);
     assert_eq!(odd.len(), MAX_PROMPT_BYTES - 1, "whole characters");
 }
 
@@ -93,7 +93,7 @@ proptest! {
     fn no_text_breaks_and_none_grows_beyond_its_values(
         template in "[a-c{}\\ ö]{0,40}", a in "[{}ab]{0,9}", b in "[{}ab]{0,9}",
     ) {
-        let found = render(&template, &[("a", &a), ("b", &b)], &[]);
+        let found = render_with(&template, &[("a", &a), ("b", &b)], &[]);
         let left = template.replace("{a}", "\u{1}").replace("{b}", "\u{2}");
         let expected = left.replace('\u{1}', &a).replace('\u{2}', &b);
         // `c`, `ab` and so on are no variables, and stand as they are in both.

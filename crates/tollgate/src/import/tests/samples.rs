@@ -119,7 +119,7 @@ fn what_vscode_asks_a_person_for_becomes_a_variable() {
         "servers.perplexity.dev: is only for the author of the server\n"
     );
     let settings = format!("{{\"editor.tabSize\": 2, \"mcp\": {VSCODE}}}");
-    assert_eq!(servers(&super::import_text(&settings)), servers(&imported));
+    assert_eq!(servers(&import_text(&settings)), servers(&imported));
 }
 
 #[test]
