@@ -41,7 +41,7 @@ const ELSEWHERE: &[&str] = &[
     "/.well-known/oauth-protected-resource/mcp/{agent}",
 ];
 
-fn document() -> Value {
+fn openapi_json() -> Value {
     serde_json::from_str(document()).unwrap()
 }
 
@@ -81,7 +81,7 @@ fn routes() -> BTreeSet<String> {
 
 #[test]
 fn every_route_is_in_the_document_and_nothing_else() {
-    let document = document();
+    let document = openapi_json();
     let routes = routes();
     let described: BTreeSet<String> = operations(&document).into_keys().collect();
     let is_elsewhere =
@@ -101,7 +101,7 @@ fn every_route_is_in_the_document_and_nothing_else() {
 
 #[test]
 fn every_operation_says_what_it_is_and_has_an_id_of_its_own() {
-    let document = document();
+    let document = openapi_json();
     let tags: BTreeSet<&str> = document["tags"]
         .as_array()
         .unwrap()
@@ -122,7 +122,7 @@ fn every_operation_says_what_it_is_and_has_an_id_of_its_own() {
 
 #[test]
 fn every_schema_that_is_named_is_there_and_every_one_is_used() {
-    let document = document();
+    let document = openapi_json();
     let known: BTreeSet<&str> =
         document["components"]["schemas"].as_object().unwrap().keys().map(String::as_str).collect();
     let text = document.to_string();
