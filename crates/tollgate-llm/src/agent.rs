@@ -36,6 +36,7 @@ mod relay;
 mod repeated_calls;
 mod response_stream;
 mod run;
+mod start;
 mod usage_metrics;
 
 use answer_times::AnswerTimes;

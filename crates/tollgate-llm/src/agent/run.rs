@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use futures_util::stream::StreamExt;
 use tollgate_core::agent::{Engine, MixedResponse};
 use tollgate_core::turn::CallBudget;
-use tollgate_engine::revocations::until_revoked;
 use tollgate_engine::spans::{TraceScope, TraceSpan};
 
 use super::agent_span::begin_agent_span;
@@ -42,7 +41,7 @@ const NO_ROOM_LEFT: &str =
     "(The tools ran, but their results leave the model no room for an answer.)";
 
 /// A completion in progress.
-struct CompletionRun {
+pub(super) struct CompletionRun {
     chat: Arc<ChatService>,
     acting: Option<AgentTurn>,
     chain: Vec<Arc<ModelHandle>>,
@@ -76,24 +75,8 @@ struct CompletionRun {
     usage_context: ModelUsageContext,
 }
 
-impl PreparedCompletion {
-    /// Runs the completion. With a `voice`, the answer is also streamed to it. Dropping the future
-    /// cancels all work of the completion.
-    pub async fn run(self, voice: Option<CompletionSink>) -> Result<CompletionOutcome, LlmError> {
-        let lease = self.lease.clone();
-        let run =
-            until_revoked(&lease, Box::pin(CompletionRun::new(self, voice).run_to_end())).await;
-        run.unwrap_or_else(|why| {
-            Err(LlmError::new(
-                LlmErrorKind::Unauthenticated,
-                format!("stopped, access revoked: {why}"),
-            ))
-        })
-    }
-}
-
 impl CompletionRun {
-    fn new(prepared: PreparedCompletion, voice: Option<CompletionSink>) -> Self {
+    pub(super) fn new(prepared: PreparedCompletion, voice: Option<CompletionSink>) -> Self {
         let PreparedCompletion {
             chat,
             mut acting,
@@ -146,7 +129,7 @@ impl CompletionRun {
     }
 
     /// An error is returned only if no tool has run yet, or it states that some have.
-    async fn run_to_end(mut self) -> Result<CompletionOutcome, LlmError> {
+    pub(super) async fn run_to_end(mut self) -> Result<CompletionOutcome, LlmError> {
         let last = self.last_response().await;
         self.end_span(last.as_ref().err());
         match last {
