@@ -14,6 +14,7 @@ use crate::nearest;
 mod meaning;
 mod phrases;
 mod query;
+mod shapes;
 mod synonyms;
 mod word_vectors;
 mod words;
@@ -31,7 +32,7 @@ const DESCRIPTION: f32 = 1.0;
 const PARAMETER: f32 = 1.0;
 
 /// BM25 parameters: term frequency saturation and length normalization.
-const K1: f32 = 1.2;
+const K1: f32 = 1.5;
 const B: f32 = 0.6;
 
 /// Maximum misspelled words of a query that are corrected.
@@ -42,7 +43,7 @@ const CORRECTED_WEIGHT: f32 = 0.6;
 /// Weight of a synonym of a word that was said.
 const SYNONYM_WEIGHT: f32 = 0.7;
 /// Weight of a word that the one that was said hints at.
-const ASSOCIATION_WEIGHT: f32 = 0.4;
+const ASSOCIATION_WEIGHT: f32 = 0.5;
 
 /// Weight of the similarity of vectors, compared with the best score by words.
 const NEARNESS_WEIGHT: f32 = 0.8;
@@ -184,11 +185,13 @@ impl RelevanceIndex {
             }
             move_sums(scores, &mut best);
         }
-        for (verb, weight) in &query.verbs {
-            self.keep_word(&mut best, verb, *weight);
-            self.keep_synonyms(&mut best, verb, *weight);
+        for meant in [&query.verbs, &query.subjects] {
+            for (word, weight) in meant {
+                self.keep_word(&mut best, word, *weight);
+                self.keep_synonyms(&mut best, word, *weight);
+            }
+            move_sums(scores, &mut best);
         }
-        move_sums(scores, &mut best);
         if !query.has(READING) {
             self.keep_word(&mut best, READING, READING_WEIGHT);
             self.keep_synonyms(&mut best, READING, READING_WEIGHT);

@@ -1,5 +1,5 @@
 //! What a request wants to be done, by phrases of several words ("throw away") and by its form
-//! ("who …", "… is wrong"). Stop words count here: they make the phrase.
+//! ("who …", "… is wrong"), and what it is about ("where do we stand": a project). Stop words count here: they make the phrase.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,6 +12,9 @@ const PHRASE_WEIGHT: f32 = 0.6;
 /// In the same form, but less certain.
 const HINTS: &str = include_str!("hints.txt");
 const HINT_WEIGHT: f32 = 0.3;
+/// In the same form, with nouns: what the request is about.
+const TOPICS: &str = include_str!("topics.txt");
+const TOPIC_WEIGHT: f32 = 0.7;
 
 /// Maximum words that a gap stands for.
 const MAX_GAP_WORDS: usize = 4;
@@ -20,7 +23,38 @@ const MAX_GAP_WORDS: usize = 4;
 struct Phrase {
     rest: Vec<PhrasePart>,
     meanings: Vec<Box<str>>,
-    weight: f32,
+    table: PhraseTable,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PhraseTable {
+    Verbs,
+    Hints,
+    Topics,
+}
+
+/// What a phrase stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PhraseMeaning {
+    Verb(&'static str),
+    Subject(&'static str),
+}
+
+impl PhraseTable {
+    fn weight(self) -> f32 {
+        match self {
+            Self::Verbs => PHRASE_WEIGHT,
+            Self::Hints => HINT_WEIGHT,
+            Self::Topics => TOPIC_WEIGHT,
+        }
+    }
+
+    fn meaning(self, stem: &'static str) -> PhraseMeaning {
+        match self {
+            Self::Verbs | Self::Hints => PhraseMeaning::Verb(stem),
+            Self::Topics => PhraseMeaning::Subject(stem),
+        }
+    }
 }
 
 #[derive(PartialEq)]
@@ -33,14 +67,15 @@ enum PhrasePart {
 /// By their first words.
 static TABLE: LazyLock<HashMap<Box<str>, Vec<Phrase>>> = LazyLock::new(build);
 
-/// Passes the verbs that a text stands for to `take`, each with its weight. A verb may be passed
-/// more than once.
-pub(super) fn meanings(text: &str, take: &mut dyn FnMut(&'static str, f32)) {
+/// Passes the verbs and subjects that a text stands for to `take`, each with its weight. One may be
+/// passed more than once.
+pub(super) fn meanings(text: &str, take: &mut dyn FnMut(PhraseMeaning, f32)) {
     let stems = all_stems(text);
     for (at, first) in stems.iter().enumerate() {
         for phrase in TABLE.get(first).into_iter().flatten() {
             if stands_at(&phrase.rest, &stems[at + 1..]) {
-                phrase.meanings.iter().for_each(|meaning| take(meaning, phrase.weight));
+                let table = phrase.table;
+                phrase.meanings.iter().for_each(|it| take(table.meaning(it), table.weight()));
             }
         }
     }
@@ -61,7 +96,9 @@ fn stands_at(parts: &[PhrasePart], stems: &[Box<str>]) -> bool {
 
 fn build() -> HashMap<Box<str>, Vec<Phrase>> {
     let mut table: HashMap<Box<str>, Vec<Phrase>> = HashMap::new();
-    for (lines, weight) in [(PHRASES, PHRASE_WEIGHT), (HINTS, HINT_WEIGHT)] {
+    let tables =
+        [(PHRASES, PhraseTable::Verbs), (HINTS, PhraseTable::Hints), (TOPICS, PhraseTable::Topics)];
+    for (lines, written_in) in tables {
         for line in lines.lines().filter(|line| !line.starts_with('#')) {
             let (text, verbs) =
                 line.split_once(": ").expect("each line has a phrase and its meaning");
@@ -69,7 +106,7 @@ fn build() -> HashMap<Box<str>, Vec<Phrase>> {
             let Some(PhrasePart::Word(first)) = parts.next() else { continue };
             let mut meanings = Vec::new();
             words(verbs, &mut |word| meanings.push(word.into()));
-            let phrase = Phrase { rest: parts.collect(), meanings, weight };
+            let phrase = Phrase { rest: parts.collect(), meanings, table: written_in };
             table.entry(first).or_default().push(phrase);
         }
     }
@@ -91,11 +128,13 @@ fn all_stems(text: &str) -> Vec<Box<str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HINTS, PHRASES, TABLE, meanings};
+    use super::{HINTS, PHRASES, PhraseMeaning, TABLE, TOPICS, meanings};
 
     fn check(text: &str, expected: &[&str]) {
         let mut found = Vec::new();
-        meanings(text, &mut |meaning, _| found.push(meaning));
+        meanings(text, &mut |meaning, _| match meaning {
+            PhraseMeaning::Verb(stem) | PhraseMeaning::Subject(stem) => found.push(stem),
+        });
         found.sort_unstable();
         found.dedup();
         assert_eq!(found, expected, "{text}");
@@ -112,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_line_has_a_phrase_and_a_meaning() {
-        let lines = PHRASES.lines().chain(HINTS.lines()).filter(|line| !line.starts_with('#'));
+        let lines = PHRASES.lines().chain(HINTS.lines()).chain(TOPICS.lines()).filter(|line| !line.starts_with('#'));
         let phrases: usize = TABLE.values().map(Vec::len).sum();
         assert_eq!(phrases, lines.count());
         assert!(TABLE.values().flatten().all(|phrase| !phrase.meanings.is_empty()));

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::phrases;
+use super::phrases::{self, PhraseMeaning};
+use super::shapes;
 use super::words::words;
 
 /// Bytes read at each end of a text: a request stands before or after pasted content.
@@ -15,6 +16,8 @@ pub struct RelevanceQuery {
     pub(super) words: Vec<(Box<str>, f32)>,
     /// Verbs that its phrases stand for.
     pub(super) verbs: BTreeMap<&'static str, f32>,
+    /// What it is about, by its phrases and by the shape of its words.
+    pub(super) subjects: BTreeMap<&'static str, f32>,
     pub(super) matching: WordMatching,
     known: HashMap<Box<str>, usize>,
 }
@@ -52,9 +55,16 @@ impl RelevanceQuery {
 
     fn hear_whole(&mut self, text: &str, weight: f32) {
         words(text, &mut |word| self.take(word, weight));
-        phrases::meanings(text, &mut |verb, certainty| {
-            let known = self.verbs.entry(verb).or_default();
+        let mut raise = |found: &mut BTreeMap<_, f32>, word, certainty: f32| {
+            let known = found.entry(word).or_default();
             *known = known.max(weight * certainty);
+        };
+        phrases::meanings(text, &mut |found, certainty| match found {
+            PhraseMeaning::Verb(verb) => raise(&mut self.verbs, verb, certainty),
+            PhraseMeaning::Subject(subject) => raise(&mut self.subjects, subject, certainty),
+        });
+        shapes::meanings(text, &mut |subject, certainty| {
+            raise(&mut self.subjects, subject, certainty);
         });
     }
 
@@ -71,7 +81,12 @@ impl RelevanceQuery {
 
     /// The same query, to which other words are to be added.
     pub(super) fn without_words(&self) -> Self {
-        Self { verbs: self.verbs.clone(), matching: self.matching, ..Self::default() }
+        Self {
+            verbs: self.verbs.clone(),
+            subjects: self.subjects.clone(),
+            matching: self.matching,
+            ..Self::default()
+        }
     }
 
     pub(super) fn has(&self, word: &str) -> bool {
