@@ -6,36 +6,12 @@ import pytest
 
 from fronts import DIALECTS
 from fronts.picture import PICTURE, with_picture
+from fronts.wishes import ALL_AT_ONCE, SCHEMA
 from provider.strict_gemini import DUMMIES
 
 MODELS = ["chat-gpt-6-sol", "responses-gpt-6.1-sol", "anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"]
 EXPRESSION = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]}
 ROLL = {"name": "roll", "description": "Rolls dice", "schema": {**EXPRESSION, "additionalProperties": False}}
-SCHEMA = {
-    "type": "object",
-    "properties": {"total": {"type": "integer"}},
-    "required": ["total"],
-    "additionalProperties": False,
-}
-NAMED = {"name": "answer", "schema": SCHEMA, "strict": True}
-# The same wishes in the words of each API.
-ASKED = {
-    "chat": {"reasoning_effort": "low", "response_format": {"type": "json_schema", "json_schema": NAMED}},
-    "responses": {
-        "reasoning": {"summary": "auto", "effort": "low"},
-        "text": {"format": {"type": "json_schema", **NAMED}},
-    },
-    "anthropic": {
-        "thinking": {"type": "adaptive", "display": "summarized"},
-        "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": SCHEMA}},
-        "max_tokens": 4096,
-    },
-    "gemini": {
-        "thinking_config": {"include_thoughts": True, "thinking_level": "LOW"},
-        "response_mime_type": "application/json",
-        "response_json_schema": SCHEMA,
-    },
-}
 
 
 # === Where each API has it ===
@@ -125,7 +101,7 @@ def test_all_at_once_passes_between_every_two_apis(chat, dialect, model, agent, 
     front = chat.front(DIALECTS[dialect].name, agent)
     front.kept = {"reasoning_details"}
     front.more = getattr(front, "more", frozenset()) | {"obfuscation"}
-    asked = dict(ASKED[dialect])
+    asked = dict(ALL_AT_ONCE[dialect])
     if kind == dialect == "chat" and agent is None:
         # What the client says to its own API is passed on as it is, and refused.
         del asked["reasoning_effort"]

@@ -38,7 +38,7 @@ STRICT = {
 }
 STRICT_SCRIPTS = [
     "echo", "instructed", "rounds-2", "parallel", "text-and-tool", "mixed", "wordy", "tool-once", "tool-once.redacted",
-    "tool-once.done-only", "tool-once.slow", "breaking-1", "breaking-2", "rounds-3", "same-id", "same-id-twice",
+    "tool-once.done-only", "tool-once.slow", "breaking-1", "breaking-2", "rounds-3", "same-id", "same-id-twice", "photos",
 ]  # fmt: skip
 # Whoever begins a turn, another one has to end it.
 TAKE_OVER = ["responses-gpt-6.1-sol", "anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"]

@@ -41,7 +41,9 @@ def read(body: dict, _path: str) -> Asked:
         if role in ("system", "developer"):
             system += text_of(message["content"])
         elif role == "user":
-            said, results, rounds = text_of(message["content"]), [], 0
+            # Pictures of results stand behind them, without a word.
+            if (words := text_of(message["content"])) or not results:
+                said, results, rounds = words, [], 0
         elif role == "assistant":
             calls = message.get("tool_calls") or []
             need(bool(calls) or message.get("content") is not None, f"messages[{index}]: neither content nor calls")

@@ -137,6 +137,7 @@ SCRIPTS: dict[str, Callable[[Asked], Answer]] = {
     "tool-once": calling(Call(ROLL, FORTY_TWO)),
     "text-and-tool": calling(Call(ROLL, FORTY_TWO), text="Let me see. "),
     "parallel": calling(*(Call(ROLL, json.dumps({"expression": f"1d1+{index}"})) for index in range(3))),
+    "photos": calling(*(Call("camera_photo", json.dumps({"number": index})) for index in range(2))),
     "without-ids": calling(*(Call(ROLL, json.dumps({"expression": f"1d1+{index}"}), "") for index in range(3))),
     "same-id": insisting(Call(ROLL, FORTY_TWO, "call_same"), Call(ROLL, '{"expression": "1d1"}', "call_same")),
     "same-id-twice": again(2, Call(ROLL, FORTY_TWO, "call_same"), Call(ROLL, '{"expression": "1d1"}', "call_same")),

@@ -56,10 +56,8 @@ impl Gate {
             None => outcome,
         };
         let mut pictures = result_pictures::find(&whole.result);
-        if delivery == PictureDelivery::Shown
-            && result_pictures::find(&outcome.result).len() == pictures.len()
-        {
-            return Vec::new();
+        if delivery == PictureDelivery::Shown {
+            remove_shown(&mut pictures, &result_pictures::find(&outcome.result));
         }
         pictures.truncate(MAX_PICTURES);
         if pictures.is_empty() {
@@ -88,5 +86,17 @@ impl Gate {
         let page_bytes = ResultCaps::mcp().page_bytes;
         self.results.keep(&turn.actor(), StoredResult { tool, outcome, page_bytes, raw: None });
         Some(handle)
+    }
+}
+
+/// Removes the pictures that a shortened result still has. Their places there are others.
+fn remove_shown(pictures: &mut Vec<ResultPicture>, shown: &[ResultPicture]) {
+    for shown in shown {
+        let is_same = |it: &ResultPicture| {
+            (it.media_type, it.bytes) == (shown.media_type, shown.bytes)
+        };
+        if let Some(at) = pictures.iter().position(is_same) {
+            pictures.remove(at);
+        }
     }
 }

@@ -15,7 +15,7 @@ use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{Caller, Reply};
-use tollgate_engine::gate::Gate;
+use tollgate_engine::gate::{Gate, PictureDelivery};
 use tollgate_mcp::client::{Event, ProgressReporting, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 
@@ -86,9 +86,11 @@ impl CallRound<'_> {
                 shaping::failure(CallStatus::InvalidArguments, &message, Duration::ZERO)
             }
         };
-        let handled = self.finish_call(call, &outcome).await;
+        let mut handled = self.finish_call(call, &outcome).await;
         let call = FunctionCall { arguments: String::new(), ..call.clone() };
         let tool = own.tool().as_str().to_owned();
+        let links = self.gate.link_pictures(self.turn, &tool, &outcome, PictureDelivery::Shown);
+        results::add_picture_links(&mut handled.result, &links);
         HandledCall { own: Some(OwnResult { call, tool, outcome }), ..handled }
     }
 

@@ -10,7 +10,10 @@ use tollgate_core::text::truncate_chars;
 use crate::conversation::{ChatMedia, MediaKind, MediaSource};
 use crate::error::MAX_QUOTED_CHARS;
 
-/// Placeholder text for the media.
+/// A longer address is no use to a model.
+const MAX_ADDRESS_BYTES: usize = 2_000;
+
+/// Placeholder text for the media, with its address.
 pub fn instead(media: &ChatMedia) -> String {
     let kind = match media.kind {
         MediaKind::Image => "image",
@@ -22,7 +25,13 @@ pub fn instead(media: &ChatMedia) -> String {
         MediaSource::Base64 { media_type, .. } if !media_type.is_empty() => media_type,
         _ => kind,
     };
-    format!("[{}, not shown]", truncate_chars(stated, MAX_QUOTED_CHARS))
+    let stated = truncate_chars(stated, MAX_QUOTED_CHARS);
+    match &media.source {
+        MediaSource::Url(address) if address.len() <= MAX_ADDRESS_BYTES => {
+            format!("[{stated}, not shown: {address}]")
+        }
+        _ => format!("[{stated}, not shown]"),
+    }
 }
 
 /// Whether it is an image type that all models accept.

@@ -9,6 +9,7 @@ use tollgate_core::call::{CallStatus, Outcome, ResultOrigin, Retryability};
 use tollgate_core::json::{self, Object};
 use tollgate_core::shaping;
 use tollgate_core::text::truncate_chars;
+use tollgate_engine::gate::PictureLink;
 
 use crate::conversation::{
     CallEnd, CallResult, ChatMedia, FunctionCall, MediaKind, MediaSource, MessagePart, PartContent,
@@ -40,6 +41,18 @@ pub fn neutral(call: &FunctionCall, outcome: &Outcome) -> CallResult {
         parts.insert(0, MessagePart::text(notice));
     }
     CallResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, end }
+}
+
+/// Adds where the pictures can be seen that a result leaves out.
+pub fn add_picture_links(result: &mut CallResult, links: &[PictureLink]) {
+    for PictureLink { path, media_type, bytes, seconds } in links {
+        let minutes = seconds / 60;
+        let text = format!(
+            "A picture that is not shown here ({media_type}, {bytes} bytes) can be opened for \
+             {minutes} minutes at {path}"
+        );
+        result.parts.push(MessagePart::text(text));
+    }
 }
 
 /// Results as messages of a dialect, ready to append to a client's history.

@@ -17,6 +17,7 @@ use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{CacheFreshness, Caller};
+use tollgate_engine::gate::PictureDelivery;
 use tollgate_llm::agent::CompletionTimes;
 use tollgate_llm::conversation::{CallResult, FunctionCall};
 use tollgate_llm::dialect::Dialect;
@@ -162,7 +163,11 @@ impl ToolCallsRequest {
                 None => shaping::failure(CallStatus::Error, "it was not run", Duration::ZERO),
             };
             took = took.max(outcome.duration);
-            done.push(results::neutral(call, &outcome));
+            let mut result = results::neutral(call, &outcome);
+            let shown = PictureDelivery::Shown;
+            let links = front.gate.link_pictures(&self.turn, &call.name, &outcome, shown);
+            results::add_picture_links(&mut result, &links);
+            done.push(result);
         }
         let single = match (self.extent, &done[..]) {
             (DocumentExtent::One, [result]) => results::message(result, self.dialect),

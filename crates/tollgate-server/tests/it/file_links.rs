@@ -14,8 +14,10 @@ use tollgate_engine::settings::ImageSettings;
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_server::Rights;
 
+use crate::chat::{agent, ask};
 use crate::client::Reply;
 use crate::hostile_servers::{Hostile, make_plan, result};
+use crate::model::Model;
 use crate::stage::{Setup, Stage, key};
 
 /// In UTF-8, so that a reply can be shown.
@@ -247,4 +249,70 @@ async fn pictures_of_two_keys_at_once_are_told_to_their_owner_alone() {
     let last = if wrong.pop() == Some('0') { '1' } else { '0' };
     wrong.push(last);
     assert_eq!(stage.request("GET", &wrong).send().await.status, 404);
+}
+
+/// Forty pictures, each of another size: more than a model gets.
+fn many_pictures() -> Value {
+    (0..40).map(|at| picture(&format!("GIF89a{}", "x".repeat(30 + at)))).collect()
+}
+
+/// Opens every link that a text has. What they show is not in the text itself.
+async fn open_links(stage: &Stage, text: &str) -> Vec<String> {
+    let mut seen = Vec::new();
+    for rest in text.split("/v1/files/").skip(1) {
+        let reply = stage.request("GET", &format!("/v1/files/{}", &rest[..64])).send().await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        assert!(!text.contains(&STANDARD.encode(&reply.text)), "shown and linked");
+        seen.push(reply.text);
+    }
+    seen
+}
+
+#[tokio::test]
+async fn a_picture_that_a_model_does_not_get_has_a_link_in_every_dialect() {
+    let hostile = tools().await;
+    let stage = &hostile.stage;
+    let plan = make_plan(&result(&json!({"content": many_pictures()}).to_string()));
+    let text = plan.to_string();
+    for (format, call) in [
+        ("chat", json!({"id": "c", "function": {"name": "new_say", "arguments": text}})),
+        (
+            "responses",
+            json!({"type": "function_call", "call_id": "c", "name": "new_say", "arguments": text}),
+        ),
+        ("anthropic", json!({"type": "tool_use", "id": "c", "name": "new_say", "input": plan})),
+        ("gemini", json!({"functionCall": {"name": "new_say", "args": plan}})),
+    ] {
+        for body in [call.clone(), json!([call])] {
+            let post = stage.post(body.to_string());
+            let post = post.path(&format!("/v1/mcp/tool/execute?format={format}"));
+            let reply = post.header("x-api-key", "the-key-of-ada").send().await;
+            let seen = open_links(stage, &reply.text).await;
+            assert_eq!(seen.len(), 8, "{format}: {}", &reply.text[..reply.text.len().min(300)]);
+            assert!(reply.text.contains("image/gif"), "{format}");
+        }
+    }
+    let none = make_plan(&result(&json!({"content": [picture(GIF)]}).to_string()));
+    let call = json!({"type": "tool_use", "id": "c", "name": "new_say", "input": none});
+    let post = stage.post(call.to_string()).path("/v1/mcp/tool/execute?format=anthropic");
+    let reply = post.header("x-api-key", "the-key-of-ada").send().await;
+    assert!(reply.text.contains(&STANDARD.encode(GIF)), "{reply:?}");
+    assert!(!reply.text.contains("/v1/files/"), "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_model_of_the_gateway_gets_a_link_to_a_picture_that_is_left_out() {
+    let arguments = make_plan(&result(&json!({"content": many_pictures()}).to_string()));
+    let model = Model::calling(&[&format!("!new_say {arguments}")]).await;
+    let setup = Setup {
+        models: model.settings(),
+        agents: vec![agent(&["new_say"])],
+        ..Setup::default()
+    };
+    let hostile = Hostile::with(Duration::from_secs(20), setup).await;
+    let question = json!({"model": "sage", "messages": [{"role": "user", "content": "go"}]});
+    let answer = ask(&hostile.stage, question).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let request = model.requests.lock().pop().unwrap().to_string();
+    assert_eq!(open_links(&hostile.stage, &request).await.len(), 8);
 }

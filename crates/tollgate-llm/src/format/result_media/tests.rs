@@ -62,6 +62,9 @@ fn a_result_that_cannot_be_shown_never_fails_the_request() {
     let source = MediaSource::File("file-1".to_owned());
     let kept = ChatMedia { kind: MediaKind::Document, source, name: None };
     check(&kept, &[Dialect::Gemini], "[document, not shown]");
+    let source = MediaSource::Url("https://example.com/cat.png".to_owned());
+    let linked = ChatMedia { kind: MediaKind::Image, source, name: None };
+    check(&linked, &[Dialect::Gemini], "[image, not shown: https://example.com/cat.png]");
 }
 
 #[test]
