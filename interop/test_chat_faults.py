@@ -87,12 +87,10 @@ def cases(front: str, kind: str) -> list[Case]:
     return streamed + [Case(front, kind, fault, late, False) for fault in whole for late in ROUNDS]
 
 
-def at_every_event(kind: str, vendor: str = "") -> list[Case]:
+def at_every_event(kind: str, vendor: str = "", faults: tuple[str, ...] = AT_EVENTS) -> list[Case]:
     places = range(THINKING_EVENTS if vendor else EVENTS)
-    found = [f"{fault}-at-event-{place}" for place in places for fault in AT_EVENTS]
-    # How a stream is read does not depend on the round; what has run by then does.
-    rounds = ROUNDS[:1] if vendor else ROUNDS
-    return [Case(OTHER[kind], kind, fault, late, True, vendor) for fault in found for late in rounds]
+    found = [f"{fault}-at-event-{place}" for place in places for fault in faults]
+    return [Case(OTHER[kind], kind, fault, late, True, vendor) for fault in found for late in ROUNDS]
 
 
 def in_pools(kind: str) -> list[Case]:
@@ -105,8 +103,12 @@ def in_pools(kind: str) -> list[Case]:
 
 
 PAIRS = [case for front in KINDS for kind in KINDS for case in cases(front, kind)]
-EVERYWHERE = {kind: at_every_event(kind) for kind in KINDS}
-EVERYWHERE |= {f"{kind}-thinking": at_every_event(kind, f"{name}+") for kind, name in THINKING.items()}
+# Models of each API, and what stands before their scripts.
+MODELS = {kind: (kind, "") for kind in KINDS} | {
+    f"{kind}-thinking": (kind, f"{name}+") for kind, name in THINKING.items()
+}
+EVERYWHERE = {name: at_every_event(*model) for name, model in MODELS.items()}
+STALLED = [case for model in MODELS.values() for case in at_every_event(*model, ("stall",))]
 POOLED = {kind: in_pools(kind) for kind in KINDS}
 
 
@@ -117,7 +119,7 @@ def secret(case: Case) -> str:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory):
     pooled = [case for found in POOLED.values() for case in found]
-    every = [*PAIRS, *(case for found in EVERYWHERE.values() for case in found), *pooled]
+    every = [*PAIRS, *(case for found in EVERYWHERE.values() for case in found), *STALLED, *pooled]
     found = {case.model: models.model(case.kind, case.id, case.manner) for case in every}
     found |= {f"healthy-{kind}": models.model(kind, "tool-once") for kind in KINDS}
     dice = {"tools": ["roll"], "auto_execute": ["roll"], "max_depth": 4, "models": ["small"]}
@@ -199,9 +201,14 @@ def test_a_provider_that_stalls_is_given_up_in_the_clients_own_dialect(gateway):
     assert not failed, failed
 
 
+def test_a_tool_runs_once_whatever_event_never_comes(gateway):
+    failed = failures(gateway, STALLED, STALLS_AT_ONCE)
+    assert not failed, failed
+
+
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_a_tool_runs_once_whatever_event_is_wrong(gateway, name):
-    """Thinking with its signature is among the events of models that think."""
+    """Thinking with its signature is among the events of models that think, and goes back to them in the second round."""
     gateway.provider.forget()
     failed = failures(gateway, EVERYWHERE[name])
     assert not failed, failed

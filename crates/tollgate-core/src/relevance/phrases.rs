@@ -151,7 +151,9 @@ mod tests {
 
     #[test]
     fn every_line_has_a_phrase_and_a_meaning() {
-        let lines = PHRASES.lines().chain(HINTS.lines()).chain(TOPICS.lines()).filter(|line| !line.starts_with('#'));
+        let tables = [PHRASES, HINTS, TOPICS];
+        let lines = tables.into_iter().flat_map(str::lines);
+        let lines = lines.filter(|line| !line.starts_with('#'));
         let phrases: usize = TABLE.values().map(Vec::len).sum();
         assert_eq!(phrases, lines.count());
         assert!(TABLE.values().flatten().all(|phrase| !phrase.meanings.is_empty()));

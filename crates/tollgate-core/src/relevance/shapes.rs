@@ -27,8 +27,9 @@ static CLOCK: ToolStems = LazyLock::new(|| stems("event meeting alarm reminder")
 static NUMBERS: ToolStems = LazyLock::new(|| stems("calculate math evaluate expression"));
 
 const SITE_ENDINGS: &[&str] = &["com", "de", "dev", "edu", "io", "net", "org"];
-const CURRENCIES: &[&str] =
-    &["bucks", "chf", "dollar", "dollars", "eur", "euro", "euros", "francs", "gbp", "pounds", "usd"];
+const CURRENCIES: &[&str] = &[
+    "bucks", "chf", "dollar", "dollars", "eur", "euro", "euros", "francs", "gbp", "pounds", "usd",
+];
 const OPERATORS: &[&str] = &["*", "+", "-", "/", "divided", "minus", "plus", "times", "x", "×"];
 
 /// Passes the words of tools that the shapes in a text stand for to `take`, each with its weight.
@@ -178,7 +179,20 @@ mod tests {
 
     #[test]
     fn other_words_have_no_shape() {
-        for text in ["", "...", "-", "the 2nd of May.", "e.g. this", "well-known", "A-", "# 12", "1.5", "12", "24/", "@"] {
+        for text in [
+            "",
+            "...",
+            "-",
+            "the 2nd of May.",
+            "e.g. this",
+            "well-known",
+            "A-",
+            "# 12",
+            "1.5",
+            "12",
+            "24/",
+            "@",
+        ] {
             check(text, None);
         }
         check(&"a-1 ".repeat(50_000), None);

@@ -92,9 +92,8 @@ impl Gate {
 /// Removes the pictures that a shortened result still has. Their places there are others.
 fn remove_shown(pictures: &mut Vec<ResultPicture>, shown: &[ResultPicture]) {
     for shown in shown {
-        let is_same = |it: &ResultPicture| {
-            (it.media_type, it.bytes) == (shown.media_type, shown.bytes)
-        };
+        let is_same =
+            |it: &ResultPicture| (it.media_type, it.bytes) == (shown.media_type, shown.bytes);
         if let Some(at) = pictures.iter().position(is_same) {
             pictures.remove(at);
         }

@@ -304,11 +304,8 @@ async fn a_picture_that_a_model_does_not_get_has_a_link_in_every_dialect() {
 async fn a_model_of_the_gateway_gets_a_link_to_a_picture_that_is_left_out() {
     let arguments = make_plan(&result(&json!({"content": many_pictures()}).to_string()));
     let model = Model::calling(&[&format!("!new_say {arguments}")]).await;
-    let setup = Setup {
-        models: model.settings(),
-        agents: vec![agent(&["new_say"])],
-        ..Setup::default()
-    };
+    let setup =
+        Setup { models: model.settings(), agents: vec![agent(&["new_say"])], ..Setup::default() };
     let hostile = Hostile::with(Duration::from_secs(20), setup).await;
     let question = json!({"model": "sage", "messages": [{"role": "user", "content": "go"}]});
     let answer = ask(&hostile.stage, question).await;
