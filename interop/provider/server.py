@@ -199,10 +199,11 @@ class Handler(BaseHTTPRequestHandler):
         visit = Visit(vendor, dialect.key(seen.headers), seen.headers, self.provider.issued, plan.ways)
         judge, writer = VENDORS[dialect.NAME]
         plain = judge.check(seen.body, visit)
-        if self.fail(f"{vendor.name}+{words}", plan, seen):
-            return None
         # Nothing is left for the script to refuse: everything that comes back was checked.
         asked = replace(dialect.read(plain, path), unsigned=0)
+        plan = plan.in_round(asked.rounds)
+        if self.fail(f"{vendor.name}+{words}", plan, seen):
+            return None
         body = plain if dialect in (responses, gemini) else seen.body
         reply = writer.reply(asked, plan.script(asked), body, visit)
         return self.deliver(reply, asked.stream, plan, dialect, seen)

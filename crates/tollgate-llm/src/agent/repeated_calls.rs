@@ -1,7 +1,9 @@
 //! Leaves out calls that a provider sent again in the same answer: those of the same id, name and
-//! arguments. Two calls that only have the same id are two calls.
+//! arguments, however these are written. Two calls that only have the same id are two calls.
 
 use std::collections::{HashMap, HashSet};
+
+use tollgate_core::json;
 
 use crate::conversation::FunctionCall;
 use crate::delta::{PartOpening, ResponseDelta};
@@ -51,7 +53,8 @@ impl RepeatedCallFilter {
             return self.renumber_all(passed);
         }
         let Some(OpenCall { call, held }) = self.open.remove(&index) else { return Vec::new() };
-        let is_new = self.complete.insert(call);
+        let arguments = comparable(&call.arguments);
+        let is_new = self.complete.insert(FunctionCall { arguments, ..call });
         self.renumber_all(held.map_or(passed, |held| if is_new { held } else { Vec::new() }))
     }
 
@@ -75,6 +78,15 @@ impl RepeatedCallFilter {
             | ResponseDelta::Close { index } => *index = *self.indices.get(index)?,
         }
         Some(())
+    }
+}
+
+/// The same text for the same arguments, whatever their spaces and order are.
+fn comparable(arguments: &str) -> String {
+    match json::value(arguments) {
+        Ok(value) => json::canonical(&value),
+        Err(_) if arguments.trim().is_empty() => "{}".to_owned(),
+        Err(_) => arguments.to_owned(),
     }
 }
 

@@ -268,6 +268,21 @@ async fn a_model_that_the_config_does_not_list_needs_the_right_any_model() {
         let with_agent = with_agent.header("authorization", &format!("Bearer {BOT}")).send().await;
         assert_eq!(with_agent.status, 403, "{}", with_agent.text);
     }
+    let said = json!([{"role": "user", "content": "hello"}]);
+    for (path, body) in [
+        ("/v1/responses", json!({"model": "p/anything", "input": "hello"})),
+        ("/v1/messages", json!({"model": "p/anything", "max_tokens": 9, "messages": said})),
+        ("/v1/messages/count_tokens", json!({"model": "p/anything", "messages": said})),
+        ("/v1/embeddings", json!({"model": "p/anything", "input": "hello"})),
+        (
+            "/v1beta/models/p/anything:generateContent",
+            json!({"contents": [{"role": "user", "parts": [{"text": "hello"}]}]}),
+        ),
+    ] {
+        let refused = ask(&stage, BOT, path, &body).await;
+        assert_eq!(refused.status, 403, "{path}: {}", refused.text);
+        assert!(refused.text.contains("any_model"), "{path}: {}", refused.text);
+    }
     assert_eq!(model.requests.lock().len(), 0);
     assert_eq!(ask(&stage, BOT, path, &to("m")).await.status, 200);
     for secret in [CAT, ADMIN] {

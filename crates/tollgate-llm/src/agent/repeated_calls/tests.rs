@@ -58,6 +58,17 @@ fn calls_that_stay_open_until_the_end_are_compared_too() {
 }
 
 #[test]
+fn b_ch_08_a_call_is_the_same_however_its_arguments_are_written() {
+    let written = [r#"{"a":1,"b":[2]}"#, r#"{ "b": [2],"a":1 }"#, r#"{"b":[2],"a":1}"#];
+    let deltas = written.iter().enumerate().flat_map(|(at, text)| call(at, "a", text));
+    assert_eq!(filter(deltas.collect()), [format!("a roll{}", written[0])]);
+    let empty = ["", "{}", " "].iter().enumerate().flat_map(|(at, text)| call(at, "a", text));
+    assert_eq!(filter(empty.collect()).len(), 1);
+    let torn = [call(0, "a", "{"), call(1, "a", "{ ")].concat();
+    assert_eq!(filter(torn).len(), 2, "what is no JSON is compared as it is");
+}
+
+#[test]
 fn b_ch_08_calls_that_only_share_their_id_are_all_kept() {
     let deltas = [call(0, "a", "{}"), call(1, "a", "[]"), call(2, "", "{}"), call(3, "", "{}")];
     assert_eq!(filter(deltas.concat()), ["a roll{}", "a roll[]", " roll{}", " roll{}"]);
