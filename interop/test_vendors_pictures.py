@@ -10,10 +10,10 @@ import pytest
 
 from fronts import DIALECTS
 from fronts.picture import PICTURE, results_with_picture
-from fronts.wishes import ALL_AT_ONCE, SCHEMA
+from fronts.places import SCHEMAS, THOUGHTS
+from fronts.wishes import ALL_AT_ONCE, MODELS, SCHEMA
 from harness import models
 from harness.paths import INTEROP
-from test_vendors_together import MODELS, SCHEMAS, THOUGHTS
 
 PHOTO = {
     "name": "camera_photo",

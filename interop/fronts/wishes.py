@@ -1,5 +1,6 @@
-"""Reasoning and an answer of a given form, in the words of each API."""
+"""Reasoning and an answer of a given form, in the words of each API, and models that judge them as their vendors do."""
 
+MODELS = ["chat-gpt-6-sol", "responses-gpt-6.1-sol", "anthropic-claude-opus-5-5", "gemini-gemini-3.8-flash"]
 SCHEMA = {
     "type": "object",
     "properties": {"total": {"type": "integer"}},
@@ -24,4 +25,3 @@ ALL_AT_ONCE = {
         "response_json_schema": SCHEMA,
     },
 }
-
