@@ -55,7 +55,7 @@ impl RelevanceQuery {
 
     fn hear_whole(&mut self, text: &str, weight: f32) {
         words(text, &mut |word| self.take(word, weight));
-        let mut raise = |found: &mut BTreeMap<_, f32>, word, certainty: f32| {
+        let raise = |found: &mut BTreeMap<_, f32>, word, certainty: f32| {
             let known = found.entry(word).or_default();
             *known = known.max(weight * certainty);
         };

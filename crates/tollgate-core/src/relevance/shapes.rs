@@ -132,10 +132,14 @@ impl ShapedWord<'_> {
 
     fn is_calculation(&self) -> bool {
         let is_operand = |word: &str| word.starts_with(is_digit);
-        OPERATORS.contains(&self.text) && is_operand(self.before) && is_operand(self.after)
-            || self.text.contains(is_digit)
-                && self.text.contains(['*', '+', '/'])
+        let is_whole = || {
+            self.text.contains(['*', '+'])
+                && self.text.starts_with(|first| first == '(' || is_digit(first))
+                && self.text.ends_with(is_digit)
                 && self.text.chars().all(|it| it.is_ascii_digit() || "*+-/().".contains(it))
+        };
+        OPERATORS.contains(&self.text) && is_operand(self.before) && is_operand(self.after)
+            || is_whole()
     }
 }
 
@@ -190,7 +194,8 @@ mod tests {
             "# 12",
             "1.5",
             "12",
-            "24/",
+            "24/7",
+            "+49",
             "@",
         ] {
             check(text, None);
