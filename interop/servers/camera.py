@@ -1,13 +1,12 @@
-"""A stdio server whose tool answers with a picture, in the bytes of `fronts.picture`."""
+"""A stdio server whose tool answers with the picture of `fronts/picture.py`."""
 
 import json
+import runpy
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from fronts.picture import PICTURE  # noqa: E402
-
+# By its file: the package around it loads all clients.
+PICTURE = runpy.run_path(str(Path(__file__).resolve().parent.parent / "fronts" / "picture.py"))["PICTURE"]
 NUMBER = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
 TOOL = {"name": "photo", "description": "Takes a photo.", "inputSchema": {**NUMBER, "additionalProperties": False}}
 

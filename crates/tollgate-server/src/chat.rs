@@ -199,7 +199,7 @@ impl InboundChatRequest {
     /// A history of other models has to be rewritten.
     fn may_pass_to(&self, model: &ModelHandle) -> bool {
         self.streams_like_a_provider()
-            && !self.passed.has_foreign_reasoning(self.route.dialect, &model.settings)
+            && !self.passed.has_foreign_history(self.route.dialect, &model.settings)
     }
 
     /// Providers are always asked for SSE.

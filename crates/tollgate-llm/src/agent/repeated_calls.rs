@@ -53,7 +53,7 @@ impl RepeatedCallFilter {
             return self.renumber_all(passed);
         }
         let Some(OpenCall { call, held }) = self.open.remove(&index) else { return Vec::new() };
-        let arguments = comparable(&call.arguments);
+        let arguments = normalize_arguments(&call.arguments);
         let is_new = self.complete.insert(FunctionCall { arguments, ..call });
         self.renumber_all(held.map_or(passed, |held| if is_new { held } else { Vec::new() }))
     }
@@ -82,7 +82,7 @@ impl RepeatedCallFilter {
 }
 
 /// The same text for the same arguments, whatever their spaces and order are.
-fn comparable(arguments: &str) -> String {
+fn normalize_arguments(arguments: &str) -> String {
     match json::value(arguments) {
         Ok(value) => json::canonical(&value),
         Err(_) if arguments.trim().is_empty() => "{}".to_owned(),

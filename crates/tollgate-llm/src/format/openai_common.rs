@@ -93,7 +93,7 @@ pub(super) fn write_cache_key(request: &ChatRequest, body: &mut Map<String, Valu
 
 /// Whether it is a model of OpenAI itself, by its name. Its newer models refuse what many other
 /// servers need, and the other way round.
-pub(super) fn is_openais(model: &str) -> bool {
+pub(crate) fn is_openais(model: &str) -> bool {
     let reasoning = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(char::is_numeric));
     let open_weights = model.starts_with("gpt-oss");
     reasoning

@@ -26,7 +26,7 @@ use crate::settings::ModelSettings;
 mod body;
 mod error;
 pub(super) mod event_guard;
-mod foreign_reasoning;
+mod foreign_history;
 pub mod usage;
 
 pub(super) use body::UnbegunStreamError;
@@ -113,8 +113,8 @@ impl PassThroughRequest {
     }
 
     /// Whether the history has to be rewritten for this model, which speaks the client's dialect.
-    pub fn has_foreign_reasoning(&self, dialect: Dialect, model: &ModelSettings) -> bool {
-        foreign_reasoning::has_foreign_reasoning(dialect, model.capability_model(), &self.body)
+    pub fn has_foreign_history(&self, dialect: Dialect, model: &ModelSettings) -> bool {
+        foreign_history::has_foreign_history(dialect, model.capability_model(), &self.body)
     }
 
     /// The body with the client's model name replaced.

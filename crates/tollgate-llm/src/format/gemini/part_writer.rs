@@ -147,7 +147,7 @@ impl GeminiPartWriter {
             let at = format!("{at}.parts[{}]", others.len());
             match &part.content {
                 PartContent::Text(text) => texts.push(Cow::from(text)),
-                PartContent::Media(media) if !fits_into_result(media, &part.extra, &at) => {
+                PartContent::Media(media) if !may_be_in_result(media, &part.extra, &at) => {
                     self.ledger.lose_content(&part.content);
                     texts.push(result_media::instead(media).into());
                 }
@@ -196,7 +196,7 @@ pub(super) fn with(mut part: Value, extra: &Extra) -> Value {
 }
 
 /// A result has bytes: of an address the model is told, unless Google's client sent it there.
-fn fits_into_result(media: &ChatMedia, extra: &Extra, at: &str) -> bool {
+fn may_be_in_result(media: &ChatMedia, extra: &Extra, at: &str) -> bool {
     let is_addressed = matches!(media.source, MediaSource::Url(_));
     let is_own = extra.get(OWN, "fileData").is_some();
     (!is_addressed || is_own) && media_part(media, extra, at).is_ok()

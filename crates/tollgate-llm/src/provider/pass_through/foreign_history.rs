@@ -1,6 +1,7 @@
 //! Recognizes requests that cannot be passed through as they are, because their history is of
-//! another model: it has signatures or ids that the gateway wrote, or lacks those that the provider
-//! asks for. The codecs know what such a provider accepts.
+//! another model or of the gateway: it has signatures, ids or pictures in results that the gateway
+//! wrote, or lacks signatures that the provider asks for. The codecs know what such a provider
+//! accepts.
 //!
 //! Ordinary requests are searched for a few words only.
 
@@ -9,19 +10,29 @@ use serde_json::Value;
 
 use crate::conversation::ENCODED_SIGNATURE_STARTS;
 use crate::dialect::Dialect;
+use crate::format::openai_common;
 use crate::model_capabilities::{Feature, ModelCapabilities};
 
 /// Within ids of items that the gateway made up.
 const OWN_ID: &str = "_tollgate_";
 
+/// Kinds of parts of Chat Completions that are files.
+const RESULT_FILES: [&str; 3] = ["\"image_url\"", "\"input_audio\"", "\"file\""];
+
 /// Whether the history has to be rewritten for this model of the client's own dialect.
-pub(super) fn has_foreign_reasoning(dialect: Dialect, model: &str, body: &[u8]) -> bool {
+pub(super) fn has_foreign_history(dialect: Dialect, model: &str, body: &[u8]) -> bool {
     let has = |text: &str| memmem::find(body, text.as_bytes()).is_some();
     if ENCODED_SIGNATURE_STARTS.into_iter().any(has) {
         return true;
     }
     match dialect {
-        Dialect::OpenAiChat => false,
+        // `/v1/mcp/tool/execute` writes pictures into results, where OpenAI takes only text.
+        Dialect::OpenAiChat => {
+            has("tool_call_id")
+                && RESULT_FILES.into_iter().any(has)
+                && openai_common::is_openais(model)
+                && parse(body).is_some_and(|it| has_file_in_result(&it))
+        }
         Dialect::OpenAiResponses => has(OWN_ID),
         // Thinking enabled by hand has a budget.
         Dialect::Anthropic => {
@@ -36,6 +47,16 @@ pub(super) fn has_foreign_reasoning(dialect: Dialect, model: &str, body: &[u8]) 
                 && parse(body).is_some_and(|it| lacks_signature(&it))
         }
     }
+}
+
+/// Whether a result has a part that is not text.
+fn has_file_in_result(body: &Value) -> bool {
+    let messages = body["messages"].as_array();
+    let mut results = messages.into_iter().flatten().filter(|it| it["role"] == "tool");
+    results.any(|result| {
+        let parts = result["content"].as_array();
+        parts.into_iter().flatten().any(|part| part["type"] != "text")
+    })
 }
 
 fn parse(body: &[u8]) -> Option<Value> {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 fn is_foreign(dialect: Dialect, model: &str, body: &Value) -> bool {
-    has_foreign_reasoning(dialect, model, body.to_string().as_bytes())
+    has_foreign_history(dialect, model, body.to_string().as_bytes())
 }
 
 #[test]
@@ -24,6 +24,22 @@ fn signatures_and_ids_of_the_gateway_are_recognized() {
     let details =
         json!({"messages": [{"reasoning_details": [{"signature": "tollgate:gemini:Ci"}]}]});
     assert!(is_foreign(Dialect::OpenAiChat, "gpt-6-sol", &details));
+}
+
+#[test]
+fn pictures_in_results_are_not_for_openai() {
+    let body = |role: &str, kind: &str| {
+        let content = json!([{"type": "text", "text": "Here."}, {"type": kind, "image_url": {}}]);
+        json!({"messages": [{"role": role, "tool_call_id": "c1", "content": content}]})
+    };
+    let is_chat = |model, body| is_foreign(Dialect::OpenAiChat, model, &body);
+    assert!(is_chat("gpt-6-sol", body("tool", "image_url")));
+    assert!(!is_chat("gpt-6-sol", body("tool", "text")));
+    assert!(!is_chat("gpt-6-sol", body("user", "image_url")));
+    assert!(!is_chat("qwen3-vl", body("tool", "image_url")), "others take them there");
+    let words = json!({"messages": [{"role": "tool", "tool_call_id": "c1",
+        "content": "\"image_url\" is a kind of part"}]});
+    assert!(!is_chat("gpt-6-sol", words));
 }
 
 #[test]
