@@ -2,24 +2,22 @@
 measured. The provider is as strict as OpenAI's; transcripts come when they like, late, twice or never."""
 
 import json
-import os
 import statistics
 import threading
 
 import pytest
 
 from harness import realtime
-from harness.gateway import Gateway
-from harness.paths import program
+from harness.live_line import LiveLine, check_answered, check_hidden, speak, trusted
 from harness.process import wait_for
 from harness.realtime import Heard, Talk
-from provider.live_openai import MS_PER_BYTE, OpenAiLive
+from provider.live_openai import OpenAiLive
 from provider.live_openai_plays import WRONG
+from provider.live_openai_rules import MS_PER_BYTE
 from provider.server import Provider
-from test_realtime_openai import Line as OpenAiLine
-from test_realtime_openai import check_answered, check_hidden, speak
+from test_realtime_openai import IDS
 
-KEYS = {"app": "key-of-the-client-0123456789", "other": "key-of-another-one-0123456789"}
+KEYS = {"app": LiveLine.key, "other": "key-of-another-one-0123456789"}
 EVERY = pytest.mark.parametrize("client", realtime.CLIENTS.values(), ids=realtime.CLIENTS)
 DEEP = "Please think carefully about the weather in Rome."
 RAIN = "Rome: rain"
@@ -30,20 +28,13 @@ CHAT = "And how are you?"
 HOLD_S, MODEL_S = 0.3, 0.25
 
 
-class Line(OpenAiLine):
-    """A gateway with a realtime model that talks at once, and a chat model that calls a slow tool."""
+class Line(LiveLine):
+    """With a realtime model that talks at once, and a chat model that calls a slow tool."""
 
     def __init__(self, folder):
-        self.folder, self.provider, self.chat = folder, OpenAiLive(), Provider()
-        self.pace = folder / "pace" / "pace.json"
-        self.pace.parent.mkdir()
-        self.set()
-        entry = {
-            "transport": "stdio",
-            "command": [*program("servers", "pace"), "--pace", str(self.pace)],
-            "trusted": True,
-            "calibrate": False,
-        }
+        super().__init__(folder)
+        self.provider, self.chat = OpenAiLive(), Provider()
+        entry = self.pace_server()
         archive = {"allow": ["weather"], "tools": {"weather": {"estimated_duration_ms": 3000}}}
         slow = {"slow_response_threshold_ms": 500, "slow_response_message": ANNOUNCED}
         common = {
@@ -79,29 +70,26 @@ class Line(OpenAiLine):
             "default_agent": "usual",
             "keys": [{"name": name, "key": key, "role": "caller"} for name, key in KEYS.items()],
         }  # fmt: skip
-        self.gateway = Gateway(folder, config, "--tls")
-        self.ca = folder / "data" / "tls" / "ca.pem"
-        wait_for("tools", lambda: "archive_weather" in self.get("/v1/tools"), 90)
+        self.start(config, "archive_weather", "--tls")
+
+    def talk(self, client, model: str, *steps, **more) -> Heard:
+        return client(self.gateway.url, KEYS["app"], Talk(model, list(steps), **more))
+
+    @property
+    def session(self):
+        [session] = self.provider.sessions
+        return session
 
     def stop(self) -> None:
         super().stop()
         self.chat.stop()
+        self.provider.stop()
 
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    line = Line(tmp_path_factory.mktemp("deep"))
-    names = ("SSL_CERT_FILE", "TOLLGATE_TEST_CA")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, str(line.ca)))
-    try:
+    with trusted(Line(tmp_path_factory.mktemp("deep"))) as line:
         yield line
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
-        line.stop()
 
 
 @pytest.fixture
@@ -131,8 +119,8 @@ def ms_of_wrong(heard: Heard) -> int:
 def check_one_right_answer(line: Line, heard: Heard) -> None:
     assert ms_of_wrong(heard) == 0, heard_of(heard)
     assert answers(heard) == [RIGHT]
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
 
 
 # In pieces, as it is spoken.
@@ -155,8 +143,8 @@ def test_without_words_the_realtime_model_answers_once_and_to_its_end(line, clie
     # A late transcript of the first turn comes in the second one.
     heard = line.talk(client, "usual", {"seen": "session.updated"}, speak(DEEP, last), speak(CHAT, last))
     assert answers(heard) == [WRONG, WRONG]
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
 
 
 @EVERY
@@ -174,7 +162,7 @@ def test_without_a_hold_an_answer_is_either_heard_to_its_end_or_not_at_all(line,
     first, second = answers(heard)
     assert first in (WRONG, RIGHT) and second == WRONG
     assert first == WRONG or transcripts != "late"
-    check_answered(line)
+    check_answered(line.session)
 
 
 @EVERY
@@ -207,7 +195,7 @@ def test_a_slow_turn_is_announced_once_and_then_answered(line, client):
     line.set(weather={"ms": 2500})
     heard = line.talk(client, "usual", {"seen": "session.updated"}, speak(DEEP, RAIN))
     assert heard_of(heard) == [ANNOUNCED, RIGHT]
-    check_hidden(heard)
+    check_hidden(heard, *IDS)
     assert not any("One moment" in json.dumps(item) for item in line.session.items), "it is beside the conversation"
     before, after = [[piece["at"] for piece in heard.audio if word in piece["text"]][0] for word in ("One", "Rome")]
     assert after - before > 1, "it fills the time of the tool"
@@ -227,8 +215,8 @@ def test_a_caller_who_speaks_ends_the_slow_turn(line, client):
     heard = line.talk(client, "usual", {"seen": "session.updated"}, speak(DEEP, "One moment"), speak("Never mind.", "anyway."))
     assert heard_of(heard) == [ANNOUNCED, WRONG]
     wait_for("cancelled", lambda: line.count("weather", "cancelled") == before + 1, 30)
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
 
 
 def test_sessions_of_two_keys_at_once_do_not_disturb_each_other(line):
@@ -250,7 +238,7 @@ def test_sessions_of_two_keys_at_once_do_not_disturb_each_other(line):
     assert heard_of(found["usual"]) == [ANNOUNCED, RIGHT]
     assert answers(found["too"]) == [WRONG]
     for heard in found.values():
-        check_hidden(heard)
+        check_hidden(heard, *IDS)
 
 
 def test_figures_of_what_is_heard_when(line, capsys):

@@ -2,23 +2,18 @@
 beside the client's own."""
 
 import json
-import os
-import re
-import ssl
-import urllib.request
 
 import pytest
 from websockets.sync.client import connect
 
 from harness import talks
-from harness.gateway import Gateway
-from harness.paths import program
+from harness.live_line import LiveLine, trusted
 from harness.process import wait_for
 from harness.talks import Talk
 from provider import live_gemini_plays
 from provider.live_gemini import GeminiLive
 
-KEY = "key-of-the-client-0123456789"
+KEY = LiveLine.key
 SECRET = "secret-of-google-0123456789"
 FAMILIES = {
     "2.5": "gemini-2.5-flash-native-audio",
@@ -67,26 +62,19 @@ def agents() -> dict:
     return {"caller": {**common, "budget_tier": "deep", "models": list(models())}, **alone}
 
 
-class Line:
-    """A gateway with the provider behind it and the pace of its tools in hand."""
+class Line(LiveLine):
+    """With the provider behind it."""
 
     def __init__(self, folder):
-        self.folder, self.provider = folder, GeminiLive()
-        # A server may not write beside the config.
-        self.pace = folder / "pace" / "pace.json"
-        self.pace.parent.mkdir()
-        self.set()
-        entry = {
-            "transport": "stdio",
-            "command": [*program("servers", "pace"), "--pace", str(self.pace)],
-            "trusted": True,
-            "calibrate": False,
-            "tools": {
+        super().__init__(folder)
+        self.provider = GeminiLive()
+        entry = self.pace_server(
+            tools={
                 "look_up": {"estimated_duration_ms": 50},
                 "weather": {"estimated_duration_ms": 50, "delivery": "when_idle"},
                 "write_down": {"estimated_duration_ms": 50, "approval": "never"},
-            },
-        }
+            }
+        )
         slow = {**entry, "allow": ["weather"], "tools": {"weather": {"estimated_duration_ms": 5000}}}
         config = {
             "servers": {"pace": entry, "slow": slow},
@@ -101,46 +89,21 @@ class Line:
                 *({"name": agent, "key": key_of(agent), "rights": ["execute"], "agents": [agent]} for agent in agents() if agent != "caller"),
             ],
         }
-        self.gateway = Gateway(folder, config, "--tls")
-        self.ca = folder / "data" / "tls" / "ca.pem"
-        wait_for("tools", lambda: {"pace_look_up", "slow_weather"} <= self.tools(), 90)
-
-    def tools(self) -> set[str]:
-        trust = ssl.create_default_context(cafile=self.ca)
-        request = urllib.request.Request(f"{self.gateway.url}/v1/tools", headers={"authorization": f"Bearer {KEY}"})
-        with urllib.request.urlopen(request, timeout=10, context=trust) as answer:
-            return set(re.findall(r'"name": ?"(\w+)"', answer.read().decode()))
-
-    def set(self, **paces) -> None:
-        beside = self.pace.with_suffix(".new")
-        beside.write_text(json.dumps(paces))
-        beside.rename(self.pace)
-
-    def count(self, tool: str, what: str = "calls") -> int:
-        file = self.folder / "pace" / f"{tool}.{what}"
-        return int(file.read_text()) if file.exists() else 0
+        self.start(config, "slow_weather", "--tls")
 
     def talk(self, client, model: str, *steps, key: str = KEY, **more) -> talks.Heard:
         more.setdefault("config", LIGHTS)
         return client(self.gateway.url, key, Talk(model, list(steps), answers=ANSWERS, **more))
 
     def stop(self) -> None:
-        self.gateway.stop()
+        super().stop()
         self.provider.stop()
 
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    line = Line(tmp_path_factory.mktemp("gemini"))
-    before = os.environ.get("SSL_CERT_FILE")
-    os.environ["SSL_CERT_FILE"] = str(line.ca)
-    try:
+    with trusted(Line(tmp_path_factory.mktemp("gemini"))) as line:
         yield line
-    finally:
-        del os.environ["SSL_CERT_FILE"]
-        if before is not None:
-            os.environ["SSL_CERT_FILE"] = before
-        line.stop()
 
 
 @pytest.fixture
@@ -370,7 +333,7 @@ def test_an_answer_to_a_call_that_is_not_the_clients_never_reaches_the_provider(
 def test_a_client_may_wish_for_a_tier_and_hears_what_it_sent_wrongly(line):
     path = "ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
     url = f"{line.gateway.url.replace('https', 'wss')}/{path}?key={KEY}"
-    with connect(url, ssl=ssl.create_default_context(cafile=line.ca)) as socket:
+    with connect(url, ssl=line.trust()) as socket:
 
         def ask(message) -> dict:
             socket.send(message if isinstance(message, str) else json.dumps(message))

@@ -2,23 +2,21 @@
 beside the client's own."""
 
 import json
-import os
-import ssl
-import urllib.request
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from harness import realtime
-from harness.gateway import Gateway
-from harness.paths import program
+from harness.live_line import LiveLine, check_answered, check_hidden, say, speak, trusted, wait
 from harness.process import wait_for
 from harness.realtime import Heard, Talk
 from provider import live_openai_plays
 from provider.live_openai import OpenAiLive
 
-KEY = "key-of-the-client-0123456789"
+KEY = LiveLine.key
+# Of what the gateway adds to a conversation.
+IDS = ('"tg-', "call_tg")
 SECRET = "secret-of-openai-0123456789"
 EVERY = pytest.mark.parametrize("client", realtime.CLIENTS.values(), ids=realtime.CLIENTS)
 # Clients that tell how the connection ended.
@@ -27,27 +25,20 @@ PLAIN = pytest.mark.parametrize(
 )
 
 
-class Line:
-    """A gateway with the provider behind it and the pace of its tools in hand."""
+class Line(LiveLine):
+    """With the provider behind it."""
 
     def __init__(self, folder):
-        self.folder, self.provider = folder, OpenAiLive()
-        # A server may not write beside the config.
-        self.pace = folder / "pace" / "pace.json"
-        self.pace.parent.mkdir()
-        self.set()
-        entry = {
-            "transport": "stdio",
-            "command": [*program("servers", "pace"), "--pace", str(self.pace)],
-            "trusted": True,
-            "calibrate": False,
-            "defaults": {"slow_response_threshold_ms": 700, "slow_response_message": "One moment, please."},
-            "tools": {
+        super().__init__(folder)
+        self.provider = OpenAiLive()
+        entry = self.pace_server(
+            defaults={"slow_response_threshold_ms": 700, "slow_response_message": "One moment, please."},
+            tools={
                 "look_up": {"estimated_duration_ms": 50},
                 "weather": {"estimated_duration_ms": 50, "delivery": "when_idle"},
                 "write_down": {"estimated_duration_ms": 50},
             },
-        }
+        )
         slow = {"allow": ["weather"], "tools": {"weather": {"estimated_duration_ms": 3000}}}
         models = {
             play: {"provider": "openai", "api": "realtime", "id": f"gpt-realtime-2.1--{play}"}
@@ -80,24 +71,7 @@ class Line:
             "default_agent": "caller",
             "keys": [{"name": "app", "key": KEY, "role": "caller", "rights": ["execute", "override_tier"]}],
         }
-        self.gateway = Gateway(folder, config, "--tls")
-        self.ca = folder / "data" / "tls" / "ca.pem"
-        wait_for("tools", lambda: "pace_look_up" in self.get("/v1/tools"), 90)
-
-    def get(self, path: str) -> str:
-        trust = ssl.create_default_context(cafile=self.ca)
-        request = urllib.request.Request(f"{self.gateway.url}{path}", headers={"authorization": f"Bearer {KEY}"})
-        with urllib.request.urlopen(request, timeout=10, context=trust) as answer:
-            return answer.read().decode()
-
-    def set(self, **paces) -> None:
-        beside = self.pace.with_suffix(".new")
-        beside.write_text(json.dumps(paces))
-        beside.rename(self.pace)
-
-    def count(self, tool: str, what: str = "calls") -> int:
-        file = self.folder / "pace" / f"{tool}.{what}"
-        return int(file.read_text()) if file.exists() else 0
+        self.start(config, "pace_look_up", "--tls")
 
     def talk(self, client, model: str, *steps, **more) -> Heard:
         return client(self.gateway.url, KEY, Talk(model, list(steps), **more))
@@ -108,24 +82,14 @@ class Line:
         return session
 
     def stop(self) -> None:
-        self.gateway.stop()
+        super().stop()
         self.provider.stop()
 
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    line = Line(tmp_path_factory.mktemp("openai"))
-    names = ("SSL_CERT_FILE", "TOLLGATE_TEST_CA")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, str(line.ca)))
-    try:
+    with trusted(Line(tmp_path_factory.mktemp("openai"))) as line:
         yield line
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
-        line.stop()
 
 
 @pytest.fixture
@@ -135,40 +99,14 @@ def line(started):
     return started
 
 
-def say(text: str, until: str) -> dict:
-    return {"say": text, "until": until}
-
-
-def speak(text: str, until: str) -> dict:
-    return {"audio": text, "until": until}
-
-
-def wait(until: str) -> dict:
-    return {"until": until}
-
-
-def check_hidden(heard: Heard) -> None:
-    """Nothing of the gateway's is in what the client saw, and nothing went wrong."""
-    for ours in ("pace_", "tollgate", '"tg-', "call_tg", "You speak with"):
-        assert ours not in heard.raw, heard.raw[max(0, heard.raw.index(ours) - 300) :][:600]
-    assert heard.errors == []
-
-
-def check_answered(line: Line, *refused: str) -> None:
-    """Every call that was ours has one answer, and the provider had nothing to complain of."""
-    session = line.session
-    assert {len(answers) for answers in session.answers.values()} <= {1}, session.answers
-    assert session.refused == list(refused)
-
-
 @EVERY
 def test_a_tool_of_the_gateway_is_called_and_the_client_sees_only_the_answer(line, client):
     heard = line.talk(client, "tool", say("Look it up.", "The tool said"), instructions="Speak like a pirate.")
     assert "moon: nothing special" in heard.said[-1], heard
     assert heard.calls == []
     assert heard.tools == ["lights"]
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
     session = line.session
     assert {"lights", "pace_look_up", "pace_write_down"} <= {tool["name"] for tool in session.config["tools"]}
     assert session.config["instructions"] == "You speak with there.\n\nSpeak like a pirate."
@@ -181,15 +119,15 @@ def test_a_spoken_turn_gets_a_spoken_answer(line, client):
     heard = line.talk(client, "tool", speak("Look it up.", "The tool said"))
     assert "moon: nothing special" in heard.said[-1]
     assert "conversation.item.input_audio_transcription.completed" in heard.kinds
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
 
 
 @EVERY
 def test_a_tool_of_the_client_is_the_clients(line, client):
     heard = line.talk(client, "client-tool", say("Light!", "The tool said"))
     assert (heard.calls, heard.said[-1]) == (["lights"], "The tool said: they are on")
-    check_hidden(heard)
+    check_hidden(heard, *IDS)
 
 
 @EVERY
@@ -199,39 +137,39 @@ def test_calls_of_both_in_one_response_are_told_together(line, client):
     assert heard.calls == ["lights"]
     assert "moon: nothing special" in heard.said[-1] and "they are on" in heard.said[-1], heard.said
     assert len([said for said in heard.said if "The tool said" in said]) == 1
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
 
 
 @EVERY
 def test_calls_side_by_side_get_one_response(line, client):
     heard = line.talk(client, "parallel", say("Do it all.", "The tool said"))
     assert "moon: nothing special" in heard.said[-1] and "written" in heard.said[-1]
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
 
 
 @EVERY
 def test_words_and_a_call_in_one_response_are_both_heard(line, client):
     heard = line.talk(client, "text-and-tool", say("Look it up.", "The tool said"))
     assert heard.said[0] == "One moment." and "moon" in heard.said[-1]
-    check_hidden(heard)
+    check_hidden(heard, *IDS)
 
 
 @EVERY
 def test_an_answer_waits_for_the_end_of_the_response(line, client):
     heard = line.talk(client, "tool-late-end", say("Look it up.", "The tool said"))
     assert "moon: nothing special" in heard.said[-1]
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
 
 
 @EVERY
 def test_a_race_is_lost_without_a_word_and_the_answer_is_still_told(line, client):
     heard = line.talk(client, "racing", say("Look it up.", "The tool said"))
     assert heard.said[-2:] == ["By the way.", heard.said[-1]] and "moon" in heard.said[-1], heard.said
-    check_hidden(heard)
-    check_answered(line, "conversation_already_has_active_response")
+    check_hidden(heard, *IDS)
+    check_answered(line.session, "conversation_already_has_active_response")
 
 
 @EVERY
@@ -241,9 +179,9 @@ def test_a_caller_who_speaks_stops_the_call(line, client):
     begun = {"say": "Look it up.", "seen": "response.output_audio_transcript.delta"}
     heard = line.talk(client, "long", begun, speak("Wait, hello?", "You said: Wait"))
     assert heard.said[-1] == "You said: Wait, hello?"
-    check_hidden(heard)
+    check_hidden(heard, *IDS)
     wait_for("cancelled", lambda: line.count("look_up", "cancelled") == before + 1, 30)
-    check_answered(line)
+    check_answered(line.session)
 
 
 @EVERY
@@ -252,7 +190,7 @@ def test_arguments_that_were_cut_off_never_run(line, client):
     heard = line.talk(client, "cut-off", {"say": "Look it up.", "seen": "response.done"}, say("Hello?", "You said: Hello?"))
     assert heard.said[-1] == "You said: Hello?"
     assert line.count("look_up") == before
-    check_answered(line)
+    check_answered(line.session)
 
 
 @EVERY
@@ -260,8 +198,8 @@ def test_arguments_that_were_cut_off_never_run(line, client):
 def test_strange_calls_are_answered_once(line, client, model):
     heard = line.talk(client, model, say("Look it up.", "The tool said"))
     assert heard.said[-1] != "The tool said: "
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
     assert len(line.session.answers) == 1
 
 
@@ -276,8 +214,8 @@ def test_a_result_for_later_is_spoken_of_when_it_comes(line, client):
         wait("The tool said"),
     )
     assert "Rome: rain" in heard.said[-1]
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
 
 
 @EVERY
@@ -285,8 +223,8 @@ def test_a_slow_call_is_announced_beside_the_conversation(line, client):
     line.set(look_up={"ms": 3500})
     heard = line.talk(client, "tool", say("Please think carefully.", "One moment, please."), wait("The tool said"))
     assert heard.said[0] == "One moment, please." and "moon" in heard.said[-1]
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
     assert not any("One moment" in json.dumps(item) for item in line.session.items)
 
 
@@ -298,8 +236,8 @@ def test_what_took_too_long_is_told_when_it_is_there(line, client, acks):
     heard = line.talk(client, "tool", say("Look it up.", "The tool said"), wait("moon: nothing special"))
     assert "moon" not in heard.said[0], heard.said
     assert len([said for said in heard.said if "moon: nothing special" in said]) == 1, heard.said
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
     told = [text for _, who, text in line.session.timeline if who == "tool" and "nothing special" in text]
     assert len(told) == 1, line.session.timeline
 
@@ -310,8 +248,8 @@ def test_a_deep_turn_is_answered_by_another_model_and_spoken_by_this_one(line, c
     [output] = [item["output"] for item in line.session.items if item["type"] == "function_call_output"]
     answer = json.loads(output)["answer"]
     assert "offline model" in answer and "offline model" in heard.said[-1]
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)
     asked = [event["response"] for event in line.session.received if event["type"] == "response.create"]
     assert [response["tool_choice"] for response in asked] == ["none"]
     assert answer not in asked[0]["instructions"], "what another model said is no instruction"
@@ -424,5 +362,5 @@ def test_a_call_that_somebody_else_holds_gets_our_tools_too(line):
     assert line.provider.queries[0].get("call_id") == ["rtc_123"]
     names = [tool["name"] for tool in line.session.config["tools"]]
     assert names[0] == "lights" and "pace_look_up" in names
-    check_hidden(heard)
-    check_answered(line)
+    check_hidden(heard, *IDS)
+    check_answered(line.session)

@@ -3,18 +3,13 @@ Gemini Live model, and those of Google before an OpenAI Realtime model. Both pro
 
 import base64
 import json
-import os
-import ssl
 import threading
-import urllib.request
 
 import pytest
 from websockets.sync.client import connect
 
 from harness import realtime, sound, talks
-from harness.gateway import Gateway
-from harness.paths import program
-from harness.process import wait_for
+from harness.live_line import LiveLine, check_hidden, say, speak_aloud, trusted
 from provider import live_gemini_plays, live_openai_plays
 from provider.live_gemini import GeminiLive
 from provider.live_openai import SERVER, OpenAiLive
@@ -23,6 +18,8 @@ KEY, OTHER_KEY = "key-of-the-client-0123456789", "key-of-the-other-0123456789"
 GEMINI = {"2.5": "gemini-2.5-flash-native-audio", "3.1": "gemini-3.1-flash-live", "3.8": "gemini-3.8-live"}
 OPENAI_CLIENTS = pytest.mark.parametrize("client", realtime.CLIENTS.values(), ids=realtime.CLIENTS)
 GEMINI_CLIENTS = pytest.mark.parametrize("client", talks.CLIENTS.values(), ids=talks.CLIENTS)
+# Of the other protocol.
+OTHERS = ("serverContent", "setupComplete", "sessionResumption")
 FAMILY = pytest.mark.parametrize("family", GEMINI)
 CONFIG = {
     "tools": [
@@ -50,26 +47,21 @@ def models() -> dict:
     return gemini | openai
 
 
-class Line:
-    """A gateway with both providers behind it."""
+class Line(LiveLine):
+    """With both providers behind it."""
+
+    key = KEY
 
     def __init__(self, folder):
-        self.folder, self.google, self.openai = folder, GeminiLive(), OpenAiLive()
-        # A server may not write beside the config.
-        self.pace = folder / "pace" / "pace.json"
-        self.pace.parent.mkdir()
-        self.set()
-        entry = {
-            "transport": "stdio",
-            "command": [*program("servers", "pace"), "--pace", str(self.pace)],
-            "trusted": True,
-            "calibrate": False,
-            "tools": {
+        super().__init__(folder)
+        self.google, self.openai = GeminiLive(), OpenAiLive()
+        entry = self.pace_server(
+            tools={
                 "look_up": {"estimated_duration_ms": 50},
                 "weather": {"estimated_duration_ms": 50, "delivery": "when_idle"},
                 "write_down": {"estimated_duration_ms": 50, "approval": "never"},
-            },
-        }
+            }
+        )
         common = {"tools": ["pace_*"], "auto_execute": ["pace_*"], "prompt": "You speak with {caller_name}.", "budget_tier": "deep"}
         agents = {
             "caller": {**common, "models": list(models())},
@@ -90,22 +82,7 @@ class Line:
             "default_agent": "caller",
             "keys": [{"name": "app", "key": KEY, **key}, {"name": "other", "key": OTHER_KEY, **key}],
         }
-        self.gateway = Gateway(folder, config, "--tls")
-        self.ca = folder / "data" / "tls" / "ca.pem"
-        wait_for("tools", lambda: "pace_look_up" in self.get("/v1/tools"), 90)
-
-    def get(self, path: str) -> str:
-        request = urllib.request.Request(f"{self.gateway.url}{path}", headers={"authorization": f"Bearer {KEY}"})
-        with urllib.request.urlopen(request, timeout=10, context=self.trust()) as answer:
-            return answer.read().decode()
-
-    def trust(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self.ca)
-
-    def set(self, **paces) -> None:
-        beside = self.pace.with_suffix(".new")
-        beside.write_text(json.dumps(paces))
-        beside.rename(self.pace)
+        self.start(config, "pace_look_up", "--tls")
 
     def openai_talk(self, client, model: str, *steps, key: str = KEY, **more) -> realtime.Heard:
         return client(self.gateway.url, key, realtime.Talk(model, list(steps), **more))
@@ -114,25 +91,15 @@ class Line:
         return client(self.gateway.url, key, talks.Talk(model, list(steps), CONFIG, ANSWERS))
 
     def stop(self) -> None:
-        self.gateway.stop()
+        super().stop()
         self.google.stop()
         self.openai.stop()
 
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    line = Line(tmp_path_factory.mktemp("translated"))
-    names = ("SSL_CERT_FILE", "TOLLGATE_TEST_CA")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, str(line.ca)))
-    try:
+    with trusted(Line(tmp_path_factory.mktemp("translated"))) as line:
         yield line
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
-        line.stop()
 
 
 @pytest.fixture
@@ -143,31 +110,16 @@ def line(started):
     return started
 
 
-def say(text: str, until: str) -> dict:
-    return {"say": text, "until": until}
-
-
-def speak(text: str, until: str) -> dict:
-    return {"sound": text, "until": until}
-
-
-def check_hidden(heard: realtime.Heard) -> None:
-    """Nothing of the gateway's or of the other protocol is in what the client saw, and nothing went wrong."""
-    for ours in ("pace_", "tollgate", "You speak with", "serverContent", "setupComplete", "sessionResumption"):
-        assert ours not in heard.raw, heard.raw[max(0, heard.raw.index(ours) - 300) :][:600]
-    assert heard.errors == []
-
-
 # An OpenAI client before Gemini.
 
 
 @OPENAI_CLIENTS
 @FAMILY
 def test_an_openai_client_writes_and_speaks_to_gemini(line, client, family):
-    steps = [say("Good morning.", "Good morning."), speak("How are you?", "How are you?")]
+    steps = [say("Good morning.", "Good morning."), speak_aloud("How are you?", "How are you?")]
     heard = line.openai_talk(client, f"gemini-{family}-echo", *steps)
     assert [said.strip() for said in heard.said] == ["You said: Good morning.", "You said: How are you?"]
-    check_hidden(heard)
+    check_hidden(heard, *OTHERS)
     [session] = line.google.sessions
     assert [text.strip() for text in session.heard] == ["Good morning.", "How are you?"]
     assert "lights" in session.declared() and "pace_look_up" in session.declared()
@@ -180,10 +132,10 @@ def test_an_openai_client_writes_and_speaks_to_gemini(line, client, family):
 @OPENAI_CLIENTS
 @FAMILY
 def test_a_gateway_tool_answers_an_openai_client_of_gemini(line, client, family):
-    heard = line.openai_talk(client, f"gemini-{family}-tool", speak("Look it up.", "moon"), instructions="Be brief.")
+    heard = line.openai_talk(client, f"gemini-{family}-tool", speak_aloud("Look it up.", "moon"), instructions="Be brief.")
     assert "moon: nothing special" in heard.said[-1]
     assert heard.calls == [] and heard.tools == ["lights"]
-    check_hidden(heard)
+    check_hidden(heard, *OTHERS)
     [session] = line.google.sessions
     parts = [part["text"] for part in session.setup["systemInstruction"]["parts"]]
     assert parts == ["You speak with there.", "Be brief."]
@@ -194,20 +146,20 @@ def test_a_gateway_tool_answers_an_openai_client_of_gemini(line, client, family)
 def test_an_openai_client_answers_its_own_call_of_gemini(line, client, family):
     heard = line.openai_talk(client, f"gemini-{family}-client-tool", say("Light!", "they are on"))
     assert heard.calls == ["lights"] and "they are on" in heard.said[-1]
-    check_hidden(heard)
+    check_hidden(heard, *OTHERS)
 
 
 @OPENAI_CLIENTS
 def test_calls_of_both_are_answered_together(line, client):
     heard = line.openai_talk(client, "gemini-3.8-mixed", say("Light, and look it up.", "they are on"))
     assert heard.calls == ["lights"] and "moon: nothing special" in heard.said[-1]
-    check_hidden(heard)
+    check_hidden(heard, *OTHERS)
 
 
 @OPENAI_CLIENTS
 def test_a_caller_interrupts_gemini(line, client):
     begun = {"say": "Tell me a story.", "seen": "response.output_audio_transcript.delta"}
-    heard = line.openai_talk(client, "gemini-3.8-long", begun, speak("Wait, hello?", "You said: Wait"))
+    heard = line.openai_talk(client, "gemini-3.8-long", begun, speak_aloud("Wait, hello?", "You said: Wait"))
     assert "interrupt me now" not in "".join(heard.said) and "Wait, hello?" in heard.said[-1]
     started = heard.kinds.index("input_audio_buffer.speech_started")
     assert "response.done" in heard.kinds[started:]
@@ -219,14 +171,14 @@ def test_a_late_result_is_told_to_an_openai_client(line, client):
     line.set(weather={"ms": 1500})
     heard = line.openai_talk(client, "gemini-3.8-aside", say("How is the weather?", "moment"), {"until": "Rome"})
     assert heard.said[0].strip() == "One moment." and "Rome" in heard.said[-1]
-    check_hidden(heard)
+    check_hidden(heard, *OTHERS)
 
 
 def test_a_renewed_connection_is_invisible_to_an_openai_client(line):
     client = realtime.CLIENTS["python"]
     heard = line.openai_talk(client, "gemini-3.8-leave", say("Hello.", "Hello."), {"say": "Again.", "until": "Again."})
     assert len(heard.said) == 2
-    check_hidden(heard)
+    check_hidden(heard, *OTHERS)
 
 
 class Socket:
@@ -398,7 +350,7 @@ def test_two_callers_at_once_hear_their_own_answers(line):
     heard = {}
 
     def talk(key: str, words: str) -> None:
-        heard[key] = line.openai_talk(realtime.CLIENTS["python"], "gemini-3.8-echo", speak(words, words), key=key)
+        heard[key] = line.openai_talk(realtime.CLIENTS["python"], "gemini-3.8-echo", speak_aloud(words, words), key=key)
         heard[key, "gemini"] = line.gemini_talk(talks.CLIENTS["python"], "openai-echo", {"sound": words}, key=key)
 
     threads = [

@@ -1,15 +1,12 @@
 """Phone calls over a Twilio that is as strict as its documents, to a provider as strict as OpenAI's, with tools of a real
 MCP server. And the platforms that call tools."""
 
-import json
-import urllib.request
 
 import pytest
 from websockets.exceptions import InvalidStatus
 
 from harness import platforms, twilio
-from harness.gateway import Gateway
-from harness.paths import program
+from harness.live_line import LiveLine
 from harness.process import wait_for
 from provider.live_openai import OpenAiLive
 
@@ -19,21 +16,17 @@ HOST = "gate.example"
 KEY = "key-of-the-office-0123456789"
 
 
-class Office:
-    """A gateway with two phone lines, and the provider behind it."""
+class Office(LiveLine):
+    """With two phone lines, and the provider behind it."""
+
+    key = KEY
 
     def __init__(self, folder):
-        self.folder, self.provider = folder, OpenAiLive()
-        self.pace = folder / "pace" / "pace.json"
-        self.pace.parent.mkdir()
-        self.set()
-        entry = {
-            "transport": "stdio",
-            "command": [*program("servers", "pace"), "--pace", str(self.pace)],
-            "trusted": True,
-            "calibrate": False,
-            "tools": {"look_up": {"estimated_duration_ms": 50}, "weather": {"estimated_duration_ms": 50, "delivery": "when_idle"}},
-        }
+        super().__init__(folder)
+        self.provider = OpenAiLive()
+        entry = self.pace_server(
+            tools={"look_up": {"estimated_duration_ms": 50}, "weather": {"estimated_duration_ms": 50, "delivery": "when_idle"}}
+        )
         agent = {"tools": ["pace_*"], "auto_execute": ["pace_*"], "models": ["phone"], "budget_tier": "deep"}
         line = {"auth_token": TOKEN, "transcription": "whisper-1"}
         config = {
@@ -53,18 +46,7 @@ class Office:
             },
             "keys": [{"name": "office", "key": KEY, "role": "admin"}],
         }
-        self.gateway = Gateway(folder, config)
-        wait_for("tools", lambda: "pace_look_up" in self.get("/v1/tools"), 90)
-
-    def set(self, **paces) -> None:
-        beside = self.pace.with_suffix(".new")
-        beside.write_text(json.dumps(paces))
-        beside.rename(self.pace)
-
-    def get(self, path: str) -> str:
-        request = urllib.request.Request(f"{self.gateway.url}{path}", headers={"authorization": f"Bearer {KEY}"})
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return answer.read().decode()
+        self.start(config, "pace_look_up")
 
     def number(self, line: str) -> twilio.Number:
         return twilio.Number(TOKEN, f"https://{HOST}/v1/telephony/twilio/{line}", self.gateway.url, HOST)
@@ -74,7 +56,7 @@ class Office:
         return int(next(line for line in self.get("/metrics").splitlines() if line.startswith(name)).removeprefix(name))
 
     def stop(self) -> None:
-        self.gateway.stop()
+        super().stop()
         self.provider.stop()
 
 
