@@ -51,6 +51,12 @@ impl CallerAudio {
         self.speech = CallerSpeechState::Speaking;
     }
 
+    /// Whether an utterance has begun that is no item yet: between its end and its item nobody
+    /// speaks.
+    pub(super) fn has_utterance(&self) -> bool {
+        self.speech == CallerSpeechState::Speaking
+    }
+
     pub(super) fn clear(&mut self) {
         self.frames.clear();
         self.bytes = 0;

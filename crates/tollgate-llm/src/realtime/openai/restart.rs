@@ -130,6 +130,7 @@ impl OpenAiRealtime {
         }
         let is_idle = self.expiry.is_ready()
             && self.floor.is_quiet()
+            && !self.caller_audio.has_utterance()
             && !self.floor.has_open_turn()
             && !self.calls.any_running()
             && self.speech_queue.is_nothing();

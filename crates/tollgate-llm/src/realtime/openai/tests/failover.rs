@@ -260,6 +260,30 @@ fn a_session_moves_to_another_connection_before_it_expires_when_nobody_speaks() 
 }
 
 #[test]
+fn a_session_does_not_move_between_the_end_of_an_utterance_and_its_item() {
+    let mut talk = Talk::fresh("");
+    let wall = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+    talk.machine.synchronize(talk.now, wall);
+    talk.says(provider(json!({ "type": "session.created", "session": {
+        "type": "realtime", "expires_at": 1_003_600 } })));
+    let input = |kind: &str| {
+        let kind = format!("input_audio_buffer.{kind}");
+        provider(json!({ "type": kind, "event_id": "e", "item_id": "item_1" }))
+    };
+    talk.says(input("speech_started"));
+    assert_eq!(talk.says(Says::Wait(3_300_000)), "PrepareReconnect");
+    let ready = DialectEvent::Successor(SuccessorState::Ready);
+    assert_eq!(talk.says(Says::News(ready)), "", "the caller speaks");
+    for kind in ["speech_stopped", "committed"] {
+        let text = talk.says(input(kind));
+        assert!(!text.contains("Expiring"), "{kind}: {text}");
+    }
+    talk.says(make_created_event("r1"));
+    let text = talk.says(finish_turn("r1", "completed", ""));
+    assert!(text.contains("Expiring"), "{text}");
+}
+
+#[test]
 fn a_connection_that_could_not_be_opened_is_opened_later() {
     let mut talk = Talk::fresh("");
     let wall = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
