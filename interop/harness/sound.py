@@ -7,6 +7,8 @@ SYMBOL_MS = 10
 # Whole periods within the part of a symbol that is looked at, so that no tone leaks into another.
 TONES = [400 + 200 * number for number in range(16)]
 LOUD, AUDIBLE = 8000, 1500
+# A byte as one level of a tenth of a second: quick to read, for an uncompressed line at one rate.
+LEVEL_MS, LOWEST_LEVEL, LEVEL_STEP = 100, 2000, 100
 
 
 def encode(text: str, rate: int) -> bytes:
@@ -51,8 +53,33 @@ def _tone(window, rate: int) -> int:
     return max(range(16), key=lambda half: strength(TONES[half]))
 
 
+def level(byte: int, rate: int) -> bytes:
+    """A tenth of a second in which only this byte is heard."""
+    height = LOWEST_LEVEL + LEVEL_STEP * byte
+    return struct.pack("<2h", height, -height) * (rate * LEVEL_MS // 2000)
+
+
+def silence(rate: int) -> bytes:
+    return bytes(rate * LEVEL_MS // 1000 * 2)
+
+
+def is_level(audio: bytes) -> bool:
+    if len(audio) < 8:
+        return False
+    first, second, third = struct.unpack("<3h", audio[:6])
+    return first == -second == third and first >= LOWEST_LEVEL
+
+
+def read_levels(audio: bytes, rate: int) -> str:
+    step = rate * LEVEL_MS // 1000 * 2
+    heights = [struct.unpack_from("<h", audio, at)[0] for at in range(0, len(audio) - 1, step)]
+    return bytes((height - LOWEST_LEVEL) // LEVEL_STEP for height in heights if height >= LOWEST_LEVEL).decode(errors="replace")
+
+
 def heard(audio: bytes, rate: int) -> str:
     """What audio says to a fake provider: the text that its bytes are, or that its sound spells."""
+    if is_level(audio):
+        return read_levels(audio, rate)
     return audio.decode() if is_text(audio) else decode(audio, rate)
 
 

@@ -9,6 +9,7 @@ import json
 import re
 import threading
 import time
+from socket import SHUT_RDWR
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
@@ -80,6 +81,8 @@ class Session:
     def __init__(self, provider: "GeminiLive", socket: ServerConnection):
         self.provider, self.socket = provider, socket
         self.setup: dict = {}
+        self.used = 0.0
+        """When the setup came."""
         self.tools: list[dict] = []
         self.instruction: dict = {}
         self.updates: list[dict] = []
@@ -87,6 +90,10 @@ class Session:
         self.calls = Calls()
         self.turns = 0
         self.heard: list[str] = []
+        self.told: list[dict] = []
+        """Turns that it was told in writing."""
+        self.utterances: list[tuple[float, str]] = []
+        """When the caller said what to this connection."""
         self.audio, self.rate = b"", 16_000
         self.is_active = False
         """The client says that the caller speaks."""
@@ -109,7 +116,8 @@ class Session:
     def content(self, **content) -> None:
         self.send(serverContent=content)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, seconds: float = 0) -> bool:
+        """`seconds`: for each word. `False`: the caller spoke into it."""
         self.turns += 1
         for word in re.findall(r"\S+\s*", text):
             data = base64.b64encode(word.encode()).decode()
@@ -117,6 +125,15 @@ class Session:
             self.content(modelTurn={"parts": [part]})
             if "outputAudioTranscription" in self.setup:
                 self.content(outputTranscription={"text": word})
+            if seconds and self.is_barged(seconds):
+                return False
+        return True
+
+    def is_barged(self, limit_s: float) -> bool:
+        """Whether the caller speaks within this time."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.closed or self.barged, limit_s)
+        return self.barged
 
     def end(self) -> None:
         self.content(generationComplete=True)
@@ -128,6 +145,19 @@ class Session:
         self.send(goAway={"timeLeft": f"{seconds}s"})
         self.silent = True
         threading.Timer(seconds, self.close, (INTERNAL, "Deadline expired")).start()
+
+    def leave(self, seconds: float) -> None:
+        """Announces its end, and goes on until then."""
+        if self.closed:
+            return
+        self.send(goAway={"timeLeft": f"{seconds}s"})
+        end = threading.Timer(seconds, self.close, (INTERNAL, "Deadline expired"))
+        end.daemon = True
+        end.start()
+
+    def break_off(self) -> None:
+        """Ends without a word."""
+        self.socket.socket.shutdown(SHUT_RDWR)
 
     def offer_handle(self) -> None:
         if "sessionResumption" in self.setup:
@@ -173,6 +203,10 @@ class Session:
         try:
             self.begin(self.read())
             self.send(setupComplete={})
+            if self.provider.lifetime_s:
+                before_end = threading.Timer(self.provider.lifetime_s, self.leave, (self.provider.leaves_s,))
+                before_end.daemon = True
+                before_end.start()
             if "handle" in self.setup.get("sessionResumption", {}):
                 self.offer_handle()
             while True:
@@ -202,7 +236,7 @@ class Session:
     def begin(self, message: dict) -> None:
         if set(message) != {"setup"}:
             raise invalid("setup must be the first message and only the first")
-        self.setup = message["setup"]
+        self.setup, self.used = message["setup"], time.monotonic()
         unknown = sorted(set(self.setup) - SETUP)
         if unknown:
             raise invalid(f"Invalid JSON payload received. Unknown name {unknown} at 'setup': Cannot find field.")
@@ -258,6 +292,7 @@ class Session:
             raise invalid("Request contains an invalid argument.")
         texts = [part.get("text", "") for turn in content.get("turns", []) for part in turn.get("parts", [])]
         self.heard.append("".join(texts))
+        self.told += content.get("turns", [])
         if content.get("turnComplete"):
             self.answer()
 
@@ -293,6 +328,8 @@ class Session:
             return
         rate = re.search(r"rate=(\d+)", mime)
         self.rate = int(rate[1]) if rate else 16_000
+        if not self.audio and sound.is_silent(audio):
+            return
         self.audio += audio
         self.barged |= bool(audio) and not sound.is_silent(audio)
         if not sound.is_text(self.audio) and not self.is_manual() and sound.is_sentence(self.audio, self.rate):
@@ -304,6 +341,7 @@ class Session:
         if not text:
             return
         self.heard.append(text)
+        self.utterances.append((time.monotonic(), text))
         if "inputAudioTranscription" in self.setup:
             for word in re.findall(r"\S+\s*", text):
                 self.content(inputTranscription={"text": word})
@@ -349,9 +387,19 @@ class GeminiLive:
         """Seconds that its clock is ahead."""
         self.numbers = itertools.count(1)
         self.keys: list[str | None] = []
-        self.server = serve(self.hold, "127.0.0.1", 0, max_size=1 << 24)
+        self.is_full = False
+        """Whether it lets nobody in."""
+        self.speed = 1.0
+        """Of those who talk at the pace of speech."""
+        self.lifetime_s: float | None = None
+        """How long a connection lasts before it leaves, `leaves_s` after it has said so."""
+        self.leaves_s = 5.0
+        self.server = serve(self.hold, "127.0.0.1", 0, max_size=1 << 24, process_request=self.admit)
         self.url = f"http://127.0.0.1:{self.server.socket.getsockname()[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def admit(self, socket: ServerConnection, _request):
+        return socket.respond(503, "The service is currently unavailable.") if self.is_full else None
 
     def hold(self, socket: ServerConnection) -> None:
         path, _, query = socket.request.path.partition("?")

@@ -4,6 +4,8 @@ import json
 import threading
 import time
 
+from provider import live_conversation
+
 LOOK_UP = ("pace_look_up", {"key": "moon"})
 WRITE = ("pace_write_down", {"text": "milk"})
 WEATHER = ("pace_weather", {"city": "Rome"})
@@ -182,5 +184,6 @@ NAMED = {
     "long": long, "client-tool": client_tool,
     "echo": echo, "tool": tool, "aside": aside, "large": large, "mixed": mixed, "sweep": sweep, "cancel": cancel, "interrupt": interrupt,
     "hasty": hasty, "write": write, "unknown": unknown, "leave": leave, "leave-in-call": leave_in_call,
+    "conversation": live_conversation.gemini, "conversation-doomed": live_conversation.gemini,
     "crash": crash, "vanish": vanish, "expire": expire, "tools": tools,
 }  # fmt: skip

@@ -11,6 +11,7 @@ import json
 import re
 import threading
 import time
+from socket import SHUT_RDWR
 from urllib.parse import parse_qs, urlsplit
 
 from openai.types.realtime.realtime_client_event_param import RealtimeClientEventParam
@@ -22,11 +23,11 @@ from websockets.sync.server import ServerConnection, serve
 from fronts import params
 from harness import sound
 from provider import live_openai_plays as plays
+from provider.live_openai_response import Response, Stopped
 from provider.live_openai_rules import (
     ACCEPTED,
     CLOSES,
     LARGEST_AUDIO,
-    MS_PER_BYTE,
     PCMU,
     Refused,
     check_item,
@@ -35,7 +36,6 @@ from provider.live_openai_rules import (
     check_update,
     problem_of_connection,
     read,
-    spoken,
     unspoken,
     usage,
     without_nulls,
@@ -53,99 +53,6 @@ SEMANTIC = {"type": "semantic_vad", "eagerness": "auto", "create_response": True
 # Transcripts are made beside the model: this long after the caller's last word.
 AFTER_S, LATE_S = 0.12, 2.5
 RATE = 24_000
-
-
-class Response:
-    """One that runs, in a thread of its own. What plays are written with."""
-
-    def __init__(self, session: "Session", asked: dict, why: str):
-        self.session, self.asked, self.why = session, asked, why
-        self.id = session.fresh("resp")
-        self.aside = asked.get("conversation") == "none"
-        self.output: list[dict] = []
-        self.usage = None
-        self.stopped: str | None = None
-        """Why it was cancelled."""
-
-    def object(self, status: str) -> dict:
-        details = {"type": status, **({"reason": self.stopped} if self.stopped else {})}
-        return {
-            "object": "realtime.response", "id": self.id, "status": status, "output": list(self.output),
-            "status_details": None if status == "in_progress" else details, "output_modalities": ["audio"],
-            "conversation_id": None if self.aside else "conv_1", "metadata": self.asked.get("metadata"),
-            "usage": self.usage, "max_output_tokens": "inf",
-        }  # fmt: skip
-
-    @property
-    def tools(self) -> list[str]:
-        found = self.asked.get("tools", self.session.config["tools"])
-        return [] if self.asked.get("tool_choice") == "none" else [tool["name"] for tool in found]
-
-    def send(self, kind: str, **fields) -> None:
-        self.session.send(f"response.{kind}", response_id=self.id, **fields)
-
-    def check(self) -> None:
-        if self.stopped:
-            raise Stopped
-
-    def pause(self, seconds: float) -> None:
-        """Ends early if the response is cancelled."""
-        self.session.wait(lambda: self.stopped, seconds)
-        self.check()
-
-    def begin(self, item: dict) -> dict:
-        item = {"id": self.session.fresh("item"), "object": "realtime.item", "status": "in_progress", **item}
-        self.send("output_item.added", output_index=len(self.output), item=item)
-        if not self.aside:
-            self.session.add(item)
-        self.output.append(item)
-        return item
-
-    def end(self, item: dict, status: str = "completed") -> None:
-        item["status"] = status
-        if not self.aside:
-            self.session.send("conversation.item.done", item=item, previous_item_id=self.session.before(item["id"]))
-        self.send("output_item.done", output_index=self.output.index(item), item=item)
-
-    def say(self, text: str, seconds: float = 0) -> None:
-        item = self.begin({"type": "message", "role": "assistant", "content": []})
-        place = {"item_id": item["id"], "output_index": self.output.index(item), "content_index": 0}
-        self.send("content_part.added", part={"type": "audio", "transcript": ""}, **place)
-        said = ""
-        try:
-            for word in re.findall(r"\S+\s*", text):
-                self.check()
-                self.send("output_audio_transcript.delta", delta=word, **place)
-                audio = spoken(word, self.session.config["audio"]["output"]["format"])
-                self.send("output_audio.delta", delta=base64.b64encode(audio).decode(), **place)
-                said += word
-                self.session.sounded[item["id"]] = len(said.encode()) * MS_PER_BYTE
-                if seconds:
-                    self.pause(seconds)
-        finally:
-            self.send("output_audio.done", **place)
-            self.send("output_audio_transcript.done", transcript=said, **place)
-            self.send("content_part.done", part={"type": "audio", "transcript": said}, **place)
-            item["content"] = [{"type": "output_audio", "transcript": said}]
-            self.session.note("agent", said)
-            self.end(item, "incomplete" if self.stopped else "completed")
-
-    def call(self, name: str, arguments: dict | str, call_id: str = "", status: str = "completed") -> str:
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        call_id = call_id or self.session.fresh("call")
-        item = self.begin({"type": "function_call", "call_id": call_id, "name": name, "arguments": ""})
-        place = {"item_id": item["id"], "output_index": self.output.index(item), "call_id": call_id}
-        half = len(text) // 2
-        for part in (text[:half], text[half:]):
-            self.send("function_call_arguments.delta", delta=part, **place)
-        self.send("function_call_arguments.done", arguments=text, name=name, **place)
-        item["arguments"] = text
-        self.end(item, status)
-        return call_id
-
-
-class Stopped(Exception):
-    """The response was cancelled."""
 
 
 class Session:
@@ -166,6 +73,8 @@ class Session:
         }  # fmt: skip
         self.items: list[dict] = []
         self.received: list[dict] = []
+        self.used = 0.0
+        """When the first of it came."""
         self.refused: list[str] = []
         """Codes of the errors that were sent."""
         self.calls: dict[str, str] = {}
@@ -177,7 +86,7 @@ class Session:
         self.sounded: dict[str, int] = {}
         """Milliseconds of audio that were sent, by item."""
         self.timeline: list[tuple[float, str, str]] = []
-        """When who said what: the caller, the agent, a tool."""
+        """When who said what: the caller, the agent, a tool; or what was `written` as the caller's."""
         self.speaking: str | None = None
         self.transcripts = provider.transcripts_of.get(play, provider.transcripts)
         self.heard = 0
@@ -323,7 +232,7 @@ class Session:
             self.note("tool", item["output"])
             plays.before_answer(self)
         elif item["type"] == "message" and item["role"] == "user":
-            self.note("caller", "".join(part.get("text") or "" for part in item["content"]))
+            self.note("written", "".join(part.get("text") or "" for part in item["content"]))
         self.put(item, event.get("previous_item_id"))
         if not ours or self.provider.acks == "once":
             return self.acknowledge(item)
@@ -378,8 +287,10 @@ class Session:
             return
         if vad and not self.speaking and not sound.is_silent(heard):
             self.speaking = self.fresh("item")
-            self.send("input_audio_buffer.speech_started", item_id=self.speaking, audio_start_ms=0)
-            if vad.get("interrupt_response", True) and self.stop("turn_detected"):
+            with self.lock:
+                self.send("input_audio_buffer.speech_started", item_id=self.speaking, audio_start_ms=0)
+                is_stopped = vad.get("interrupt_response", True) and self.stop("turn_detected")
+            if is_stopped:
                 self.wait(lambda: self.active is None)
         self.audio += heard
         words = sound.heard(self.audio, RATE)
@@ -449,6 +360,10 @@ class Session:
         for word in words:
             self.send(f"{TRANSCRIPTION}.delta", item_id=id, content_index=0, delta=word)
 
+    def break_off(self) -> None:
+        """Ends without a word."""
+        self.socket.socket.shutdown(SHUT_RDWR)
+
     def expire(self) -> None:
         if not self.closed:
             self.refuse("session_expired", "Your session hit the maximum duration.")
@@ -463,6 +378,7 @@ class Session:
             event = {}
             try:
                 event = read(text)
+                self.used = self.used or time.monotonic()
                 self.received.append(event)
                 self.hear(event)
             except Refused as refused:
@@ -489,6 +405,10 @@ class OpenAiLive:
         `failed`."""
         self.transcripts_of: dict[str, str] = {}
         """The same by play, for sessions at once."""
+        self.speed = 1.0
+        """Of those who talk at the pace of speech, and of their tools."""
+        self.reported: set[str] = set()
+        """Outputs and items that were answered by those who answer each once."""
         self.numbers = itertools.count(1)
         self.sessions: list[Session] = []
         self.keys: list[str] = []

@@ -3,6 +3,8 @@ Most call a tool when the caller has spoken, and tell what came of it in the nex
 
 import json
 
+from provider import live_conversation
+
 LOOK_UP = ("pace_look_up", {"key": "moon"})
 WEATHER = ("pace_weather", {"city": "Rome"})
 WRITE = ("pace_write_down", {"text": "moon"})
@@ -147,6 +149,8 @@ def before_answer(session) -> None:
 
 
 NAMED = {
+    "conversation": live_conversation.openai,
+    "conversation-doomed": live_conversation.openai,
     "echo": echo,
     "talkative": talkative,
     "talkative-too": talkative,

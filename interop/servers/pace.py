@@ -1,7 +1,8 @@
 """Upstream on Python SDK 2.x whose tools are as fast, slow, fickle or broken as a file says at that moment.
 
 The file (`--pace`) holds JSON, by tool: `{"look_up": {"ms": 20}}`, `{"ms": 20, "other_ms": 900, "every": 2}` (bimodal: every
-second call takes the other time), `{"ms": 20, "step_ms": 5}` (drifting: each call takes longer), `{"fail": true}`.
+second call takes the other time), `{"ms": 20, "step_ms": 5}` (drifting: each call takes longer), `{"fail": true}`,
+`{"held": true}` (a look-up ends when the test writes the file `<key>.free` beside it).
 Calls are counted in the same folder (`<tool>.calls`), and those that were cancelled (`<tool>.cancelled`), so that a
 test can see what nobody told it.
 """
@@ -48,6 +49,9 @@ async def take_time(tool: str) -> None:
 @mcp.tool(description="Looks something up", annotations=READS, structured_output=False)
 async def look_up(key: str, limit: int = 3) -> str:
     await take_time("look_up")
+    held = json.loads(options.pace.read_text()).get("look_up", {}).get("held")
+    while held and not options.pace.with_name(f"{key}.free").exists():
+        await anyio.sleep(0.02)
     return f"{key}: nothing special, up to {limit}"
 
 
