@@ -315,6 +315,10 @@ async fn a_model_of_the_gateway_gets_a_link_to_a_picture_that_is_left_out() {
     let question = json!({"model": "sage", "messages": [{"role": "user", "content": "go"}]});
     let answer = ask(&hostile.stage, question).await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    let request = model.requests.lock().pop().unwrap().to_string();
-    assert_eq!(open_links(&hostile.stage, &request).await.len(), 8);
+    let request = model.requests.lock().pop().unwrap();
+    // The call itself has all of them.
+    let messages = request["messages"].as_array().unwrap().iter();
+    let results: String =
+        messages.filter(|it| it["role"] != "assistant").map(Value::to_string).collect();
+    assert_eq!(open_links(&hostile.stage, &results).await.len(), 8);
 }
