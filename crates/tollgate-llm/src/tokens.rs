@@ -27,8 +27,19 @@ pub enum CountPrecision {
     /// By length: accurate within some percent for prose and catalogues. Other text (digests,
     /// base64) may have three times as many tokens.
     Estimated,
-    /// By the vocabulary: some 50 microseconds per kilobyte of uncached text.
+    /// By the vocabulary: some 50 microseconds per kilobyte of uncached text. Of a request, what
+    /// is beyond [`MAX_EXACT_BYTES`] is estimated.
     Exact,
+}
+
+/// Counting megabytes by the vocabulary takes seconds, which the requests of others would wait.
+const MAX_EXACT_BYTES: u64 = 1 << 20;
+
+impl CountPrecision {
+    /// The same for so many bytes.
+    pub fn for_bytes(self, bytes: u64) -> Self {
+        if self == Self::Exact && bytes > MAX_EXACT_BYTES { Self::Estimated } else { self }
+    }
 }
 
 /// Overhead per message: role, begin, end.
@@ -76,8 +87,12 @@ fn by_length(bytes: u64) -> u64 {
 
 /// Tokens of the system prompts of a request, and of all other messages.
 pub fn conversation(request: &ChatRequest, precision: CountPrecision) -> (u64, u64) {
+    let mut bytes = 0;
     request.messages.iter().fold((0, 0), |(system, others), it| {
-        let tokens = message(it, precision);
+        if precision == CountPrecision::Exact {
+            bytes += message(it, CountPrecision::AtMost);
+        }
+        let tokens = message(it, precision.for_bytes(bytes));
         match it.role {
             ChatRole::System | ChatRole::Developer => (system + tokens, others),
             ChatRole::User | ChatRole::Assistant => (system, others + tokens),
@@ -118,8 +133,12 @@ fn part(content: &PartContent, precision: CountPrecision) -> u64 {
 
 /// Tokens of the tools of a request, without the overhead around them.
 pub fn tools(tools: &[ChatTool], precision: CountPrecision) -> u64 {
+    let mut bytes = 0;
     let one = |tool: &ChatTool| match tool {
-        ChatTool::Function(it) => function(it, precision),
+        ChatTool::Function(it) => {
+            bytes += written_length(it);
+            function(it, precision.for_bytes(bytes))
+        }
         ChatTool::Hosted { value, .. } => by_length(length(value)),
     };
     tools.iter().map(one).sum()
@@ -127,11 +146,7 @@ pub fn tools(tools: &[ChatTool], precision: CountPrecision) -> u64 {
 
 /// Tokens of one tool: its name, description and parameters.
 pub fn function(function: &Function, precision: CountPrecision) -> u64 {
-    let length = || {
-        let mut length = WrittenLength(0);
-        write(function, &mut length);
-        length.0
-    };
+    let length = || written_length(function);
     match precision {
         CountPrecision::AtMost => length(),
         CountPrecision::Estimated => by_length(length()),
@@ -199,6 +214,12 @@ fn write(function: &Function, into: &mut impl fmt::Write) {
         into.write_char('}')
     })();
     written.expect("strings and counters take all");
+}
+
+fn written_length(function: &Function) -> u64 {
+    let mut length = WrittenLength(0);
+    write(function, &mut length);
+    length.0
 }
 
 /// Length of the JSON in bytes.

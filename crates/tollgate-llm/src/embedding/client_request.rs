@@ -173,7 +173,9 @@ fn check_count(count: usize, at: &str) -> Result<(), LlmError> {
 pub fn write_answer(asked: &ClientEmbeddings, model: &str, vectors: &[Vec<f32>]) -> String {
     match asked.form {
         EmbeddingAnswerForm::OpenAi(encoding) => {
-            let count = |text: &String| tokens::text(text, CountPrecision::Exact);
+            let bytes = asked.input.texts.iter().map(|text| text.len() as u64).sum();
+            let precision = CountPrecision::Exact.for_bytes(bytes);
+            let count = |text: &String| tokens::text(text, precision);
             let tokens: u64 = asked.input.texts.iter().map(count).sum();
             let item = |index: usize, vector: &[f32]| {
                 let embedding = match encoding {

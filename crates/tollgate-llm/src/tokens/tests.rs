@@ -18,6 +18,18 @@ fn of(content: PartContent) -> u64 {
     message(&ChatMessage::new(ChatRole::User, vec![MessagePart::new(content)]), Exact)
 }
 
+fn request(messages: Vec<ChatMessage>) -> ChatRequest {
+    ChatRequest {
+        model: String::new(),
+        messages: messages.into(),
+        tools: Vec::new(),
+        tool_choice: ToolChoice::Unsaid,
+        options: GenerationOptions::default(),
+        delivery: ResponseDelivery::Whole,
+        extra: Extra::none(),
+    }
+}
+
 fn weather(description: &str) -> Function {
     Function {
         name: "get_weather".to_owned(),
@@ -47,6 +59,21 @@ fn an_estimate_is_near_for_prose_and_not_far_for_other_scripts() {
     }
     assert_eq!(estimate(""), 0);
     assert_eq!(estimate("a"), 1);
+}
+
+#[test]
+fn what_is_beyond_a_mebibyte_of_a_request_is_estimated() {
+    let text_of = |letter: &&str| ChatMessage::text(ChatRole::User, letter.repeat(400 << 10));
+    let count =
+        |letters: &[&str]| conversation(&request(letters.iter().map(text_of).collect()), Exact).1;
+    let one = count(&["a"]);
+    assert!(one < estimate(&"a".repeat(400 << 10)), "counted");
+    assert_eq!(count(&["a", "a"]), 2 * one);
+    let third = 4 + estimate(&"b".repeat(400 << 10));
+    assert_eq!(count(&["a", "a", "b"]), 2 * one + third);
+    let described = weather(&"a".repeat(2 << 20));
+    let tool = ChatTool::Function(described.clone());
+    assert_eq!(tools(&[tool], Exact), function(&described, Estimated));
 }
 
 #[test]
@@ -85,21 +112,12 @@ fn parts_of_every_kind_count() {
 
 #[test]
 fn the_system_prompt_is_counted_apart() {
-    let request = ChatRequest {
-        model: String::new(),
-        messages: vec![
-            ChatMessage::text(ChatRole::System, "hello world"),
-            ChatMessage::text(ChatRole::User, "hello world"),
-            ChatMessage::text(ChatRole::Developer, "hello world"),
-            ChatMessage::text(ChatRole::Assistant, "hello world hello world"),
-        ]
-        .into(),
-        tools: Vec::new(),
-        tool_choice: ToolChoice::Unsaid,
-        options: GenerationOptions::default(),
-        delivery: ResponseDelivery::Whole,
-        extra: Extra::none(),
-    };
+    let request = request(vec![
+        ChatMessage::text(ChatRole::System, "hello world"),
+        ChatMessage::text(ChatRole::User, "hello world"),
+        ChatMessage::text(ChatRole::Developer, "hello world"),
+        ChatMessage::text(ChatRole::Assistant, "hello world hello world"),
+    ]);
     assert_eq!(conversation(&request, Exact), (12, 14));
 }
 
