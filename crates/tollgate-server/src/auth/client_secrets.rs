@@ -23,11 +23,12 @@ pub(crate) const CLIENT_SECRET_PATHS: [&str; 2] = ["/v1/realtime", "/v1/realtime
 /// Valid secrets, of all callers and of one.
 const MAX_SECRETS: usize = 20_000;
 const MAX_SECRETS_PER_PRINCIPAL: usize = 2_000;
-/// Session configurations of all secrets together.
+/// Session configurations of all secrets together, and of one caller.
 const MAX_CONFIG_BYTES: usize = 32 << 20;
+const MAX_CONFIG_BYTES_PER_PRINCIPAL: usize = MAX_CONFIG_BYTES / 4;
 /// How long an expired secret is still known, so that its refusal can say why.
 const MEMORY_OF_EXPIRED: Duration = Duration::from_secs(600);
-/// When to ask for a secret again if too many are valid.
+/// When to ask for a secret again if the caller has too many.
 const RETRY_WHEN_FULL: Duration = Duration::from_secs(10);
 
 const UNKNOWN: ApiError = ApiError::new(
@@ -76,7 +77,8 @@ impl ClientSecrets {
     ) -> Result<Secret, ApiError> {
         let mut issued = self.issued.lock();
         issued.retain(|_, it| !it.is_forgettable(now));
-        check_room(&issued, &caller.principal, grant.session_bytes, now)?;
+        check_share(&issued, &caller.principal, grant.session_bytes, now)?;
+        make_room(&mut issued, grant.session_bytes, now);
         let text = secret::make(SecretKind::Client).ok_or_else(no_randomness)?;
         let fingerprint = Fingerprint::of(text.reveal().as_bytes());
         let until = now + lifetime;
@@ -127,31 +129,58 @@ impl IssuedSecret {
     fn is_forgettable(&self, now: SystemTime) -> bool {
         self.secret.until + MEMORY_OF_EXPIRED <= now
     }
+
+    /// What it takes of the room for all: a place, and bytes.
+    fn share(&self) -> usize {
+        MAX_CONFIG_BYTES / MAX_SECRETS + self.secret.grant.session_bytes
+    }
 }
 
-fn check_room(
+/// The share of one caller.
+fn check_share(
     issued: &HashMap<u128, IssuedSecret>,
     principal: &Principal,
     bytes: usize,
     now: SystemTime,
 ) -> Result<(), ApiError> {
-    let too_many = |status, code, detail: String| {
-        Err(ApiError::with_detail(status, code, detail).later(RETRY_WHEN_FULL))
-    };
+    let is_own = |it: &&IssuedSecret| it.caller.principal == *principal && it.secret.until > now;
+    let own = || issued.values().filter(is_own).map(|it| it.secret.grant.session_bytes);
+    let used = own().sum::<usize>();
+    if own().count() < MAX_SECRETS_PER_PRINCIPAL && used + bytes <= MAX_CONFIG_BYTES_PER_PRINCIPAL {
+        return Ok(());
+    }
+    let detail = format!(
+        "this key has as many valid client secrets as it may: {MAX_SECRETS_PER_PRINCIPAL}, with \
+         session configurations of {MAX_CONFIG_BYTES_PER_PRINCIPAL} bytes; let them expire sooner \
+         (`expires_after`)"
+    );
+    let status = StatusCode::TOO_MANY_REQUESTS;
+    Err(ApiError::with_detail(status, "too_many_at_once", detail).later(RETRY_WHEN_FULL))
+}
+
+/// Forgets expired secrets, and then the oldest of the caller with the most: no caller is kept out
+/// by the secrets of another.
+fn make_room(issued: &mut HashMap<u128, IssuedSecret>, bytes: usize, now: SystemTime) {
+    if has_room(issued, bytes) {
+        return;
+    }
+    issued.retain(|_, it| it.secret.until > now);
+    while !has_room(issued, bytes) {
+        let mut shares: HashMap<&Principal, usize> = HashMap::new();
+        for it in issued.values() {
+            *shares.entry(&it.caller.principal).or_default() += it.share();
+        }
+        let most = shares.values().max().copied();
+        let of_largest = |it: &&IssuedSecret| shares.get(&it.caller.principal).copied() == most;
+        let oldest = issued.values().filter(of_largest).min_by_key(|it| it.secret.until);
+        let Some(place) = oldest.map(|it| it.fingerprint.place()) else { return };
+        issued.remove(&place);
+    }
+}
+
+fn has_room(issued: &HashMap<u128, IssuedSecret>, bytes: usize) -> bool {
     let used = issued.values().map(|it| it.secret.grant.session_bytes).sum::<usize>();
-    if issued.len() >= MAX_SECRETS || used + bytes > MAX_CONFIG_BYTES {
-        let detail = "the gateway holds as many client secrets as it can; try again later";
-        return too_many(StatusCode::SERVICE_UNAVAILABLE, "too_busy", detail.to_owned());
-    }
-    let own = issued.values().filter(|it| it.caller.principal == *principal);
-    if own.filter(|it| it.secret.until > now).count() >= MAX_SECRETS_PER_PRINCIPAL {
-        let detail = format!(
-            "this key has {MAX_SECRETS_PER_PRINCIPAL} valid client secrets, which is the limit; \
-             let them expire sooner (`expires_after`)"
-        );
-        return too_many(StatusCode::TOO_MANY_REQUESTS, "too_many_at_once", detail);
-    }
-    Ok(())
+    issued.len() < MAX_SECRETS && used + bytes <= MAX_CONFIG_BYTES
 }
 
 fn no_randomness() -> ApiError {

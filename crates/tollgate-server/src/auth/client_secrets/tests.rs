@@ -9,7 +9,9 @@ use tollgate_core::id::AgentId;
 use tollgate_core::lease::{LeaseTerm, RevokedError};
 use tollgate_core::secret::Secret;
 
-use super::{ClientSecretGrant, ClientSecrets, MAX_CONFIG_BYTES, MAX_SECRETS_PER_PRINCIPAL};
+use super::{
+    ClientSecretGrant, ClientSecrets, MAX_CONFIG_BYTES_PER_PRINCIPAL, MAX_SECRETS_PER_PRINCIPAL,
+};
 use crate::api_error::ApiError;
 use crate::auth::{
     ApiKey, AuthenticatedCaller, CallerLease, CallerReach, Fingerprint, Right, Rights,
@@ -143,6 +145,32 @@ fn the_number_of_secrets_is_bounded_for_each_key_and_in_bytes() {
     assert_eq!(make(&shop, 2, 0), "too_many_at_once");
     let other = caller("other", &LeaseTerm::new());
     assert_eq!(make(&other, 2, 0), "ok", "another key has room");
-    assert_eq!(make(&other, MAX_CONFIG_BYTES, 0), "too_busy");
+    assert_eq!(make(&other, MAX_CONFIG_BYTES_PER_PRINCIPAL, 0), "too_many_at_once");
     assert_eq!(make(&shop, 2, 10), "ok", "expired ones do not count");
+}
+
+#[test]
+fn s_13_secrets_of_one_key_keep_no_other_key_from_getting_one() {
+    let secrets = ClientSecrets::default();
+    let make = |name: &AuthenticatedCaller, bytes: usize, after: u64| {
+        let grant = ClientSecretGrant { session_bytes: bytes, ..grant(None) };
+        secrets.issue(name, grant, seconds(10), now() + seconds(after))
+    };
+    let honest = caller("honest", &LeaseTerm::new());
+    let greedy = caller("greedy", &LeaseTerm::new());
+    let large = MAX_CONFIG_BYTES_PER_PRINCIPAL / 4;
+    // Short-lived ones, which are still known when they have expired.
+    for number in 0..16 {
+        make(&greedy, large, number / 4 * 10).unwrap();
+    }
+    let own = make(&honest, 2, 35).unwrap();
+    // And of several keys.
+    for name in 0..5 {
+        let one = caller(&name.to_string(), &LeaseTerm::new());
+        for _ in 0..4 {
+            make(&one, large, 36).unwrap();
+        }
+    }
+    make(&honest, 2, 37).unwrap();
+    assert_eq!(admit(&secrets, own.reveal(), CALLS, 37), "ok");
 }
