@@ -76,7 +76,8 @@ async fn a_call_over_http_waits_until_it_is_decided() {
             assert_eq!(by(BOSS, stage.request("GET", &path)).send().await.json(), waiting);
             let body = json!({"decision": decision, "note": "so be it"});
             assert_eq!(decide(&stage, id(&waiting), &body).status().await, 200);
-            assert_eq!(decide(&stage, id(&waiting), &body).status().await, 409);
+            let again = decide(&stage, id(&waiting), &body).send().await;
+            assert_eq!(again.code(), "409 decided_already");
         };
         let (reply, ()) = tokio::join!(execute(&stage).send(), decided);
         let outcome = reply.json();

@@ -47,6 +47,13 @@ impl Reply {
         }
     }
 
+    /// `status code` of an error of the HTTP APIs.
+    pub(crate) fn code(&self) -> String {
+        let body = serde_json::from_str(&self.text).unwrap_or(Value::Null);
+        let code = body["error"]["code"].as_str().or_else(|| body["code"].as_str());
+        format!("{} {}", self.status, code.unwrap_or("-"))
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         Some(self.headers.get(name)?.to_str().unwrap().to_owned())
     }

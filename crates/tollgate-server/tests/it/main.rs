@@ -26,6 +26,7 @@ mod concurrent_clients;
 mod config_api;
 mod disconnects;
 mod draining;
+mod error_codes;
 mod failing_servers;
 mod fairness;
 mod file_links;

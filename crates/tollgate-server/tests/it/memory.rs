@@ -193,7 +193,7 @@ async fn facts_are_stated_found_and_forgotten() {
     assert_eq!(sends(&stage, "POST", "/facts", &nobody).send().await.status, 404);
     assert_eq!(well(forgets(&stage, &format!("/facts/{id}"))).await["forgotten"]["facts"], 1);
     for gone in [format!("/facts/{id}"), "/facts/x".to_owned(), "/facts/-1".to_owned()] {
-        assert_eq!(forgets(&stage, &gone).send().await.status, 404, "{gone}");
+        assert_eq!(forgets(&stage, &gone).send().await.code(), "404 unknown_fact", "{gone}");
     }
 }
 
@@ -351,7 +351,7 @@ async fn an_import_says_which_line_is_wrong_and_keeps_those_before() {
     let stored = well(asks(&stage, "/facts")).await;
     assert_eq!(column(&stored, "facts", "text"), ["Good."]);
     let plain = stage.request("POST", "/api/memory/import").by_admin().body("{}");
-    assert_eq!(plain.send().await.status, 415);
+    assert_eq!(plain.send().await.code(), "415 not_lines");
     let long = format!("{{\"kind\":\"fact\",\"text\":\"{}\"}}", "x".repeat(2 << 20));
     assert_eq!(imports(&stage, "", &long).send().await.status, 413);
     let dangling = r#"{"kind":"relation","source":"a","type":"b","target":"c"}"#;

@@ -287,6 +287,10 @@ async fn b_oa_6_an_issuer_that_is_away_is_no_way_in() {
     let refused = lists(&stage, &issuer.token(&issuer.claims())).await;
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.text.contains("not been fetched yet"), "{refused:?}");
+    let list = stage.request("GET", "/v1/tools");
+    let token = format!("Bearer {}", issuer.token(&issuer.claims()));
+    let refused = list.header("authorization", &token).send().await;
+    assert_eq!(refused.code(), "503 issuer_unreachable");
     assert_eq!(stage.modern("tools/list", json!({})).send().await.status, 401);
     let admin = stage.modern("tools/list", json!({})).by_admin();
     assert_eq!(admin.brief().await, "200 ok", "keys do not need the issuer");
