@@ -29,6 +29,7 @@ use crate::phone_lines::PhoneLineRegistry;
 use crate::pressure::MemoryPressure;
 use crate::realtime_threads::RealtimeThreads;
 use crate::response_store::ResponseStore;
+use crate::unproven_senders::UnprovenSenders;
 
 /// What all requests share.
 pub(crate) struct AppState {
@@ -77,6 +78,8 @@ pub(crate) struct AppState {
     pub(crate) realtime_threads: RealtimeThreads,
     /// Live sessions without a connection of their client.
     pub(crate) calls: CallRegistry,
+    /// Logins and webhooks whose body is being read.
+    pub(crate) unproven: Arc<UnprovenSenders>,
     /// Webhooks that announce calls.
     pub(crate) incoming: IncomingCalls,
     /// Entities of the memory that an admin is changing.
@@ -127,6 +130,7 @@ impl AppState {
             telephone_calls: TaskGroup::new("telephone call", limits.in_flight),
             realtime_threads: RealtimeThreads::new(),
             calls: CallRegistry::new(limits.live_sessions),
+            unproven: UnprovenSenders::new(limits.unproven_bodies()),
             incoming: IncomingCalls::default(),
             limits,
         }

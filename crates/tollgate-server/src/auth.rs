@@ -4,7 +4,6 @@
 //! no keys exist. Keys are known by their SHA-256 only. They can be replaced while requests are
 //! served.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -48,7 +47,7 @@ use client_secret::ClientSecretGrant;
 use client_secrets::ClientSecrets;
 use key_snapshot::{KeySnapshot, KeylessPolicy};
 use keyring::{KeySummary, Keyring, KeyringError};
-use logins::{BrowserLogins, LoginCookie, LoginPermit};
+use logins::{BrowserLogins, LoginCookie};
 use oidc::{Oidc, OidcConfig, resource};
 
 /// Authenticates requests. Its rules change while requests are served. A caller that loses access
@@ -302,11 +301,6 @@ impl Authenticator {
         let now = self.clock.wall();
         let secret = self.client_secrets.issue(caller, grant, lifetime, now)?;
         Ok((secret, now + lifetime))
-    }
-
-    /// Permit to send a key for a login.
-    pub(crate) fn door(&self, address: Option<IpAddr>) -> Result<LoginPermit<'_>, ApiError> {
-        self.logins.enter(address)
     }
 
     /// A cookie that clears the login cookie.

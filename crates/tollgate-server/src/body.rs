@@ -32,8 +32,9 @@ use crate::limits::Limits;
 /// Part of a refused body that is still read, so that the client receives the refusal.
 const DRAINED_BYTES: usize = 64 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
-/// Step by which a body of unknown size reserves memory.
+/// Step by which a body of unknown size reserves memory, and that of a sender without a key.
 const STEP: usize = 512 << 10;
+const STEP_WITHOUT_KEY: usize = 64 << 10;
 /// Assumed memory use of a request, as a multiple of its body.
 const TIMES_BODY: usize = 4;
 /// Bodies up to this size need no reservation, not even for what is parsed from them.
@@ -54,6 +55,8 @@ pub(crate) struct BodyAdmission {
     pub(crate) permit: Arc<BodyPermit>,
     is_large: Arc<AtomicBool>,
     may_be_large: bool,
+    /// Whether the sender has a key. Others have memory only for what has arrived.
+    is_authenticated: bool,
 }
 
 impl BodyAdmission {
@@ -68,7 +71,13 @@ impl BodyAdmission {
             permit: Arc::new(permit()),
             is_large: Arc::default(),
             may_be_large: may_exceed(SMALL_BODY),
+            is_authenticated: true,
         })
+    }
+
+    /// For a sender without a key.
+    pub(crate) fn without_key(self) -> Self {
+        Self { is_authenticated: false, ..self }
     }
 
     /// Whether the body may be large.
@@ -79,6 +88,10 @@ impl BodyAdmission {
     /// Whether the body is so large that the request must run on the threads for large work.
     pub(crate) fn is_large(&self) -> bool {
         self.is_large.load(Ordering::Relaxed)
+    }
+
+    fn step(&self) -> usize {
+        if self.is_authenticated { STEP } else { STEP_WITHOUT_KEY }
     }
 
     /// Makes the task that polls the request move it to the threads for large work.
@@ -184,7 +197,8 @@ async fn read_whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, 
     }
     let admission = sent.extensions.get::<BodyAdmission>();
     let declared = usize::try_from(declared).unwrap_or(usize::MAX);
-    if let Some(admission) = admission.filter(|_| declared > SMALL_BODY)
+    let reserves = |it: &&BodyAdmission| it.is_authenticated && declared > SMALL_BODY;
+    if let Some(admission) = admission.filter(reserves)
         && let Err(problem) = admission.reserve(declared).await
     {
         if !sent.headers.contains_key(header::EXPECT) {
@@ -242,7 +256,7 @@ async fn collect(
         if let Some(admission) = admission.filter(|_| length > SMALL_BODY)
             && length > admission.permit.bytes()
         {
-            let more = length - admission.permit.bytes() + STEP;
+            let more = length - admission.permit.bytes() + admission.step();
             if let Err(problem) = pace.pause(admission.reserve(more)).await {
                 drop((first, rest, data));
                 drain(body).await;

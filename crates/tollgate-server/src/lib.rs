@@ -51,7 +51,9 @@ mod serve;
 pub mod telephony;
 mod tier_assignment;
 pub mod tls;
+mod unproven_senders;
 mod variables;
+mod webhook;
 mod wire_schema;
 
 pub use access::{BadProxyError, TrustedProxies};

@@ -7,6 +7,9 @@ use tollgate_core::rate::RateLimit;
 
 use crate::pressure::MemoryLimit;
 
+/// Logins and webhooks that are read at the same time.
+const MAX_UNPROVEN_BODIES: usize = 128;
+
 #[derive(Debug, Clone)]
 pub struct Limits {
     pub body_bytes: usize,
@@ -71,6 +74,13 @@ pub struct Limits {
     /// Minimum interval between fetches of an issuer's keys, however many tokens are signed by
     /// unknown keys.
     pub issuer_pause: Duration,
+}
+
+impl Limits {
+    /// Limit on bodies without a key that are read at the same time.
+    pub(crate) fn unproven_bodies(&self) -> usize {
+        (self.in_flight / 4).clamp(1, MAX_UNPROVEN_BODIES)
+    }
 }
 
 impl Default for Limits {

@@ -11,5 +11,5 @@ pub use settings::{
     DtmfMode, HmacAlgorithm, HmacScheme, LineAccess, RetellLine, SignatureEncoding,
     TelephonySettings, TwilioLine, VapiAuth, VapiLine,
 };
-pub(crate) use stream_tokens::{CallFacts, TokenError, UnprovenStream};
+pub(crate) use stream_tokens::{CallFacts, TokenError};
 pub(crate) use tool_deliveries::{AnswerSender, Delivery, DeliveryKey, ToolAnswer};

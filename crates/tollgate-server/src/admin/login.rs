@@ -32,8 +32,8 @@ pub(crate) async fn enter(State(front): State<Arc<AppState>>, request: Request) 
     let entered = async {
         check_query(&sent.uri, &[])?;
         let address = sent.extensions.get::<ConnectionPeer>().and_then(|peer| peer.address);
-        let _place = front.keys.door(address)?;
-        let body = body::json(&sent, body, &narrow(&front.limits)).await?;
+        let limits = narrow(&front.limits);
+        let body = front.unproven.read(address, body::json(&sent, body, &limits)).await?;
         let key = BodyFields::read(&body, &["key"])?.needed_text("key")?;
         let entered = front.keys.log_in(key.trim(), &sent);
         let (visitor, opened) = entered.map_err(|problem| slowed_down(&front, problem, address))?;

@@ -15,16 +15,12 @@ use tollgate_core::lease::{LeaseTerm, RevokedError};
 
 use super::Fingerprint;
 use super::secret::{self, SecretKind};
-use crate::access::AddressGroup;
 use crate::api_error::ApiError;
 
 /// Lifetime of a login.
 pub(crate) const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 60 * 60);
 /// Logins per key. One more evicts the oldest.
 const MAX_LOGINS_PER_KEY: usize = 32;
-/// Limits on concurrent login attempts, which are unauthenticated: in total, and per address.
-const MAX_CONCURRENT_LOGINS: usize = 16;
-const MAX_CONCURRENT_LOGINS_PER_ADDRESS: usize = 4;
 /// Header with the CSRF token. It proves that the page made a request that changes something.
 const PROOF: &str = "x-tollgate-csrf";
 
@@ -37,24 +33,6 @@ const NO_PROOF: ApiError = ApiError::new(
 #[derive(Default)]
 pub(crate) struct BrowserLogins {
     open: Mutex<HashMap<u128, BrowserLogin>>,
-    /// Addresses of the login attempts in progress.
-    entering: Mutex<Vec<Option<AddressGroup>>>,
-}
-
-/// Permit for one login attempt. Dropping it releases it.
-pub(crate) struct LoginPermit<'l> {
-    logins: &'l BrowserLogins,
-    /// `None`: the address is unknown.
-    from: Option<AddressGroup>,
-}
-
-impl Drop for LoginPermit<'_> {
-    fn drop(&mut self) {
-        let mut entering = self.logins.entering.lock();
-        if let Some(at) = entering.iter().position(|from| *from == self.from) {
-            entering.swap_remove(at);
-        }
-    }
 }
 
 struct BrowserLogin {
@@ -159,23 +137,6 @@ impl BrowserLogins {
         let login = open.get(&found.place()).filter(|it| it.word.is(&found) && it.until > now)?;
         let BrowserLogin { key, until, ref term, .. } = *login;
         Some(VerifiedLogin { key, proof: proof(word), until, term: term.clone() })
-    }
-
-    /// Permit for a login attempt. Attempts are unauthenticated, so they must not exhaust the
-    /// gateway or block each other.
-    pub(crate) fn enter(&self, address: Option<IpAddr>) -> Result<LoginPermit<'_>, ApiError> {
-        let from = address.map(AddressGroup::of);
-        let mut entering = self.entering.lock();
-        let of_one = entering.iter().filter(|it| **it == from).count();
-        if entering.len() >= MAX_CONCURRENT_LOGINS || of_one >= MAX_CONCURRENT_LOGINS_PER_ADDRESS {
-            let detail = "too many logins at the same time; try again";
-            let wait = Duration::from_secs(1);
-            return Err(
-                ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", detail).later(wait)
-            );
-        }
-        entering.push(from);
-        Ok(LoginPermit { logins: self, from })
     }
 }
 

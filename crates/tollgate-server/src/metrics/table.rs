@@ -370,7 +370,7 @@ pub(super) const ACCESS_REFUSED: MetricFamily = MetricFamily {
     about: "`reason` is `no_key`, `wrong_key`, `expired_key`, `bad_token` (of the issuer of `auth`), \
               `malformed_credentials` (two keys, or one in a URL), `failed_login`, `no_csrf`, \
               `no_right` (also: not the key's agent), `bad_host`, `bad_origin` or `bad_signature` (of \
-              a telephone platform). Addresses are in the log and in the audit trail, not here.",
+              a webhook). Addresses are in the log and in the audit trail, not here.",
 };
 pub(super) const WRONG_KEYS_THROTTLED: MetricFamily = MetricFamily {
     name: "tollgate_wrong_keys_throttled_total",

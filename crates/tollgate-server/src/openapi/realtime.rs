@@ -131,7 +131,7 @@ fn incoming() -> Operation {
     header(operation, "webhook-signature", "`v1,` and base64 (Standard Webhooks)")
         .takes(free())
         .gives_nothing(200, "the call is answered, or the event is another one")
-        .refuses(&[(401, "`bad_signature`"), (404, "`not_found`: no such webhook")])
+        .refuses(&[(403, "`bad_signature`"), (404, "`not_found`: no such webhook")])
 }
 
 fn of_call(verb: &str, id: &'static str, summary: &'static str) -> Operation {

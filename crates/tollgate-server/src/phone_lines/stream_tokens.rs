@@ -1,6 +1,7 @@
 //! One-time tokens that admit a stream: each is made with TwiML for one call, and bound to it.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,13 @@ use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
+use crate::unproven_senders::{UnprovenPlace, UnprovenSenders};
+
 /// Twilio opens the stream as soon as it has read the TwiML.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(60);
 /// Calls of one line that ring at once.
 const MAX_TOKENS: usize = 2_048;
-/// Streams of one line that have not brought a token yet.
+/// Streams of one line without a signature that have not brought a token yet.
 const MAX_UNPROVEN_STREAMS: usize = 256;
 
 /// What the signed webhook told of a call.
@@ -41,16 +44,17 @@ pub(crate) enum TokenError {
 }
 
 /// The tokens of one line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct StreamTokens {
     tokens: Mutex<HashMap<[u8; 32], StreamToken>>,
-    /// Counts its clones: one for each stream that is still to bring its token.
-    unproven: Arc<()>,
+    unproven: Arc<UnprovenSenders>,
 }
 
-/// The place of a stream that is still to bring its token.
-#[derive(Debug)]
-pub(crate) struct UnprovenStream(#[expect(dead_code, reason = "it is counted")] Arc<()>);
+impl Default for StreamTokens {
+    fn default() -> Self {
+        Self { tokens: Mutex::default(), unproven: UnprovenSenders::new(MAX_UNPROVEN_STREAMS) }
+    }
+}
 
 #[derive(Debug)]
 struct StreamToken {
@@ -89,13 +93,8 @@ impl StreamTokens {
     }
 
     /// A place for a stream without proof. It is needed for seconds at most.
-    pub(crate) fn enter(&self) -> Result<UnprovenStream, TokenError> {
-        let place = Arc::clone(&self.unproven);
-        // One is the line's own, one the new one.
-        if Arc::strong_count(&place) > MAX_UNPROVEN_STREAMS + 1 {
-            return Err(TokenError::TooMany);
-        }
-        Ok(UnprovenStream(place))
+    pub(crate) fn enter(&self, from: Option<IpAddr>) -> UnprovenPlace {
+        self.unproven.enter(from)
     }
 
     /// Whether a stream without a signature may be one that was announced.
@@ -136,16 +135,6 @@ mod tests {
         let later = now + TOKEN_LIFETIME;
         assert_eq!(tokens.redeem(&late, "CA3", later), Err(TokenError::Unknown));
         assert_eq!(tokens.redeem("", "", now), Err(TokenError::Unknown));
-    }
-
-    #[test]
-    fn streams_without_proof_are_bounded() {
-        let tokens = StreamTokens::default();
-        let mut streams: Vec<UnprovenStream> =
-            (0..MAX_UNPROVEN_STREAMS).map(|_| tokens.enter().unwrap()).collect();
-        assert_eq!(tokens.enter().unwrap_err(), TokenError::TooMany);
-        drop(streams.pop());
-        assert!(tokens.enter().is_ok());
     }
 
     #[test]

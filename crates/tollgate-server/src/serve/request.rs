@@ -132,8 +132,12 @@ async fn serve_admitted(
     }
     let method = parts.method.clone();
     let connection = parts.extensions.get::<Arc<ConnectionMemory>>().cloned();
-    let permit = || app.front.bodies.permit(key_of(visitor)).on_account_of(connection);
+    let permit = || app.front.bodies.permit(payer_of_body(visitor)).on_account_of(connection);
     let admission = BodyAdmission::of(&body, permit);
+    let admission = match visitor {
+        Some(_) => admission,
+        None => admission.map(BodyAdmission::without_key),
+    };
     if let Some(admission) = &admission {
         parts.extensions.insert(admission.clone());
     }
@@ -284,6 +288,14 @@ fn share(visitor: &AuthenticatedCaller, most: u32) -> Option<PrincipalShare> {
 
 fn key_of(visitor: Option<&AuthenticatedCaller>) -> Option<Principal> {
     share(visitor?, 0).map(|share| share.principal)
+}
+
+/// Who holds the memory of a body. All senders without a key together are one.
+fn payer_of_body(visitor: Option<&AuthenticatedCaller>) -> Option<Principal> {
+    match visitor {
+        Some(visitor) => key_of(Some(visitor)),
+        None => Some(Principal::from_name("without a key")),
+    }
 }
 
 /// At critical memory pressure, the connection is closed after the refusal.

@@ -10,11 +10,12 @@ use tollgate_core::json;
 
 use super::signature::{SignatureError, check_retell};
 use super::tool_calls::{self, BadArgumentsError, DeliveredCall};
-use super::webhook::{self, bad_message, peer_address, signature_error};
+use super::{MAX_WEBHOOK_BYTES, bad_message, signature_error};
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::phone_lines::DeliveryKey;
 use crate::request_context::header;
+use crate::webhook::{self, peer_address};
 
 const SIGNATURE: &str = "x-retell-signature";
 /// Retell cuts longer results.
@@ -54,7 +55,7 @@ async fn serve(front: Arc<AppState>, path: RetellPath, request: Request) -> Resp
         let line = front.telephony.retell.find(path.line.as_deref())?;
         let presented = header(&sent, SIGNATURE)?;
         let presented = presented.ok_or(SignatureError::Missing).map_err(signature_error)?;
-        let body = webhook::read_json(&sent, body, &front.limits).await?;
+        let body = webhook::read_json(&front, &sent, body, MAX_WEBHOOK_BYTES).await?;
         let key = line.settings.api_key.reveal();
         check_retell(key, &body, presented, front.clock.wall()).map_err(signature_error)?;
         let RetellCall { of_call, call } = read_call(path.tool, &body, presented)?;

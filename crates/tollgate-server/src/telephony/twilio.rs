@@ -11,12 +11,13 @@ use http::request::Parts;
 
 use super::caller;
 use super::signature::{SignatureError, check_twilio};
-use super::webhook::{self, bad_message, peer_address, signature_error};
+use super::{bad_message, signature_error};
 use crate::api_error::{ApiError, STOPPING};
 use crate::app_state::AppState;
 use crate::phone_lines::{CallFacts, PhoneLine, TokenError, TwilioLine};
 use crate::realtime::refuse_handshake;
 use crate::request_context::header;
+use crate::webhook::{self, peer_address};
 
 mod call;
 mod driver;
@@ -29,6 +30,8 @@ mod twiml;
 const SIGNATURE: &str = "x-twilio-signature";
 /// Last part of the webhook's path, after that of its stream.
 const VOICE: &str = "/voice";
+/// Limit on a form, which has a few short fields.
+const MAX_FORM_BYTES: usize = 64 << 10;
 
 /// `GET /v1/telephony/twilio`: the stream of a call, for the only line.
 pub(crate) async fn stream(State(front): State<Arc<AppState>>, request: Request) -> Response {
@@ -84,7 +87,7 @@ async fn connect_call(
     let line = front.telephony.twilio.find(line)?;
     let presented = header(&sent, SIGNATURE)?;
     let presented = presented.ok_or_else(|| signature_error(SignatureError::Missing))?;
-    let form = webhook::read_form(&sent, body, &front.limits).await?;
+    let form = webhook::read_form(front, &sent, body, MAX_FORM_BYTES).await?;
     let fields: Vec<(String, String)> = url::form_urlencoded::parse(&form).into_owned().collect();
     let stream = stream_url(&line.settings, &sent)?;
     let webhook = webhook_url(&stream, sent.uri.query());
@@ -143,8 +146,10 @@ fn webhook_url(stream: &str, query: Option<&str>) -> String {
 enum StreamAdmission {
     /// The handshake has Twilio's signature.
     Signed,
-    /// It must bring a token of our TwiML.
-    NeedsToken,
+    /// The same, but the line requires a token of our TwiML.
+    SignedNeedsToken,
+    /// It must bring such a token.
+    NoSignature,
 }
 
 /// A handshake without a signature is accepted only while a token is waited for.
@@ -155,7 +160,7 @@ fn admit_stream(
 ) -> Result<StreamAdmission, ApiError> {
     let Some(presented) = header(sent, SIGNATURE)? else {
         return if line.tokens.is_expected(front.clock.now()) {
-            Ok(StreamAdmission::NeedsToken)
+            Ok(StreamAdmission::NoSignature)
         } else {
             Err(signature_error(SignatureError::Missing))
         };
@@ -165,7 +170,7 @@ fn admit_stream(
     check_twilio(token, &url, &[], presented).map_err(signature_error)?;
     // The signature of a stream is the same for each call.
     Ok(if line.settings.requires_token {
-        StreamAdmission::NeedsToken
+        StreamAdmission::SignedNeedsToken
     } else {
         StreamAdmission::Signed
     })

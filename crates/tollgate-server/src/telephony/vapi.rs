@@ -16,11 +16,12 @@ use tollgate_core::json;
 
 use super::signature::{PresentedHmac, SignatureError, check_hmac};
 use super::tool_calls::{self, BadArgumentsError, DeliveredCall};
-use super::webhook::{self, bad_message, peer_address, signature_error};
+use super::{MAX_WEBHOOK_BYTES, bad_message, signature_error};
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::phone_lines::{DeliveryKey, HmacScheme, PhoneLine, VapiAuth, VapiLine};
 use crate::request_context::header;
+use crate::webhook::{self, peer_address};
 
 /// Tool calls in one message.
 const MAX_CALLS: usize = 32;
@@ -44,7 +45,7 @@ async fn serve(front: Arc<AppState>, line: Option<String>, request: Request) -> 
     let answered = async {
         let line = front.telephony.vapi.find(line.as_deref())?;
         let proof = VapiProof::read(&line.settings, &sent).map_err(signature_error)?;
-        let body = webhook::read_json(&sent, body, &front.limits).await?;
+        let body = webhook::read_json(&front, &sent, body, MAX_WEBHOOK_BYTES).await?;
         proof.check(&body, front.clock.wall()).map_err(signature_error)?;
         answer(&front, &line, &sent, &body).await
     };

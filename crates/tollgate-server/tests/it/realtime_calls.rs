@@ -81,7 +81,7 @@ impl CallStage {
 }
 
 fn code(reply: &Reply) -> String {
-    format!("{} {}", reply.status, reply.json()["error"]["code"].as_str().unwrap_or("?"))
+    reply.code()
 }
 
 #[tokio::test]
@@ -148,6 +148,7 @@ async fn a_call_belongs_to_the_key_that_created_it() {
     let own = ["authorization: Bearer secret-1".to_owned()];
     let refused = RawWebSocket::dial(calls.address(), &path, &own).await.unwrap_err();
     assert_eq!(refused.status, 409, "tools would run twice: {}", refused.text);
+    assert!(refused.text.contains("call_already_held"), "{}", refused.text);
     // Both go on, each with its own results.
     for (sideband, word) in [(&mut first, "one"), (&mut second, "two")] {
         sideband.talker.call("call_1", "echo", &json!({"text": word})).await;
@@ -402,7 +403,7 @@ async fn an_announced_call_is_answered_by_the_agent_of_the_webhook_once() {
     };
     let calls = CallStage::open(Setup { incoming_calls: vec![webhook], ..setup() }).await;
     let forged = announce(&calls, "wh_1", "rtc_in1", b"another-secret-of-it").send().await;
-    assert_eq!(code(&forged), "401 bad_signature");
+    assert_eq!(code(&forged), "403 bad_signature");
     let early = announce(&calls, "wh_1", "rtc_in1", SECRET).send().await;
     assert_eq!(code(&early), "404 call_not_found", "the provider does not have it");
     calls.provider.ring("rtc_in1");

@@ -382,6 +382,25 @@ async fn s_37_where_a_token_is_required_a_signature_is_not_enough() {
 }
 
 #[tokio::test]
+async fn s_37_strangers_who_hold_streams_open_keep_no_call_out() {
+    let limits = Limits { live_per_key: 4, ..Limits::default() };
+    let strict = TwilioLine { requires_token: true, ..line("desk", "barkeep") };
+    let theatre = theatre_with(Setup { limits, ..Setup::default() }, vec![strict]).await;
+    let signed_call = json!({ "token": token(&ring(&theatre, "desk", "CA1").await) });
+    let unsigned_call = json!({ "token": token(&ring(&theatre, "desk", "CA2").await) });
+    let mut strangers = Vec::new();
+    for _ in 0..300 {
+        strangers.push(dial(&theatre, "desk", &[]).await.unwrap());
+    }
+    let mut call = PhoneCall::begin(&theatre, "desk", "CA1", signed_call).await;
+    call.provider.await_event("response.create").await;
+    let mut other = PhoneCall::with(&theatre, "desk", "CA2", unsigned_call, &[]).await;
+    other.provider.await_event("response.create").await;
+    let oldest = Talker::new(strangers.swap_remove(0)).end().await;
+    assert!(matches!(oldest, RawWebSocketMessage::Close(1013, _)), "{oldest:?}");
+}
+
+#[tokio::test]
 async fn streams_that_are_not_twilios_end_with_a_reason() {
     let theatre = theatre(vec![line("desk", "barkeep")]).await;
     let media = json!({ "event": "media", "streamSid": "MZ-CA1", "media": { "payload": "////" } });

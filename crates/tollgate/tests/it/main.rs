@@ -54,6 +54,7 @@ mod terminal;
 mod tls;
 mod tool_trust_command;
 mod under_attack;
+mod unsigned_webhooks;
 mod usage;
 mod waiting_memory;
 

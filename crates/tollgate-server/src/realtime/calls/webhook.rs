@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
@@ -18,16 +19,17 @@ use tollgate_core::turn::Principal;
 use tollgate_llm::realtime::{ProviderSessionTarget, RealtimeProtocol};
 
 use super::super::session::PendingSession;
-use super::super::session_config;
+use super::super::session_config::MAX_SESSION_BYTES;
 use super::control::{IncomingCall, accept_incoming};
 use super::enter;
-use crate::api_error::{ApiError, OpenAiApiError};
+use crate::api_error::ApiError;
 use crate::app_state::AppState;
 use crate::auth::{CallerLease, CallerReach, Right};
 use crate::call_registry::ProviderCallId;
 use crate::fields::check_query;
 use crate::incoming_calls::{IncomingCallSettings, IncomingCallWebhook, MAX_AGE, signing_key};
 use crate::request_context::{RequestContext, RequestLink, header};
+use crate::webhook;
 
 const MAX_EVENT_ID_BYTES: usize = 256;
 const INCOMING: &str = "realtime.call.incoming";
@@ -37,10 +39,12 @@ pub(crate) async fn receive(
     State(front): State<Arc<AppState>>,
     Path(name): Path<String>,
     request: Request,
-) -> Result<StatusCode, OpenAiApiError> {
+) -> Response {
     let (sent, body) = request.into_parts();
-    receive_event(&front, &name, &sent, body).await?;
-    Ok(StatusCode::OK)
+    match receive_event(&front, &name, &sent, body).await {
+        Ok(()) => StatusCode::OK.into_response(),
+        Err(problem) => webhook::refuse(&front, webhook::peer_address(&sent.extensions), problem),
+    }
 }
 
 async fn receive_event(
@@ -51,7 +55,7 @@ async fn receive_event(
 ) -> Result<(), ApiError> {
     check_query(&sent.uri, &[])?;
     let webhook = front.incoming.find(name).ok_or(NO_WEBHOOK)?;
-    let body = session_config::read_body(sent, body, &front.limits).await?;
+    let body = webhook::read_json(front, sent, body, MAX_SESSION_BYTES).await?;
     let now = front.clock.wall();
     let id = verify(&webhook.settings, sent, &body, now)?;
     let Some(call) = incoming_call(&body) else { return Ok(()) };
@@ -73,11 +77,11 @@ fn verify(
     body: &[u8],
     now: SystemTime,
 ) -> Result<String, ApiError> {
-    let needed = |name: &str| header(sent, name)?.ok_or(BAD_SIGNATURE);
+    let needed = |name: &str| header(sent, name)?.ok_or_else(bad_signature);
     let id = needed("webhook-id")?;
     let timestamp = needed("webhook-timestamp")?;
     let signatures = needed("webhook-signature")?;
-    let key = signing_key(settings.secret.reveal()).ok_or(BAD_SIGNATURE)?;
+    let key = signing_key(settings.secret.reveal()).ok_or_else(bad_signature)?;
     let message = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body].concat();
     let is_right = |signature: &str| {
         let bytes = signature.strip_prefix("v1,").and_then(|it| STANDARD.decode(it).ok());
@@ -90,7 +94,7 @@ fn verify(
     });
     let is_id = !id.is_empty() && id.len() <= MAX_EVENT_ID_BYTES;
     if !is_id || !is_recent || !signatures.split(' ').any(is_right) {
-        return Err(BAD_SIGNATURE);
+        return Err(bad_signature());
     }
     Ok(id.to_owned())
 }
@@ -137,11 +141,12 @@ const NO_WEBHOOK: ApiError = ApiError::new(
     "not_found",
     "there is no webhook of this name under `incoming_calls` of the config",
 );
-const BAD_SIGNATURE: ApiError = ApiError::new(
-    StatusCode::UNAUTHORIZED,
-    "bad_signature",
-    "the event has no valid signature of the webhook's secret, or is older than five minutes",
-);
+
+fn bad_signature() -> ApiError {
+    webhook::signature_error(
+        "the event has no valid signature of the webhook's secret, or is older than five minutes",
+    )
+}
 
 #[cfg(test)]
 mod tests {

@@ -24,15 +24,17 @@ use super::call::{CallOptions, TwilioCall};
 use super::driver::CallDriver;
 use super::dtmf::DigitCollector;
 use super::frames::{MAX_FRAME_BYTES, StreamStart, TwilioFrame};
-use super::{StreamAdmission, admit_stream, peer_address, token_error, twiml};
+use super::{StreamAdmission, admit_stream, peer_address, twiml};
 use crate::access::{AccessRefusal, RefusalReason};
 use crate::api_error::{ApiError, STOPPING};
 use crate::app_state::AppState;
-use crate::phone_lines::{CallFacts, PhoneLine, TokenError, TwilioLine, UnprovenStream};
+use crate::in_flight::{InFlightPermit, PrincipalShare};
+use crate::phone_lines::{CallFacts, PhoneLine, TokenError, TwilioLine};
 use crate::realtime::{
     ClientWebSocket, NO_SOCKET, PendingSession, UpgradeHandover, WebSocketHandshake, leave,
     provider_problem, share,
 };
+use crate::unproven_senders::UnprovenPlace;
 
 /// Twilio sends `start` as soon as it is connected.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,6 +50,11 @@ struct PendingStream {
     admission: StreamAdmission,
     session: PendingSession,
     from: Option<IpAddr>,
+    /// Until it has brought a token.
+    unproven: Option<UnprovenPlace>,
+    /// For a live session, from its proof on: strangers must not use up those of the line.
+    permit: Option<InFlightPermit>,
+    share: Option<PrincipalShare>,
 }
 
 /// A call whose provider is connected.
@@ -74,36 +81,32 @@ pub(super) fn accept(
     let line = front.telephony.twilio.find(line)?;
     let admission = admit_stream(front, &line, &sent)?;
     front.pressure.take_stream()?;
-    let unproven = match admission {
-        StreamAdmission::Signed => None,
-        StreamAdmission::NeedsToken => Some(line.tokens.enter().map_err(token_error)?),
-    };
     let who = caller::context(front, &line, &sent, "")?;
-    let permit = front.live.enter(share(front, &who))?;
+    let share = share(front, &who);
     let from = peer_address(&sent.extensions);
+    let (unproven, permit, share) = match admission {
+        StreamAdmission::NoSignature => (Some(line.tokens.enter(from)), None, share),
+        StreamAdmission::Signed | StreamAdmission::SignedNeedsToken => {
+            (None, Some(front.live.enter(share)?), None)
+        }
+    };
     let session = PendingSession::of_call(front, &sent, who)?;
-    let stream = PendingStream { front: Arc::clone(front), line, admission, session, from };
+    let thread = front.realtime_threads.pick();
+    let front = Arc::clone(front);
+    let stream = PendingStream { front, line, admission, session, from, unproven, permit, share };
     let response = shake.response(&sent);
     handover.give(
-        front.realtime_threads.pick(),
-        offload_while_large(async move |large_work| {
-            match upgrade.await {
-                Ok(upgraded) => Box::pin(stream.run(upgraded, large_work, unproven)).await,
-                Err(error) => tracing::debug!(%error, "a WebSocket upgrade failed"),
-            }
-            drop(permit);
+        thread,
+        offload_while_large(async move |large_work| match upgrade.await {
+            Ok(upgraded) => Box::pin(stream.run(upgraded, large_work)).await,
+            Err(error) => tracing::debug!(%error, "a WebSocket upgrade failed"),
         }),
     );
     Ok(response)
 }
 
 impl PendingStream {
-    async fn run(
-        mut self,
-        upgraded: Upgraded,
-        large_work: LargeWork,
-        unproven: Option<UnprovenStream>,
-    ) {
+    async fn run(mut self, upgraded: Upgraded, large_work: LargeWork) {
         let config = wire::config()
             .max_message_size(Some(MAX_FRAME_BYTES))
             .max_frame_size(Some(MAX_FRAME_BYTES));
@@ -114,17 +117,17 @@ impl PendingStream {
             end = &mut ends.at_once => Err(end),
             end = &mut ends.after_turn => Err(end),
         };
-        drop(unproven);
+        self.unproven = None;
         let StartedCall { mut call, options, request, provider } = match started {
             Ok(started) => started,
             Err(end) => return leave(socket, end).await,
         };
-        let front = self.front;
+        let Self { front, permit, session: pending, .. } = self;
         let (near, far) = tokio::io::duplex(PIPE_BYTES);
         let config = Some(wire::config());
         let client = WebSocketStream::from_raw_socket(far, Role::Server, config).await;
         let session = WebSocketStream::from_raw_socket(near, Role::Client, config).await;
-        let calls = self.session.worker().clone();
+        let calls = pending.worker().clone();
         let large = large_work.clone();
         let sockets = SessionSockets { client, provider, first: None, large_work: large, calls };
         let running = front.realtime_sessions.hold(request, sockets, ends);
@@ -135,18 +138,24 @@ impl PendingStream {
         let clock = Arc::clone(&front.clock);
         let driver = CallDriver::new(call, twilio, session).run(first, move || clock.now());
         join(Box::pin(driver), running).await;
+        drop(permit);
     }
 
     /// Waits for the call, checks it, and connects its provider.
     async fn start(&mut self, socket: &mut ClientWebSocket) -> Result<StartedCall, CloseReason> {
-        let started = tokio::time::timeout(START_TIMEOUT, read_start(socket)).await;
-        let started = started.map_err(|_| close(code::POLICY, "no `start` for 10 s"))??;
+        let started = self.read_start(socket).await?;
         let facts = self.facts(&started).map_err(|error| {
             let refusal = AccessRefusal { reason: RefusalReason::BadSignature, throttled: false };
             let front = &self.front;
             front.refused.note(&refusal, self.from, None, front.clock.wall());
             close(code::POLICY, error.to_string())
         })?;
+        self.unproven = None;
+        if self.permit.is_none() {
+            let permit = self.front.live.enter(self.share.take());
+            let too_busy = |problem: ApiError| close(code::TRY_LATER, problem.detail);
+            self.permit = Some(permit.map_err(too_busy)?);
+        }
         let settings = &self.line.settings;
         let variables = variables(settings, &facts, &started);
         let agent = self.session.agent();
@@ -175,6 +184,17 @@ impl PendingStream {
         Ok(StartedCall { call, options, request, provider })
     }
 
+    /// Waits for `start`, as long as there is room for streams without proof.
+    async fn read_start(&self, socket: &mut ClientWebSocket) -> Result<StreamStart, CloseReason> {
+        let reading = tokio::time::timeout(START_TIMEOUT, read_start(socket));
+        let read = match &self.unproven {
+            Some(place) => place.hold(reading).await,
+            None => Some(reading.await),
+        };
+        let read = read.ok_or_else(|| close(code::TRY_LATER, "too many streams begin at once"))?;
+        read.map_err(|_| close(code::POLICY, "no `start` for 10 s"))?
+    }
+
     fn facts(&self, started: &StreamStart) -> Result<CallFacts, TokenError> {
         let token = started.parameters.get(twiml::TOKEN_PARAMETER);
         match (token, self.admission) {
@@ -184,7 +204,9 @@ impl PendingStream {
             (None, StreamAdmission::Signed) => {
                 Ok(CallFacts { call: started.call.clone(), ..CallFacts::default() })
             }
-            (None, StreamAdmission::NeedsToken) => Err(TokenError::Unknown),
+            (None, StreamAdmission::SignedNeedsToken | StreamAdmission::NoSignature) => {
+                Err(TokenError::Unknown)
+            }
         }
     }
 }
