@@ -39,19 +39,20 @@ async fn r_39_requests_that_are_wrong_in_themselves_have_a_code() {
         call.header("sec-websocket-version", "13").header("sec-websocket-key", key)
     };
     let vapi = |path: &str| post(&stage, path, "{}").header("x-vapi-secret", SECRET);
+    let twice = post(&stage, "/v1/tools/execute", r#"{"name":"echo","arguments":{"text":"a"}}"#);
+    let twice = twice.header("x-tollgate-conversation", "a").header("x-tollgate-conversation", "b");
     for (call, expected) in [
         (get("/v1/tools/execute"), "405 method_not_allowed"),
         (get("/v1/realtime"), "426 websocket_needed"),
         (upgrade("short"), "400 bad_handshake"),
         (get("/v1/tools").set("host", "evil.example"), "403 host_not_allowed"),
         (get("/v1/tools").header("x-tollgate-include-tools", "a;b"), "400 bad_filter"),
-        (get("/v1/tools").header("x-tollgate-conversation", "\u{1}"), "400 bad_header"),
+        (twice, "400 bad_header"),
         (post(&stage, "/v1/tools/execute", &deep), "400 nested_too_deep"),
         (post(&stage, "/v1/tools/execute", &wide), "413 too_many_values"),
         (post(&stage, "/v1/audio/transcriptions", "{}"), "415 not_a_form"),
         (get("/v1/files/x"), "404 unknown_file"),
         (get("/v1/responses/x"), "404 unknown_response"),
-        (post(&stage, "/v1/models/m:nothing", "{}"), "404 unknown_verb"),
         (vapi("/v1/telephony/vapi/nowhere"), "404 unknown_line"),
         (vapi("/v1/telephony/vapi/front"), "400 bad_message"),
     ] {
@@ -65,9 +66,7 @@ async fn r_39_what_this_gateway_does_not_have_has_a_code() {
     let stage = stage().await;
     let decide = json!({"decision": "approve"}).to_string();
     for (call, expected) in [
-        (stage.request("GET", "/api/audit"), "404 no_audit"),
         (stage.request("GET", "/api/config"), "501 no_config"),
-        (post(&stage, "/api/keys", r#"{"name":"a"}"#), "409 no_keyring"),
         (post(&stage, "/api/approvals/a_0", &decide), "404 unknown_approval"),
     ] {
         let reply = call.by_admin().send().await;
@@ -102,7 +101,7 @@ async fn r_39_bytes_that_are_no_request_have_a_code() {
     for (bytes, expected) in [
         (format!("{}\r\n", head("http://other.example/v1/tools")), "host_mismatch"),
         (
-            format!("{}transfer-encoding: gzip, chunked\r\n\r\n", head("/mcp")),
+            format!("{}transfer-encoding: gzip, chunked\r\n\r\n", head("/v1/tools")),
             "bad_transfer_encoding",
         ),
         (chunked, "bad_body"),

@@ -63,7 +63,7 @@ fn s_37_webhooks_of_strangers_that_trickle_use_up_no_requests() {
 fn s_37_webhooks_of_strangers_that_trickle_use_up_no_memory() {
     let gateway = Served::start(&format!("limits: {{ memory_mb: 512 }}\n{CONFIG}"));
     let trickling = begin_webhooks(&gateway, 100, 70_000);
-    let large = format!("{ROLL}{}", " ".repeat(200_000));
+    let large = format!("{ROLL}{}", " ".repeat(1_500_000));
     let own = gateway.line_without_token().send("POST /v1/tools/execute", &[ADA], &large);
     assert_eq!(own.status, 200, "{own:?}");
     drop(trickling);
