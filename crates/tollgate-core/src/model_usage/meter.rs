@@ -259,6 +259,8 @@ impl RollingWindow {
             return Ok(());
         }
         let wait = (after - full).div_ceil(u128::from(limit.amount.max(1)));
+        // A reservation may be larger than the limit, and is given back long before it would fade.
+        let wait = wait.min(self.per.span().as_nanos());
         Err(Some(Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))))
     }
 

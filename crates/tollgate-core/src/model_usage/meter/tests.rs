@@ -147,6 +147,16 @@ fn a_question_that_is_larger_than_the_limit_never_fits() {
 }
 
 #[test]
+fn a_reservation_beyond_the_limit_tells_nobody_to_wait_longer_than_its_period() {
+    let mut stage = Stage::new(&["1000 tokens/min"]);
+    let absurd = tokens(10, 1_000_000_000_000_000_000);
+    stage.admit(&absurd).unwrap();
+    assert_eq!(stage.refuse(&tokens(10, 10)), Some(60));
+    stage.settle(&absurd, &used(10, 100));
+    stage.admit(&tokens(10, 10)).unwrap();
+}
+
+#[test]
 fn a_refusal_by_one_scope_takes_nothing_from_the_others() {
     let mut key = Stage::new(&["10 requests/min"]);
     let agent = UsageScope::Agent(AgentId::parse("gm").unwrap());
