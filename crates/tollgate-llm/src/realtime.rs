@@ -18,6 +18,7 @@ pub mod events;
 mod failover;
 pub mod gemini;
 pub mod gpt_live;
+mod handover;
 pub mod json_peek;
 mod observer;
 pub mod openai;
@@ -46,6 +47,7 @@ pub use events::{
     RealtimeCall, RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer, RecallChannel,
     SessionRestart, SuccessorState, TurnEvent, UtteranceStage,
 };
+pub use handover::SessionHandover;
 pub use protocol::RealtimeProtocol;
 pub use session_registry::{
     MeasuredSilence, RealtimeSessionRegistry, SessionCommand, SessionCommandError, SessionEnds,

@@ -52,7 +52,8 @@ pub enum ProviderSessionTarget {
 pub(super) struct DialPlan {
     models: Vec<Arc<ModelHandle>>,
     only: Option<LiveTarget>,
-    live: RealtimeProtocol,
+    /// The client's; each model is dialled in its own provider's.
+    client: RealtimeProtocol,
     place: ProviderSessionTarget,
     trace: Option<Arc<Trace>>,
 }
@@ -60,11 +61,11 @@ pub(super) struct DialPlan {
 impl DialPlan {
     pub(super) fn new(
         models: Vec<Arc<ModelHandle>>,
-        live: RealtimeProtocol,
+        client: RealtimeProtocol,
         place: &ProviderSessionTarget,
         trace: Option<Arc<Trace>>,
     ) -> Self {
-        Self { models, only: None, live, place: place.clone(), trace }
+        Self { models, only: None, client, place: place.clone(), trace }
     }
 
     /// Only at this place of the first model: a session cannot be resumed elsewhere.
@@ -123,18 +124,19 @@ impl DialPlan {
         reads_greeting: bool,
     ) -> Result<DialedProvider, LlmError> {
         let LiveCandidate { model, target } = candidate;
+        let live = self.client.at_provider(&model);
         let attempt = target.begin();
-        let query = query(self.live, &self.place, target.model_id());
+        let query = query(live, &self.place, target.model_id());
         let query: Vec<(&str, &str)> =
             query.iter().map(|(key, value)| (*key, value.as_str())).collect();
-        let path = path(self.live, &self.place);
+        let path = path(live, &self.place);
         let connected = attempt.connect(&path, &query, self.trace.as_deref(), limit).await;
         let mut socket = match connected {
             Ok(socket) => socket,
             Err(failure) => return Err(attempt.fail(failure)),
         };
         let mut greeting = None;
-        if reads_greeting && self.live.provider_speaks_first() {
+        if reads_greeting && live.provider_speaks_first() {
             greeting = match read_greeting(&mut socket, &target).await {
                 Ok(greeting) => greeting,
                 Err(failure) => return Err(attempt.fail(failure)),

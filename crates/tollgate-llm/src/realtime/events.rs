@@ -8,6 +8,7 @@ use serde_json::Value;
 use tollgate_core::budget::Tier;
 use tollgate_core::tool::{ResultDelivery, ToolEffect};
 
+use super::handover::SessionHandover;
 use crate::error::LlmError;
 
 /// One provider's protocol as a state machine. It sees every message of both sides and decides its
@@ -40,6 +41,23 @@ pub trait RealtimeDialect: Send {
     /// Begins again on a new connection, which knows nothing of the conversation: of this model or
     /// another one. Called after [`ProviderGone::Replace`] or [`DialectAction::Replace`].
     fn restart(&mut self, _restart: SessionRestart, _now: Instant) -> Vec<DialectAction> {
+        Vec::new()
+    }
+
+    /// Ends for the client what was begun, and returns what a machine of another protocol needs to
+    /// continue. Nothing is asked of this one afterwards.
+    fn hand_over(&mut self, _now: Instant) -> (SessionHandover, Vec<DialectAction>) {
+        Default::default()
+    }
+
+    /// Continues a session of another protocol on a connection that knows nothing of it. The first
+    /// call of a machine.
+    fn take_over(
+        &mut self,
+        _handover: SessionHandover,
+        _restart: &SessionRestart,
+        _now: Instant,
+    ) -> Vec<DialectAction> {
         Vec::new()
     }
 

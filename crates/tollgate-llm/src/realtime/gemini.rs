@@ -20,12 +20,14 @@ use super::events::{
     RealtimeDialect, RealtimeFrame, RealtimeInit, RealtimeOffer, RecallChannel, SessionRestart,
     TurnEvent,
 };
+use super::handover::SessionHandover;
 use super::replay::ReplayBuffer;
 
 mod calls;
 mod client;
 mod config;
 mod family;
+mod handover;
 mod history;
 mod link;
 mod loudness;
@@ -163,6 +165,19 @@ impl RealtimeDialect for GeminiLive {
 
     fn restart(&mut self, restart: SessionRestart, _now: Instant) -> Vec<DialectAction> {
         self.begin_again(&restart)
+    }
+
+    fn hand_over(&mut self, now: Instant) -> (SessionHandover, Vec<DialectAction>) {
+        self.leave_session(now)
+    }
+
+    fn take_over(
+        &mut self,
+        handover: SessionHandover,
+        restart: &SessionRestart,
+        now: Instant,
+    ) -> Vec<DialectAction> {
+        self.continue_session(handover, restart, now)
     }
 
     fn wakes(&self) -> Option<Instant> {

@@ -15,6 +15,7 @@ mod deep_turns;
 mod deliver;
 mod expiry;
 mod floor;
+mod handover;
 mod history;
 mod items;
 mod late_results;
@@ -33,8 +34,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use self::caller_audio::CallerAudio;
 use self::calls::OpenAiCalls;
-pub(super) use self::config::configure_call;
 use self::config::{ConnectionRole, OpenAiSessionConfig};
+pub(super) use self::config::{configure_call, remember_settings};
 use self::expiry::SessionExpiry;
 use self::floor::{OpenAiFloor, ResponseKind, ResponseOwner};
 use self::history::ConversationHistory;
@@ -50,6 +51,7 @@ use super::events::{
     CloseReason, DialectAction, DialectEvent, DialectStep, MessageFate, ProviderGone,
     RealtimeDialect, RealtimeFrame, RealtimeInit, RecallChannel, SessionRestart, SuccessorState,
 };
+use super::handover::SessionHandover;
 use super::json_peek::{self, JsonPeek};
 
 pub struct OpenAiRealtime {
@@ -223,6 +225,19 @@ impl RealtimeDialect for OpenAiRealtime {
 
     fn restart(&mut self, restart: SessionRestart, now: Instant) -> Vec<DialectAction> {
         self.begin_again(&restart, now)
+    }
+
+    fn hand_over(&mut self, _now: Instant) -> (SessionHandover, Vec<DialectAction>) {
+        self.leave_session()
+    }
+
+    fn take_over(
+        &mut self,
+        handover: SessionHandover,
+        restart: &SessionRestart,
+        now: Instant,
+    ) -> Vec<DialectAction> {
+        self.continue_session(&handover, restart, now)
     }
 
     fn synchronize(&mut self, now: Instant, wall: SystemTime) {

@@ -32,6 +32,7 @@ use super::wire::{close, code};
 
 mod failover;
 mod offers;
+mod protocol_change;
 mod recall;
 mod routing;
 mod running_calls;

@@ -158,12 +158,13 @@ impl SessionRequest {
     }
 
     fn plan(&self, models: Vec<Arc<ModelHandle>>) -> DialPlan {
-        DialPlan::new(models, self.live, &self.place, self.party.trace.clone())
+        DialPlan::new(models, self.client, &self.place, self.party.trace.clone())
     }
 
     /// Another model serves the session from now on. The one before comes last among the others.
     pub(super) fn adopt(&mut self, served: &ServedBy) {
         self.served_at = Some(served.target.clone());
+        self.live = self.client.at_provider(&served.model);
         let mut ring = vec![Arc::clone(&self.model)];
         ring.append(&mut self.others);
         let is_it = |model: &Arc<ModelHandle>| model.settings.name == served.model.settings.name;

@@ -11,8 +11,10 @@ use super::events::{
     CloseReason, DialectAction, DialectEvent, DialectStep, MessageFate, ProviderFault,
     ProviderGone, RealtimeDialect, RealtimeFrame, RealtimeInit, RecallChannel, SessionRestart,
 };
+use super::handover::SessionHandover;
 use super::observer::{Observation, SessionObserver};
 use super::protocol::RealtimeProtocol;
+use crate::settings::ProviderKind;
 
 mod gemini_client;
 mod losses;
@@ -31,6 +33,22 @@ pub fn can_translate(client: RealtimeProtocol, provider: RealtimeProtocol) -> bo
         (RealtimeProtocol::OpenAi, RealtimeProtocol::Gemini)
             | (RealtimeProtocol::Gemini, RealtimeProtocol::OpenAi)
     )
+}
+
+/// The protocol of a session with a model at its provider, if the client can talk to it.
+pub fn provider_protocol(
+    client: RealtimeProtocol,
+    provider: Option<ProviderKind>,
+) -> Option<RealtimeProtocol> {
+    if provider == Some(client.provider()) {
+        return Some(client);
+    }
+    let spoken = match provider? {
+        ProviderKind::OpenAi => RealtimeProtocol::OpenAi,
+        ProviderKind::Gemini => RealtimeProtocol::Gemini,
+        _ => return None,
+    };
+    can_translate(client, spoken).then_some(spoken)
 }
 
 /// The state machine of a session; the two protocols are the same, or [`can_translate`].
@@ -83,6 +101,23 @@ trait Translator: Send {
     fn wakes(&self) -> Option<Instant>;
 
     fn config_bytes(&self) -> usize;
+
+    /// As [`RealtimeDialect::hand_over`]; messages to the client are left out.
+    fn hand_over(
+        &mut self,
+        machine: &mut Self::Machine,
+        now: Instant,
+        out: &mut Vec<Translated>,
+    ) -> (SessionHandover, Vec<DialectAction>);
+
+    /// As [`RealtimeDialect::take_over`].
+    fn take_over(
+        &mut self,
+        machine: &mut Self::Machine,
+        handover: SessionHandover,
+        restart: &SessionRestart,
+        now: Instant,
+    ) -> Vec<DialectAction>;
 }
 
 /// Result of a translation.
@@ -247,6 +282,27 @@ impl<T: Translator> RealtimeDialect for TranslatedDialect<T> {
         actions
     }
 
+    fn hand_over(&mut self, now: Instant) -> (SessionHandover, Vec<DialectAction>) {
+        let mut translated = Vec::new();
+        let (handover, mut actions) =
+            self.translator.hand_over(&mut self.machine, now, &mut translated);
+        self.perform(translated, now, &mut actions);
+        (handover, actions)
+    }
+
+    fn take_over(
+        &mut self,
+        handover: SessionHandover,
+        restart: &SessionRestart,
+        now: Instant,
+    ) -> Vec<DialectAction> {
+        let of_machine = self.translator.take_over(&mut self.machine, handover, restart, now);
+        let mut actions = Vec::new();
+        self.pass_on(of_machine, now, &mut actions);
+        self.settle(now, &mut actions);
+        actions
+    }
+
     fn synchronize(&mut self, now: Instant, wall: SystemTime) {
         self.machine.synchronize(now, wall);
     }
@@ -283,3 +339,6 @@ impl SessionObserver for TranslatedObserver {
         self.provider.on_provider_message(frame)
     }
 }
+
+#[cfg(test)]
+mod tests;

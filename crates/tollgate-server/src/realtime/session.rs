@@ -184,12 +184,12 @@ impl PendingSession {
             None => named,
         };
         let model = target::model(&self.front, &self.who, &self.agent, self.live, named)?;
-        let live = target::provider_protocol(&model, self.live);
+        let live = self.live.at_provider(&model);
         let others = match self.place {
             // An existing session is where it is.
             ProviderSessionTarget::Attached(_) => Vec::new(),
             ProviderSessionTarget::New | ProviderSessionTarget::Version(_) => {
-                target::others(&self.front, &self.agent, live, &model)
+                target::others(&self.front, &self.agent, self.live, &model)
             }
         };
         let override_right = if self.who.rights.has(Right::OverrideTier) {

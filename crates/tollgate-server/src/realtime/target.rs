@@ -11,7 +11,6 @@ use tollgate_core::text::truncate_chars;
 use tollgate_llm::error::LlmError;
 use tollgate_llm::provider::{ModelHandle, ModelRegistry};
 use tollgate_llm::realtime::{RealtimeProtocol, translation};
-use tollgate_llm::settings::ProviderKind;
 
 use super::secret_scope;
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
@@ -113,8 +112,9 @@ pub(super) fn others(
 ) -> Vec<Arc<ModelHandle>> {
     let models = front.chat.models();
     let own = agent.persona.models.iter().filter_map(|name| models.find(name));
-    let is_alike = |other: &Arc<ModelHandle>| is_gpt_live(other) == is_gpt_live(model);
-    let serves = |it: &Arc<ModelHandle>| it.is_live() && speaks(it, live) && is_alike(it);
+    let is_alike =
+        |other: &Arc<ModelHandle>| speaks(other, live) && is_gpt_live(other) == is_gpt_live(model);
+    let serves = |it: &Arc<ModelHandle>| it.is_live() && (is_alike(it) || is_translated(it, live));
     let mut own: Vec<_> = own.filter(serves).collect();
     let is_it = |known: &Arc<ModelHandle>| known.settings.name == model.settings.name;
     let Some(at) = own.iter().position(is_it) else { return Vec::new() };
@@ -145,19 +145,7 @@ fn is_gpt_live(model: &ModelHandle) -> bool {
 fn is_translated(model: &ModelHandle, live: RealtimeProtocol) -> bool {
     model.is_live()
         && !is_gpt_live(model)
-        && translation::can_translate(live, provider_protocol(model, live))
-}
-
-/// The protocol of a session with this model at its provider.
-pub(super) fn provider_protocol(model: &ModelHandle, live: RealtimeProtocol) -> RealtimeProtocol {
-    if speaks(model, live) {
-        return live;
-    }
-    match model.provider_kind() {
-        Some(ProviderKind::OpenAi) => RealtimeProtocol::OpenAi,
-        Some(ProviderKind::Gemini) => RealtimeProtocol::Gemini,
-        _ => live,
-    }
+        && translation::can_translate(live, live.at_provider(model))
 }
 
 /// The only model for this protocol; without any, the only one that is translated.

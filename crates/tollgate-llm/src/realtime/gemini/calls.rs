@@ -12,6 +12,7 @@ use tollgate_core::tool::ResultDelivery;
 use super::family::ToolWaitBehavior;
 use super::wire::{self, AnswerSchedule, AnswerTarget, MoreAnswers};
 use crate::realtime::events::{AnswerStage, CallAnswer, DialectAction};
+use crate::realtime::handover::{ClientToolCall, SessionHandover, UnansweredCall};
 
 /// How long a call must stand uncancelled before its writes run, and how long a provider may still
 /// cancel calls after an interruption: it sends interruption and cancellation in no particular
@@ -289,6 +290,61 @@ impl GeminiCalls {
         for call in &mut self.clients {
             call.connection = CallConnection::Gone;
         }
+    }
+
+    /// The calls without a final answer, for a connection of another protocol, and those among them
+    /// that nobody can cancel any more.
+    pub(super) fn hand_over(&mut self) -> (Vec<UnansweredCall>, Vec<String>) {
+        self.lose();
+        let unsure = self.open.iter_mut().filter_map(|call| {
+            call.unsure.take()?;
+            Some(call.id.clone())
+        });
+        let confirmed = unsure.collect();
+        let calls = self.open.drain(..).map(|call| UnansweredCall {
+            is_pending: matches!(call.stage, GeminiCallStage::Acknowledged),
+            delivery: call.delivery.unwrap_or_default(),
+            id: call.id,
+            name: call.name,
+            arguments: "{}".to_owned(),
+        });
+        (calls.collect(), confirmed)
+    }
+
+    /// Calls of the client's tools that it may still answer.
+    pub(super) fn unanswered_client_calls(&self, now: Instant) -> Vec<ClientToolCall> {
+        let awaited = self.clients.iter().filter(|it| now < it.made + CLIENT_ANSWER_TIMEOUT);
+        let call = |call: &GeminiClientCall| ClientToolCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: "{}".to_owned(),
+        };
+        awaited.map(call).collect()
+    }
+
+    /// Calls that were made on a connection of another protocol.
+    pub(super) fn take_over(&mut self, handover: &SessionHandover, now: Instant) {
+        // Ids of ours must differ from those of earlier connections.
+        self.unnamed = u64::from(rand::random::<u32>()) << 16;
+        for call in &handover.calls {
+            self.open.push(GeminiOpenCall {
+                id: call.id.clone(),
+                named: HasProviderId::No,
+                name: call.name.clone(),
+                delivery: Some(call.delivery),
+                meanwhile: ToolWaitBehavior::TalksOn,
+                unsure: None,
+                stage: if call.is_pending {
+                    GeminiCallStage::Acknowledged
+                } else {
+                    GeminiCallStage::Lost
+                },
+            });
+        }
+        for call in &handover.client_calls {
+            self.note_client_call(&call.id, &call.name, now);
+        }
+        self.lose();
     }
 
     pub(super) fn note_client_call(&mut self, id: &str, name: &str, made: Instant) {

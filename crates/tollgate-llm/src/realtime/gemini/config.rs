@@ -54,6 +54,17 @@ impl GeminiSessionConfig {
         Ok(Self { setup, names, bytes })
     }
 
+    /// The setup as the client would send it now.
+    pub(super) fn message(&self) -> String {
+        json!({"setup": self.setup}).to_string()
+    }
+
+    /// The setup in a message; `None`: it cannot be read.
+    pub(super) fn of_message(message: &str) -> Option<Self> {
+        let message: Value = serde_json::from_str(message).ok()?;
+        Self::read(&message.get("setup")?.to_string()).ok()
+    }
+
     /// Whether both differ at most in what a running session accepts: instructions and tools.
     pub(super) fn has_same_settings(&self, other: &Self) -> bool {
         let settings = |config: &Self| {

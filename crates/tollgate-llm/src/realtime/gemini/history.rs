@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::wire;
 use crate::realtime::events::{DialectAction, UtteranceStage};
+use crate::realtime::handover::{Speaker, SpokenLine};
 
 /// More would not be told again.
 const MAX_BYTES: usize = 64 << 10;
@@ -17,18 +18,6 @@ const MAX_LINE_BYTES: usize = 8 << 10;
 pub(super) struct GeminiHistory {
     lines: VecDeque<SpokenLine>,
     bytes: usize,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct SpokenLine {
-    speaker: Speaker,
-    text: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Speaker {
-    Caller,
-    Model,
 }
 
 impl GeminiHistory {
@@ -47,7 +36,7 @@ impl GeminiHistory {
     }
 
     /// An answer to a call, as data.
-    fn note_result(&mut self, message: &str) {
+    pub(super) fn note_result(&mut self, message: &str) {
         if !message.starts_with(r#"{"toolResponse""#) {
             return;
         }
@@ -59,7 +48,7 @@ impl GeminiHistory {
         }
     }
 
-    fn push(&mut self, speaker: Speaker, text: &str) {
+    pub(super) fn push(&mut self, speaker: Speaker, text: &str) {
         let text = text[..text.floor_char_boundary(MAX_LINE_BYTES)].trim();
         if text.is_empty() {
             return;
@@ -70,6 +59,10 @@ impl GeminiHistory {
             let Some(oldest) = self.lines.pop_front() else { return };
             self.bytes -= oldest.text.len();
         }
+    }
+
+    pub(super) fn lines(&self) -> impl Iterator<Item = &SpokenLine> {
+        self.lines.iter()
     }
 
     /// Who spoke last.

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::GeminiLive;
 use super::config::OpeningHandle;
 use super::family::GeminiFamily;
-use super::history::Speaker;
 use crate::realtime::events::{
     CloseReason, DialectAction, ProviderFault, ProviderFaultKind, ProviderGone, SessionRestart,
 };
+use crate::realtime::handover::Speaker;
 
 /// Close codes that a session would get again: protocol, data, policy, size.
 const SENT_WRONGLY: [u16; 4] = [1002, 1007, 1008, 1009];
@@ -45,6 +45,10 @@ impl EarlyMessages {
 
     pub(super) fn clear(&mut self) {
         *self = Self::default();
+    }
+
+    pub(super) fn take(&mut self) -> Vec<String> {
+        std::mem::take(self).messages
     }
 }
 
@@ -95,7 +99,6 @@ impl GeminiLive {
             actions.push(DialectAction::Reconnected);
             return actions;
         }
-        let opening = config.opening(&self.model, &share, OpeningHandle::None);
         let is_transcribed = config.has_transcripts();
         let was_answering = self.talk.is_open();
         self.calls.lose();
@@ -107,13 +110,25 @@ impl GeminiLive {
             // The caller's words are in the history.
             self.replay.clear();
         }
+        actions.extend(self.open_again(restart, owes));
+        actions
+    }
+
+    /// Opens the session on a connection that knows nothing of it.
+    pub(super) fn open_again(
+        &mut self,
+        restart: &SessionRestart,
+        owes: bool,
+    ) -> Vec<DialectAction> {
+        let (Some(config), Some(share)) = (&self.config, self.share()) else { return Vec::new() };
+        self.shown = Some(share.fingerprint());
+        let opening = config.opening(&self.model, &share, OpeningHandle::None);
         self.recap = PendingRecap {
             turns: self.history.turns(restart.max_history_bytes),
             request: request(restart.notice.as_deref(), owes),
         };
         self.link.restart();
-        actions.push(DialectAction::ToProvider(opening));
-        actions
+        vec![DialectAction::ToProvider(opening)]
     }
 
     /// What follows when the new connection has accepted the setup.

@@ -84,6 +84,11 @@ impl CallerAudio {
         Some((&last.item, STANDARD.encode(bytes)))
     }
 
+    /// The audio of the running utterance.
+    pub(super) fn running_utterance(&self) -> Vec<u8> {
+        self.frames.iter().filter_map(|frame| STANDARD.decode(frame).ok()).flatten().collect()
+    }
+
     /// Messages with the running utterance for another connection.
     pub(super) fn replay(&self) -> impl Iterator<Item = String> {
         self.frames

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use tollgate_core::tool::ResultDelivery;
 
 use crate::realtime::events::{AnswerStage, CallAnswer};
+use crate::realtime::handover::UnansweredCall;
 
 /// Remembered calls, to detect duplicates.
 const MAX_REMEMBERED_CALLS: usize = 1024;
@@ -31,6 +32,8 @@ enum OpenAiCallStage {
     Early(Vec<CallAnswer>),
     /// Its response is over.
     Running,
+    /// Made on a connection of another protocol: this one has no call that could be answered.
+    Lost,
     /// No longer awaited: its answer triggers no response.
     Abandoned,
     /// Answered as pending.
@@ -176,12 +179,40 @@ impl OpenAiCalls {
         (cut_off, due)
     }
 
+    /// The calls without a final answer, for a connection of another protocol.
+    pub(super) fn unanswered(&self) -> Vec<UnansweredCall> {
+        let call = |id: &String| {
+            let entry = self.entries.get(id)?;
+            let (delivery, is_pending) = match entry.stage {
+                OpenAiCallStage::Running | OpenAiCallStage::Lost => (entry.delivery, false),
+                OpenAiCallStage::Pending => (entry.delivery, true),
+                OpenAiCallStage::Abandoned => (ResultDelivery::Silent, false),
+                OpenAiCallStage::Early(_) | OpenAiCallStage::Answered => return None,
+            };
+            let (name, arguments) = (entry.name.clone(), entry.arguments.clone());
+            Some(UnansweredCall { id: id.clone(), name, arguments, delivery, is_pending })
+        };
+        self.order.iter().filter_map(call).collect()
+    }
+
+    /// Calls that were made on a connection of another protocol.
+    pub(super) fn take_over(&mut self, calls: &[UnansweredCall]) {
+        for UnansweredCall { id, name, arguments, delivery, is_pending } in calls {
+            let made = OpenAiCallRequest { response: "", name, arguments, delivery: *delivery };
+            let stage = if *is_pending { OpenAiCallStage::Pending } else { OpenAiCallStage::Lost };
+            self.insert(id, &made, stage);
+        }
+    }
+
     /// Whether any call has no answer at all.
     pub(super) fn any_running(&self) -> bool {
         self.entries.values().any(|entry| {
             matches!(
                 entry.stage,
-                OpenAiCallStage::Early(_) | OpenAiCallStage::Running | OpenAiCallStage::Abandoned
+                OpenAiCallStage::Early(_)
+                    | OpenAiCallStage::Running
+                    | OpenAiCallStage::Lost
+                    | OpenAiCallStage::Abandoned
             )
         })
     }
@@ -204,7 +235,9 @@ impl OpenAiCalls {
 
     /// Whether the call has no answer yet, and is still awaited.
     pub(super) fn is_awaited(&self, id: &str) -> bool {
-        self.entries.get(id).is_some_and(|entry| matches!(entry.stage, OpenAiCallStage::Running))
+        self.entries.get(id).is_some_and(|entry| {
+            matches!(entry.stage, OpenAiCallStage::Running | OpenAiCallStage::Lost)
+        })
     }
 
     /// The conversation has an output of this call. `true` if the call still runs: then another
@@ -224,7 +257,7 @@ impl OpenAiCalls {
         let before = std::mem::replace(&mut entry.stage, OpenAiCallStage::Answered);
         match before {
             OpenAiCallStage::Early(answers) => answers.is_empty(),
-            OpenAiCallStage::Running | OpenAiCallStage::Abandoned => true,
+            OpenAiCallStage::Running | OpenAiCallStage::Lost | OpenAiCallStage::Abandoned => true,
             OpenAiCallStage::Pending | OpenAiCallStage::Answered => false,
         }
     }
@@ -240,12 +273,20 @@ impl OpenAiCalls {
             OpenAiCallStage::Answered => return None,
             OpenAiCallStage::Pending if answer.answered != AnswerStage::Late => return None,
             OpenAiCallStage::Abandoned => AfterAnswer::Nothing,
-            OpenAiCallStage::Running | OpenAiCallStage::Pending => {
+            OpenAiCallStage::Lost if answer.answered == AnswerStage::Pending => {
+                entry.stage = OpenAiCallStage::Pending;
+                return None;
+            }
+            OpenAiCallStage::Lost if answer.answered == AnswerStage::Cancelled => {
+                entry.stage = OpenAiCallStage::Answered;
+                return None;
+            }
+            OpenAiCallStage::Running | OpenAiCallStage::Lost | OpenAiCallStage::Pending => {
                 then(answer.answered, answer.delivery)
             }
         };
         let means = match entry.stage {
-            OpenAiCallStage::Pending => AnswerItemKind::Pair {
+            OpenAiCallStage::Pending | OpenAiCallStage::Lost => AnswerItemKind::Pair {
                 name: std::mem::take(&mut entry.name),
                 arguments: std::mem::take(&mut entry.arguments),
             },
@@ -265,7 +306,7 @@ impl OpenAiCalls {
     fn waiting(&self) -> impl Iterator<Item = &str> {
         self.order.iter().map(String::as_str).filter(|id| {
             self.entries.get(*id).is_some_and(|entry| {
-                matches!(entry.stage, OpenAiCallStage::Running)
+                matches!(entry.stage, OpenAiCallStage::Running | OpenAiCallStage::Lost)
                     && entry.delivery == ResultDelivery::Wait
             })
         })
@@ -286,6 +327,7 @@ impl OpenAiCalls {
         match std::mem::replace(&mut entry.stage, stage) {
             OpenAiCallStage::Early(answers) => answers,
             OpenAiCallStage::Running
+            | OpenAiCallStage::Lost
             | OpenAiCallStage::Abandoned
             | OpenAiCallStage::Pending
             | OpenAiCallStage::Answered => Vec::new(),

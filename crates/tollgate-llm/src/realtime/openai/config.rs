@@ -20,6 +20,8 @@ use crate::realtime::events::RealtimeOffer;
 mod provider_session;
 mod settings;
 
+pub(in crate::realtime) use settings::remember as remember_settings;
+
 /// Offer changes within this time become one update.
 const OFFER_DEBOUNCE: Duration = Duration::from_millis(250);
 

@@ -6,6 +6,8 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::{Value, json};
 use tollgate_core::json::Object;
 
+use crate::realtime::handover::{ClientToolCall, Speaker, SpokenLine, describe_result};
+
 /// Items and bytes that are remembered. More would not be told again.
 const MAX_ITEMS: usize = 512;
 const MAX_BYTES: usize = 64 << 10;
@@ -144,6 +146,50 @@ impl ConversationHistory {
         told
     }
 
+    /// What was said, as text; results are data. `is_hidden`: an item that is only ours.
+    pub(super) fn lines(&self, is_hidden: impl Fn(&str) -> bool) -> Vec<SpokenLine> {
+        let line = |item: &HistoryItem| match &item.content {
+            HistoryContent::Message { role, text, is_interrupted } if !text.is_empty() => {
+                let end = if *is_interrupted { INTERRUPTED } else { "" };
+                let (speaker, text) = match role.as_str() {
+                    "assistant" => (Speaker::Model, format!("{text}{end}")),
+                    "system" if is_hidden(&item.id) => return None,
+                    "system" => (Speaker::Caller, format!("[instructions] {text}")),
+                    _ => (Speaker::Caller, text.clone()),
+                };
+                Some(SpokenLine { speaker, text })
+            }
+            HistoryContent::Output { call_id, output } => {
+                Some(SpokenLine::caller(describe_output(self.call_name(call_id), output)))
+            }
+            HistoryContent::Message { .. } | HistoryContent::Call { .. } => None,
+        };
+        self.items.iter().filter_map(line).collect()
+    }
+
+    /// Calls without an output.
+    pub(super) fn open_calls(&self) -> impl Iterator<Item = ClientToolCall> {
+        let answered: HashSet<&str> = self.items.iter().filter_map(HistoryItem::answers).collect();
+        self.items.iter().filter_map(move |item| match &item.content {
+            HistoryContent::Call { call_id, name, arguments: Some(arguments) }
+                if !answered.contains(call_id.as_str()) =>
+            {
+                let (id, name) = (call_id.clone(), name.clone());
+                Some(ClientToolCall { id, name, arguments: arguments.clone() })
+            }
+            _ => None,
+        })
+    }
+
+    /// The name of the tool that was called; empty if the call is not known.
+    pub(super) fn call_name(&self, of: &str) -> &str {
+        let name = self.items.iter().find_map(|item| match &item.content {
+            HistoryContent::Call { call_id, name, .. } if call_id == of => Some(name.as_str()),
+            _ => None,
+        });
+        name.unwrap_or_default()
+    }
+
     fn change(&mut self, id: &str, change: impl FnOnce(&mut HistoryContent)) {
         let Some(item) = self.items.iter_mut().rev().find(|known| known.id == id) else { return };
         self.bytes -= item.bytes();
@@ -264,6 +310,11 @@ impl HistoryContent {
             (before, newer) => *before = newer,
         }
     }
+}
+
+pub(super) fn describe_output(name: &str, output: &str) -> String {
+    let result = serde_json::from_str(output).unwrap_or_else(|_| output.into());
+    describe_result(name, &result)
 }
 
 fn words_of(item: &Object<'_>) -> String {

@@ -52,7 +52,7 @@ pub(super) struct EarlierItems {
     lost: RecentNames,
     created: SessionCreatedEvent,
     /// Whether the caller waits for an answer that the provider refused to give.
-    owes_answer: bool,
+    pub(super) owes_answer: bool,
     /// Words for the caller, to be said with the next answer.
     pub(super) notice: Option<String>,
 }
@@ -65,6 +65,13 @@ enum SessionCreatedEvent {
     Shown,
     /// The client has seen one already.
     Repeated,
+}
+
+impl EarlierItems {
+    /// This connection does not have the item.
+    pub(super) fn lose(&mut self, id: &str) {
+        self.lost.insert(id);
+    }
 }
 
 impl OpenAiRealtime {
@@ -207,7 +214,10 @@ impl OpenAiRealtime {
     }
 
     /// Ends the responses that the client has seen begin. Returns its answers to calls in them.
-    fn end_for_client(&mut self, out: &mut Vec<DialectAction>) -> Vec<super::floor::EarlyAnswer> {
+    pub(super) fn end_for_client(
+        &mut self,
+        out: &mut Vec<DialectAction>,
+    ) -> Vec<super::floor::EarlyAnswer> {
         if let Some(hidden) = self.floor.hidden_response() {
             for item in hidden.items.clone() {
                 self.history.remove(&item);

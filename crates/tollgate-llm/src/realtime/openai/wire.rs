@@ -149,6 +149,12 @@ impl OpenAiOutbox {
         self.item_ids == ItemIdFate::Preserved
     }
 
+    /// Id of an item that is still to be written.
+    pub(super) fn new_item_id(&mut self) -> String {
+        self.count += 1;
+        self.last_item_id()
+    }
+
     /// Id of the item that was written last.
     pub(super) fn last_item_id(&self) -> String {
         format!("{}{}", self.item_prefix(), self.count)

@@ -126,6 +126,7 @@ impl RealtimeSession {
         self.charge_time(0, now);
         let fault = self.fault.take();
         let is_unnoticed = fault.is_some_and(|it| it.kind == ProviderFaultKind::Expiring);
+        let before = self.session_request.live;
         self.session_request.adopt(served);
         let notice = self.session_request.agent.persona.failover_message.clone();
         let window = self.session_request.model.settings.context_window;
@@ -138,8 +139,12 @@ impl RealtimeSession {
         };
         let model = self.session_request.model.settings.name.clone();
         self.session_registry.record_failover(&self.facts, model, is_unnoticed);
-        let actions = self.machine.restart(restart, now);
-        self.perform(actions, now);
+        if self.session_request.live == before {
+            let actions = self.machine.restart(restart, now);
+            self.perform(actions, now);
+        } else {
+            self.change_protocol(&restart, now);
+        }
         if let Some(greeting) = greeting {
             self.on_provider_message(greeting, now);
         }

@@ -17,6 +17,17 @@ impl RealtimeSession {
     /// The agent, its tools or its tier may have changed: sends a new offer if it differs.
     pub(in super::super) fn refresh(&mut self, now: std::time::Instant) {
         self.reload_agent();
+        let offer = self.current_offer();
+        if offer != self.offer {
+            self.offer = offer.clone();
+            let tools = offer.tools.len();
+            self.session_registry.update_status(&self.facts, |standing| standing.tools = tools);
+            self.send_event(DialectEvent::Offer(offer), now);
+        }
+        self.update_hold(now);
+    }
+
+    pub(super) fn current_offer(&self) -> RealtimeOffer {
         let turn_request = self
             .session_request
             .party
@@ -26,17 +37,10 @@ impl RealtimeSession {
             RecallChannel::Item | RecallChannel::None => self.prompt.clone(),
         };
         // A removed agent has no tools; its session may continue.
-        let offer = match self.session_registry.gate.turn(turn_request) {
+        match self.session_registry.gate.turn(turn_request) {
             Ok(turn) => offer(&self.session_request, &turn, prompt),
             Err(_) => RealtimeOffer { tools: Vec::new(), prompt },
-        };
-        if offer != self.offer {
-            self.offer = offer.clone();
-            let tools = offer.tools.len();
-            self.session_registry.update_status(&self.facts, |standing| standing.tools = tools);
-            self.send_event(DialectEvent::Offer(offer), now);
         }
-        self.update_hold(now);
     }
 
     /// A removed agent stays as it was. The prompt is rendered again only if its text was edited:

@@ -67,19 +67,27 @@ pub(super) struct SessionTurnState {
     pub(super) figures: LiveTurn,
 }
 
+/// Tier above which another model answers; `None`: the realtime model answers all turns.
+fn realtime_ceiling(
+    session_registry: &RealtimeSessionRegistry,
+    session_request: &SessionRequest,
+) -> Option<Tier> {
+    let is_speech = session_request.agent.persona.engine == Engine::SpeechToSpeech;
+    let routes = is_speech
+        && session_request.live.can_route()
+        && !chain(session_registry, session_request).is_empty();
+    routes.then_some(REALTIME_CEILING)
+}
+
 impl SessionTurnState {
     pub(super) fn begin(
         session_registry: &RealtimeSessionRegistry,
         session_request: &SessionRequest,
     ) -> Self {
-        let is_speech = session_request.agent.persona.engine == Engine::SpeechToSpeech;
-        let routes = is_speech
-            && session_request.live.can_route()
-            && !chain(session_registry, session_request).is_empty();
         // Before the first utterance: the same as for the first turn of a conversation.
         let first = session_request.agent.ceiling.map(|ceiling| ceiling.min(Tier::Standard));
         Self {
-            ceiling: routes.then_some(REALTIME_CEILING),
+            ceiling: realtime_ceiling(session_registry, session_request),
             routing: RoutingProgress::default(),
             hysteresis: first.map(TierHysteresis::at),
             insisted: session_request.tier,
@@ -90,6 +98,16 @@ impl SessionTurnState {
             time_budget: TurnTimeBudget::default(),
             figures: LiveTurn::default(),
         }
+    }
+
+    /// The session continues in another protocol.
+    pub(super) fn change_protocol(
+        &mut self,
+        session_registry: &RealtimeSessionRegistry,
+        session_request: &SessionRequest,
+    ) {
+        self.ceiling = realtime_ceiling(session_registry, session_request);
+        self.routing = RoutingProgress::default();
     }
 
     /// Tier of the realtime model.

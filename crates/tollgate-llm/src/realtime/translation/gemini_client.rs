@@ -8,14 +8,18 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Translated, Translator};
 use crate::realtime::audio::{AudioConverter, AudioFormat};
-use crate::realtime::events::{CloseReason, RealtimeFrame, RealtimeInit};
+use crate::realtime::events::{
+    CloseReason, DialectAction, RealtimeFrame, RealtimeInit, SessionRestart,
+};
+use crate::realtime::handover::SessionHandover;
 use crate::realtime::openai::OpenAiRealtime;
 
 mod client_messages;
+mod handover;
 mod provider;
 mod setup;
 #[cfg(test)]
@@ -36,6 +40,8 @@ const MAX_CALLS: usize = 256;
 pub(super) struct GeminiClient {
     stage: SetupStage,
     setup: ClientSetup,
+    /// The setup as the client would send it now.
+    setup_fields: Map<String, Value>,
     functions: ModelFunctions,
     config_bytes: usize,
     /// Number of the last message to the model; its id names it in errors.
@@ -49,6 +55,8 @@ pub(super) struct GeminiClient {
     turn: GeminiTurn,
     /// Unanswered calls of the client's functions, by id.
     calls: HashMap<String, String>,
+    /// The same of calls that a model of another provider made.
+    lost_calls: HashMap<String, String>,
     /// The caller's utterance of which words were sent.
     transcribed: Option<String>,
     outgoing: Vec<Value>,
@@ -99,6 +107,7 @@ impl Translator for GeminiClient {
         let translator = Self {
             stage: SetupStage::Awaited,
             setup: ClientSetup::default(),
+            setup_fields: Map::new(),
             functions: ModelFunctions::default(),
             config_bytes: 0,
             sent_count: 0,
@@ -108,6 +117,7 @@ impl Translator for GeminiClient {
             request: RequestState::default(),
             turn: GeminiTurn::default(),
             calls: HashMap::new(),
+            lost_calls: HashMap::new(),
             transcribed: None,
             outgoing: Vec::new(),
             sent: Vec::new(),
@@ -153,6 +163,27 @@ impl Translator for GeminiClient {
     fn config_bytes(&self) -> usize {
         self.config_bytes
     }
+
+    fn hand_over(
+        &mut self,
+        machine: &mut Self::Machine,
+        now: Instant,
+        out: &mut Vec<Translated>,
+    ) -> (SessionHandover, Vec<DialectAction>) {
+        let handed = self.leave_session(machine, now);
+        self.drain(out);
+        handed
+    }
+
+    fn take_over(
+        &mut self,
+        machine: &mut Self::Machine,
+        handover: SessionHandover,
+        restart: &SessionRestart,
+        now: Instant,
+    ) -> Vec<DialectAction> {
+        self.continue_session(machine, handover, restart, now)
+    }
 }
 
 impl GeminiClient {
@@ -177,7 +208,7 @@ impl GeminiClient {
     }
 
     fn tell_content(&mut self, key: &str, value: Value) {
-        let content = serde_json::Map::from_iter([(key.to_owned(), value)]);
+        let content = Map::from_iter([(key.to_owned(), value)]);
         self.outgoing.push(json!({"serverContent": content}));
     }
 

@@ -13,13 +13,17 @@ use serde_json::{Value, json};
 use super::usage::TokenCounts;
 use super::{Translated, Translator};
 use crate::realtime::audio::{AudioConverter, AudioFormat};
-use crate::realtime::events::{CloseReason, RealtimeFrame, RealtimeInit};
+use crate::realtime::events::{
+    CloseReason, DialectAction, RealtimeFrame, RealtimeInit, SessionRestart,
+};
 use crate::realtime::gemini::{GeminiFamily, GeminiLive};
+use crate::realtime::handover::SessionHandover;
 
 mod caller;
 mod client_events;
 mod conversation;
 mod events;
+mod handover;
 mod input_audio;
 mod item_input;
 mod pending;
@@ -144,6 +148,8 @@ enum CallStage {
     Answered,
     /// The model does not wait for it any more.
     Cancelled,
+    /// Made by a model of another provider.
+    Lost,
 }
 
 impl Translator for OpenAiClient {
@@ -240,6 +246,27 @@ impl Translator for OpenAiClient {
 
     fn config_bytes(&self) -> usize {
         self.config_bytes
+    }
+
+    fn hand_over(
+        &mut self,
+        machine: &mut Self::Machine,
+        now: Instant,
+        out: &mut Vec<Translated>,
+    ) -> (SessionHandover, Vec<DialectAction>) {
+        let handed = self.leave_session(machine, now);
+        out.extend(self.outgoing.drain(..).map(Translated::ToClient));
+        handed
+    }
+
+    fn take_over(
+        &mut self,
+        machine: &mut Self::Machine,
+        handover: SessionHandover,
+        restart: &SessionRestart,
+        now: Instant,
+    ) -> Vec<DialectAction> {
+        self.continue_session(machine, handover, restart, now)
     }
 }
 

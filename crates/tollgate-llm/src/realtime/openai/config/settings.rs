@@ -6,15 +6,20 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 use tollgate_core::tool::ToolEffect;
 
+use super::super::handover::audio_format;
 use super::super::wire::OpenAiOutbox;
 use super::{OpenAiSessionConfig, OpenAiSessionKind, PendingSessionUpdate};
+use crate::realtime::audio::AudioFormat;
 
 /// Fields that are told apart from these, or that no update can change.
 const NOT_REMEMBERED: [&str; 3] = ["tools", "instructions", "model"];
 
 /// Applies an update: a field that is present replaces the former one. Only `audio` and its two
 /// sides are joined, as the provider does.
-pub(super) fn remember(settings: &mut Map<String, Value>, update: &Map<String, Value>) {
+pub(in crate::realtime) fn remember(
+    settings: &mut Map<String, Value>,
+    update: &Map<String, Value>,
+) {
     for (key, value) in update {
         if NOT_REMEMBERED.contains(&key.as_str()) {
             continue;
@@ -82,6 +87,29 @@ impl OpenAiSessionConfig {
             (None, _) => {}
         }
         updates
+    }
+
+    /// The settings of a client, before a connection has them.
+    pub(in super::super) fn take_settings(&mut self, session: &Map<String, Value>) {
+        remember(&mut self.client.session, session);
+        self.take_from_client(&mut session.clone());
+        self.declared = None;
+    }
+
+    /// All settings of the client, as an update of its own.
+    pub(in super::super) fn client_settings(&self) -> Value {
+        let mut session = self.client.session.clone();
+        if !self.client.tools.is_empty() {
+            session.insert("tools".to_owned(), self.client.tools.clone().into());
+        }
+        if let Some(instructions) = &self.client.instructions {
+            session.insert("instructions".to_owned(), instructions.as_str().into());
+        }
+        json!({ "type": "session.update", "session": session })
+    }
+
+    pub(in super::super) fn input_format(&self) -> AudioFormat {
+        audio_format(&self.client.session)
     }
 
     /// Whether the provider itself notices when the caller speaks.

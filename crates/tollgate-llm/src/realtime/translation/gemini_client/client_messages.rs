@@ -12,6 +12,7 @@ use super::setup::{self, ActivityDetection, BargeIn, SetupError};
 use super::{CLIENT_RATE, GeminiClient, MODEL_AUDIO, SetupStage, TurnStage};
 use crate::realtime::audio::{AudioConverter, AudioFormat};
 use crate::realtime::events::RealtimeFrame;
+use crate::realtime::handover::describe_result;
 use crate::realtime::tier_request::TIER_MESSAGE_TYPE;
 
 const MESSAGES: [&str; 6] =
@@ -92,6 +93,7 @@ impl GeminiClient {
             Ok(translated) => {
                 self.config_bytes = bytes;
                 self.setup = translated.setup;
+                self.setup_fields = setup.clone();
                 self.functions = translated.functions;
                 let id = self.send("session.update", json!({"session": translated.session}));
                 self.stage = SetupStage::Sent(id);
@@ -107,9 +109,13 @@ impl GeminiClient {
                 setup::declarations(tools.get("tools"), "contextUpdate.tools.tools")?;
             self.functions = functions;
             session["tools"] = declared.into();
+            let tools = tools.get("tools").cloned().unwrap_or_else(|| json!([]));
+            self.setup_fields.insert("tools".to_owned(), tools);
         }
         if let Some(text) = setup::instructions(update.get("systemInstruction")) {
             session["instructions"] = text.into();
+            let instruction = update.get("systemInstruction").cloned().unwrap_or_default();
+            self.setup_fields.insert("systemInstruction".to_owned(), instruction);
         }
         self.send("session.update", json!({"session": session}));
         Ok(())
@@ -269,6 +275,14 @@ impl GeminiClient {
                 continue;
             }
             let id = response.get("id").and_then(Value::as_str).unwrap_or_default();
+            let is_silent = response.get("scheduling").and_then(Value::as_str) == Some("SILENT");
+            if let Some(name) = self.lost_calls.remove(id) {
+                let result = response.get("response").cloned().unwrap_or_default();
+                let text = describe_result(&name, &result);
+                self.write_item("user", &[json!({"type": "input_text", "text": text})]);
+                is_spoken |= !is_silent;
+                continue;
+            }
             if self.calls.remove(id).is_none() {
                 unknown = Some(truncate_chars(id, 64));
                 continue;
@@ -278,7 +292,7 @@ impl GeminiClient {
                 "output": output(response.get("response")),
             });
             self.send("conversation.item.create", json!({"item": item}));
-            is_spoken |= response.get("scheduling").and_then(Value::as_str) != Some("SILENT");
+            is_spoken |= !is_silent;
         }
         if is_spoken && self.calls.is_empty() {
             self.want_response();

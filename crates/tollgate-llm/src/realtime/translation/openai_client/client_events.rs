@@ -17,6 +17,7 @@ use super::session::{self, TurnDetection};
 use super::setup::ClientFunctions;
 use super::{CallStage, LinkStage, OpenAiClient, StaleTurn, TurnProgress, UPDATE_WAIT};
 use crate::realtime::events::RealtimeFrame;
+use crate::realtime::handover::describe_result;
 use crate::realtime::tier_request::{self, TIER_MESSAGE_TYPE};
 
 /// The events of a client.
@@ -241,13 +242,18 @@ impl OpenAiClient {
                 format!("Tool call ID '{call_id}' not found in conversation."),
             ));
         };
-        let is_awaited = call.stage == CallStage::Open;
-        call.stage = CallStage::Answered;
-        if !is_awaited {
-            return Ok(());
-        }
+        let before = std::mem::replace(&mut call.stage, CallStage::Answered);
         let text = item.get("output").and_then(Value::as_str).unwrap_or_default();
         let output = json::value(text).unwrap_or_else(|_| text.into());
+        match before {
+            CallStage::Open => {}
+            CallStage::Lost => {
+                let content = PartContent::Text(describe_result(&call.name, &output));
+                let (item_id, role) = (String::new(), ItemRole::User);
+                return self.pending.push(PendingPart { item_id, role, content }, now);
+            }
+            CallStage::Cancelled | CallStage::Answered => return Ok(()),
+        }
         let is_empty = match &output {
             Value::Null => true,
             Value::String(text) => text.trim().is_empty(),

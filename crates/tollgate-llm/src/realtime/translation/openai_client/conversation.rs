@@ -74,6 +74,15 @@ impl ConversationItems {
         self.finish(item, events, out);
     }
 
+    pub(super) fn list(&self) -> Vec<Value> {
+        self.items.iter().map(|known| known.item.clone()).collect()
+    }
+
+    /// The newest item for which this holds.
+    pub(super) fn find(&self, is_it: impl Fn(&Value) -> bool) -> Option<&Value> {
+        self.items.iter().rev().map(|known| &known.item).find(|item| is_it(item))
+    }
+
     pub(super) fn last(&self) -> Option<&str> {
         self.items.back().map(|item| item.id.as_str())
     }

@@ -81,6 +81,11 @@ impl InputAudio {
         Ok(std::mem::take(&mut self.held))
     }
 
+    /// The audio that is held and not committed.
+    pub(super) fn take_held(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+
     /// The provider's turn detection has taken the audio.
     pub(super) fn mark_taken(&mut self) {
         self.uncommitted = 0;

@@ -10,6 +10,7 @@ use tollgate_core::tool::ResultDelivery;
 
 use super::events::EventRefusal;
 use crate::realtime::gemini::{GeminiFamily, NoteChannel};
+use crate::realtime::handover::{Speaker, SpokenLine, describe_result};
 
 /// Most clients request a response right after their items.
 const REQUEST_WAIT: Duration = Duration::from_millis(500);
@@ -141,6 +142,29 @@ impl PendingInput {
             messages.push(content(&turns(std::mem::take(&mut self.parts)), TurnEnd::Open));
         }
         messages
+    }
+
+    /// The texts that the model has not got.
+    pub(super) fn take_lines(&mut self) -> Vec<SpokenLine> {
+        self.due = None;
+        self.bytes = 0;
+        let parts = std::mem::take(&mut self.parts).into_iter();
+        let lines = parts.filter_map(|part| match (part.role, part.content) {
+            (ItemRole::System, PartContent::Text(text)) => {
+                Some(SpokenLine::caller(format!("[instructions] {text}")))
+            }
+            (ItemRole::User, PartContent::Text(text)) => Some(SpokenLine::caller(text)),
+            (ItemRole::Assistant, PartContent::Text(text)) => {
+                Some(SpokenLine { speaker: Speaker::Model, text })
+            }
+            (_, PartContent::Image { .. } | PartContent::Audio(_)) => None,
+        });
+        let mut lines: Vec<SpokenLine> = lines.collect();
+        for output in std::mem::take(&mut self.outputs) {
+            let name = output.get("name").and_then(Value::as_str).unwrap_or_default();
+            lines.push(SpokenLine::caller(describe_result(name, &output["response"])));
+        }
+        lines
     }
 
     /// The outputs alone.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::events::EventRefusal;
 use crate::realtime::audio::AudioFormat;
+use crate::realtime::openai;
 
 /// Fields of a session that a client may send.
 const SESSION_KEYS: [&str; 14] = [
@@ -34,6 +35,8 @@ const OPENAI_VOICES: [&str; 10] =
 pub(super) struct ClientSession {
     /// As the client sees it.
     shown: Map<String, Value>,
+    /// What the client itself has set.
+    requested: Map<String, Value>,
     pub(super) settings: SessionSettings,
 }
 
@@ -101,7 +104,11 @@ impl ClientSession {
         });
         let Value::Object(shown) = shown else { unreachable!("it is written as an object") };
         let settings = SessionSettings::read(&shown).unwrap_or_default();
-        Self { shown, settings }
+        Self { shown, requested: Map::new(), settings }
+    }
+
+    pub(super) fn requested(&self) -> &Map<String, Value> {
+        &self.requested
     }
 
     pub(super) fn shown(&self) -> &Map<String, Value> {
@@ -121,7 +128,14 @@ impl ClientSession {
             }
         }
         let settings = SessionSettings::read(&shown)?;
-        Ok(Self { shown, settings })
+        let mut requested = self.requested.clone();
+        openai::remember_settings(&mut requested, update);
+        for key in ["tools", "instructions"] {
+            if let Some(value) = update.get(key) {
+                requested.insert(key.to_owned(), value.clone());
+            }
+        }
+        Ok(Self { shown, requested, settings })
     }
 }
 
