@@ -116,10 +116,16 @@ pub struct DeepTurnPolicy {
 
 /// Default of [`DeepTurnPolicy::hold`].
 pub const DEFAULT_HOLD: Duration = Duration::from_millis(300);
+/// Defaults of [`DeepTurnPolicy::slow_response`]: a caller who hears nothing for longer thinks that
+/// the line is dead.
+pub const SLOW_TURN_THRESHOLD: Duration = Duration::from_secs(1);
+pub const SLOW_TURN_MESSAGE: &str = "One moment, please.";
 
 impl Default for DeepTurnPolicy {
     fn default() -> Self {
-        Self { hold: DEFAULT_HOLD, slow_response: None }
+        let message = SLOW_TURN_MESSAGE.into();
+        let slow_response = SlowResponse { threshold: SLOW_TURN_THRESHOLD, message };
+        Self { hold: DEFAULT_HOLD, slow_response: Some(slow_response) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Agents: their views, models and prompts.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use tollgate_core::agent::{
-    Agent, DeepTurnPolicy, Engine, MAX_CALLS_PER_TURN, MixedResponse, OFFLINE, Persona, ToolSearch,
+    Agent, DeepTurnPolicy, Engine, MAX_CALLS_PER_TURN, MixedResponse, OFFLINE, Persona,
+    SLOW_TURN_MESSAGE, SLOW_TURN_THRESHOLD, ToolSearch,
 };
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
@@ -19,9 +19,6 @@ use super::{budget, is_new, memory, milliseconds, unknown_name};
 
 /// `/mcp/NAME` has another meaning for these.
 const RESERVED_AGENT_NAMES: &[&str] = &["status", "test"];
-
-/// Default of `slow_response_threshold_ms` of agents.
-const SLOW_TURN_THRESHOLD: Duration = Duration::from_secs(1);
 
 /// At least one: a config without agents has an implicit one.
 pub(crate) fn agents(
@@ -156,13 +153,13 @@ fn deep_turns(agent: &SectionFields, engine: &Engine, problems: &mut Problems) -
             .warning(agent.place("realtime"), &fields.path, "`realtime` has no effect here")
             .help("it is for agents with `engine: s2s`");
     }
-    let message = fields.text("slow_response_message").filter(|text| !text.value.is_empty());
+    let message = fields.text("slow_response_message").map_or(SLOW_TURN_MESSAGE, |it| it.value);
     let threshold = fields.whole("slow_response_threshold_ms");
     DeepTurnPolicy {
         hold: fields.whole("hold_ms").map_or(usual.hold, milliseconds),
-        slow_response: message.map(|message| SlowResponse {
+        slow_response: (!message.is_empty()).then(|| SlowResponse {
             threshold: threshold.map_or(SLOW_TURN_THRESHOLD, milliseconds),
-            message: message.value.into(),
+            message: message.into(),
         }),
     }
 }

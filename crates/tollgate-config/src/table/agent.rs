@@ -317,9 +317,9 @@ const AGENT_REALTIME: SectionSpec = SectionSpec {
         key(
             "slow_response_message",
             PROSE,
-            "none: only those of tools",
+            "`One moment, please.`",
             "Message spoken once while the other model works, if no tool of the turn has spoken its \
-             own before",
+             own before; empty: only those of tools",
         ),
     ],
     elsewhere: &[],

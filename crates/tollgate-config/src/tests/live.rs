@@ -65,7 +65,11 @@ fn an_agent_that_speaks_says_how_long_it_waits_and_what_it_says_meanwhile() {
         good(&with(&agent)).settings.agents[0].persona.deep_turns.clone()
     };
     let usual = policy("max_depth: 3");
-    assert_eq!((usual.hold, &usual.slow_response), (Duration::from_millis(300), &None));
+    assert_eq!(usual.hold, Duration::from_millis(300));
+    let slow = usual.slow_response.unwrap();
+    assert_eq!((slow.threshold, &*slow.message), (Duration::from_secs(1), "One moment, please."));
+    let later = policy("realtime: { slow_response_threshold_ms: 2000 }").slow_response.unwrap();
+    assert_eq!((later.threshold, later.message), (Duration::from_secs(2), slow.message));
     assert_eq!(policy("realtime: { hold_ms: 0 }").hold, Duration::ZERO);
     let slow = policy("realtime: { slow_response_message: Wait. }").slow_response.unwrap();
     assert_eq!((slow.threshold, &*slow.message), (Duration::from_secs(1), "Wait."));
