@@ -101,8 +101,7 @@ async fn create_at_provider(
         call.hang_up(front.clock.wall()).await;
         return Err(NO_SDP_ANSWER);
     }
-    let session = CallSession::new(&front, call, pending, request, permit);
-    front.calls.start(session.run())?;
+    CallSession::new(&front, call, pending, request, permit).start()?;
     if let Some(usage) = usage {
         usage.keep();
     }

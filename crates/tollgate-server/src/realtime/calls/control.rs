@@ -72,7 +72,7 @@ pub(super) async fn accept_incoming(
         let body = Value::Object(config).to_string();
         let accepted = call.model.post_call(to_call(&id, "accept", body), None, front.clock.wall());
         accepted.await.map_err(problem)?;
-        front.calls.start(CallSession::new(&front, call, pending, request, permit).run())
+        CallSession::new(&front, call, pending, request, permit).start()
     };
     tasks::run_to_completion("accepted call", accepting).await.unwrap_or(Err(FAULT))
 }

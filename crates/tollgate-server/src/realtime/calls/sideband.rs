@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::runtime::Handle;
 use tollgate_engine::model_usage::SessionUsageMeter;
 use tollgate_llm::error::LlmError;
 use tollgate_llm::realtime::{
@@ -76,9 +75,16 @@ impl CallSession {
         }
     }
 
+    /// Starts it on a thread for sessions: the sockets belong to the thread that opens them.
+    pub(super) fn start(self) -> Result<(), ApiError> {
+        let front = Arc::clone(&self.front);
+        let session = front.realtime_threads.pick().run(self.run());
+        front.calls.start(session)
+    }
+
     /// Holds sessions on the call until it is over. A call does not outlive its session: it would
     /// go on without tools, limits and records.
-    pub(super) async fn run(mut self) {
+    async fn run(mut self) {
         let mut reattached = 0;
         loop {
             let began = self.front.clock.now();
@@ -121,7 +127,7 @@ impl CallSession {
         let AttachedCall { request, provider } = attached?;
         let request = SessionRequest { usage: self.usage.take(), ..request };
         let sessions = Arc::clone(&self.front.realtime_sessions);
-        let calls = Handle::current();
+        let calls = self.pending.worker().clone();
         let held = offload_while_large(move |large_work| {
             sessions.hold_sideband(request, provider, large_work, calls, ends)
         });
