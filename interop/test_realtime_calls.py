@@ -4,6 +4,8 @@ real MCP server that run without anything to do for the client."""
 import asyncio
 import base64
 import json
+import os
+import signal
 import urllib.error
 import urllib.request
 
@@ -17,6 +19,7 @@ from provider.live_calls import OpenAiCalls
 
 KEY = "key-of-the-client-0123456789"
 OTHER = "key-of-another-0123456789"
+GONE = "key-that-goes-0123456789"
 SECRET = "secret-of-openai-0123456789"
 OFFER = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"
 
@@ -39,9 +42,15 @@ class Line:
             "providers": {"openai": {"kind": "openai", "base_url": self.provider.url, "api_key": SECRET}},
             "models": {"voice": {"provider": "openai", "api": "realtime", "id": "gpt-realtime-2.1--call"}},
             "agents": {"caller": {"models": ["voice"], "tools": ["pace_*"], "auto_execute": ["pace_*"], "prompt": "You are Ada."}},
-            "keys": [{"name": "app", "key": KEY, "role": "caller"}, {"name": "other", "key": OTHER, "role": "caller"}],
+            "keys": [
+                {"name": name, "key": key, "role": "caller"} for name, key in {"app": KEY, "other": OTHER, "gone": GONE}.items()
+            ],
         }
-        self.gateway = Gateway(folder, config)
+        self.folder, self.config = folder, config
+        self.start()
+
+    def start(self) -> None:
+        self.gateway = Gateway(self.folder, self.config)
         wait_for("tools", lambda: "pace_look_up" in self.get("/v1/tools"), 90)
 
     def get(self, path: str) -> str:
@@ -57,6 +66,13 @@ class Line:
         found = []
         wait_for("a sideband", lambda: found.extend(it for it in self.provider.sessions if it.call == call) or found, 30)
         return found[0]
+
+    def kill_and_start(self, without: str) -> None:
+        """As after a power loss; meanwhile a key was removed."""
+        os.kill(self.gateway.process.pid, signal.SIGKILL)
+        self.gateway.stop()
+        self.config["keys"] = [key for key in self.config["keys"] if key["name"] != without]
+        self.start()
 
     def stop(self) -> None:
         self.gateway.stop()
@@ -127,6 +143,37 @@ def test_a_client_secret_by_the_official_client_opens_calls_and_sockets(line):
     for forged in (made.value[:-1] + ("a" if made.value[-1] != "a" else "b"), "ek_tg_"):
         with pytest.raises(AuthenticationError):
             line.client(forged).realtime.calls.create(sdp=OFFER)
+
+
+def test_secrets_and_owners_of_calls_outlive_a_killed_gateway(tmp_path):
+    """What was issued before is good afterwards: as often as it was meant to be, for the key that asked, and no other."""
+    line = Line(tmp_path)
+    try:
+        secrets = line.client().realtime.client_secrets
+        once, often = secrets.create(extra_body={"max_uses": 1}).value, secrets.create().value
+        used, of_gone = secrets.create(extra_body={"max_uses": 1}).value, line.client(GONE).realtime.client_secrets.create().value
+        call = line.client(used).realtime.calls.create(sdp=OFFER).response.headers["location"].rpartition("/")[2]
+        line.sideband(call)
+        line.kill_and_start(without="gone")
+        for secret, count in ((once, 1), (often, 3)):
+            for _ in range(count):
+                answer = line.client(secret).realtime.calls.with_raw_response.create(sdp=OFFER)
+                assert answer.status_code == 201
+        for secret, code in ((once, "used_client_secret"), (used, "used_client_secret"), (of_gone, "wrong_key")):
+            with pytest.raises(AuthenticationError) as refused:
+                line.client(secret).realtime.calls.create(sdp=OFFER)
+            assert refused.value.code == code
+        with pytest.raises(NotFoundError):
+            line.client(OTHER).realtime.calls.hangup(call)
+        line.client().realtime.calls.hangup(call)
+        assert [verb for verb, _ in line.provider.asked].count("hangup") == 1
+        with pytest.raises(NotFoundError):
+            line.client().realtime.calls.hangup(call)
+        stored = b"".join(path.read_bytes() for path in (tmp_path / "data").glob("tollgate.db*"))
+        for text in (once, often, KEY):
+            assert text.encode() not in stored
+    finally:
+        line.stop()
 
 
 def test_incoming_calls_are_accepted_referred_and_rejected_by_the_official_client(line):

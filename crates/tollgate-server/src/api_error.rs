@@ -94,6 +94,12 @@ impl ApiErrorFormat {
 #[derive(Debug)]
 pub(crate) struct OpenAiApiError(ApiError);
 
+impl OpenAiApiError {
+    pub(crate) fn code(&self) -> &'static str {
+        self.0.code
+    }
+}
+
 impl From<ApiError> for OpenAiApiError {
     fn from(problem: ApiError) -> Self {
         Self(problem)

@@ -15,6 +15,7 @@ use http::request::Parts;
 use parking_lot::Mutex;
 use tollgate_core::secret::Secret;
 use tollgate_engine::clock::Clock;
+use tollgate_store::Store;
 use tollgate_store::keys::StoredKey;
 
 use crate::api_error::{ApiError, ApiErrorFormat};
@@ -43,7 +44,7 @@ pub(crate) use logins::{ConnectionPeer, TransportSecurity, line};
 pub(crate) use rights::{CallerReach, NO_RIGHT};
 pub use rights::{KeyRole, Right, Rights};
 
-use client_secret::ClientSecretGrant;
+use client_secret::{ClientSecretGrant, stored};
 use client_secrets::ClientSecrets;
 use key_snapshot::{KeySnapshot, KeylessPolicy};
 use keyring::{KeySummary, Keyring, KeyringError};
@@ -222,7 +223,12 @@ impl Authenticator {
             && let Some(found) =
                 self.client_secrets.admit(secret, request.uri.path(), self.clock.wall())
         {
-            return found;
+            return match found {
+                Err(problem) if problem.code == client_secrets::UNKNOWN.code => {
+                    self.restore_client_secret(secret, request.uri.path()).await
+                }
+                found => found,
+            };
         }
         match (presented, self.oidc()) {
             (Some(token), Some(oidc)) if Oidc::is_token(token) => {
@@ -292,7 +298,7 @@ impl Authenticator {
     }
 
     /// A client secret for this caller, and when it expires.
-    pub(crate) fn issue_client_secret(
+    pub(crate) async fn issue_client_secret(
         &self,
         caller: &AuthenticatedCaller,
         grant: ClientSecretGrant,
@@ -300,7 +306,33 @@ impl Authenticator {
     ) -> Result<(Secret, SystemTime), ApiError> {
         let now = self.clock.wall();
         let secret = self.client_secrets.issue(caller, grant, lifetime, now)?;
+        let key = self.known.load().presented_key(&caller.lease).copied();
+        if let (Some(keyring), Some(key)) = (&self.keyring, key) {
+            self.client_secrets.keep(keyring.store(), &secret, &key, now).await;
+        }
         Ok((secret, now + lifetime))
+    }
+
+    /// A client secret that an earlier process issued, if its key is still in force.
+    async fn restore_client_secret(
+        &self,
+        presented: &[u8],
+        path: &str,
+    ) -> Result<AuthenticatedCaller, ApiError> {
+        let Some(keyring) = &self.keyring else { return Err(client_secrets::UNKNOWN) };
+        let fingerprint = *Fingerprint::of(presented).as_bytes();
+        let load = move |store: &Store| store.client_secrets().load(fingerprint);
+        let stored = stored::run_blocking(keyring.store(), load).await?;
+        let stored = stored.ok_or(client_secrets::UNKNOWN)?;
+        let is_its_key = |key: &Fingerprint| stored::bind(presented, key) == stored.binding;
+        let now = self.clock.wall();
+        let holder = self.known.load().holder_of(is_its_key, now);
+        let holder = holder.ok_or(client_secrets::UNKNOWN)?;
+        if !self.client_secrets.restore(keyring.store(), &stored, &holder) {
+            return Err(client_secrets::UNKNOWN);
+        }
+        let found = self.client_secrets.admit(presented, path, now);
+        found.unwrap_or(Err(client_secrets::UNKNOWN))
     }
 
     /// A cookie that clears the login cookie.

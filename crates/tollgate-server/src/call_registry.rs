@@ -8,10 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderValue, StatusCode};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::turn::Principal;
 use tollgate_llm::provider::{ModelHandle, ProviderCallError, ProviderCallRequest};
 use tollgate_mcp::tasks::TaskGroup;
+use tollgate_store::Store;
+use tollgate_store::live_calls::StoredCall;
 
 use crate::api_error::{ApiError, STOPPING};
 
@@ -66,6 +69,10 @@ pub(crate) struct LiveCall {
 }
 
 impl LiveCall {
+    pub(crate) fn new(id: ProviderCallId, principal: Principal, model: Arc<ModelHandle>) -> Self {
+        Self { id, principal, model, ended: CancellationToken::new() }
+    }
+
     /// Ends the call at the provider. A call that is over is none there, which is as good.
     pub(crate) async fn hang_up(&self, wall: SystemTime) {
         let request = to_call(&self.id, "hangup", String::new());
@@ -81,12 +88,66 @@ impl LiveCall {
 pub(crate) struct CallRegistry {
     calls: Arc<Mutex<HashMap<ProviderCallId, Arc<LiveCall>>>>,
     sessions: TaskGroup,
+    /// Owners of calls, also of those that an earlier process held.
+    store: Option<Arc<Store>>,
 }
 
 impl CallRegistry {
     /// Must be called within a runtime.
     pub(crate) fn new(most: usize) -> Self {
-        Self { calls: Arc::default(), sessions: TaskGroup::new("realtime call", most) }
+        let sessions = TaskGroup::new("realtime call", most);
+        Self { calls: Arc::default(), sessions, store: None }
+    }
+
+    pub(crate) fn set_store(&mut self, store: Option<Arc<Store>>) {
+        self.store = store;
+    }
+
+    /// Records the owner of a call, so that it is known after a restart as well.
+    pub(crate) async fn keep(&self, call: &LiveCall, now: SystemTime) {
+        let owner = StoredCall {
+            principal: call.principal.as_str().to_owned(),
+            model: call.model.settings.name.clone(),
+        };
+        let id = call.id.to_string();
+        self.read_store(move |store| store.live_calls().keep(&id, &owner, now)).await;
+    }
+
+    /// The owner of a call that an earlier process held.
+    async fn stored_owner(&self, id: &ProviderCallId) -> Option<StoredCall> {
+        let id = id.to_string();
+        self.read_store(move |store| store.live_calls().load(&id)).await.flatten()
+    }
+
+    /// The same as [`Self::find`] for a call that an earlier process held, and its model's name.
+    pub(crate) async fn find_left(
+        &self,
+        id: &ProviderCallId,
+        principal: &Principal,
+    ) -> Option<String> {
+        let owner = self.stored_owner(id).await?;
+        (owner.principal == principal.as_str()).then_some(owner.model)
+    }
+
+    /// A call that an earlier process held has ended.
+    pub(crate) async fn forget_left(&self, id: &ProviderCallId) {
+        let id = id.to_string();
+        self.read_store(move |store| store.live_calls().forget(&id)).await;
+    }
+
+    /// `None`: there is no store, or it fails.
+    async fn read_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, tollgate_store::Error> + Send + 'static,
+    ) -> Option<T> {
+        let store = Arc::clone(self.store.as_ref()?);
+        match tokio::task::spawn_blocking(move || work(&store)).await.ok()? {
+            Ok(done) => Some(done),
+            Err(error) => {
+                tracing::error!(%error, "cannot read or write the owners of calls");
+                None
+            }
+        }
     }
 
     /// Records the owner of a call. The record lasts as long as the claim.
@@ -101,14 +162,10 @@ impl CallRegistry {
             let is_own = other.principal == *principal;
             return Err(if is_own { ALREADY_HELD } else { NO_SUCH_CALL });
         }
-        let call = Arc::new(LiveCall {
-            id: id.clone(),
-            principal: principal.clone(),
-            model: Arc::clone(model),
-            ended: CancellationToken::new(),
-        });
+        let call = LiveCall::new(id.clone(), principal.clone(), Arc::clone(model));
+        let call = Arc::new(call);
         calls.insert(id.clone(), Arc::clone(&call));
-        Ok(CallClaim { call, calls: Arc::clone(&self.calls) })
+        Ok(CallClaim { call, calls: Arc::clone(&self.calls), store: self.store.clone() })
     }
 
     /// The call, if it is this principal's.
@@ -118,12 +175,16 @@ impl CallRegistry {
     }
 
     /// Whether another connection to a call may run tools: only if the gateway does not already.
-    pub(crate) fn check_free(&self, id: &str, principal: &Principal) -> Result<(), ApiError> {
+    pub(crate) async fn check_free(&self, id: &str, principal: &Principal) -> Result<(), ApiError> {
         let Some(id) = ProviderCallId::parse(id) else { return Ok(()) };
         match self.calls.lock().get(&id) {
-            None => Ok(()),
-            Some(call) if call.principal == *principal => Err(ALREADY_HELD),
-            Some(_) => Err(NO_SUCH_CALL),
+            None => {}
+            Some(call) if call.principal == *principal => return Err(ALREADY_HELD),
+            Some(_) => return Err(NO_SUCH_CALL),
+        }
+        match self.stored_owner(&id).await {
+            Some(owner) if owner.principal != principal.as_str() => Err(NO_SUCH_CALL),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -153,6 +214,7 @@ impl CallRegistry {
 pub(crate) struct CallClaim {
     call: Arc<LiveCall>,
     calls: Arc<Mutex<HashMap<ProviderCallId, Arc<LiveCall>>>>,
+    store: Option<Arc<Store>>,
 }
 
 impl std::ops::Deref for CallClaim {
@@ -166,6 +228,13 @@ impl std::ops::Deref for CallClaim {
 impl Drop for CallClaim {
     fn drop(&mut self) {
         self.calls.lock().remove(&self.call.id);
+        let (Some(store), Ok(runtime)) = (self.store.take(), Handle::try_current()) else { return };
+        let id = self.call.id.to_string();
+        runtime.spawn_blocking(move || {
+            if let Err(error) = store.live_calls().forget(&id) {
+                tracing::warn!(%error, "cannot forget the owner of a call");
+            }
+        });
     }
 }
 

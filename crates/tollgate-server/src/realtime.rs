@@ -138,10 +138,10 @@ async fn accept_session(
         if secret.is_some() {
             return Err(NO_SIDEBAND_FOR_BROWSERS);
         }
-        front.calls.check_free(call, &who.principal)?;
+        front.calls.check_free(call, &who.principal).await?;
     }
     let permit = front.live.enter(share(front, &who))?;
-    let usage = secret.map(|secret| secret.begin_use()).transpose()?;
+    let usage = secret_scope::begin_use(secret.as_ref()).await?;
     // If the model is known from the URL or the agent, an error can still be an HTTP response.
     let says_more = match (live, &place) {
         (RealtimeProtocol::OpenAi | RealtimeProtocol::OpenAiSideband, _)

@@ -123,6 +123,7 @@ impl HttpServer {
             admin: options.admin,
             issuer_pause: options.limits.issuer_pause,
         };
+        front.calls.set_store(options.keyring.as_ref().map(|keyring| Arc::clone(keyring.store())));
         front.keys = Authenticator::new(clock, lock);
         front.chat.reconfigure(&options.models)?;
         front.incoming.configure(&options.incoming_calls);

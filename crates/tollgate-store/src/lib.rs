@@ -2,10 +2,12 @@
 //! memory, which is async.
 
 pub mod audit;
+pub mod client_secrets;
 mod database;
 mod durable_file;
 mod error;
 pub mod keys;
+pub mod live_calls;
 pub mod logins;
 pub mod measurements;
 pub mod memory;

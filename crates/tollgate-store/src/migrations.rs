@@ -26,6 +26,7 @@ pub(crate) const STORE: FileFormat<'_> = FileFormat {
         include_str!("migrations/0008_audit_anchor.sql"),
         include_str!("migrations/0009_model_usage.sql"),
         include_str!("migrations/0010_speech_usage.sql"),
+        include_str!("migrations/0011_client_secrets.sql"),
     ],
 };
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use http::StatusCode;
@@ -15,11 +15,16 @@ use tollgate_core::id::AgentId;
 use super::CallerReach;
 use crate::api_error::ApiError;
 
+pub(super) mod stored;
+
+use stored::SecretStorage;
+
 const USED_UP: ApiError = ApiError::new(
     StatusCode::UNAUTHORIZED,
     "used_client_secret",
     "this client secret has been used as often as its `max_uses` allows; request a new one",
 );
+
 /// What a client secret allows, decided by the caller who requested it.
 #[derive(Debug)]
 pub(crate) struct ClientSecretGrant {
@@ -45,6 +50,8 @@ pub(crate) struct ClientSecret {
     pub(crate) grant: ClientSecretGrant,
     pub(super) until: SystemTime,
     uses: Mutex<u32>,
+    /// Where it is stored; its uses are counted there.
+    pub(super) storage: OnceLock<SecretStorage>,
 }
 
 /// One use of a secret. Dropping it gives the use back, unless it was kept.
@@ -56,17 +63,34 @@ pub(crate) struct ClientSecretUse {
 
 impl ClientSecret {
     pub(super) fn new(grant: ClientSecretGrant, until: SystemTime) -> Self {
-        Self { grant, until, uses: Mutex::new(0) }
+        Self { grant, until, uses: Mutex::new(0), storage: OnceLock::new() }
     }
 
     /// For a session that is to begin.
-    pub(crate) fn begin_use(self: &Arc<Self>) -> Result<ClientSecretUse, ApiError> {
-        let mut uses = self.uses.lock();
-        if self.grant.max_uses.is_some_and(|most| *uses >= most.get()) {
-            return Err(USED_UP);
+    pub(crate) async fn begin_use(self: &Arc<Self>) -> Result<ClientSecretUse, ApiError> {
+        let has_left = match (self.grant.max_uses, self.storage.get()) {
+            (None, _) => true,
+            (Some(_), Some(storage)) => storage.take_use().await?,
+            (Some(most), None) => {
+                let mut uses = self.uses.lock();
+                let has_left = *uses < most.get();
+                *uses += u32::from(has_left);
+                has_left
+            }
+        };
+        let usage = || ClientSecretUse { secret: Arc::clone(self), is_kept: false };
+        has_left.then(usage).ok_or(USED_UP)
+    }
+
+    fn return_use(&self) {
+        match (self.grant.max_uses, self.storage.get()) {
+            (None, _) => {}
+            (Some(_), Some(storage)) => storage.return_use(),
+            (Some(_), None) => {
+                let mut uses = self.uses.lock();
+                *uses = uses.saturating_sub(1);
+            }
         }
-        *uses = uses.saturating_add(1);
-        Ok(ClientSecretUse { secret: Arc::clone(self), is_kept: false })
     }
 }
 
@@ -80,8 +104,7 @@ impl ClientSecretUse {
 impl Drop for ClientSecretUse {
     fn drop(&mut self) {
         if !self.is_kept {
-            let mut uses = self.secret.uses.lock();
-            *uses = uses.saturating_sub(1);
+            self.secret.return_use();
         }
     }
 }

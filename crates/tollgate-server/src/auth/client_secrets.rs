@@ -1,7 +1,7 @@
 //! Client secrets: short-lived credentials for browsers. Each is bound to the caller who requested
 //! it, one agent, one model and a session configuration, and opens live sessions only.
 //!
-//! In memory: they are known by their SHA-256 only, and do not survive a restart.
+//! They are known by their SHA-256 only. Those that were requested with a key survive a restart.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,10 @@ use http::StatusCode;
 use parking_lot::Mutex;
 use tollgate_core::secret::Secret;
 use tollgate_core::turn::Principal;
+use tollgate_store::Store;
+use tollgate_store::client_secrets::{MEMORY_OF_EXPIRED, StoredClientSecret};
 
+use super::client_secret::stored::{self, SecretStorage};
 use super::client_secret::{ClientSecret, ClientSecretGrant};
 use super::secret::{self, SecretCheck, SecretKind};
 use super::{AuthenticatedCaller, Fingerprint};
@@ -26,16 +29,14 @@ const MAX_SECRETS_PER_PRINCIPAL: usize = 2_000;
 /// Session configurations of all secrets together, and of one caller.
 const MAX_CONFIG_BYTES: usize = 32 << 20;
 const MAX_CONFIG_BYTES_PER_PRINCIPAL: usize = MAX_CONFIG_BYTES / 4;
-/// How long an expired secret is still known, so that its refusal can say why.
-const MEMORY_OF_EXPIRED: Duration = Duration::from_secs(600);
 /// When to ask for a secret again if the caller has too many.
 const RETRY_WHEN_FULL: Duration = Duration::from_secs(10);
 
-const UNKNOWN: ApiError = ApiError::new(
+pub(super) const UNKNOWN: ApiError = ApiError::new(
     StatusCode::UNAUTHORIZED,
     "wrong_key",
-    "this client secret is unknown: it was revoked, it expired long ago, or the gateway was \
-     restarted; request a new one from `/v1/realtime/client_secrets`",
+    "this client secret is unknown: it was revoked, or it expired long ago; request a new one from \
+     `/v1/realtime/client_secrets`",
 );
 const MISTYPED: ApiError = ApiError::new(
     StatusCode::UNAUTHORIZED,
@@ -82,10 +83,45 @@ impl ClientSecrets {
         let text = secret::make(SecretKind::Client).ok_or_else(no_randomness)?;
         let fingerprint = Fingerprint::of(text.reveal().as_bytes());
         let until = now + lifetime;
-        let secret = Arc::new(ClientSecret::new(grant, until));
-        let caller = caller.with_client_secret(&secret);
-        issued.insert(fingerprint.place(), IssuedSecret { fingerprint, caller, secret });
+        let secret = ClientSecret::new(grant, until);
+        issued.insert(fingerprint.place(), IssuedSecret::new(fingerprint, caller, secret));
         Ok(text)
+    }
+
+    /// Stores a secret that was just issued to the holder of a key. If that fails, it does not
+    /// survive a restart.
+    pub(super) async fn keep(
+        &self,
+        store: &Arc<Store>,
+        text: &Secret,
+        key: &Fingerprint,
+        now: SystemTime,
+    ) {
+        let fingerprint = Fingerprint::of(text.reveal().as_bytes());
+        let found = self.issued.lock().get(&fingerprint.place()).map(|it| Arc::clone(&it.secret));
+        let Some(secret) = found else { return };
+        let binding = stored::bind(text.reveal().as_bytes(), key);
+        let row = secret.grant.to_stored(&fingerprint, binding, secret.until);
+        let kept = stored::run_blocking(store, move |store| store.client_secrets().keep(&row, now));
+        if kept.await.is_ok() {
+            let _ = secret.storage.set(SecretStorage::new(store, fingerprint));
+        }
+    }
+
+    /// Adds a stored secret of this holder of a key; `false`: it allows nothing any more.
+    pub(super) fn restore(
+        &self,
+        store: &Arc<Store>,
+        stored: &StoredClientSecret,
+        holder: &AuthenticatedCaller,
+    ) -> bool {
+        let Some(grant) = ClientSecretGrant::restore(stored, holder.agents()) else { return false };
+        let fingerprint = Fingerprint::from_bytes(stored.fingerprint);
+        let secret = ClientSecret::new(grant, stored.until);
+        let _ = secret.storage.set(SecretStorage::new(store, fingerprint));
+        let restored = IssuedSecret::new(fingerprint, holder, secret);
+        self.issued.lock().entry(fingerprint.place()).or_insert(restored);
+        true
     }
 
     /// The caller who requested this secret. `None`: it is no client secret.
@@ -126,6 +162,11 @@ impl ClientSecrets {
 }
 
 impl IssuedSecret {
+    fn new(fingerprint: Fingerprint, holder: &AuthenticatedCaller, secret: ClientSecret) -> Self {
+        let secret = Arc::new(secret);
+        Self { fingerprint, caller: holder.with_client_secret(&secret), secret }
+    }
+
     fn is_forgettable(&self, now: SystemTime) -> bool {
         self.secret.until + MEMORY_OF_EXPIRED <= now
     }

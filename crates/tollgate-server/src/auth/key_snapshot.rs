@@ -65,6 +65,22 @@ impl KeySnapshot {
         self.ways.get(&fingerprint.place()).filter(|way| way.fingerprint.is(fingerprint))
     }
 
+    /// The key that was presented for this lease. `None`: it is not that of a key alone.
+    pub(super) fn presented_key(&self, lease: &CallerLease) -> Option<&Fingerprint> {
+        let way = self.ways.values().find(|way| way.lease.is_same(lease))?;
+        Some(&way.fingerprint)
+    }
+
+    /// The holder of the key for which this is true, if it is in force.
+    pub(super) fn holder_of(
+        &self,
+        is_it: impl Fn(&Fingerprint) -> bool,
+        now: SystemTime,
+    ) -> Option<AuthenticatedCaller> {
+        let way = self.ways.values().find(|way| is_it(&way.fingerprint))?;
+        (!way.is_over(now)).then(|| way.holder.visitor.with_lease(&way.lease))
+    }
+
     /// The holder of a key, without one of its secrets.
     pub(super) fn holder_named(&self, name: &str) -> Option<AuthenticatedCaller> {
         let holder = self.holders.iter().find(|holder| holder.key.name == name)?;

@@ -55,6 +55,10 @@ impl Keyring {
         Self { store, clock }
     }
 
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
     pub fn load(&self) -> Result<Vec<StoredKey>, KeyringError> {
         Ok(self.store.keys().load()?)
     }

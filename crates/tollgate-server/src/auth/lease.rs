@@ -56,6 +56,11 @@ impl CallerLease {
         self.until
     }
 
+    /// Whether both are of the same secret, with the same expiry.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.presented.is_same(&other.presented) && self.until == other.until
+    }
+
     pub(super) fn is_of(&self, holder: &LeaseTerm) -> bool {
         self.holder.is_same(holder)
     }

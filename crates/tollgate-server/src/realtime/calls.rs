@@ -51,7 +51,7 @@ async fn create_call(front: &Arc<AppState>, request: Request) -> Result<Response
     let secret = secret_scope::presented_secret(&sent);
     let who = target::who(front, &sent, named.as_deref())?;
     let permit = enter(front, &who)?;
-    let usage = secret.as_ref().map(|secret| secret.begin_use()).transpose()?;
+    let usage = secret_scope::begin_use(secret.as_ref()).await?;
     let protocol = RealtimeProtocol::OpenAiSideband;
     let pending = PendingSession::new(front, &sent, who, protocol, ProviderSessionTarget::New)?;
     let mut request = pending.session_request(named.as_deref())?;
@@ -97,6 +97,7 @@ async fn create_at_provider(
     let id = location.as_deref().and_then(ProviderCallId::from_location).ok_or(NO_CALL_ID)?;
     let call = front.calls.claim(&id, &request.party.principal, &request.model);
     let call = call.map_err(|_| REPEATED_CALL_ID)?;
+    front.calls.keep(&call, front.clock.wall()).await;
     if !body.starts_with(b"v=0") {
         call.hang_up(front.clock.wall()).await;
         return Err(NO_SDP_ANSWER);

@@ -99,7 +99,7 @@ async fn issue_for(
         max_uses,
     };
     let caller = front.keys.visitor(sent)?;
-    let (secret, until) = front.keys.issue_client_secret(&caller, grant, lifetime)?;
+    let (secret, until) = front.keys.issue_client_secret(&caller, grant, lifetime).await?;
     let row = Decision::new(AuditAction::Key, &principal, "issued").agent(&agent);
     front.gate.ledger().note_later(row.about("client secret"));
     let until = unix_seconds(until);

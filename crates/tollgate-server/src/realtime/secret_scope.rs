@@ -9,7 +9,7 @@ use tollgate_core::text::truncate_chars;
 
 use crate::api_error::{ApiError, MAX_ECHOED_CHARS};
 use crate::auth::AuthenticatedCaller;
-use crate::auth::client_secret::ClientSecret;
+use crate::auth::client_secret::{ClientSecret, ClientSecretUse};
 use crate::request_context::RequestContext;
 
 /// Headers whose values the caller who requested the secret has decided.
@@ -19,6 +19,16 @@ const VARIABLE_PREFIX: &str = "x-tollgate-var-";
 /// The client secret that the request was authenticated with.
 pub(super) fn presented_secret(sent: &Parts) -> Option<Arc<ClientSecret>> {
     sent.extensions.get::<AuthenticatedCaller>()?.client_secret().cloned()
+}
+
+/// Takes a use of the secret, if there is one.
+pub(super) async fn begin_use(
+    secret: Option<&Arc<ClientSecret>>,
+) -> Result<Option<ClientSecretUse>, ApiError> {
+    match secret {
+        Some(secret) => Ok(Some(secret.begin_use().await?)),
+        None => Ok(None),
+    }
 }
 
 /// The context of the client within the secret's limits.

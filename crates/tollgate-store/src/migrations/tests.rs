@@ -24,7 +24,10 @@ fn an_empty_file_gets_all_steps_and_each_only_once() {
         let known = u32::try_from(STORE.steps.len()).ok();
         assert_eq!(version(&connection, &STORE).unwrap(), known);
     }
-    assert_eq!(tables(&connection), "audit audit_chain keys logins measurements model_usage pins");
+    assert_eq!(
+        tables(&connection),
+        "audit audit_chain client_secrets keys live_calls logins measurements model_usage pins"
+    );
 }
 
 #[test]

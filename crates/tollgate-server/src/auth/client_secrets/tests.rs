@@ -1,16 +1,20 @@
 //! Client secrets: what they open, for how long, and how many there may be.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Map;
 use tollgate_core::filter::RequestFilter;
+use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_core::lease::{LeaseTerm, RevokedError};
 use tollgate_core::secret::Secret;
+use tollgate_store::Store;
 
 use super::{
     ClientSecretGrant, ClientSecrets, MAX_CONFIG_BYTES_PER_PRINCIPAL, MAX_SECRETS_PER_PRINCIPAL,
+    stored,
 };
 use crate::api_error::ApiError;
 use crate::auth::{
@@ -116,18 +120,18 @@ fn a_secret_has_no_rights_beyond_sessions_with_its_agent() {
     assert_eq!(own.principal.as_str(), "key:shop");
 }
 
-#[test]
-fn a_use_that_led_to_no_session_is_given_back() {
+#[tokio::test]
+async fn a_use_that_led_to_no_session_is_given_back() {
     let secrets = ClientSecrets::default();
     let shop = caller("shop", &LeaseTerm::new());
     let secret = secrets.issue(&shop, grant(Some(1)), seconds(600), now()).unwrap();
     let admitted = secrets.admit(secret.reveal().as_bytes(), CALLS, now()).unwrap().unwrap();
     let secret = admitted.client_secret().unwrap();
-    let first = secret.begin_use().unwrap();
-    assert_eq!(secret.begin_use().unwrap_err().code, "used_client_secret", "one at a time");
+    let first = secret.begin_use().await.unwrap();
+    assert_eq!(secret.begin_use().await.unwrap_err().code, "used_client_secret", "one at a time");
     drop(first);
-    secret.begin_use().unwrap().keep();
-    assert_eq!(secret.begin_use().unwrap_err().code, "used_client_secret");
+    secret.begin_use().await.unwrap().keep();
+    assert_eq!(secret.begin_use().await.unwrap_err().code, "used_client_secret");
 }
 
 #[test]
@@ -173,4 +177,40 @@ fn s_13_secrets_of_one_key_keep_no_other_key_from_getting_one() {
     }
     make(&honest, 2, 37).unwrap();
     assert_eq!(admit(&secrets, own.reveal(), CALLS, 37), "ok");
+}
+
+#[tokio::test]
+async fn a_stored_secret_allows_what_it_allowed_to_the_key_that_asked_for_it() {
+    let store = Arc::new(Store::in_memory().unwrap());
+    let before = ClientSecrets::default();
+    let shop = caller("shop", &LeaseTerm::new());
+    let narrow = RequestFilter {
+        include_servers: vec![vec![Glob::new("a*")]],
+        exclude_tools: vec![Glob::new("roll")],
+        ..RequestFilter::default()
+    };
+    let asked = ClientSecretGrant { narrow: narrow.clone(), ..grant(Some(1)) };
+    let text = before.issue(&shop, asked, seconds(600), now()).unwrap();
+    let key = Fingerprint::of(b"shop");
+    before.keep(&store, &text, &key, now()).await;
+    let presented = text.reveal().as_bytes();
+    let row = store.client_secrets().load(*Fingerprint::of(presented).as_bytes()).unwrap().unwrap();
+    assert_eq!(row.binding, stored::bind(presented, &key));
+    assert_ne!(row.binding, stored::bind(presented, &Fingerprint::of(b"another shop")));
+    let after = ClientSecrets::default();
+    assert!(after.restore(&store, &row, &shop));
+    let used_by = |secrets: &ClientSecrets| {
+        let admitted = secrets.admit(presented, CALLS, now()).unwrap().unwrap();
+        Arc::clone(admitted.client_secret().unwrap())
+    };
+    assert_eq!(used_by(&after).grant.narrow, narrow);
+    let first = used_by(&after).begin_use().await.unwrap();
+    drop(first);
+    used_by(&after).begin_use().await.unwrap().keep();
+    let again = used_by(&before).begin_use().await;
+    assert_eq!(again.unwrap_err().code, "used_client_secret", "both count in one place");
+    let cook = Some(vec![AgentId::parse("cook").unwrap()]);
+    let lessened = ApiKey { agents: cook, ..ApiKey::new("shop", key) };
+    let lessened = AuthenticatedCaller::holding(&lessened, CallerLease::endless());
+    assert!(!ClientSecrets::default().restore(&store, &row, &lessened), "not its agent any more");
 }

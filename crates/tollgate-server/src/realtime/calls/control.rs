@@ -69,6 +69,7 @@ pub(super) async fn accept_incoming(
     let front = Arc::clone(front);
     // A client that disconnects must not leave a call without its session.
     let accepting = async move {
+        front.calls.keep(&call, front.clock.wall()).await;
         let body = Value::Object(config).to_string();
         let accepted = call.model.post_call(to_call(&id, "accept", body), None, front.clock.wall());
         accepted.await.map_err(problem)?;
@@ -110,7 +111,7 @@ pub(crate) async fn refer(
 ) -> Result<StatusCode, OpenAiApiError> {
     let (sent, body) = request.into_parts();
     check_query(&sent.uri, &[])?;
-    let call = own_call(&front, &id, &principal(&front, &sent)?)?;
+    let call = own_call(&front, &id, &principal(&front, &sent)?).await?;
     let body = session_config::read_body(&sent, body, &front.limits).await?;
     let target = BodyFields::read(&body, &["target_uri"])?.needed_text("target_uri")?;
     if !is_phone_uri(&target) {
@@ -128,8 +129,13 @@ pub(crate) async fn hangup(
 ) -> Result<StatusCode, OpenAiApiError> {
     let (sent, _) = request.into_parts();
     check_query(&sent.uri, &[])?;
-    let call = own_call(&front, &id, &principal(&front, &sent)?)?;
-    let done = relay(&front, &call, "hangup", String::new()).await?;
+    let call = own_call(&front, &id, &principal(&front, &sent)?).await?;
+    let hung_up = relay(&front, &call, "hangup", String::new()).await;
+    let is_over = |problem: &OpenAiApiError| problem.code() == NO_SUCH_CALL.code;
+    if hung_up.as_ref().err().is_none_or(is_over) {
+        front.calls.forget_left(&call.id).await;
+    }
+    let done = hung_up?;
     call.ended.cancel();
     Ok(done)
 }
@@ -138,9 +144,18 @@ fn principal(front: &AppState, sent: &Parts) -> Result<Principal, ApiError> {
     Ok(target::who(front, sent, None)?.principal)
 }
 
-fn own_call(front: &AppState, id: &str, principal: &Principal) -> Result<Arc<LiveCall>, ApiError> {
+async fn own_call(
+    front: &AppState,
+    id: &str,
+    principal: &Principal,
+) -> Result<Arc<LiveCall>, ApiError> {
     let id = ProviderCallId::parse(id).ok_or(NO_SUCH_CALL)?;
-    front.calls.find(&id, principal).ok_or(NO_SUCH_CALL)
+    if let Some(call) = front.calls.find(&id, principal) {
+        return Ok(call);
+    }
+    let model = front.calls.find_left(&id, principal).await.ok_or(NO_SUCH_CALL)?;
+    let model = front.chat.models().find(&model).ok_or(NO_SUCH_CALL)?;
+    Ok(Arc::new(LiveCall::new(id, principal.clone(), model)))
 }
 
 async fn relay(
