@@ -11,6 +11,7 @@ use tollgate_core::json::Object;
 use tollgate_core::trace::Trace;
 
 use super::protocol::RealtimeProtocol;
+use super::translation;
 use crate::error::{LlmError, LlmErrorKind};
 use crate::provider::{LiveCandidate, LiveTarget, ModelHandle, ProviderSocket, dial_order};
 
@@ -124,7 +125,7 @@ impl DialPlan {
         reads_greeting: bool,
     ) -> Result<DialedProvider, LlmError> {
         let LiveCandidate { model, target } = candidate;
-        let live = self.client.at_provider(&model);
+        let live = translation::provider_protocol(self.client, &model);
         let attempt = target.begin();
         let query = query(live, &self.place, target.model_id());
         let query: Vec<(&str, &str)> =

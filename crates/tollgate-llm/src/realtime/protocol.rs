@@ -11,8 +11,6 @@ use super::events::{RealtimeDialect, RealtimeFrame, RealtimeInit};
 use super::gemini::GeminiLive;
 use super::gpt_live::GptLive;
 use super::openai::OpenAiRealtime;
-use super::translation;
-use crate::provider::ModelHandle;
 use crate::settings::ProviderKind;
 use crate::tools::ToolFormat;
 
@@ -49,11 +47,6 @@ impl RealtimeProtocol {
             Self::Gemini => ProviderKind::Gemini,
             Self::Deepgram => ProviderKind::Deepgram,
         }
-    }
-
-    /// The protocol of a session with this model, for a client of this one.
-    pub fn at_provider(self, model: &ModelHandle) -> Self {
-        translation::provider_protocol(self, model.provider_kind()).unwrap_or(self)
     }
 
     /// Format of tool declarations.

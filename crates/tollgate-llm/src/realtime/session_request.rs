@@ -19,6 +19,7 @@ use tollgate_engine::model_usage::{ModelCaller, ModelUsageMeter, SessionModel, S
 use super::dial::{DialPlan, DialedProvider, ProviderSessionTarget, ServedBy};
 use super::events::RealtimeOffer;
 use super::protocol::RealtimeProtocol;
+use super::translation;
 use crate::error::LlmError;
 use crate::provider::{LiveTarget, ModelHandle};
 use crate::settings::ProviderTimeouts;
@@ -164,7 +165,7 @@ impl SessionRequest {
     /// Another model serves the session from now on. The one before comes last among the others.
     pub(super) fn adopt(&mut self, served: &ServedBy) {
         self.served_at = Some(served.target.clone());
-        self.live = self.client.at_provider(&served.model);
+        self.live = translation::provider_protocol(self.client, &served.model);
         let mut ring = vec![Arc::clone(&self.model)];
         ring.append(&mut self.others);
         let is_it = |model: &Arc<ModelHandle>| model.settings.name == served.model.settings.name;

@@ -14,6 +14,7 @@ use super::events::{
 use super::handover::SessionHandover;
 use super::observer::{Observation, SessionObserver};
 use super::protocol::RealtimeProtocol;
+use crate::provider::ModelHandle;
 use crate::settings::ProviderKind;
 
 mod gemini_client;
@@ -35,20 +36,15 @@ pub fn can_translate(client: RealtimeProtocol, provider: RealtimeProtocol) -> bo
     )
 }
 
-/// The protocol of a session with a model at its provider, if the client can talk to it.
-pub fn provider_protocol(
-    client: RealtimeProtocol,
-    provider: Option<ProviderKind>,
-) -> Option<RealtimeProtocol> {
-    if provider == Some(client.provider()) {
-        return Some(client);
-    }
-    let spoken = match provider? {
-        ProviderKind::OpenAi => RealtimeProtocol::OpenAi,
-        ProviderKind::Gemini => RealtimeProtocol::Gemini,
-        _ => return None,
+/// The protocol of a session with this model at its provider, for a client of that protocol.
+pub fn provider_protocol(client: RealtimeProtocol, model: &ModelHandle) -> RealtimeProtocol {
+    let spoken = match model.provider_kind() {
+        kind if kind == Some(client.provider()) => client,
+        Some(ProviderKind::OpenAi) => RealtimeProtocol::OpenAi,
+        Some(ProviderKind::Gemini) => RealtimeProtocol::Gemini,
+        _ => client,
     };
-    can_translate(client, spoken).then_some(spoken)
+    if can_translate(client, spoken) { spoken } else { client }
 }
 
 /// The state machine of a session; the two protocols are the same, or [`can_translate`].

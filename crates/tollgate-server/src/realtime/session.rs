@@ -25,7 +25,7 @@ use tollgate_engine::gate::UnknownAgentError;
 use tollgate_llm::realtime::wire::{self, MessageStream};
 use tollgate_llm::realtime::{
     CloseReason, DialedProvider, ProviderSessionTarget, RealtimeFrame, RealtimeProtocol,
-    SessionEnds, SessionParty, SessionRequest, SessionSockets, TierOverrideRight,
+    SessionEnds, SessionParty, SessionRequest, SessionSockets, TierOverrideRight, translation,
 };
 use tollgate_mcp::offload::LargeWork;
 
@@ -184,7 +184,7 @@ impl PendingSession {
             None => named,
         };
         let model = target::model(&self.front, &self.who, &self.agent, self.live, named)?;
-        let live = self.live.at_provider(&model);
+        let live = translation::provider_protocol(self.live, &model);
         let others = match self.place {
             // An existing session is where it is.
             ProviderSessionTarget::Attached(_) => Vec::new(),

@@ -145,7 +145,7 @@ fn is_gpt_live(model: &ModelHandle) -> bool {
 fn is_translated(model: &ModelHandle, live: RealtimeProtocol) -> bool {
     model.is_live()
         && !is_gpt_live(model)
-        && translation::can_translate(live, live.at_provider(model))
+        && translation::can_translate(live, translation::provider_protocol(live, model))
 }
 
 /// The only model for this protocol; without any, the only one that is translated.

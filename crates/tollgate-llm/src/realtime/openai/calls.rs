@@ -189,7 +189,8 @@ impl OpenAiCalls {
                 OpenAiCallStage::Abandoned => (ResultDelivery::Silent, false),
                 OpenAiCallStage::Early(_) | OpenAiCallStage::Answered => return None,
             };
-            let (name, arguments) = (entry.name.clone(), entry.arguments.clone());
+            let name = entry.name.clone();
+            let arguments = entry.arguments.clone();
             Some(UnansweredCall { id: id.clone(), name, arguments, delivery, is_pending })
         };
         self.order.iter().filter_map(call).collect()

@@ -174,8 +174,8 @@ impl ConversationHistory {
             HistoryContent::Call { call_id, name, arguments: Some(arguments) }
                 if !answered.contains(call_id.as_str()) =>
             {
-                let (id, name) = (call_id.clone(), name.clone());
-                Some(ClientToolCall { id, name, arguments: arguments.clone() })
+                let id = call_id.clone();
+                Some(ClientToolCall { id, name: name.clone(), arguments: arguments.clone() })
             }
             _ => None,
         })

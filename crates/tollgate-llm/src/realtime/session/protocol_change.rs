@@ -16,7 +16,8 @@ use crate::tools;
 impl RealtimeSession {
     pub(super) fn change_protocol(&mut self, restart: &SessionRestart, now: Instant) {
         let (mut handover, mut actions) = self.machine.hand_over(now);
-        let (client, live) = (self.session_request.client, self.session_request.live);
+        let client = self.session_request.client;
+        let live = self.session_request.live;
         tracing::info!(%client, %live, "a live session continues in another protocol");
         // What another model was asked is still due.
         self.speaking = FuturesOrdered::new();

@@ -46,8 +46,14 @@ impl Talk {
         #[expect(clippy::disallowed_methods, reason = "any instant is as good as another")]
         let now = Instant::now();
         let machine = build(client, provider);
-        let (to_client, to_provider, others) = (Vec::new(), Vec::new(), Vec::new());
-        let mut talk = Self { machine, client, now, to_client, to_provider, others };
+        let mut talk = Self {
+            machine,
+            client,
+            now,
+            to_client: Vec::new(),
+            to_provider: Vec::new(),
+            others: Vec::new(),
+        };
         let actions = talk.machine.begin(talk.now);
         talk.note(actions);
         talk

@@ -249,8 +249,9 @@ impl OpenAiClient {
             CallStage::Open => {}
             CallStage::Lost => {
                 let content = PartContent::Text(describe_result(&call.name, &output));
-                let (item_id, role) = (String::new(), ItemRole::User);
-                return self.pending.push(PendingPart { item_id, role, content }, now);
+                let item_id = String::new();
+                let part = PendingPart { item_id, role: ItemRole::User, content };
+                return self.pending.push(part, now);
             }
             CallStage::Cancelled | CallStage::Answered => return Ok(()),
         }
