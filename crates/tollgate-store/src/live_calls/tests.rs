@@ -8,7 +8,7 @@ fn a_call_is_known_until_it_ends_or_cannot_run_any_more() {
     let store = Store::in_memory().unwrap();
     let calls = store.live_calls();
     let call = StoredCall { principal: "key:desk".to_owned(), model: "voice".to_owned() };
-    let now = SystemTime::UNIX_EPOCH;
+    let now = SystemTime::UNIX_EPOCH + 2 * MAX_CALL_AGE;
     for id in ["rtc_1", "rtc_2"] {
         calls.keep(id, &call, now).unwrap();
     }
