@@ -171,17 +171,21 @@ impl ResultOrigin {
     }
 
     /// As JSON for programs: `{"server":"files","trusted":false}`, plus the removed counts.
-    pub fn to_object(&self) -> Object<'static> {
-        let mut object = Object::new();
-        object.set_string("server", self.server.as_str());
-        object.set("trusted", json::raw(self.is_trusted().to_string()));
+    pub fn to_text(&self) -> String {
+        let mut text = String::with_capacity(64);
+        text.push_str("{\"server\":");
+        json::push_string(&mut text, self.server.as_str());
+        text.push_str(if self.is_trusted() { ",\"trusted\":true" } else { ",\"trusted\":false" });
         if !self.removed.is_nothing() {
-            object.set("cleaned", self.removed.to_object().to_raw());
+            text.push_str(",\"cleaned\":");
+            self.removed.to_object().write_into(&mut text);
         }
         if let Some(raw) = self.raw {
-            object.set_string("raw", &raw.to_string());
+            text.push_str(",\"raw\":");
+            json::push_string(&mut text, &raw.to_string());
         }
-        object
+        text.push('}');
+        text
     }
 }
 

@@ -465,7 +465,7 @@ fn sanitize_text(text: String) -> String {
 fn with_origin(result: &RawValue, origin: &ResultOrigin) -> Box<RawValue> {
     let Ok(mut result) = Object::parse(result.get()) else { return result.to_owned() };
     let mut meta = result.object("_meta").unwrap_or_default().into_owned();
-    meta.set(ORIGIN_META, origin.to_object().to_raw());
+    meta.set(ORIGIN_META, json::raw(origin.to_text()));
     result.set("_meta", meta.to_raw());
     result.to_raw()
 }

@@ -100,3 +100,23 @@ fn allocations(mut run: impl FnMut() -> Option<Result<(), BenchError>>) -> u64 {
 fn each(batch: Duration) -> f64 {
     clock::micros(batch) / f64::from(BATCH)
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use tollgate_engine::Parts;
+
+    use super::{CALL, InProcessGate, allocations};
+    use crate::config::ScratchDirectory;
+
+    /// Of a call with its handler, in a build without optimisation.
+    const MAX_ALLOCATIONS: u64 = 49;
+
+    #[tokio::test]
+    async fn p_5_a_call_through_the_gate_allocates_little() {
+        let scratch = ScratchDirectory::with_prefix("tollgate-bench-allocations").unwrap();
+        let gate = InProcessGate::open(&scratch, Parts::default(), 4).await.unwrap();
+        let count = allocations(|| gate.call(CALL, "total").now_or_never());
+        assert!(count <= MAX_ALLOCATIONS, "{count} allocations");
+    }
+}

@@ -51,23 +51,26 @@ fn in_content(result: &Object<'_>) -> ResultVerdict {
     if items.count > items.first.len() {
         return ResultVerdict::Fine;
     }
-    let mut texts = Vec::new();
+    let mut texts = 0;
+    let mut meaning = DocumentMeaning::Nothing;
+    let mut is_nothing = true;
     for item in items.first {
         let item = Object::parse(item.get()).unwrap_or_default();
-        match (item.string("type").as_deref(), item.string("text")) {
-            (Some("text"), Some(text)) => texts.push(text.trim().to_owned()),
-            _ => return ResultVerdict::Fine,
+        let (Some("text"), Some(text)) = (item.string("type").as_deref(), item.string("text"))
+        else {
+            return ResultVerdict::Fine;
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            continue;
         }
+        texts += 1;
+        meaning = json_in(text).map_or(DocumentMeaning::Something, classify_document);
+        is_nothing &= meaning.is_nothing();
     }
-    texts.retain(|text| !text.is_empty());
-    let read = |text: &String| json_in(text).map_or(DocumentMeaning::Something, classify_document);
-    match &*texts {
-        [text] => match read(text) {
-            DocumentMeaning::Failure(how) => ResultVerdict::FailedInside(how),
-            DocumentMeaning::EmptyList | DocumentMeaning::Nothing => ResultVerdict::Empty,
-            DocumentMeaning::Something => ResultVerdict::Fine,
-        },
-        texts if texts.iter().map(read).all(DocumentMeaning::is_nothing) => ResultVerdict::Empty,
+    match meaning {
+        DocumentMeaning::Failure(how) if texts == 1 => ResultVerdict::FailedInside(how),
+        _ if is_nothing => ResultVerdict::Empty,
         _ => ResultVerdict::Fine,
     }
 }

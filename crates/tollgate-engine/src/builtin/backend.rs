@@ -1,6 +1,7 @@
 //! The backend for in-process tools: runs them like those of any other server.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
@@ -87,8 +88,8 @@ impl BackendConnection for BuiltinToolMap {
 fn success_result(reply: &BuiltinReply) -> String {
     let mut out = content(&reply.text);
     if let Some(structured) = &reply.structured {
-        out.push_str(",\"structuredContent\":");
-        out.push_str(&structured.to_string());
+        // Writing to a string cannot fail.
+        let _ = write!(out, ",\"structuredContent\":{structured}");
     }
     out.push('}');
     out

@@ -36,11 +36,11 @@ impl Gate {
         let TurnRequest { actor, grant, link, .. } = turn_request;
         let actor = Actor { lease: actor.lease.and(&term), ..actor };
         let id = TurnId::new(self.clock.wall(), self.random.bits());
-        let taint = match link {
-            Some(link) => self.taints.open(&actor.principal, link, Some(id), now),
-            None => Arc::default(),
-        };
         let turn = Turn::open(id, now, actor, view, Arc::clone(&current.calls));
+        let taint = match link {
+            Some(link) => self.taints.open(&turn.principal, link, Some(id), now),
+            None => Arc::clone(&turn.taint),
+        };
         Ok(Turn { grant, deadline, trace, taint, ..turn })
     }
 

@@ -120,14 +120,14 @@ fn push_meta(out: &mut String, mut meta: Object<'_>, origin: Option<&ResultOrigi
         out.push_str(r#","_meta":{"io.modelcontextprotocol/serverInfo":"#);
         out.push_str(SERVER_INFO);
         if let Some(origin) = origin {
-            push_field(out, ORIGIN_META, &origin.to_object().to_text());
+            push_field(out, ORIGIN_META, &origin.to_text());
         }
         out.push('}');
         return;
     }
     meta.set(meta::SERVER_INFO, json::raw(SERVER_INFO.to_owned()));
     if let Some(origin) = origin {
-        meta.set(ORIGIN_META, origin.to_object().to_raw());
+        meta.set(ORIGIN_META, json::raw(origin.to_text()));
     }
     push_field(out, "_meta", &meta.to_text());
 }
@@ -151,7 +151,7 @@ pub(crate) fn legacy_result(
     let mut meta = object.object("_meta").unwrap_or_default();
     meta.remove(meta::SERVER_INFO);
     if let Some(origin) = origin {
-        meta.set(ORIGIN_META, origin.to_object().to_raw());
+        meta.set(ORIGIN_META, json::raw(origin.to_text()));
     }
     if !meta.is_empty() {
         push_field(&mut out, "_meta", &meta.to_text());

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tollgate_core::call::{Outcome, ResultExtent, ResultSource, Retryability};
 use tollgate_core::catalog::CatalogProblem;
-use tollgate_core::json::Object;
+use tollgate_core::json::{self, Object};
 use tollgate_core::shaping::MessageWording;
 use tollgate_core::tool::{Tool, ToolEffect};
 use tollgate_core::turn::Turn;
@@ -188,7 +188,7 @@ impl<'a> OutcomeJson<'a> {
             handle: outcome.handle.map(|handle| handle.to_string()),
             duration_ms: outcome.duration.as_millis(),
             cached: outcome.source == ResultSource::Cached,
-            origin: outcome.origin.as_ref().map(|origin| origin.to_object().to_raw()),
+            origin: outcome.origin.as_ref().map(|origin| json::raw(origin.to_text())),
         }
     }
 

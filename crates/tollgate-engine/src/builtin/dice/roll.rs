@@ -154,11 +154,14 @@ fn explodes(dice: &Dice, face: i64) -> bool {
 
 /// Moves the dice that do not count to `dropped`; the others keep their order.
 fn select(fallen: &mut RolledDice, selection: Selection) {
+    if selection == Selection::All {
+        return;
+    }
     let all = fallen.kept_dice.len();
     let mut by_face: Vec<usize> = (0..all).collect();
     by_face.sort_by_key(|at| fallen.kept_dice[*at]);
     let retained = match selection {
-        Selection::All => return,
+        Selection::All => &by_face[..],
         Selection::KeepHighest(n) => &by_face[all - n as usize..],
         Selection::KeepLowest(n) => &by_face[..n as usize],
         Selection::DropHighest(n) => &by_face[..all - n as usize],
