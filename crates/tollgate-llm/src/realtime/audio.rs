@@ -1,11 +1,22 @@
 //! Audio of realtime protocols: 16-bit PCM and G.711, and the conversion of a stream from one
 //! format and rate to another. No I/O; a converter keeps its state between frames.
 
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 mod g711;
 mod resampler;
 
 pub use g711::{ALaw, MuLaw};
 pub use resampler::{Resampler, UnsupportedRateError};
+
+/// Base64 as clients send it: some leave the padding out.
+pub(super) const LENIENT_BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// Encoding of a mono audio stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

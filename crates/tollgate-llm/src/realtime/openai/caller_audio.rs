@@ -7,15 +7,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-/// While the caller is silent: half a second of PCM at 24 kHz, in base64.
-const MAX_SILENT_BYTES: usize = 32 << 10;
+use crate::realtime::audio::LENIENT_BASE64;
+
+/// While the caller is silent: half a second of PCM at 24 kHz.
+const MAX_SILENT_BYTES: usize = 24_000;
 /// Of an utterance: eight seconds.
-const MAX_SPOKEN_BYTES: usize = 512 << 10;
+const MAX_SPOKEN_BYTES: usize = 384_000;
 
 #[derive(Debug, Default)]
 pub(super) struct CallerAudio {
-    /// Base64, oldest first.
-    frames: VecDeque<String>,
+    /// Oldest first. Decoded: base64 takes a third more.
+    frames: VecDeque<Box<[u8]>>,
     bytes: usize,
     speech: CallerSpeechState,
     last: Option<LastUtterance>,
@@ -31,14 +33,16 @@ enum CallerSpeechState {
 #[derive(Debug)]
 struct LastUtterance {
     item: String,
-    frames: VecDeque<String>,
+    frames: VecDeque<Box<[u8]>>,
 }
 
 impl CallerAudio {
-    /// If the provider does not detect speech, all of it may be an utterance.
+    /// Takes base64; the provider refuses anything else. If it does not detect speech, all of it may
+    /// be an utterance.
     pub(super) fn push(&mut self, audio: &str, detects_speech: bool) {
-        self.bytes += audio.len();
-        self.frames.push_back(audio.to_owned());
+        let Ok(frame) = LENIENT_BASE64.decode(audio) else { return };
+        self.bytes += frame.len();
+        self.frames.push_back(frame.into());
         let is_speech = self.speech == CallerSpeechState::Speaking || !detects_speech;
         let limit = if is_speech { MAX_SPOKEN_BYTES } else { MAX_SILENT_BYTES };
         while self.bytes > limit {
@@ -78,9 +82,7 @@ impl CallerAudio {
     /// Item and audio of the last utterance, if nothing else tells what was said.
     pub(super) fn last_utterance(&self) -> Option<(&str, String)> {
         let last = self.last.as_ref().filter(|last| !last.frames.is_empty())?;
-        let frames = last.frames.iter();
-        let bytes: Vec<u8> =
-            frames.filter_map(|frame| STANDARD.decode(frame).ok()).flatten().collect();
+        let bytes: Vec<u8> = last.frames.iter().flatten().copied().collect();
         Some((&last.item, STANDARD.encode(bytes)))
     }
 
@@ -91,9 +93,10 @@ impl CallerAudio {
 
     /// Messages with the running utterance for another connection.
     pub(super) fn replay(&self) -> impl Iterator<Item = String> {
-        self.frames
-            .iter()
-            .map(|audio| json!({ "type": "input_audio_buffer.append", "audio": audio }).to_string())
+        self.frames.iter().map(|frame| {
+            let audio = STANDARD.encode(frame);
+            json!({ "type": "input_audio_buffer.append", "audio": audio }).to_string()
+        })
     }
 }
 
@@ -102,7 +105,7 @@ mod tests {
     use super::{CallerAudio, MAX_SILENT_BYTES, MAX_SPOKEN_BYTES};
 
     fn bytes(heard: &CallerAudio) -> usize {
-        heard.frames.iter().map(String::len).sum()
+        heard.frames.iter().map(|frame| frame.len()).sum()
     }
 
     #[test]
@@ -117,7 +120,7 @@ mod tests {
         for _ in 0..100 {
             heard.push(&frame, true);
         }
-        assert!(bytes(&heard) > 100_000);
+        assert!(bytes(&heard) > 75_000);
         for _ in 0..1_000 {
             heard.push(&frame, true);
         }
@@ -130,7 +133,16 @@ mod tests {
         for _ in 0..100 {
             heard.push(&"A".repeat(1_000), false);
         }
-        assert_eq!(bytes(&heard), 100_000);
+        assert_eq!(bytes(&heard), 75_000);
+    }
+
+    #[test]
+    fn audio_without_padding_is_sent_again_as_well() {
+        let mut heard = CallerAudio::default();
+        heard.push("QQ", true);
+        heard.push("not base64", true);
+        let again: Vec<String> = heard.replay().collect();
+        assert_eq!(again, [r#"{"type":"input_audio_buffer.append","audio":"QQ=="}"#]);
     }
 
     #[test]

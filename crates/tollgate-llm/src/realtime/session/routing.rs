@@ -155,7 +155,7 @@ pub(super) async fn run_deep_turn(
                 return answer.map_err(NoDeepAnswerError::Failed);
             }
             Some(event) = events.recv() => {
-                if let CompletionEvent::Note(StreamNote::Announcement(message)) = event {
+                if let CompletionEvent::Note(StreamNote::Announcement(message)) = *event {
                     notices.announce(message.into());
                 }
             }

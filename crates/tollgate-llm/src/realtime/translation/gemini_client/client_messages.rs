@@ -1,16 +1,14 @@
 //! Handles the client's messages.
 
 use base64::Engine as _;
-use base64::alphabet;
 use base64::engine::general_purpose::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value, json};
 use tollgate_core::json;
 use tollgate_core::text::truncate_chars;
 
 use super::setup::{self, ActivityDetection, BargeIn, SetupError};
 use super::{CLIENT_RATE, GeminiClient, MODEL_AUDIO, SetupStage, TurnStage};
-use crate::realtime::audio::{AudioConverter, AudioFormat};
+use crate::realtime::audio::{AudioConverter, AudioFormat, LENIENT_BASE64};
 use crate::realtime::events::RealtimeFrame;
 use crate::realtime::handover::describe_result;
 use crate::realtime::tier_request::TIER_MESSAGE_TYPE;
@@ -21,13 +19,6 @@ const MESSAGES: [&str; 6] =
 const SILENCE_MS: u64 = 1_000;
 /// OpenAI commits no less.
 const MIN_COMMIT_MS: u64 = 100;
-/// Clients leave the padding out.
-const LENIENT: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
 
 impl GeminiClient {
     pub(super) fn read_client_message(&mut self, frame: RealtimeFrame<'_>) {
@@ -337,7 +328,7 @@ fn not_base64() -> SetupError {
 /// Base64 of either alphabet, with or without padding.
 fn decode(data: &str) -> Option<Vec<u8>> {
     if data.contains(['-', '_']) {
-        return LENIENT.decode(data.replace('-', "+").replace('_', "/")).ok();
+        return LENIENT_BASE64.decode(data.replace('-', "+").replace('_', "/")).ok();
     }
-    LENIENT.decode(data).ok()
+    LENIENT_BASE64.decode(data).ok()
 }
