@@ -103,26 +103,27 @@ pub enum CompletionEvent {
     Note(StreamNote),
 }
 
-/// Event channel to a client that wants the answer as a stream.
+/// Event channel to a client that wants the answer as a stream. Events are boxed: a channel has room
+/// for 32 of them from the beginning, and thousands of streams wait at once.
 #[derive(Debug, Clone)]
-pub struct CompletionSink(mpsc::Sender<CompletionEvent>);
+pub struct CompletionSink(mpsc::Sender<Box<CompletionEvent>>);
 
 impl CompletionSink {
     /// Queues at most `room` events for a client that does not read; then the answer waits for it
     /// (back-pressure).
-    pub fn new(room: usize) -> (Self, mpsc::Receiver<CompletionEvent>) {
+    pub fn new(room: usize) -> (Self, mpsc::Receiver<Box<CompletionEvent>>) {
         let (sender, events) = mpsc::channel(room);
         (Self(sender), events)
     }
 
     /// Drops the event if the queue is full.
     fn try_say(&self, event: CompletionEvent) {
-        let _ = self.0.try_send(event);
+        let _ = self.0.try_send(Box::new(event));
     }
 
     /// A send error is ignored: a client that no longer reads drops the whole answer.
     async fn say(&self, event: CompletionEvent) {
-        let _ = self.0.send(event).await;
+        let _ = self.0.send(Box::new(event)).await;
     }
 }
 

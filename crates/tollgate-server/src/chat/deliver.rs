@@ -91,7 +91,7 @@ pub(super) async fn stream_answer(
         ChatStreamStep::Ended(ended.map(Box::new))
     };
     let mut steps =
-        Box::pin(events::before(ended, events, |event| Some(ChatStreamStep::Event(event))));
+        Box::pin(events::before(ended, events, |event| Some(ChatStreamStep::Event(*event))));
     let mut first = Vec::new();
     while let Some(step) = steps.next().await {
         match step {
