@@ -52,7 +52,7 @@ use stdio_echo::StdioEchoBehavior;
 use table::{FigureRow, TargetVerdict};
 
 /// The whole run; whatever hangs is given up then.
-const RUN_TIMEOUT: Duration = Duration::from_secs(6 * 60);
+const RUN_TIMEOUT: Duration = Duration::from_secs(12 * 60);
 const RESULTS: &str = "target/bench.json";
 
 fn main() -> ExitCode {
