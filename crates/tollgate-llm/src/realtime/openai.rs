@@ -44,7 +44,7 @@ use self::late_results::UnconfirmedLateResults;
 use self::open_responses::OpenResponses;
 use self::question::Question;
 use self::recent::RecentNames;
-use self::restart::EarlierItems;
+use self::restart::EarlierConnection;
 use self::speech_queue::SpeechQueue;
 use self::wire::OpenAiOutbox;
 use super::events::{
@@ -81,7 +81,7 @@ pub struct OpenAiRealtime {
     history: ConversationHistory,
     caller_audio: CallerAudio,
     open_responses: OpenResponses,
-    earlier: EarlierItems,
+    earlier: EarlierConnection,
     expiry: SessionExpiry,
 }
 
@@ -123,7 +123,7 @@ impl OpenAiRealtime {
             history: ConversationHistory::default(),
             caller_audio: CallerAudio::default(),
             open_responses: OpenResponses::default(),
-            earlier: EarlierItems::default(),
+            earlier: EarlierConnection::default(),
             expiry: SessionExpiry::default(),
         }
     }
@@ -203,8 +203,8 @@ impl RealtimeDialect for OpenAiRealtime {
                 let tier = tier.map(|tier| tier.as_str());
                 out.push(DialectAction::ToClient(wire::tier(&mut self.post, tier, &reason)));
             }
-            DialectEvent::Successor(SuccessorState::Ready) => self.expiry.opened(),
-            DialectEvent::Successor(SuccessorState::Gone) => self.expiry.failed(now),
+            DialectEvent::Successor(SuccessorState::Ready) => self.expiry.mark_ready(),
+            DialectEvent::Successor(SuccessorState::Gone) => self.expiry.retry_later(now),
             DialectEvent::Leaving(_) => {}
             DialectEvent::Time => {
                 self.declare_due(now, &mut out);

@@ -180,7 +180,7 @@ impl OpenAiCalls {
     }
 
     /// The calls without a final answer, for a connection of another protocol.
-    pub(super) fn unanswered(&self) -> Vec<UnansweredCall> {
+    pub(super) fn unanswered_calls(&self) -> Vec<UnansweredCall> {
         let call = |id: &String| {
             let entry = self.entries.get(id)?;
             let (delivery, is_pending) = match entry.stage {

@@ -229,7 +229,7 @@ impl OpenAiRealtime {
     /// The message, if its item must follow others that the client does not see.
     fn move_behind_hidden(&self, message: &mut Object<'_>) -> Option<String> {
         let after = message.string("previous_item_id").map(String::from)?;
-        if self.is_lost_item(&after) {
+        if self.items.is_lost(&after) {
             message.remove("previous_item_id");
             return Some(message.to_text());
         }

@@ -192,7 +192,7 @@ impl OpenAiSessionConfig {
         let mut session = Map::new();
         session.insert("type".to_owned(), json!("realtime"));
         session.insert("tools".to_owned(), self.merge_tools(&self.client.tools).into());
-        if before.and_then(|told| told.prompt) != wanted.prompt {
+        if before.and_then(|declared| declared.prompt) != wanted.prompt {
             let instructions = self.manner().or_else(|| self.default_instructions.clone());
             session.insert("instructions".to_owned(), instructions.unwrap_or_default().into());
         }
@@ -343,7 +343,7 @@ impl OpenAiSessionConfig {
             self.borrowed.extend(tools.iter().filter_map(name_of).map(str::to_owned));
             return false;
         }
-        let callable = self.declared.as_ref().is_some_and(|told| !told.tools.is_empty());
+        let callable = self.declared.as_ref().is_some_and(|declared| !declared.tools.is_empty());
         if callable {
             response.insert("tools".to_owned(), self.client.tools.clone().into());
         }

@@ -58,14 +58,15 @@ impl SessionExpiry {
         is_due
     }
 
-    pub(super) fn opened(&mut self) {
+    /// The connection is open.
+    pub(super) fn mark_ready(&mut self) {
         if self.stage == RenewalStage::Opening {
             self.stage = RenewalStage::Ready;
         }
     }
 
     /// It could not be opened, or it waited for too long.
-    pub(super) fn failed(&mut self, now: Instant) {
+    pub(super) fn retry_later(&mut self, now: Instant) {
         if matches!(self.stage, RenewalStage::Opening | RenewalStage::Ready) {
             self.stage = RenewalStage::Waits { until: now + RETRY };
         }
@@ -113,7 +114,7 @@ mod tests {
         assert!(!expiry.take_opening(now));
         assert!(expiry.take_opening(due) && !expiry.take_opening(due));
         assert!(!expiry.is_ready());
-        expiry.opened();
+        expiry.mark_ready();
         assert!(expiry.is_ready());
     }
 
@@ -124,7 +125,7 @@ mod tests {
         expiry.begin(1_800_000_040, now);
         let due = now + Duration::from_secs(30);
         assert!(expiry.take_opening(due));
-        expiry.failed(due);
+        expiry.retry_later(due);
         assert_eq!(expiry.wakes(), Some(due + Duration::from_secs(20)));
     }
 

@@ -44,11 +44,11 @@ impl OpenAiRealtime {
             settings: Some(self.config.client_settings().to_string()),
             early: None,
             lines,
-            items: self.history.tell(usize::MAX, None).items,
-            calls: self.calls.unanswered(),
+            items: self.history.tell(usize::MAX, None),
+            calls: self.calls.unanswered_calls(),
             cut_off,
             client_calls,
-            audio: self.unheard_audio(),
+            audio: self.collect_untranscribed_audio(),
             owes_answer,
         };
         (handover, actions)
@@ -82,7 +82,7 @@ impl OpenAiRealtime {
             }));
         }
         for id in handover.items.iter().filter_map(|item| item["id"].as_str()) {
-            self.earlier.lose(id);
+            self.items.lose(id);
         }
         self.calls.take_over(&handover.calls);
         let audio = convert_audio(&handover.audio, HANDOVER_AUDIO, self.config.input_format());
@@ -105,14 +105,17 @@ impl OpenAiRealtime {
     /// Adds an item that no connection has had.
     fn remember(&mut self, item: &Value) {
         let mut item = item.clone();
-        item["id"] = self.post.new_item_id().into();
+        let id = self.post.new_item_id();
+        self.items.hide(&id);
+        item["id"] = id.into();
         let text = item.to_string();
         if let Ok(item) = Object::parse(&text) {
             self.history.note(&item, None);
         }
     }
 
-    fn unheard_audio(&self) -> Vec<u8> {
+    /// What the caller said, and is saying, that no transcript has.
+    fn collect_untranscribed_audio(&self) -> Vec<u8> {
         let last = self.caller_audio.last_utterance();
         let last = last.filter(|(item, _)| !self.history.has_text(item));
         let mut audio = last.map(|(_, audio)| decode_audio(&audio)).unwrap_or_default();

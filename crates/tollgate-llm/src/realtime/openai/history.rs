@@ -48,16 +48,6 @@ enum HistoryContent {
     },
 }
 
-/// The history for a new connection.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct ReplayedHistory {
-    /// In order.
-    pub(super) items: Vec<Value>,
-    pub(super) ids: HashSet<String>,
-    /// Calls among them.
-    pub(super) call_ids: HashSet<String>,
-}
-
 impl ConversationHistory {
     /// Adds an item as the provider or the gateway wrote it, or updates it.
     pub(super) fn note(&mut self, item: &Object<'_>, after: Option<&str>) {
@@ -112,9 +102,10 @@ impl ConversationHistory {
 
     /// The newest items that fit, and in any case calls without an output: their results are still
     /// to come. `audio` stands for the words of one message that are not known.
-    pub(super) fn tell(&self, max_bytes: usize, audio: Option<(&str, &str)>) -> ReplayedHistory {
+    pub(super) fn tell(&self, max_bytes: usize, audio: Option<(&str, &str)>) -> Vec<Value> {
         let answered: HashSet<&str> = self.items.iter().filter_map(HistoryItem::answers).collect();
-        let mut told = ReplayedHistory::default();
+        let mut replay = Vec::new();
+        let mut calls = HashSet::new();
         let mut bytes = 0_usize;
         let mut is_full = false;
         for item in self.items.iter().rev() {
@@ -127,23 +118,16 @@ impl ConversationHistory {
             let spoken = audio.filter(|(id, _)| *id == item.id);
             let written = spoken.map(|(_, audio)| spoken_item(&item.id, audio));
             let Some(written) = item.to_json().or(written) else { continue };
-            told.ids.insert(item.id.clone());
-            told.call_ids.extend(item.calls().map(str::to_owned));
-            told.items.push(written);
+            calls.extend(item.calls());
+            replay.push(written);
         }
-        told.items.reverse();
+        replay.reverse();
         // An output whose call does not fit would be refused.
-        let ids = &mut told.ids;
-        let calls = &told.call_ids;
-        told.items.retain(|item| {
+        replay.retain(|item| {
             let of = item["call_id"].as_str().filter(|_| item["type"] == "function_call_output");
-            let is_kept = of.is_none_or(|call_id| calls.contains(call_id));
-            if !is_kept {
-                ids.remove(item["id"].as_str().unwrap_or_default());
-            }
-            is_kept
+            of.is_none_or(|call_id| calls.contains(call_id))
         });
-        told
+        replay
     }
 
     /// What was said, as text; results are data. `is_hidden`: an item that is only ours.
@@ -366,7 +350,7 @@ mod tests {
     }
 
     fn ids(history: &ConversationHistory, max_bytes: usize) -> Vec<String> {
-        let items = history.tell(max_bytes, None).items;
+        let items = history.tell(max_bytes, None);
         items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
     }
 
@@ -378,7 +362,7 @@ mod tests {
         history.set_text("u1", "Who is there?");
         history.interrupt("a1", Some("It is"));
         note(&mut history, &message("s1", "system", "Be brief."), Some("u1"));
-        let items = history.tell(1_000, None).items;
+        let items = history.tell(1_000, None);
         let expected = [
             message("u1", "user", "Who is there?"),
             message("s1", "system", "Be brief."),
@@ -404,15 +388,15 @@ mod tests {
         let mut history = ConversationHistory::default();
         note(&mut history, &call("old", &"x".repeat(500)), None);
         note(&mut history, &output("old", "done"), None);
-        let told = history.tell(100, None);
-        assert!(told.items.is_empty() && told.ids.is_empty(), "{told:?}");
+        let replay = history.tell(100, None);
+        assert!(replay.is_empty(), "{replay:?}");
     }
 
     #[test]
     fn a_call_whose_arguments_are_not_complete_is_not_told() {
         let mut history = ConversationHistory::default();
         note(&mut history, &call("c", ""), None);
-        assert!(history.tell(1_000, None).items.is_empty());
+        assert!(history.tell(1_000, None).is_empty());
         note(&mut history, &call("c", "{}"), None);
         assert_eq!(ids(&history, 1_000), ["i_c"]);
     }
@@ -421,9 +405,9 @@ mod tests {
     fn words_that_nobody_wrote_down_are_told_as_audio() {
         let mut history = ConversationHistory::default();
         note(&mut history, &message("u1", "user", ""), None);
-        assert!(history.tell(1_000, None).items.is_empty());
-        let told = history.tell(1_000, Some(("u1", "AAAA")));
-        assert_eq!(told.items[0]["content"][0], json!({"type": "input_audio", "audio": "AAAA"}));
+        assert!(history.tell(1_000, None).is_empty());
+        let replay = history.tell(1_000, Some(("u1", "AAAA")));
+        assert_eq!(replay[0]["content"][0], json!({"type": "input_audio", "audio": "AAAA"}));
     }
 
     #[test]

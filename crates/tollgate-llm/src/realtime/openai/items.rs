@@ -1,5 +1,7 @@
-//! Items of the conversation in order, and those hidden from the client. No message to the client
-//! may refer to a hidden item.
+//! Items of the conversation in order, those hidden from the client, and those of earlier connections.
+//! No message to the client may refer to a hidden item.
+
+use std::collections::HashSet;
 
 use super::recent::RecentNames;
 
@@ -10,6 +12,10 @@ const MAX_REMEMBERED_ITEMS: usize = 1024;
 pub(super) struct ConversationItems {
     order: Vec<String>,
     hidden: RecentNames,
+    /// Items of earlier connections that this one was told, and confirms once more.
+    replayed: HashSet<String>,
+    /// Items of earlier connections that this one does not have.
+    lost: RecentNames,
 }
 
 /// Position of a new item.
@@ -39,12 +45,32 @@ impl ConversationItems {
         }
     }
 
-    /// Keeps these items, and returns the others.
-    pub(super) fn retain(&mut self, is_kept: impl Fn(&str) -> bool) -> Vec<String> {
-        let (kept, lost): (_, Vec<String>) =
-            std::mem::take(&mut self.order).into_iter().partition(|id| is_kept(id));
-        self.order = kept;
-        lost
+    /// Another connection begins, which is told these items.
+    pub(super) fn restart(&mut self, replayed: Vec<String>) {
+        self.replayed = replayed.iter().cloned().collect();
+        for id in std::mem::replace(&mut self.order, replayed) {
+            if !self.replayed.contains(&id) {
+                self.lost.insert(&id);
+            }
+        }
+    }
+
+    /// Whether this connection was told any items.
+    pub(super) fn any_replayed(&self) -> bool {
+        !self.replayed.is_empty()
+    }
+
+    pub(super) fn is_replayed(&self, id: &str) -> bool {
+        self.replayed.contains(id)
+    }
+
+    /// This connection does not have the item.
+    pub(super) fn lose(&mut self, id: &str) {
+        self.lost.insert(id);
+    }
+
+    pub(super) fn is_lost(&self, id: &str) -> bool {
+        self.lost.contains(id)
     }
 
     pub(super) fn hide(&mut self, id: &str) {
@@ -61,6 +87,7 @@ impl ConversationItems {
 
     pub(super) fn remove(&mut self, id: &str) {
         self.order.retain(|known| known != id);
+        self.replayed.remove(id);
         self.hidden.remove(id);
     }
 

@@ -324,17 +324,14 @@ impl OpenAiRealtime {
 
     /// Messages to the client must not refer to hidden items.
     fn without_hidden_neighbour(&self, text: &str) -> MessageFate {
-        let own = self.post.item_prefix();
-        if self.items.none_hidden() && !text.contains(&own) {
+        if self.items.none_hidden() {
             return MessageFate::Forward;
         }
         let Ok(mut message) = Object::parse(text) else { return MessageFate::Forward };
         let Some(before) = message.string("previous_item_id").map(String::from) else {
             return MessageFate::Forward;
         };
-        // After a restart, items of ours may be unknown here.
-        let is_unknown = before.starts_with(&own) && !self.items.is_hidden(&before);
-        let seen = if is_unknown { None } else { self.items.seen_at_or_before(&before) };
+        let seen = self.items.seen_at_or_before(&before);
         if seen == Some(&*before) {
             return MessageFate::Forward;
         }

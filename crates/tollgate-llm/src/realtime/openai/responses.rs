@@ -250,8 +250,8 @@ impl OpenAiRealtime {
             && self.floor.aside(&response_id).is_none()
         {
             let verdict = ResponseVerdict::Stands;
-            let told = ProviderCall { id: &call_id, name: &name, arguments: &arguments, verdict };
-            self.take_call(&response_id, &told, out);
+            let call = ProviderCall { id: &call_id, name: &name, arguments: &arguments, verdict };
+            self.take_call(&response_id, &call, out);
         }
         MessageFate::Swallow
     }
@@ -275,8 +275,8 @@ impl OpenAiRealtime {
     }
 
     /// Runs the call once, or answers for it if it was cut off.
-    fn take_call(&mut self, response: &str, told: &ProviderCall<'_>, out: &mut Vec<DialectAction>) {
-        let ProviderCall { id, name, arguments, verdict } = *told;
+    fn take_call(&mut self, response: &str, call: &ProviderCall<'_>, out: &mut Vec<DialectAction>) {
+        let ProviderCall { id, name, arguments, verdict } = *call;
         let made =
             OpenAiCallRequest { response, name, arguments, delivery: self.config.delivery(name) };
         match verdict {

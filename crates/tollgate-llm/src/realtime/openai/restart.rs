@@ -2,7 +2,6 @@
 //! old one had begun, tells the new one the settings and what was said, and asks it for the answer
 //! that is still due.
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
@@ -15,7 +14,6 @@ use super::floor::{
     ResponseVisibility,
 };
 use super::question::{Question, QuestionState};
-use super::recent::RecentNames;
 use super::speech_queue::DeepAnswer;
 use super::wire::OutboxPurpose;
 use crate::realtime::events::{
@@ -43,13 +41,9 @@ const SENT_WRONGLY: [u16; 5] = [1002, 1003, 1007, 1009, 1010];
 const BROKEN: [u16; 6] = [1001, 1005, 1006, 1011, 1012, 1013];
 const NORMAL: u16 = 1000;
 
-/// Items of earlier connections.
+/// What is left of the connection before.
 #[derive(Default)]
-pub(super) struct EarlierItems {
-    /// Told to this connection, which confirms them once more.
-    replayed: HashSet<String>,
-    /// Items that this connection does not have.
-    lost: RecentNames,
+pub(super) struct EarlierConnection {
     created: SessionCreatedEvent,
     /// Whether the caller waits for an answer that the provider refused to give.
     pub(super) owes_answer: bool,
@@ -65,13 +59,6 @@ enum SessionCreatedEvent {
     Shown,
     /// The client has seen one already.
     Repeated,
-}
-
-impl EarlierItems {
-    /// This connection does not have the item.
-    pub(super) fn lose(&mut self, id: &str) {
-        self.lost.insert(id);
-    }
 }
 
 impl OpenAiRealtime {
@@ -173,7 +160,7 @@ impl OpenAiRealtime {
         self.earlier.owes_answer = false;
         out.extend(self.config.restart(&mut self.post, now).into_iter().map(to_provider));
         self.tell_history(restart.max_history_bytes, &mut out);
-        let told = out.len();
+        let history_end = out.len();
         out.extend(cut_off.into_iter().map(DialectAction::Cancel));
         for answer in due {
             self.post_due(answer, now, &mut out);
@@ -189,7 +176,7 @@ impl OpenAiRealtime {
             self.speech_queue.wants_reply();
         }
         self.settle(now, &mut out);
-        self.note_written(&out[told..]);
+        self.note_written(&out[history_end..]);
         out.push(DialectAction::Reconnected);
         out
     }
@@ -243,18 +230,17 @@ impl OpenAiRealtime {
         let audio =
             self.caller_audio.last_utterance().filter(|(item, _)| !self.history.has_text(item));
         let audio = audio.as_ref().map(|(item, audio)| (*item, audio.as_str()));
-        let told = self.history.tell(max_bytes, audio);
-        for lost in self.items.retain(|id| told.ids.contains(id)) {
-            self.earlier.lost.insert(&lost);
-        }
-        self.earlier.replayed = told.ids;
-        if !told.items.is_empty() {
+        let replay = self.history.tell(max_bytes, audio);
+        let mut ids = Vec::new();
+        if !replay.is_empty() {
             out.push(to_provider(self.post.note(CONVERSATION_SO_FAR)));
             let note = self.post.last_item_id();
             self.items.hide(&note);
-            self.earlier.replayed.insert(note);
+            ids.push(note);
         }
-        for item in told.items {
+        ids.extend(replay.iter().filter_map(|item| item["id"].as_str().map(str::to_owned)));
+        self.items.restart(ids);
+        for item in replay {
             let event_id = self.post.id(OutboxPurpose::Other);
             let message =
                 json!({ "type": "conversation.item.create", "event_id": event_id, "item": item });
@@ -287,17 +273,15 @@ impl OpenAiRealtime {
                 Some(DialectStep::swallow().and(out))
             }
             "conversation.item.added" | "conversation.item.created" | "conversation.item.done" => {
-                if self.earlier.replayed.is_empty() {
+                if !self.items.any_replayed() {
                     return None;
                 }
                 let event = Object::parse(text).ok()?;
                 let item = event.object("item")?;
                 let id = item.string("id")?;
-                self.earlier.replayed.contains(&*id).then(DialectStep::swallow)
+                self.items.is_replayed(&id).then(DialectStep::swallow)
             }
-            "conversation.created" if !self.earlier.replayed.is_empty() => {
-                Some(DialectStep::swallow())
-            }
+            "conversation.created" if self.items.any_replayed() => Some(DialectStep::swallow()),
             _ => None,
         }
     }
@@ -310,8 +294,8 @@ impl OpenAiRealtime {
         item_id: &str,
         message: &Object<'_>,
     ) -> Option<DialectStep> {
-        let is_lost = self.earlier.lost.contains(item_id);
-        let is_told = self.earlier.replayed.contains(item_id);
+        let is_lost = self.items.is_lost(item_id);
+        let is_told = self.items.is_replayed(item_id);
         let event_id = self.post.event_id();
         let answer = match kind {
             // Its audio is gone with the old connection.
@@ -342,10 +326,6 @@ impl OpenAiRealtime {
             _ => return None,
         };
         Some(DialectStep::swallow().and([DialectAction::ToClient(answer.to_string())]))
-    }
-
-    pub(super) fn is_lost_item(&self, item_id: &str) -> bool {
-        self.earlier.lost.contains(item_id)
     }
 
     /// Remembers what another connection would have to be told of a message of the provider.
@@ -391,6 +371,9 @@ impl OpenAiRealtime {
     fn note_item(&mut self, text: &str) {
         let Ok(event) = Object::parse(text) else { return };
         let Some(item) = event.object("item") else { return };
+        if let Some(id) = item.string("id").filter(|id| self.post.is_own_item(id)) {
+            self.items.hide(&id);
+        }
         let response = event.string("response_id").unwrap_or_default();
         // Words outside the conversation are not told again.
         if self.floor.aside(&response).is_none() && !self.floor.is_hidden(&response) {

@@ -135,14 +135,18 @@ impl OpenAiOutbox {
     }
 
     /// Providers accept ids of at most 32 characters.
-    pub(super) fn item_prefix(&self) -> String {
+    fn item_prefix(&self) -> String {
         format!("tg_{:08x}_", self.salt as u32)
+    }
+
+    pub(super) fn is_own_item(&self, id: &str) -> bool {
+        id.starts_with(&self.item_prefix())
     }
 
     /// Reads the echo of an item: `true` if another side created it. Compatible servers may replace
     /// our ids; until one was kept, nothing is known.
     pub(super) fn is_of_another_side(&mut self, item_id: &str) -> bool {
-        if item_id.starts_with(&self.item_prefix()) {
+        if self.is_own_item(item_id) {
             self.item_ids = ItemIdFate::Preserved;
             return false;
         }

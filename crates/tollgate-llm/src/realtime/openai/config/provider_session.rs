@@ -107,10 +107,10 @@ impl OpenAiSessionConfig {
 
     /// The other side's update may have removed our tools.
     fn notice_loss(&mut self, tools: &[Value], now: Instant) {
-        let Some(told) = &mut self.declared else { return };
+        let Some(declaration) = &mut self.declared else { return };
         let is_there = |ours: &Arc<Value>| tools.iter().any(|tool| name_of(tool) == name_of(ours));
-        if !told.tools.iter().all(is_there) {
-            told.tools.clear();
+        if !declaration.tools.iter().all(is_there) {
+            declaration.tools.clear();
             self.due = Some(self.last.map_or(now, |last| last + OFFER_DEBOUNCE));
         }
     }
@@ -118,9 +118,9 @@ impl OpenAiSessionConfig {
     /// The other side's update may have replaced our prompt.
     fn notice_lost_prompt(&mut self, session: &Map<String, Value>, now: Instant) {
         let Some(Value::String(text)) = session.get("instructions") else { return };
-        let Some(told) = &mut self.declared else { return };
-        if told.prompt.as_deref().is_some_and(|prompt| !text.starts_with(prompt)) {
-            told.prompt = None;
+        let Some(declaration) = &mut self.declared else { return };
+        if declaration.prompt.as_deref().is_some_and(|prompt| !text.starts_with(prompt)) {
+            declaration.prompt = None;
             self.due = Some(self.last.map_or(now, |last| last + OFFER_DEBOUNCE));
         }
     }

@@ -146,6 +146,24 @@ fn the_client_sees_nothing_of_what_the_new_connection_repeats() {
 }
 
 #[test]
+fn what_follows_our_items_on_the_new_connection_follows_the_clients_for_the_client() {
+    let mut talk = Talk::with("roll");
+    talk.says(item_added(&user("u1", "Roll."), None));
+    talk.says(make_created_event("r1"));
+    talk.says(item_done("r1", "c1:roll"));
+    talk.says(finish_turn("r1", "completed", "c1:roll"));
+    // The connection ends before it has confirmed the output.
+    talk.says(answer_of("c1"));
+    let made = restart(&mut talk, None);
+    let is_output = |event: &&Value| event["item"]["type"] == "function_call_output";
+    let output = made.to_provider.iter().find(is_output).unwrap()["item"].clone();
+    let id = output["id"].as_str().unwrap();
+    assert_eq!(talk.says(item_added(&output, Some("item_c1"))), "");
+    let text = talk.says(item_added(&user("u2", "Again."), Some(id)));
+    assert_eq!(text, "client: conversation.item.added \"u1\"");
+}
+
+#[test]
 fn nothing_is_said_if_no_answer_is_due_but_the_notice() {
     let mut talk = Talk::with("roll");
     let made = restart(&mut talk, None);
