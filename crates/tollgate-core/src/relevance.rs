@@ -175,7 +175,7 @@ impl RelevanceIndex {
             let importance = found.as_ref().map_or(1.0, WordVector::importance);
             self.keep_word(&mut best, word, *weight);
             self.keep_synonyms(&mut best, word, weight * importance);
-            for meant in synonyms::associated(word) {
+            for meant in synonyms::associations(word) {
                 self.keep_word(&mut best, meant, weight * importance * ASSOCIATION_WEIGHT);
             }
             if let Some(found) = found.filter(|_| at < MAX_COMPARED_WORDS) {

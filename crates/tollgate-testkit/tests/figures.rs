@@ -84,9 +84,6 @@ const IRREGULAR: &[&str] = &[
 const VERBS_IN_ED: &[&str] =
     &["elapsed", "embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed"];
 
-/// Participles that are left in product code. This list only shrinks.
-const LEFT: &[&str] = &["associated", "failed", "opened", "shown", "unsupported"];
-
 struct Function {
     path: String,
     name: String,
@@ -148,15 +145,10 @@ fn functions_are_not_named_by_a_participle() {
         functions.iter().filter(|function| is_participle(&function.name)).collect();
     let product: Vec<String> = participles
         .iter()
-        .filter(|function| function.is_product && !LEFT.contains(&function.name.as_str()))
+        .filter(|function| function.is_product)
         .map(|function| format!("{}: `{}`", function.path, function.name))
         .collect();
     assert!(product.is_empty(), "say what they do:\n{}", product.join("\n"));
-    for name in LEFT {
-        let still =
-            participles.iter().any(|function| function.is_product && function.name == *name);
-        assert!(still, "no function is called `{name}` any more: take it off the list");
-    }
     let most = functions.len() / MAX_PARTICIPLE_SHARE;
     assert!(participles.len() <= most, "{} of {}", participles.len(), functions.len());
 }

@@ -81,10 +81,6 @@ const OBSCURE: &[&str] = &[
 /// What plain English may say inside a name, but no local name alone: it says nothing of the thing.
 const OBSCURE_LOCALS: &[&str] = &["House", "Mind", "Noise", "Seat", "Trip"];
 
-/// Words of [`OBSCURE`] that are still local names of live sessions. This list only shrinks.
-const TOLERATED_LOCALS: &[&str] = &["Said", "Told"];
-const WITH_TOLERATED_LOCALS: &str = "crates/tollgate-llm/src/realtime/";
-
 /// Participles and metaphors that say nothing alone: a field `told`, a variant `Said`, a function
 /// `asked`. Inside a longer name they may be plain English (`kept_dice`, `is_said`).
 const OBSCURE_ALONE: &[&str] =
@@ -205,10 +201,7 @@ fn locals_and_parameters_are_words_of_the_field() {
             let name = ["local", "parameter", "argument"].iter().find_map(|it| named.name(it));
             let capital = capitalize(name.map_or("", |it| it.as_str()));
             count += 1;
-            let is_tolerated = TOLERATED_LOCALS.contains(&&*capital)
-                && source.path.starts_with(WITH_TOLERATED_LOCALS);
-            let is_obscure = OBSCURE.contains(&&*capital) && !is_tolerated;
-            if is_obscure || OBSCURE_LOCALS.contains(&&*capital) {
+            if OBSCURE.contains(&&*capital) || OBSCURE_LOCALS.contains(&&*capital) {
                 found.push(format!("{}: `{}`", source.path, capital.to_lowercase()));
             }
         }

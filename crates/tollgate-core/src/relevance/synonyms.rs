@@ -17,7 +17,8 @@ const ASSOCIATIONS: &str = include_str!("associations.txt");
 static TABLE: LazyLock<HashMap<Box<str>, Vec<Box<str>>>> = LazyLock::new(build);
 
 /// The words of tools that a stem hints at; a direction that synonyms do not have.
-static ASSOCIATED: LazyLock<HashMap<Box<str>, Vec<Box<str>>>> = LazyLock::new(build_associations);
+static ASSOCIATION_TABLE: LazyLock<HashMap<Box<str>, Vec<Box<str>>>> =
+    LazyLock::new(build_associations);
 
 /// Synonyms of a stem.
 pub(super) fn of(word: &str) -> &'static [Box<str>] {
@@ -25,8 +26,8 @@ pub(super) fn of(word: &str) -> &'static [Box<str>] {
 }
 
 /// Words of tools that a stem hints at: `thief` at `alarm`.
-pub(super) fn associated(word: &str) -> &'static [Box<str>] {
-    ASSOCIATED.get(word).map_or(&[], Vec::as_slice)
+pub(super) fn associations(word: &str) -> &'static [Box<str>] {
+    ASSOCIATION_TABLE.get(word).map_or(&[], Vec::as_slice)
 }
 
 fn build_associations() -> HashMap<Box<str>, Vec<Box<str>>> {
@@ -70,7 +71,7 @@ fn build() -> HashMap<Box<str>, Vec<Box<str>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ASSOCIATED, TABLE, associated, of};
+    use super::{ASSOCIATION_TABLE, TABLE, associations, of};
 
     #[test]
     fn synonyms_go_both_ways_and_no_word_is_its_own() {
@@ -91,9 +92,9 @@ mod tests {
     #[test]
     fn associations_go_one_way() {
         let stem = |word: &str| super::stems(word).remove(0);
-        assert!(associated(&stem("thief")).contains(&stem("alarm")));
-        assert!(!associated(&stem("alarm")).contains(&stem("thief")));
-        assert!(associated(&stem("Rechnung")).contains(&stem("invoice")), "German requests");
-        assert!(ASSOCIATED.iter().all(|(word, tool_words)| !tool_words.contains(word)));
+        assert!(associations(&stem("thief")).contains(&stem("alarm")));
+        assert!(!associations(&stem("alarm")).contains(&stem("thief")));
+        assert!(associations(&stem("Rechnung")).contains(&stem("invoice")), "German requests");
+        assert!(ASSOCIATION_TABLE.iter().all(|(word, tool_words)| !tool_words.contains(word)));
     }
 }

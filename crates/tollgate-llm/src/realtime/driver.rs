@@ -167,7 +167,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
         let now = self.session.now();
         let Self { session, client, provider, .. } = *self;
         session.end(now);
-        let told = ending.client.clone();
+        let reason = ending.client.clone();
         let goodbye = async {
             if let ProviderConnection::Here(side) | ProviderConnection::Returning(side, _) =
                 provider
@@ -176,7 +176,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> SessionDriver<S> {
             }
         };
         futures_util::future::join(client.leave(ending.client, CLOSE_TIMEOUT), goodbye).await;
-        told
+        reason
     }
 
     async fn run(&mut self) -> SessionClose {

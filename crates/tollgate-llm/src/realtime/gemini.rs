@@ -371,8 +371,8 @@ impl GeminiLive {
             return Vec::new();
         }
         let ends = [json!({"interrupted": true}), json!({"turnComplete": true})].into_iter();
-        let told = ends.map(|end| json!({"serverContent": end}).to_string());
-        told.map(DialectAction::ToClient).chain(self.talk.end(TurnEvent::Interrupted)).collect()
+        let ends = ends.map(|end| json!({"serverContent": end}).to_string());
+        ends.map(DialectAction::ToClient).chain(self.talk.end(TurnEvent::Interrupted)).collect()
     }
 
     /// Sends results as text: all at once when nobody speaks; interrupting ones now.

@@ -99,8 +99,8 @@ impl MessageInjector {
             return Vec::new();
         }
         let Some(words) = self.waiting.pop_front() else { return Vec::new() };
-        let told = (words.attempts == 0).then_some(DialectAction::LateTold);
-        [self.inject(words, InjectBehavior::Default)].into_iter().chain(told).collect()
+        let delivery = (words.attempts == 0).then_some(DialectAction::LateTold);
+        [self.inject(words, InjectBehavior::Default)].into_iter().chain(delivery).collect()
     }
 
     pub(super) fn note_clients(&mut self, text: &str, behavior: InjectBehavior) {

@@ -80,9 +80,9 @@ impl GeminiHistory {
             }
             None => false,
         };
-        let mut told: Vec<&SpokenLine> = self.lines.iter().rev().take_while(fits).collect();
-        told.reverse();
-        let turns = told.chunk_by(|one, next| one.speaker == next.speaker);
+        let mut newest: Vec<&SpokenLine> = self.lines.iter().rev().take_while(fits).collect();
+        newest.reverse();
+        let turns = newest.chunk_by(|one, next| one.speaker == next.speaker);
         let turn = |lines: &[&SpokenLine]| {
             let role = if lines[0].speaker == Speaker::Caller { "user" } else { "model" };
             let parts: Vec<Value> = lines.iter().map(|line| json!({"text": line.text})).collect();

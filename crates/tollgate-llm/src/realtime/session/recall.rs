@@ -103,14 +103,16 @@ impl RealtimeSession {
         let conversation = self.conversation.clone();
         let text = text.to_owned();
         if stage == UtteranceStage::Partial {
-            let said = SpokenUtterance { conversation: Some(&conversation), text: &text };
-            memory_service.look_ahead(&turn, &said);
+            let utterance = SpokenUtterance { conversation: Some(&conversation), text: &text };
+            memory_service.look_ahead(&turn, &utterance);
         }
         let found = async move {
-            let said = SpokenUtterance { conversation: Some(&conversation), text: &text };
+            let utterance = SpokenUtterance { conversation: Some(&conversation), text: &text };
             match stage {
-                UtteranceStage::Partial => memory_service.await_early_lookup(&turn, &said).await,
-                UtteranceStage::Final => memory_service.recall(&turn, &said).await,
+                UtteranceStage::Partial => {
+                    memory_service.await_early_lookup(&turn, &utterance).await
+                }
+                UtteranceStage::Final => memory_service.recall(&turn, &utterance).await,
             }
         };
         let lookup = found.boxed().shared();

@@ -192,7 +192,7 @@ impl Translator for OpenAiClient {
 
     fn begin(&mut self, now: Instant, out: &mut Vec<Translated>) {
         self.link.stage = LinkStage::Unsent(Some(now + FIRST_UPDATE_WAIT));
-        let fields = json!({"session": self.session.shown()});
+        let fields = json!({"session": self.session.client_view()});
         out.push(Translated::ToClient(self.events.write("session.created", fields)));
     }
 

@@ -303,7 +303,7 @@ fn item_part(part: &Value, is_model: bool, place: &str) -> Result<Value, SetupEr
     let blob = part.get("inlineData").filter(|_| !is_model);
     let mime = blob.and_then(|blob| blob.get("mimeType")?.as_str()).unwrap_or_default();
     if !mime.starts_with("image/") {
-        return Err(setup::unsupported(place));
+        return Err(setup::refuse_field(place));
     }
     let data = blob.and_then(|blob| decode(blob.get("data")?.as_str()?)).ok_or_else(not_base64)?;
     let url = format!("data:{};base64,{}", truncate_chars(mime, 64), STANDARD.encode(data));

@@ -99,7 +99,7 @@ pub(super) fn translate(setup: &Map<String, Value>) -> Result<TranslatedSetup, S
         return Err(SetupError(format!("Unknown name \"{key}\" at 'setup': Cannot find field.")));
     }
     if setup.get("sessionResumption").is_some_and(|it| it.get("handle").is_some_and(is_named)) {
-        return Err(unsupported("setup.sessionResumption.handle"));
+        return Err(refuse_field("setup.sessionResumption.handle"));
     }
     let generation = setup.get("generationConfig").cloned().unwrap_or_default();
     let input = setup.get("realtimeInputConfig").cloned().unwrap_or_default();
@@ -154,7 +154,7 @@ fn is_named(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.is_empty())
 }
 
-pub(super) fn unsupported(field: &str) -> SetupError {
+pub(super) fn refuse_field(field: &str) -> SetupError {
     SetupError(format!(
         "`{field}` is not supported: this model is behind the OpenAI Realtime protocol"
     ))
@@ -185,7 +185,7 @@ fn modalities(generation: &Value) -> Result<Value, SetupError> {
     match given.iter().map(Value::as_str).collect::<Vec<_>>()[..] {
         [Some("AUDIO")] => Ok(json!(["audio"])),
         [Some("TEXT")] => Ok(json!(["text"])),
-        _ => Err(unsupported("setup.generationConfig.responseModalities")),
+        _ => Err(refuse_field("setup.generationConfig.responseModalities")),
     }
 }
 
@@ -214,7 +214,7 @@ pub(super) fn declarations(
         let other = fields.and_then(|it| it.keys().find(|key| *key != "functionDeclarations"));
         if let Some(key) = other {
             let key = tollgate_core::text::truncate_chars(key, 64);
-            return Err(unsupported(&format!("{place}[{at}].{key}")));
+            return Err(refuse_field(&format!("{place}[{at}].{key}")));
         }
         let functions = tool.get("functionDeclarations").and_then(Value::as_array);
         for function in functions.into_iter().flatten() {

@@ -140,7 +140,7 @@ impl OpenAiClient {
         if let LinkStage::Unsent(due) = &mut self.link.stage {
             *due = Some(now + UPDATE_WAIT);
         }
-        let fields = json!({"session": self.session.shown()});
+        let fields = json!({"session": self.session.client_view()});
         self.tell("session.updated", fields);
         Ok(())
     }

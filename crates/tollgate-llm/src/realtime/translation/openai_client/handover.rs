@@ -35,7 +35,7 @@ impl OpenAiClient {
         let mut lines = of_machine.lines;
         lines.extend(self.pending.take_lines());
         for message in self.link.held.drain(..) {
-            lines.extend(written_lines(&message));
+            lines.extend(read_lines(&message));
         }
         let mut audio = of_machine.audio;
         audio.extend(convert_audio(&self.input.take_held(), MODEL_INPUT, HANDOVER_AUDIO));
@@ -160,7 +160,7 @@ fn single_updates(key: &str, value: &Value) -> Vec<Map<String, Value>> {
 }
 
 /// What a message to Gemini that was not sent says.
-fn written_lines(message: &str) -> Vec<SpokenLine> {
+fn read_lines(message: &str) -> Vec<SpokenLine> {
     let message: Value = serde_json::from_str(message).unwrap_or_default();
     if let Some(words) = message.pointer("/realtimeInput/text").and_then(Value::as_str) {
         return vec![SpokenLine::caller(words)];

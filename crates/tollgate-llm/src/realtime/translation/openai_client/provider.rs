@@ -74,11 +74,11 @@ impl OpenAiClient {
         if let Some(parts) = content.pointer("/modelTurn/parts").and_then(Value::as_array) {
             parts.iter().for_each(|part| self.read_part(part, now));
         }
-        let said = content.pointer("/outputTranscription/text").and_then(Value::as_str);
+        let words = content.pointer("/outputTranscription/text").and_then(Value::as_str);
         // Words of a response that is over would begin another one.
         let is_late = self.active.is_none() && self.turn.progress == TurnProgress::Generated;
-        if let Some(said) = said.filter(|said| !said.is_empty() && !is_late) {
-            self.say(said, now);
+        if let Some(words) = words.filter(|words| !words.is_empty() && !is_late) {
+            self.say(words, now);
         }
         if is("generationComplete") {
             self.turn.progress = TurnProgress::Generated;

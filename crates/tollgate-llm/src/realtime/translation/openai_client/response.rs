@@ -201,19 +201,19 @@ impl ActiveResponse {
     fn close_message(&mut self, status: &str, to: &mut ResponseOutput<'_>) {
         let place = self.place();
         let Some(message) = self.message.take() else { return };
-        let said = message.transcript;
-        let part = self.part(&said);
+        let text = message.transcript;
+        let part = self.part(&text);
         let content = match self.modality {
             OutputModality::Audio => {
                 to.out.push(to.events.write("response.output_audio.done", place.clone()));
-                let done = with(&place, json!({"transcript": said}));
+                let done = with(&place, json!({"transcript": text}));
                 to.out.push(to.events.write("response.output_audio_transcript.done", done));
-                json!({"type": "output_audio", "transcript": said})
+                json!({"type": "output_audio", "transcript": text})
             }
             OutputModality::Text => {
-                let done = with(&place, json!({"text": said}));
+                let done = with(&place, json!({"text": text}));
                 to.out.push(to.events.write("response.output_text.done", done));
-                json!({"type": "output_text", "text": said})
+                json!({"type": "output_text", "text": text})
             }
         };
         let done = with(&place, json!({"part": part}));
@@ -244,10 +244,10 @@ impl ActiveResponse {
         }
     }
 
-    fn part(&self, said: &str) -> Value {
+    fn part(&self, text: &str) -> Value {
         match self.modality {
-            OutputModality::Audio => json!({"type": "audio", "transcript": said}),
-            OutputModality::Text => json!({"type": "text", "text": said}),
+            OutputModality::Audio => json!({"type": "audio", "transcript": text}),
+            OutputModality::Text => json!({"type": "text", "text": text}),
         }
     }
 

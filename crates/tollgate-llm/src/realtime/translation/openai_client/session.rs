@@ -34,7 +34,7 @@ const OPENAI_VOICES: [&str; 10] =
 #[derive(Debug, Clone)]
 pub(super) struct ClientSession {
     /// As the client sees it.
-    shown: Map<String, Value>,
+    client_view: Map<String, Value>,
     /// What the client itself has set.
     requested: Map<String, Value>,
     pub(super) settings: SessionSettings,
@@ -104,22 +104,22 @@ impl ClientSession {
         });
         let Value::Object(shown) = shown else { unreachable!("it is written as an object") };
         let settings = SessionSettings::read(&shown).unwrap_or_default();
-        Self { shown, requested: Map::new(), settings }
+        Self { client_view: shown, requested: Map::new(), settings }
     }
 
     pub(super) fn requested(&self) -> &Map<String, Value> {
         &self.requested
     }
 
-    pub(super) fn shown(&self) -> &Map<String, Value> {
-        &self.shown
+    pub(super) fn client_view(&self) -> &Map<String, Value> {
+        &self.client_view
     }
 
     /// The session after an update; nothing has changed yet.
     pub(super) fn apply(&self, update: &Map<String, Value>) -> Result<Self, EventRefusal> {
         check_keys(update, &SESSION_KEYS, "session")?;
         refuse_untranslatable(update)?;
-        let mut shown = self.shown.clone();
+        let mut shown = self.client_view.clone();
         for (key, value) in update {
             if key == "audio" {
                 merge_audio(&mut shown, value)?;
@@ -135,7 +135,7 @@ impl ClientSession {
                 requested.insert(key.to_owned(), value.clone());
             }
         }
-        Ok(Self { shown, requested, settings })
+        Ok(Self { client_view: shown, requested, settings })
     }
 }
 
