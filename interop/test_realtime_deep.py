@@ -42,7 +42,11 @@ class Line(LiveLine):
         }  # fmt: skip
         live = {"provider": "openai", "api": "realtime"}
         config = {
-            "servers": {"pace": entry, "archive": {**entry, **archive, "defaults": slow}},
+            "servers": {
+                "pace": entry, "archive": {**entry, **archive, "defaults": slow},
+                # Announces nothing.
+                "vault": {**entry, **archive},
+            },
             # Each turn of a session may be deep.
             "budget": {
                 "min_samples": 100, "deep_interval_s": 0,
@@ -55,11 +59,13 @@ class Line(LiveLine):
             "models": {
                 **{name: {**live, "id": f"gpt-realtime-2.1--{name}"} for name in ("talkative", "talkative-too")},
                 "thinker": {"provider": "chats", "id": "archive"},
+                "quiet-thinker": {"provider": "chats", "id": "vault"},
             },
             "agents": {
                 # As it is by default.
                 "usual": {**common, "models": ["talkative", "thinker"]},
                 "too": {**common, "models": ["talkative-too", "thinker"]},
+                "quiet": {**common, "tools": ["pace_*", "vault_*"], "models": ["talkative", "quiet-thinker"]},
                 "patient": {**common, "models": ["talkative", "thinker"], "realtime": {"hold_ms": 5000}},
                 "hasty": {**common, "models": ["talkative", "thinker"], "realtime": {"hold_ms": 0}},
                 "polite": {
@@ -199,6 +205,15 @@ def test_a_slow_turn_is_announced_once_and_then_answered(line, client):
     assert not any("One moment" in json.dumps(item) for item in line.session.items), "it is beside the conversation"
     before, after = [[piece["at"] for piece in heard.audio if word in piece["text"]][0] for word in ("One", "Rome")]
     assert after - before > 1, "it fills the time of the tool"
+
+
+@EVERY
+def test_a_slow_turn_is_announced_after_a_second_though_neither_agent_nor_tool_says_how(line, client):
+    line.set(weather={"ms": 3000})
+    heard = line.talk(client, "quiet", {"seen": "session.updated"}, speak(DEEP, RAIN))
+    assert heard_of(heard) == [ANNOUNCED, RIGHT]
+    spoke = next(at for at, who, _ in line.session.timeline if who == "caller")
+    assert heard.audio[0]["at"] - spoke >= 1
 
 
 @EVERY

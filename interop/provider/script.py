@@ -102,6 +102,11 @@ def archive(asked: Asked) -> Answer:
     return calling(Call("archive_weather", '{"city": "Rome"}'))(asked)
 
 
+def vault(asked: Asked) -> Answer:
+    """The same, by a tool that announces nothing."""
+    return calling(Call("vault_weather", '{"city": "Rome"}'))(asked)
+
+
 def until(words: str, *calls: Call) -> Callable[[Asked], Answer]:
     """Calls until it reads these words, in a result or in text: some clients write their history as text of the user,
     and end by a tool of their own."""
@@ -133,6 +138,7 @@ def mixed_late(asked: Asked) -> Answer:
 SCRIPTS: dict[str, Callable[[Asked], Answer]] = {
     "echo": echo,
     "archive": archive,
+    "vault": vault,
     "instructed": instructed,
     "tool-once": calling(Call(ROLL, FORTY_TWO)),
     "text-and-tool": calling(Call(ROLL, FORTY_TWO), text="Let me see. "),

@@ -115,6 +115,21 @@ async fn a_call_over_webrtc_runs_the_agents_tools_by_itself() {
     assert_eq!(code(&again), "404 call_not_found");
 }
 
+/// Behind the requests that the workers serve, its tools would be late.
+#[tokio::test]
+async fn a_call_has_its_session_on_a_thread_of_live_sessions() {
+    let calls = CallStage::open(setup()).await;
+    let (_, mut sideband) = calls.connect("secret-1", &json!({})).await;
+    sideband.talker.call("call_1", "echo", &json!({"text": "seven"})).await;
+    sideband.talker.answer().await;
+    let threads = std::fs::read_dir("/proc/self/task").unwrap();
+    let name = |thread: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(thread.unwrap().path().join("comm")).unwrap_or_default()
+    };
+    // They start with the first session that is given to one.
+    assert!(threads.map(name).any(|name| name.starts_with("realtime-")));
+}
+
 #[tokio::test]
 async fn what_the_client_brings_stays_the_clients() {
     let calls = CallStage::open(setup()).await;
