@@ -167,9 +167,15 @@ impl OpenAiRealtime {
         // The client cannot know that nothing but our work runs: the provider would refuse this.
         let has_only_ours = (is_deep || self.calls.any_waiting()) && !is_running;
         self.question.settle();
-        match self.floor.active_mut().filter(|active| active.is_seen()) {
-            Some(active) => active.ending = CancelRequester::Client,
-            None => self.barge_in(&mut out),
+        let active = self.floor.active_mut().filter(|active| active.is_seen());
+        let newest = self.question.number();
+        // The end of an answer to what was said before does not end the turn.
+        let is_newest = active.as_ref().is_some_and(|active| active.question == newest);
+        if let Some(active) = active {
+            active.ending = CancelRequester::Client;
+        }
+        if !is_newest {
+            self.barge_in(&mut out);
         }
         self.settle(now, &mut out);
         let step = if has_only_ours { DialectStep::swallow() } else { DialectStep::forward() };
@@ -206,11 +212,18 @@ impl OpenAiRealtime {
                 [Some(call_id), id].iter().flatten().for_each(|id| self.written.insert(id));
             }
             "message" if item.string("role").as_deref() == Some("user") => {
-                if self.calls.any_waiting() || self.speech_queue.deep != DeepAnswer::No {
+                let is_deep = self.speech_queue.deep != DeepAnswer::No;
+                let is_owed = is_deep && self.question.owes_response();
+                if self.calls.any_waiting() || is_deep {
                     self.barge_in(&mut out);
                 }
                 self.speech_queue.client_wrote(now);
                 self.question.begin_typed(self.hold.is_some());
+                if is_owed {
+                    // What was said before still gets its answer, together with the text.
+                    self.question.owe_response();
+                    self.speech_queue.wants_reply();
+                }
                 out.extend(
                     input_text(&item).map(|text| DialectAction::CallerSpeech {
                         text,

@@ -172,8 +172,8 @@ impl Question {
         }
     }
 
-    /// Text of the client. `false`: it only adds to a question that is undecided.
-    pub(super) fn begin_typed(&mut self, may_route: bool) -> bool {
+    /// Text of the client. It only adds to a question that is undecided.
+    pub(super) fn begin_typed(&mut self, may_route: bool) {
         let adds = self.is_undecided();
         if !adds {
             let early = self.early.take();
@@ -186,7 +186,6 @@ impl Question {
         let stage = if adds { UtteranceStage::Partial } else { UtteranceStage::Final };
         let of = if adds { HeardUtterance::Earlier } else { HeardUtterance::Newest };
         self.latest = Some(HeardPart { of, stage });
-        !adds
     }
 
     /// A part of a transcript arrives: the next decision is about it.
@@ -281,7 +280,7 @@ impl Question {
 
     /// Whether the gateway has to request the response now; only once.
     pub(super) fn take_request(&mut self) -> bool {
-        let is_due = self.asks == ResponseRequester::Gateway && !self.is_asked;
+        let is_due = self.owes_response();
         self.is_asked |= is_due;
         is_due
     }
@@ -320,11 +319,16 @@ impl Question {
         }
     }
 
-    /// The response that began was ended unseen: if the realtime model has to answer after all, the
-    /// gateway requests another one.
+    /// The response that began was ended unseen, or another model's answer was dropped: if the realtime
+    /// model has to answer after all, the gateway requests another one.
     pub(super) fn owe_response(&mut self) {
         self.asks = ResponseRequester::Gateway;
         self.is_asked = false;
+    }
+
+    /// Whether the gateway still has to request a response.
+    pub(super) fn owes_response(&self) -> bool {
+        self.asks == ResponseRequester::Gateway && !self.is_asked
     }
 
     /// The provider should begin a response now, but has not confirmed that it will.

@@ -10,7 +10,7 @@ use super::OpenAiRealtime;
 use super::calls::{DueAnswer, OpenAiCallRequest};
 use super::deep_turns::send_behind;
 use super::floor::{
-    ActiveResponse, CancelRequester, PendingSpeech, ResponseKind, ResponseOwner, ResponseRequest,
+    ActiveResponse, CancelRequester, ResponseKind, ResponseOwner, ResponseRequest,
     ResponseVisibility,
 };
 use super::speech_queue::DeepAnswer;
@@ -54,10 +54,12 @@ impl OpenAiRealtime {
             return for_client(message, response, HiddenCalls::Nothing);
         }
         let missed = self.speech_queue.unseen();
-        let want = request.as_ref().map(|request| request.want).unwrap_or_default();
-        let mark = mark_of(&response);
-        let speaks = mark.is_some() && mark == self.speech_queue.speaking.as_deref();
-        if want == PendingSpeech::Words || speaks {
+        // Not the words of an earlier turn, which were requested before it was interrupted.
+        let requested = request.as_ref().map(|request| request.event_id.as_str());
+        let speaks = self.speech_queue.speaking.as_deref().is_some_and(|speaking| {
+            [mark_of(&response), requested].into_iter().flatten().any(|id| id == speaking)
+        });
+        if speaks {
             self.speech_queue.deep = DeepAnswer::No;
         }
         if whose == ResponseOwner::Ours || missed.is_empty() {

@@ -108,8 +108,9 @@ impl SpeechQueue {
         }
     }
 
-    /// Another connection begins, which is told everything that was answered.
+    /// Another connection begins, which is told everything that was answered, and asked again.
     pub(super) fn restart(&mut self) {
+        self.speaking = None;
         self.unseen.clear();
         self.urgency = SpeechUrgency::WhenIdle;
         self.patience = None;

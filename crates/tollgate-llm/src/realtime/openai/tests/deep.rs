@@ -427,6 +427,47 @@ fn text_that_the_client_wants_no_answer_to_gets_none() {
     ]);
 }
 
+#[test]
+fn what_was_said_before_text_that_ends_another_models_work_is_still_answered() {
+    for (decision, answers) in [(stay(), "provider: create tg-3"), (route(), "")] {
+        let mut talk = delegated(300);
+        talk.check([(type_text("At six."), "passes | turn interrupted | hears At six.")]);
+        talk.says(decision);
+        assert_eq!(talk.says(Says::Wait(500)), answers);
+    }
+}
+
+#[test]
+fn a_request_for_the_words_of_a_turn_that_was_interrupted_does_not_speak_the_next_ones() {
+    let mut talk = delegated(300);
+    let text = talk.says(speak("It is late."));
+    assert!(text.ends_with(SPEAKS), "{text}");
+    let mark = &text[text.find("create tg-").unwrap() + "create ".len()..];
+    let mark = mark.split(' ').next().unwrap();
+    talk.check([
+        (type_text("And now?"), "passes | turn interrupted | hears And now?"),
+        (route(), "turn began | Delegate"),
+        (created_by_us("r1", mark), "provider: response.cancel \"r1\""),
+        (finish_turn("r1", "cancelled", ""), ""),
+    ]);
+    talk.says(speak("It is later."));
+    let text = talk.says(Says::Wait(500));
+    assert!(text.ends_with(SPEAKS), "{text}");
+}
+
+#[test]
+fn a_cancel_while_the_answer_before_ends_is_for_the_turn_that_is_undecided_too() {
+    Talk::routed("roll", 300).check([
+        (create(), "passes"),
+        (make_created_event("r1"), "passes | turn began"),
+        (speech("committed"), "passes | turn ended | turn began"),
+        (client(json!({ "type": "response.cancel" })), "passes | turn interrupted"),
+        (finish_turn("r1", "cancelled", ""), "passes"),
+        (heard_all("user_1", "think"), "passes | hears think"),
+        (route(), ""),
+    ]);
+}
+
 /// The client detects no turns, or answers them itself.
 fn pushes_to_talk() -> Talk {
     let mut talk = Talk::routed("roll", 300);

@@ -164,6 +164,24 @@ fn what_follows_our_items_on_the_new_connection_follows_the_clients_for_the_clie
 }
 
 #[test]
+fn words_of_another_model_that_were_not_spoken_are_spoken_by_the_new_connection() {
+    let mut talk = Talk::routed("roll", 300);
+    talk.says(speech("committed"));
+    talk.says(heard_all("user_1", "think"));
+    talk.says(Says::News(DialectEvent::Route));
+    let text = talk.says(Says::News(DialectEvent::Speak(Ok("It is late.".to_owned()))));
+    assert!(text.contains("provider: create"), "{text}");
+    let made = restart(&mut talk, None);
+    let last = made.to_provider.last().unwrap();
+    assert_eq!(
+        (&last["type"], &last["response"]["tool_choice"]),
+        (&json!("response.create"), &json!("none"))
+    );
+    let mark = last["event_id"].as_str().unwrap();
+    assert_eq!(talk.says(created_by_us("r1", mark)), "client: response.created \"r1\" [] null");
+}
+
+#[test]
 fn nothing_is_said_if_no_answer_is_due_but_the_notice() {
     let mut talk = Talk::with("roll");
     let made = restart(&mut talk, None);

@@ -673,3 +673,36 @@ proptest! {
         world.check();
     }
 }
+
+/// Choices that broke it once.
+fn replay(choices: &[u16]) {
+    let mut world = World::new();
+    for choice in choices {
+        world.step(*choice);
+    }
+    world.settle();
+    world.check();
+}
+
+#[test]
+fn an_utterance_gets_its_response_though_the_client_writes_text() {
+    replay(&[
+        567, 2007, 598, 760, 360, 152, 207, 12, 2263, 2183, 133, 1560, 1080, 1440, 272, 1103, 1428,
+        2263,
+    ]);
+}
+
+#[test]
+fn an_old_request_for_words_does_not_speak_while_another_model_works() {
+    replay(&[
+        2398, 732, 2047, 2047, 440, 200, 360, 520, 113, 1333, 2360, 2040, 1463, 474, 32, 1384,
+        1914, 120, 40, 440, 2110, 7, 167, 863, 2087, 2287, 1556, 2543, 543, 1196,
+    ]);
+}
+
+#[test]
+fn a_turn_that_the_client_cancels_ends() {
+    replay(&[
+        807, 120, 567, 752, 200, 798, 1807, 1544, 512, 1052, 120, 447, 512, 333, 1480, 360, 1785,
+    ]);
+}
