@@ -21,6 +21,8 @@ PHOTO = {
     "schema": {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
 }
 PHOTO["schema"]["additionalProperties"] = False
+# It binds its thoughts to all that was before them.
+BINDING = "claude-opus-5-5"
 ADDRESS = "https://example.com/cat.png"
 STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
@@ -35,11 +37,14 @@ def with_camera(tmp_path_factory):
         "models": ["chat-echo"],
         "max_depth": 4,
     }
+    reader = {"tools": ["camera_page"], "auto_execute": ["camera_page"], "models": ["narrow"], "max_depth": 8}
     plain = {"tools": [], "models": ["chat-echo"]}
+    narrow = {**models.model("anthropic", f"{BINDING}+pages-5"), "context_window": 6000, "max_output": 256}
     more = {
+        "models": {**models.named_models(), "narrow": narrow},
         "servers": {"camera": camera},
         "default_agent": "plain",
-        "agents": {"photographer": photographer, "plain": plain},
+        "agents": {"photographer": photographer, "reader": reader, "plain": plain},
     }
     with models.started(tmp_path_factory.mktemp("camera"), **more) as running:
         running.gateway.wait_for_server("camera")
@@ -110,8 +115,7 @@ def test_pictures_of_an_agents_tools_reach_every_api(chat, dialect, model, strea
     assert [call["status"] for call in heard.told["calls"]] == ["ok"] * 2
     assert "Photo 0." in heard.text and "Photo 1." in heard.text
     check(chat, kind, 2)
-    if (dialect, kind) != ("chat", "anthropic"):
-        go_on_with_all_that_was_done(chat, front, model, [*history, *heard.told["history"]], stream)
+    go_on_with_all_that_was_done(chat, front, model, [*history, *heard.told["history"]], stream)
 
 
 def go_on_with_all_that_was_done(chat, front, model: str, history: list, stream: bool) -> None:
@@ -122,16 +126,21 @@ def go_on_with_all_that_was_done(chat, front, model: str, history: list, stream:
     assert [pictures(seen.body) for seen in chat.seen] == [0, 2, 2, 4]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="Chat Completions has pictures behind results, where they stay; a Claude binds its thoughts to their place",
-)
-def test_a_claude_knows_its_pictures_again_from_chat_completions(chat):
-    model = "anthropic-claude-opus-5-5"
-    front = begin(chat, "chat", "photographer")
-    history = front.begin("Two photos, please.")
-    heard = front.ask(f"{model}+photos", history, [], False, **wishes("chat", "anthropic", "photographer"))
-    go_on_with_all_that_was_done(chat, front, model, [*history, *heard.told["history"]], False)
+@STREAM
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+def test_results_that_were_shortened_do_not_turn_thoughts_against_the_agent(chat, dialect, stream):
+    """What is before a thought is then no longer what the model saw."""
+    front = begin(chat, dialect, "reader")
+    history = front.begin("Read all pages.")
+    heard = front.ask("narrow", history, [], stream)
+    assert [call["status"] for call in heard.told["calls"]] == ["ok"] * 5
+    assert all(seen.status == 200 for seen in chat.seen), chat.seen
+    assert heard.told["ended"] == "answered" and "Page 4." in heard.text
+    first = str(chat.seen[-1].body).partition("Page 1.")[0]
+    assert "Page 0." in first and first.count("word ") < 100, "the oldest is shortened"
+    again = [*history, *heard.told["history"], *front.begin("Once more.")]
+    front.ask(f"anthropic-{BINDING}+echo", again, [], stream)
+    assert chat.seen[-1].status == 200
 
 
 @STREAM

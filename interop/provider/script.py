@@ -67,6 +67,17 @@ def rounds(count: int) -> Callable[[Asked], Answer]:
     return answer
 
 
+def pages(count: int) -> Callable[[Asked], Answer]:
+    """Reads a long page in each round."""
+
+    def answer(asked: Asked) -> Answer:
+        if asked.rounds >= count:
+            return told(asked)
+        return Answer(calls=(Call("camera_page", json.dumps({"number": asked.rounds})),))
+
+    return answer
+
+
 def again(count: int, *calls: Call) -> Callable[[Asked], Answer]:
     """The same calls, with the same ids, in so many rounds."""
 
@@ -165,7 +176,7 @@ SCRIPTS: dict[str, Callable[[Asked], Answer]] = {
     "negative-usage": lambda asked: Answer("Well.", usage=Usage(-5, 0, -7, 0)),
     **{f"args-{name}": calling(Call(ROLL, text)) for name, text in ARGUMENTS.items()},
 }
-COUNTED = {"many": many, "rounds": rounds, "breaking": breaking}
+COUNTED = {"many": many, "rounds": rounds, "pages": pages, "breaking": breaking}
 
 
 def named(word: str) -> Callable[[Asked], Answer] | None:

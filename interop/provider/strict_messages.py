@@ -60,6 +60,8 @@ def of_fault(fault: Fault) -> Refusal:
 def check_form(body: dict, visit: Visit) -> None:
     aside = {"stream", *SAMPLING, *(BETA if visit.betas else ())}
     given = {name: value for name, value in body.items() if name not in aside}
+    if strict_turns.DROP in visit.betas and (body.get("thinking") or {}).get("type") == "adaptive":
+        given["thinking"] = {name: value for name, value in body["thinking"].items() if name != "block_binding"}
     if fault := find_fault(MessageCreateParamsNonStreaming, given):
         raise of_fault(fault)
     for name in SAMPLING:

@@ -82,7 +82,7 @@ CLAUDE = [
     *(replace(FABLE, name=f"claude-{name}-5-1", bound=True) for name in ("fable", "mythos")),
     *(replace(FABLE, name=f"claude-{name}-5") for name in ("fable", "mythos")),
     replace(FABLE, name="claude-opus-5-5", default_effort="medium", bound=True, cache_minimum=512),
-    replace(FABLE, name="claude-sonnet-5-5", thinking=("adaptive", "between_tools"), cache_minimum=1024),
+    replace(FABLE, name="claude-sonnet-5-5", thinking=("adaptive", "between_tools"), bound=True, cache_minimum=1024),
     # Whether it takes forced tools was not found, so it does here.
     replace(FABLE, name="claude-haiku-5-5", default_effort="medium", forced=True, cache_minimum=4096),
     Claude("claude-opus-5", True, ("adaptive", "disabled"), cache_minimum=512),

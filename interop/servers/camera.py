@@ -1,4 +1,4 @@
-"""A stdio server whose tool answers with the picture of `fronts/picture.py`."""
+"""A stdio server with a tool that answers with the picture of `fronts/picture.py`, and one with a long text."""
 
 import json
 import runpy
@@ -8,7 +8,11 @@ from pathlib import Path
 # By its file: the package around it loads all clients.
 PICTURE = runpy.run_path(str(Path(__file__).resolve().parent.parent / "fronts" / "picture.py"))["PICTURE"]
 NUMBER = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
-TOOL = {"name": "photo", "description": "Takes a photo.", "inputSchema": {**NUMBER, "additionalProperties": False}}
+SCHEMA = {**NUMBER, "additionalProperties": False}
+TOOLS = [
+    {"name": "photo", "description": "Takes a photo.", "inputSchema": SCHEMA},
+    {"name": "page", "description": "Reads a page.", "inputSchema": SCHEMA},
+]
 
 
 def answer(method: str, params: dict) -> dict:
@@ -20,7 +24,9 @@ def answer(method: str, params: dict) -> dict:
                 "serverInfo": {"name": "camera", "version": "1"},
             }
         case "tools/list":
-            return {"tools": [TOOL]}
+            return {"tools": TOOLS}
+        case "tools/call" if params["name"] == "page":
+            return {"content": [{"type": "text", "text": f"Page {params['arguments']['number']}. " + "word " * 2000}]}
         case "tools/call":
             text = f"Photo {params['arguments']['number']}."
             picture = {"type": "image", "mimeType": "image/png", "data": PICTURE}

@@ -22,6 +22,8 @@ pub struct ModelCapabilities {
     pub sampling: Sampling,
     /// Kinds of Anthropic's `thinking` option.
     pub thinking: &'static [ThinkingKind],
+    /// Whether a Claude refuses its thoughts once anything before them was changed.
+    pub binds_thoughts: bool,
     /// Smallest thinking budget in tokens. `None`: the model takes levels instead of a budget.
     pub min_thinking_budget: Option<u32>,
     /// Smallest limit of output tokens.

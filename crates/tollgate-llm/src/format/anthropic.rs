@@ -23,6 +23,7 @@ mod request_writer;
 mod response;
 mod stream_reader;
 mod stream_writer;
+mod thought_binding;
 
 /// `POST /v1/messages`.
 #[derive(Debug, Clone, Copy)]

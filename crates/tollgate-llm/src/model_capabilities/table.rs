@@ -55,6 +55,7 @@ const GENEROUS: ModelCapabilities = ModelCapabilities {
     efforts: EffortLevels::Any,
     sampling: Sampling::All,
     thinking: &[Adaptive, Enabled, Disabled, BetweenTools],
+    binds_thoughts: false,
     min_thinking_budget: None,
     min_output: 1,
     max_stops: usize::MAX,
@@ -183,15 +184,18 @@ const OPUS_5: ModelCapabilities =
 /// Always thinks.
 const FABLE_5: ModelCapabilities =
     ModelCapabilities { thinking: &[Adaptive], refuses: &[Prefill, ForcedToolChoice], ..SONNET_5 };
-const OPUS_5_5: ModelCapabilities = ModelCapabilities { default_effort: Some(Medium), ..FABLE_5 };
+const FABLE_5_1: ModelCapabilities = ModelCapabilities { binds_thoughts: true, ..FABLE_5 };
+const OPUS_5_5: ModelCapabilities = ModelCapabilities { default_effort: Some(Medium), ..FABLE_5_1 };
 const SONNET_5_5: ModelCapabilities =
-    ModelCapabilities { thinking: &[Adaptive, BetweenTools], ..FABLE_5 };
-const HAIKU_5_5: ModelCapabilities = ModelCapabilities { refuses: &[Prefill], ..OPUS_5_5 };
+    ModelCapabilities { thinking: &[Adaptive, BetweenTools], ..FABLE_5_1 };
+const HAIKU_5_5: ModelCapabilities =
+    ModelCapabilities { refuses: &[Prefill], binds_thoughts: false, ..OPUS_5_5 };
 
 pub(super) const CLAUDE: &[ModelRow] = &[
     row("", 2, 0, CLAUDE_3),
     row("", 3, 7, CLAUDE_4),
     row("", 5, 0, FABLE_5),
+    row("", 5, 1, FABLE_5_1),
     row("haiku", 3, 0, CLAUDE_3),
     row("haiku", 4, 5, SONNET_4_5),
     row("haiku", 5, 5, HAIKU_5_5),

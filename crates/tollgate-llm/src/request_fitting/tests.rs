@@ -10,6 +10,7 @@ use crate::extra::Extra;
 use crate::format::{self, RequestUrlParams};
 
 mod conversations;
+mod thoughts;
 mod tools;
 
 /// A request as a client of `front` sends it: `fields` beside one message.

@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
+use super::thought_binding::THOUGHT_KINDS;
+
 /// The field, in Anthropic's dialect and where clients of Chat Completions put it for Claude.
 pub(super) const MARK_KEY: &str = "cache_control";
 /// The API refuses more.
 const MAX_MARKS: usize = 4;
-/// Blocks that take no mark.
-const UNMARKABLE: &[&str] = &["thinking", "redacted_thinking"];
 
 /// Writes the mark of a client that speaks Chat Completions. On tools, clients put it beside the
 /// `function` or into it.
@@ -132,7 +132,7 @@ fn blocks_of(content: &mut Value) -> Option<&mut Vec<Value>> {
 
 fn takes_mark(block: &&mut Map<String, Value>) -> bool {
     let kind = block.get("type").and_then(Value::as_str);
-    !kind.is_some_and(|kind| UNMARKABLE.contains(&kind))
+    !kind.is_some_and(|kind| THOUGHT_KINDS.contains(&kind))
 }
 
 #[cfg(test)]

@@ -10,10 +10,12 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::EncodedRequest;
 use crate::format::openai_common::strict_of;
+use crate::model_capabilities::ModelCapabilities;
 
 use super::history::{AnthropicMessages, compose};
 use super::part_writer::{AnthropicBlockWriter, content};
 use super::prompt_cache::{self, StableEnd};
+use super::thought_binding::{self, THOUGHT_KINDS};
 
 const OWN: Dialect = Dialect::Anthropic;
 
@@ -42,6 +44,9 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     }
     request.extra.write_into(OWN, &mut body);
     leave_out_thinking(&mut body, &mut writing);
+    if ModelCapabilities::of(OWN, &request.model).binds_thoughts {
+        thought_binding::drop_misplaced(&mut body);
+    }
     mark_for_cache(request, &mut body, &mut writing);
     let lost = writing.ledger.finish()?;
     Ok(EncodedRequest { body: body.into(), lost })
@@ -83,7 +88,7 @@ fn leave_out_thinking(body: &mut Map<String, Value>, writing: &mut AnthropicBloc
     };
     let needs_thought = blocks.is_some_and(|blocks| {
         blocks.iter().any(|block| has(block, &["tool_use"]))
-            && !blocks.first().is_some_and(|it| has(it, &["thinking", "redacted_thinking"]))
+            && !blocks.first().is_some_and(|it| has(it, &THOUGHT_KINDS))
     });
     if is_by_hand && needs_thought {
         body.shift_remove("thinking");
