@@ -37,7 +37,8 @@ def with_camera(tmp_path_factory):
         "models": ["chat-echo"],
         "max_depth": 4,
     }
-    reader = {"tools": ["camera_page"], "auto_execute": ["camera_page"], "models": ["narrow"], "max_depth": 8}
+    page = {"tools": ["camera_page"], "auto_execute": ["camera_page"], "pinned_tools": ["camera_page"]}
+    reader = {**page, "models": ["narrow"], "max_depth": 8}
     plain = {"tools": [], "models": ["chat-echo"]}
     narrow = {**models.model("anthropic", f"{BINDING}+pages-5"), "context_window": 6000, "max_output": 256}
     more = {

@@ -45,6 +45,21 @@ keys:
 }
 
 #[test]
+fn built_in_prices_hold_until_the_config_replaces_them() {
+    let input_of = |text: &str, id: &str| {
+        let found = good(text).settings.model_usage.prices.find("fast", id);
+        found.map(|price| price.input.to_string())
+    };
+    let usual = "limits: {}\n";
+    let own = "prices: { gpt-5: { input: 7, output: 8 } }\n";
+    let price = |text: &str| Some(Cost::parse(text).unwrap().to_string());
+    assert_eq!(input_of(usual, "gpt-5"), price("1.25"));
+    assert_eq!(input_of(own, "gpt-5"), price("7"));
+    assert_eq!(input_of(own, "gpt-5-mini"), price("0.25"), "the others stay");
+    assert_eq!(input_of(usual, "my-finetune"), None);
+}
+
+#[test]
 fn a_limit_or_price_that_cannot_be_read_is_pointed_out() {
     check(
         r#"

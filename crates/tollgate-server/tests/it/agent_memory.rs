@@ -59,6 +59,18 @@ async fn search_until(stage: &Stage, query: &str, requested: usize) -> Value {
     panic!("`{query}` was not kept {requested} times");
 }
 
+async fn until_kept(stage: &Stage, session: &str, entries: u64) {
+    for _ in 0..200 {
+        let arguments = json!({ "session_id": session });
+        let reply = tool(stage, "get_session_summary", &arguments).send().await.json();
+        if reply["data"]["entries"] == entries {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("`{session}` never had {entries} entries");
+}
+
 #[tokio::test]
 async fn what_an_agent_writes_down_it_finds_again() {
     let model = Model::calling(&[]).await;
@@ -254,6 +266,45 @@ async fn a_conversation_is_kept_where_its_agent_says_so() {
     let session = &history["sessions"][0];
     assert_eq!((&session["session_id"], &session["entries"]), (&json!("pier-1"), &json!(2)));
     assert_eq!(session["said"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_line_that_is_found_comes_with_its_neighbours() {
+    let model = Model::saying(|_| "Aye.".to_owned()).await;
+    let stage = stage(&model, vec![recording(RecordPolicy::Own)]).await;
+    for (text, kept) in [("Is it raining?", 2), ("Where is the silver key?", 4), ("Thanks.", 6)] {
+        let body = texts_of("sage", text);
+        let call = stage.post(body.to_string()).path("/v1/chat/completions");
+        let call = call.header("x-tollgate-conversation", "pier-2");
+        assert_eq!(call.header("x-tollgate-var-caller_name", "Tam").send().await.status, 200);
+        until_kept(&stage, "pier-2", kept).await;
+    }
+    let search = async |more: Value| {
+        let mut arguments = json!({ "query": "silver" });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        tool(&stage, "search_sessions", &arguments).send().await.json()
+    };
+    let line = |speaker: &str, text: &str| json!({ "speaker": speaker, "text": text });
+    let before = [line("Tam", "Is it raining?"), line("sage", "Aye.")];
+    let after = [line("sage", "Aye."), line("Tam", "Thanks.")];
+    for (more, reach) in
+        [(json!({}), 1), (json!({ "context": 2 }), 2), (json!({ "context": 0 }), 0)]
+    {
+        let reply = search(more).await;
+        let found = &reply["data"]["results"];
+        assert_eq!(found.as_array().unwrap().len(), 1, "{reply}");
+        assert_eq!(found[0]["before"], json!(before[2 - reach..]), "{reply}");
+        assert_eq!(found[0]["after"], json!(after[..reach]), "{reply}");
+    }
+    let text = search(json!({ "context": 2 })).await["text"].as_str().unwrap().to_owned();
+    let expected = [
+        "  Tam: Is it raining?",
+        "  sage: Aye.",
+        "In pier-2, Tam: Where is the silver key?",
+        "  sage: Aye.",
+        "  Tam: Thanks.",
+    ];
+    assert_eq!(text, expected.join("\n"));
 }
 
 #[tokio::test]
