@@ -296,7 +296,7 @@ async fn a_line_that_is_found_comes_with_its_neighbours() {
         assert_eq!(found[0]["before"], json!(before[2 - reach..]), "{reply}");
         assert_eq!(found[0]["after"], json!(after[..reach]), "{reply}");
     }
-    let text = search(json!({ "context": 2 })).await["text"].as_str().unwrap().to_owned();
+    let text = search(json!({ "context": 2 })).await["message"].as_str().unwrap().to_owned();
     let expected = [
         "  Tam: Is it raining?",
         "  sage: Aye.",
