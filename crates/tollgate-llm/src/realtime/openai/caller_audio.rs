@@ -88,7 +88,7 @@ impl CallerAudio {
 
     /// The audio of the running utterance.
     pub(super) fn running_utterance(&self) -> Vec<u8> {
-        self.frames.iter().filter_map(|frame| STANDARD.decode(frame).ok()).flatten().collect()
+        self.frames.iter().flatten().copied().collect()
     }
 
     /// Messages with the running utterance for another connection.
