@@ -22,8 +22,6 @@ pub struct ModelCapabilities {
     pub sampling: Sampling,
     /// Kinds of Anthropic's `thinking` option.
     pub thinking: &'static [ThinkingKind],
-    /// Whether a Claude refuses its thoughts once anything before them was changed.
-    pub binds_thoughts: bool,
     /// Smallest thinking budget in tokens. `None`: the model takes levels instead of a budget.
     pub min_thinking_budget: Option<u32>,
     /// Smallest limit of output tokens.
@@ -54,6 +52,8 @@ pub enum Feature {
     OutputSchema,
     /// Function calls of other models, unless they are marked as such.
     UnsignedCalls,
+    /// Its own thoughts, once anything before them was changed.
+    ThoughtsOutOfContext,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

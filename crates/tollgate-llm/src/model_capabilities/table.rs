@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use super::Effort::{High, Low, Max, Medium, Minimal, None as NoEffort, XHigh};
 use super::Feature::{
     ChatEffortWithTools, ChatTools, ForcedToolChoice, LateSystemMessage, MaxTokens, OutputSchema,
-    Prefill, UnsignedCalls,
+    Prefill, ThoughtsOutOfContext, UnsignedCalls,
 };
 use super::ThinkingKind::{Adaptive, BetweenTools, Disabled, DisabledUpToHigh, Enabled};
 use super::{EffortLevels, ModelCapabilities, Sampling};
@@ -55,7 +55,6 @@ const GENEROUS: ModelCapabilities = ModelCapabilities {
     efforts: EffortLevels::Any,
     sampling: Sampling::All,
     thinking: &[Adaptive, Enabled, Disabled, BetweenTools],
-    binds_thoughts: false,
     min_thinking_budget: None,
     min_output: 1,
     max_stops: usize::MAX,
@@ -184,12 +183,12 @@ const OPUS_5: ModelCapabilities =
 /// Always thinks.
 const FABLE_5: ModelCapabilities =
     ModelCapabilities { thinking: &[Adaptive], refuses: &[Prefill, ForcedToolChoice], ..SONNET_5 };
-const FABLE_5_1: ModelCapabilities = ModelCapabilities { binds_thoughts: true, ..FABLE_5 };
+const FABLE_5_1: ModelCapabilities =
+    ModelCapabilities { refuses: &[Prefill, ForcedToolChoice, ThoughtsOutOfContext], ..FABLE_5 };
 const OPUS_5_5: ModelCapabilities = ModelCapabilities { default_effort: Some(Medium), ..FABLE_5_1 };
 const SONNET_5_5: ModelCapabilities =
     ModelCapabilities { thinking: &[Adaptive, BetweenTools], ..FABLE_5_1 };
-const HAIKU_5_5: ModelCapabilities =
-    ModelCapabilities { refuses: &[Prefill], binds_thoughts: false, ..OPUS_5_5 };
+const HAIKU_5_5: ModelCapabilities = ModelCapabilities { refuses: &[Prefill], ..OPUS_5_5 };
 
 pub(super) const CLAUDE: &[ModelRow] = &[
     row("", 2, 0, CLAUDE_3),

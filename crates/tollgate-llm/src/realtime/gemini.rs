@@ -177,7 +177,7 @@ impl RealtimeDialect for GeminiLive {
         restart: &SessionRestart,
         now: Instant,
     ) -> Vec<DialectAction> {
-        self.continue_session(handover, restart, now)
+        self.continue_session(&handover, restart, now)
     }
 
     fn wakes(&self) -> Option<Instant> {

@@ -10,7 +10,7 @@ use crate::dialect::Dialect;
 use crate::error::LlmError;
 use crate::format::EncodedRequest;
 use crate::format::openai_common::strict_of;
-use crate::model_capabilities::ModelCapabilities;
+use crate::model_capabilities::{Feature, ModelCapabilities};
 
 use super::history::{AnthropicMessages, compose};
 use super::part_writer::{AnthropicBlockWriter, content};
@@ -44,7 +44,7 @@ pub(super) fn write(request: &ChatRequest) -> Result<EncodedRequest, LlmError> {
     }
     request.extra.write_into(OWN, &mut body);
     leave_out_thinking(&mut body, &mut writing);
-    if ModelCapabilities::of(OWN, &request.model).binds_thoughts {
+    if !ModelCapabilities::of(OWN, &request.model).takes(Feature::ThoughtsOutOfContext) {
         thought_binding::drop_misplaced(&mut body);
     }
     mark_for_cache(request, &mut body, &mut writing);

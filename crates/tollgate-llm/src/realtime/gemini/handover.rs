@@ -59,7 +59,7 @@ impl GeminiLive {
     /// Begins on a connection of its own with what another machine has handed over.
     pub(super) fn continue_session(
         &mut self,
-        handover: SessionHandover,
+        handover: &SessionHandover,
         restart: &SessionRestart,
         now: Instant,
     ) -> Vec<DialectAction> {
@@ -68,7 +68,7 @@ impl GeminiLive {
         for SpokenLine { speaker, text } in &handover.lines {
             self.history.push(*speaker, text);
         }
-        self.calls.take_over(&handover, now);
+        self.calls.take_over(handover, now);
         for chunk in
             convert_audio(&handover.audio, HANDOVER_AUDIO, INPUT_AUDIO).chunks(AUDIO_CHUNK_BYTES)
         {
