@@ -55,14 +55,21 @@ pub(crate) struct BodyAdmission {
     pub(crate) permit: Arc<BodyPermit>,
     is_large: Arc<AtomicBool>,
     may_be_large: bool,
-    /// Whether the sender has a key. Others have memory only for what has arrived.
-    is_authenticated: bool,
+    sender: BodySender,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodySender {
+    Authenticated,
+    /// Has memory only for what has arrived.
+    WithoutKey,
 }
 
 impl BodyAdmission {
     /// `None` for a body that is known to be tiny.
     pub(crate) fn of(
         body: &impl http_body::Body,
+        sender: BodySender,
         permit: impl FnOnce() -> BodyPermit,
     ) -> Option<Self> {
         let exact = body.size_hint().exact();
@@ -71,13 +78,8 @@ impl BodyAdmission {
             permit: Arc::new(permit()),
             is_large: Arc::default(),
             may_be_large: may_exceed(SMALL_BODY),
-            is_authenticated: true,
+            sender,
         })
-    }
-
-    /// For a sender without a key.
-    pub(crate) fn without_key(self) -> Self {
-        Self { is_authenticated: false, ..self }
     }
 
     /// Whether the body may be large.
@@ -91,7 +93,10 @@ impl BodyAdmission {
     }
 
     fn step(&self) -> usize {
-        if self.is_authenticated { STEP } else { STEP_WITHOUT_KEY }
+        match self.sender {
+            BodySender::Authenticated => STEP,
+            BodySender::WithoutKey => STEP_WITHOUT_KEY,
+        }
     }
 
     /// Makes the task that polls the request move it to the threads for large work.
@@ -197,7 +202,8 @@ async fn read_whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, 
     }
     let admission = sent.extensions.get::<BodyAdmission>();
     let declared = usize::try_from(declared).unwrap_or(usize::MAX);
-    let reserves = |it: &&BodyAdmission| it.is_authenticated && declared > SMALL_BODY;
+    let reserves =
+        |it: &&BodyAdmission| it.sender == BodySender::Authenticated && declared > SMALL_BODY;
     if let Some(admission) = admission.filter(reserves)
         && let Err(problem) = admission.reserve(declared).await
     {

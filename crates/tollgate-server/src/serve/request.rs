@@ -22,7 +22,9 @@ use super::offload::offloaded_if_large;
 use crate::access::{self, client_address};
 use crate::api_error::{ApiError, ApiErrorFormat, FAULT, NO_ROOM_FOR_ANSWER, STOPPING};
 use crate::auth::{self, AuthenticatedCaller, ConnectionPeer};
-use crate::body::{BodyAdmission, ForwardedResponse, holding, mask_response, on_account};
+use crate::body::{
+    BodyAdmission, BodySender, ForwardedResponse, holding, mask_response, on_account,
+};
 use crate::cors::PageGrant;
 use crate::events;
 use crate::in_flight::{InFlightPermit, PrincipalShare, listens};
@@ -133,11 +135,8 @@ async fn serve_admitted(
     let method = parts.method.clone();
     let connection = parts.extensions.get::<Arc<ConnectionMemory>>().cloned();
     let permit = || app.front.bodies.permit(payer_of_body(visitor)).on_account_of(connection);
-    let admission = BodyAdmission::of(&body, permit);
-    let admission = match visitor {
-        Some(_) => admission,
-        None => admission.map(BodyAdmission::without_key),
-    };
+    let sender = visitor.map_or(BodySender::WithoutKey, |_| BodySender::Authenticated);
+    let admission = BodyAdmission::of(&body, sender, permit);
     if let Some(admission) = &admission {
         parts.extensions.insert(admission.clone());
     }
