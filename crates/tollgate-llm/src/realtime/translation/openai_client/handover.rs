@@ -56,7 +56,7 @@ impl OpenAiClient {
 
     /// What the client has set, without what only Gemini has.
     fn settings(&self) -> Map<String, Value> {
-        let mut requested = self.session.requested().clone();
+        let mut requested = self.session.client_settings().clone();
         if self.session.settings.voice.is_some()
             && let Some(Value::Object(output)) =
                 requested.get_mut("audio").and_then(|audio| audio.get_mut("output"))

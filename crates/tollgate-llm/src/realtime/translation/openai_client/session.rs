@@ -107,7 +107,7 @@ impl ClientSession {
         Self { client_view: shown, requested: Map::new(), settings }
     }
 
-    pub(super) fn requested(&self) -> &Map<String, Value> {
+    pub(super) fn client_settings(&self) -> &Map<String, Value> {
         &self.requested
     }
 
