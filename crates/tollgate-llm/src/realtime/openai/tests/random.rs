@@ -39,7 +39,7 @@ struct World {
 struct Server {
     count: u32,
     active: Option<Response>,
-    aside: Option<Response>,
+    asides: Vec<Response>,
     items: Vec<String>,
     /// Calls in the conversation, and whether their response is over, and their answers.
     calls: HashMap<String, Call>,
@@ -461,7 +461,7 @@ impl World {
         self.unanswered &= aside.is_some();
         let conversation = match aside {
             Some(()) => {
-                self.server.aside = Some(response);
+                self.server.asides.push(response);
                 Value::Null
             }
             None => {
@@ -479,8 +479,8 @@ impl World {
         let is_it = |response: &Option<Response>| {
             response.as_ref().is_some_and(|it| of.is_none_or(|id| id == it.id))
         };
-        if of.is_some() && is_it(&self.server.aside) {
-            self.end_aside("cancelled");
+        if self.server.asides.iter().any(|aside| of == Some(&*aside.id)) {
+            self.end_asides(of, "cancelled");
         } else if is_it(&self.server.active) {
             self.server_ends("cancelled", "client_cancelled");
         } else {
@@ -585,12 +585,17 @@ impl World {
     }
 
     fn server_finishes(&mut self, status: &str) {
-        self.end_aside("completed");
+        self.end_asides(None, "completed");
         self.server_ends(status, "");
     }
 
-    fn end_aside(&mut self, status: &str) {
-        if let Some(Response { id, metadata, .. }) = self.server.aside.take() {
+    /// Ends the one with this id, or all.
+    fn end_asides(&mut self, id: Option<&str>, status: &str) {
+        let asides = std::mem::take(&mut self.server.asides).into_iter();
+        let (ended, left): (Vec<_>, _) =
+            asides.partition(|aside| id.is_none_or(|id| aside.id == id));
+        self.server.asides = left;
+        for Response { id, metadata, .. } in ended {
             self.emit(json!({ "type": "response.done", "response": { "id": id, "status": status,
                 "conversation_id": null, "metadata": metadata, "output": [] } }));
         }
