@@ -207,10 +207,9 @@ def test_a_slow_turn_is_announced_once_and_then_answered(line, client):
     assert after - before > 1, "it fills the time of the tool"
 
 
-@EVERY
-def test_a_slow_turn_is_announced_after_a_second_though_neither_agent_nor_tool_says_how(line, client):
+def test_a_slow_turn_is_announced_after_a_second_though_neither_agent_nor_tool_says_how(line):
     line.set(weather={"ms": 3000})
-    heard = line.talk(client, "quiet", {"seen": "session.updated"}, speak(DEEP, RAIN))
+    heard = line.talk(realtime.python, "quiet", {"seen": "session.updated"}, speak(DEEP, RAIN))
     assert heard_of(heard) == [ANNOUNCED, RIGHT]
     spoke = next(at for at, who, _ in line.session.timeline if who == "caller")
     assert heard.audio[0]["at"] - spoke >= 1
