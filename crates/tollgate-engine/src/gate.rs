@@ -159,7 +159,7 @@ impl TurnRequest<'_> {
 
 impl Gate {
     /// Runs one request through all stages: its secrets are screened, it is permitted, and then the
-    /// stages of [`Self::run`]. Dropping the future cancels it at the server.
+    /// stages of `Gate::run`. Dropping the future cancels it at the server.
     pub async fn call(
         &self,
         turn: &Turn,
