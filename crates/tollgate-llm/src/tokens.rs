@@ -28,7 +28,7 @@ pub enum CountPrecision {
     /// base64) may have three times as many tokens.
     Estimated,
     /// By the vocabulary: some 50 microseconds per kilobyte of uncached text. Of a request, what
-    /// is beyond [`MAX_EXACT_BYTES`] is estimated.
+    /// is beyond `MAX_EXACT_BYTES` is estimated.
     Exact,
 }
 
