@@ -1,9 +1,12 @@
 //! Links to pictures: those of `generate_image`, and those in results of any tool for consumers that
 //! cannot show them.
 
+use std::sync::Arc;
+
 use tollgate_core::call::{Outcome, ResultExtent, ResultHandle};
 use tollgate_core::shaping::ResultCaps;
 use tollgate_core::turn::Turn;
+use tollgate_mcp::offload::offload_if_large;
 
 use super::Gate;
 use crate::builtin::file_links::LinkedFile;
@@ -31,6 +34,13 @@ pub enum PictureDelivery {
     LeftOut,
 }
 
+/// The result that an outcome is a part of.
+enum WholeResult {
+    Itself,
+    Stored(Arc<StoredResult>),
+    Gone,
+}
+
 impl Gate {
     /// The file behind a link, for whoever has the link.
     pub async fn open_file(&self, id: &str) -> LinkedFile {
@@ -38,7 +48,7 @@ impl Gate {
     }
 
     /// Links to the pictures of a result that its consumer does not get: the result is stored for
-    /// them. None, if it cannot be.
+    /// them. None, if it cannot be. Not on a worker, if the result may be large.
     pub fn link_pictures(
         &self,
         turn: &Turn,
@@ -49,16 +59,56 @@ impl Gate {
         if delivery == PictureDelivery::Shown && outcome.extent == ResultExtent::Whole {
             return Vec::new();
         }
-        let stored = outcome.handle.map(|handle| self.results.read(&turn.principal, handle));
+        let stored = self.find_whole(turn, outcome);
         let whole = match &stored {
-            Some(ResultLookup::Ready(stored)) => &stored.outcome,
-            Some(ResultLookup::Pending { .. } | ResultLookup::Unknown) => return Vec::new(),
-            None => outcome,
+            WholeResult::Itself => outcome,
+            WholeResult::Stored(stored) => &stored.outcome,
+            WholeResult::Gone => return Vec::new(),
         };
         let mut pictures = result_pictures::find(&whole.result);
         if delivery == PictureDelivery::Shown {
             remove_shown(&mut pictures, &result_pictures::find(&outcome.result));
         }
+        self.issue_picture_links(turn, name, whole, pictures)
+    }
+
+    /// The same for a consumer that is shown pictures. A large result is looked through on the threads
+    /// for large work.
+    pub async fn link_left_out_pictures(
+        &self,
+        turn: &Turn,
+        name: &str,
+        outcome: &Outcome,
+    ) -> Vec<PictureLink> {
+        if outcome.extent == ResultExtent::Whole {
+            return Vec::new();
+        }
+        let WholeResult::Stored(stored) = self.find_whole(turn, outcome) else {
+            return self.link_pictures(turn, name, outcome, PictureDelivery::Shown);
+        };
+        let whole = Arc::clone(&stored);
+        let size = stored.outcome.result.get().len();
+        let found = offload_if_large(size, move || result_pictures::find(&whole.outcome.result));
+        let mut pictures = found.await;
+        remove_shown(&mut pictures, &result_pictures::find(&outcome.result));
+        self.issue_picture_links(turn, name, &stored.outcome, pictures)
+    }
+
+    fn find_whole(&self, turn: &Turn, outcome: &Outcome) -> WholeResult {
+        let Some(handle) = outcome.handle else { return WholeResult::Itself };
+        match self.results.read(&turn.principal, handle) {
+            ResultLookup::Ready(stored) => WholeResult::Stored(stored),
+            ResultLookup::Pending { .. } | ResultLookup::Unknown => WholeResult::Gone,
+        }
+    }
+
+    fn issue_picture_links(
+        &self,
+        turn: &Turn,
+        name: &str,
+        whole: &Outcome,
+        mut pictures: Vec<ResultPicture>,
+    ) -> Vec<PictureLink> {
         pictures.truncate(MAX_PICTURES);
         if pictures.is_empty() {
             return Vec::new();

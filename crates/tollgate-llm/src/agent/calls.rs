@@ -15,7 +15,7 @@ use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{Caller, Reply};
-use tollgate_engine::gate::{Gate, PictureDelivery};
+use tollgate_engine::gate::Gate;
 use tollgate_mcp::client::{Event, ProgressReporting, ServerEventSender};
 use tollgate_mcp::meta::ClientFacts;
 
@@ -89,7 +89,7 @@ impl CallRound<'_> {
         let mut handled = self.finish_call(call, &outcome).await;
         let call = FunctionCall { arguments: String::new(), ..call.clone() };
         let tool = own.tool().as_str().to_owned();
-        let links = self.gate.link_pictures(self.turn, &tool, &outcome, PictureDelivery::Shown);
+        let links = self.gate.link_left_out_pictures(self.turn, &tool, &outcome).await;
         results::add_picture_links(&mut handled.result, &links);
         HandledCall { own: Some(OwnResult { call, tool, outcome }), ..handled }
     }

@@ -17,7 +17,6 @@ use tollgate_core::shaping::{self, ResultCaps};
 use tollgate_core::text::truncate_chars;
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{CacheFreshness, Caller};
-use tollgate_engine::gate::PictureDelivery;
 use tollgate_llm::agent::CompletionTimes;
 use tollgate_llm::conversation::{CallResult, FunctionCall};
 use tollgate_llm::dialect::Dialect;
@@ -164,8 +163,7 @@ impl ToolCallsRequest {
             };
             took = took.max(outcome.duration);
             let mut result = results::neutral(call, &outcome);
-            let shown = PictureDelivery::Shown;
-            let links = front.gate.link_pictures(&self.turn, &call.name, &outcome, shown);
+            let links = front.gate.link_left_out_pictures(&self.turn, &call.name, &outcome).await;
             results::add_picture_links(&mut result, &links);
             done.push(result);
         }
