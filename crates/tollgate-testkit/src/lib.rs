@@ -53,9 +53,9 @@ fn collect(folder: &Path, ending: &str, found: &mut Vec<RepositoryFile>) {
     for entry in entries.flatten() {
         let path = entry.path();
         let name = entry.file_name();
-        let skip = ["target", "node_modules"];
+        let skip = ["target", "node_modules", ".git", ".state"];
         let is_foreign =
-            skip.iter().any(|it| name == *it) || name.to_string_lossy().starts_with('.');
+            skip.iter().any(|it| name == *it) || name.to_string_lossy().starts_with(".venv");
         if path.is_dir() {
             if !is_foreign {
                 collect(&path, ending, found);
